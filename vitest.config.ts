@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig, mergeConfig, type ViteUserConfig } from "vitest/config";
+import sync from "./labs/sync/vitest.config.ts";
 import durable from "./packages/durable/vitest.config.ts";
 import emulatorInWorkerd from "./packages/emulator/test/vitest.workerd.config.ts";
 import emulator from "./packages/emulator/vitest.config.ts";
@@ -60,7 +61,7 @@ function limitTime(project: ViteUserConfig): ViteUserConfig {
 }
 
 /** True for tests inside a workerd that has Durable Objects. */
-const hasObjects = ({ test }: ViteUserConfig) => /^durable-/.test(String(test?.name));
+const hasObjects = ({ test }: ViteUserConfig) => /^durable-|^lab sync in/.test(String(test?.name));
 /** Tests that ask their platform for something: streams, bodies, files, storage, locks. */
 const coreOnPlatforms = ["packages/core/test/platform/*.test.ts"];
 /** Tests of what only a browser has. */
@@ -106,6 +107,7 @@ const since: Readonly<Record<string, Tier>> = {
   "ai-sdk oldest": "ci",
   "emulator in workerd": "ci",
   "lab sync": "ci",
+  "lab sync in workerd": "ci",
   clients: "nightly",
   recipes: "nightly",
   // no package needs a lab
@@ -172,6 +174,7 @@ const projects: ViteUserConfig[] = [
       ...sharedWorkers,
       name: "lab sync",
       include: ["labs/sync/test/{client,server}/*.test.{ts,tsx}"],
+      exclude: ["**/*.workerd.*"],
     },
   },
   {
@@ -232,6 +235,7 @@ const projects: ViteUserConfig[] = [
     emulatorInWorkerd,
     mcp,
     otel,
+    sync,
     ...(proxy.test?.projects ?? []),
     ...(durable.test?.projects ?? []),
   ].map((project) =>

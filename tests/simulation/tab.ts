@@ -162,7 +162,7 @@ function openStores(options: AppOptions, page: Page) {
 }
 
 /** Makes the tools of an app. */
-export function createTools(page: Page, onTool: (toolCallId: string) => void) {
+function createTools(page: Page, onTool: (toolCallId: string) => void) {
   const parameters = { type: "object" };
   const run =
     (output: string, ms = 0) =>

@@ -10,6 +10,7 @@ const FAILURES = {
   unknown_question: [404, "the server does not have this message of the user: push it first"],
   unknown_turn: [404, "the server does not know this turn"],
   turn_in_progress: [409, "another turn of this collection has not ended: wait for it, or stop it"],
+  too_many_turns: [429, "20 turns of this user have not ended: wait for one, or stop it"],
   not_waiting: [409, "this call does not wait for this decision"],
   text_too_short: [400, "search for a word of at least two letters or digits"],
 } as const satisfies Record<string, readonly [status: number, message: string]>;

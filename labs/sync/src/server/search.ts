@@ -25,17 +25,24 @@ interface HitRow {
 const FIND = {
   // in this order, rows come newest first out of the full-text index, and the limit ends its reading
   sqlite: `SELECT r.doc, c.collection, r.record, r.bytes FROM sync_docs d
-    CROSS JOIN sync_records r ON r.doc = d.rowid AND r.key = ?
+    CROSS JOIN sync_records r INDEXED BY sync_records_by_doc ON r.doc = d.rowid AND r.key = ?
     CROSS JOIN sync_collections c ON c.key = r.key AND c.id = r.collection
     WHERE d.sync_docs MATCH ? AND d.rowid < ? ORDER BY d.rowid DESC LIMIT ?`,
-  // the words alone: Postgres could prefer the index of documents, and read them all
-  postgres: `WITH params AS (SELECT CAST(? AS TEXT) AS key, CAST(? AS TEXT) AS words),
-    found AS MATERIALIZED (SELECT d.key, d.doc FROM params, sync_docs d WHERE d.words @@
-      replace(replace(replace(params.words, '" "', '" & "'), '"', ''''), '*', ':*')::tsquery)
-    SELECT r.doc, c.collection, r.record, r.bytes FROM params, found d
-    JOIN sync_records r ON r.key = d.key AND r.doc = d.doc
+  // A bitmap of all hits has no order. The newest documents often have enough hits. Otherwise the index of words is used,
+  // alone (`OFFSET 0`), and hits beyond a number are not sorted.
+  postgres: `WITH params AS (SELECT CAST(? AS TEXT) AS key,
+      replace(replace(replace(?, '" "', '" & "'), '"', ''''), '*', ':*')::tsquery AS words,
+      CAST(? AS BIGINT) AS before, CAST(? AS BIGINT) AS hits),
+    newest AS MATERIALIZED (SELECT d.doc, d.words FROM params p, sync_docs d
+      WHERE d.key = p.key AND d.doc < p.before ORDER BY d.doc DESC LIMIT 500),
+    recent AS MATERIALIZED (SELECT n.doc FROM params p, newest n WHERE n.words @@ p.words),
+    older AS MATERIALIZED (SELECT d.doc FROM params p,
+      LATERAL (SELECT key, doc FROM sync_docs WHERE words @@ p.words OFFSET 0) d
+      WHERE (SELECT COUNT(*) FROM recent) < p.hits AND d.key = p.key AND d.doc < p.before LIMIT 5000)
+    SELECT r.doc, c.collection, r.record, r.bytes FROM params p, (SELECT doc FROM recent UNION SELECT doc FROM older) d
+    JOIN sync_records r ON r.doc = d.doc
     JOIN sync_collections c ON c.key = r.key AND c.id = r.collection
-    WHERE d.key = params.key AND d.doc < ? ORDER BY r.doc DESC LIMIT ?`,
+    WHERE r.key = p.key ORDER BY r.doc DESC LIMIT (SELECT hits FROM params)`,
 };
 
 /** Finds records by their words, the newest first. */
@@ -47,8 +54,12 @@ export const search = reading("search", async (reader: Reader, input: SearchInpu
   const rows = found.slice(0, countShown(found, input.limit));
   if (rows.length === 0) return { hits: [], after: null };
   const docs = rows.map(({ doc }) => doc);
+  const selected = `WHERE key = ? AND doc IS NOT NULL AND doc IN (${docs.map(() => "?").join(", ")})`;
   const values = await query<{ doc: number; value: string }>(
-    `SELECT doc, value FROM sync_records WHERE key = ? AND doc IN (${docs.map(() => "?").join(", ")})`,
+    {
+      sqlite: `SELECT doc, value FROM sync_records INDEXED BY sync_records_by_doc ${selected}`,
+      postgres: `SELECT doc, value FROM sync_records ${selected}`,
+    },
     ...[key, ...docs],
   );
   const valueOfDoc = new Map(values.map(({ doc, value }) => [doc, value]));

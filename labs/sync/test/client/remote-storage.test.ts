@@ -150,9 +150,8 @@ describe("A response", () => {
 describe("A server that was restored from a backup", () => {
   test("gets back what it lost, and all devices show the same", async () => {
     const server = createSyncServer();
-    const one = createDevice(server).openTab();
-    const other = createDevice(server);
-    const two = other.openTab();
+    const devices = [createDevice(server), createDevice(server)] as const;
+    const [one, two] = [devices[0].openTab(), devices[1].openTab()];
     const [shownOne, shownTwo] = [await one.show("chat/trip"), await two.show("chat/trip")];
     await one.write("chat/trip", { a: message("a") });
     await settle();
@@ -164,6 +163,7 @@ describe("A server that was restored from a backup", () => {
     for (const key of ["c", "d", "e"]) await two.write("chat/trip", { [key]: message(key, "a") });
     await settle();
     await one.write("chat/trip", { f: message("f", "b") });
+    for (const { clock } of devices) await clock.advance(5000);
     await settle();
     const stored = Object.fromEntries(server.list("ada", "chat/trip"));
     expect(Object.keys(stored).sort()).toEqual(["a", "b", "c", "d", "e", "f"]);

@@ -1,3 +1,6 @@
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineTool } from "@sluice/core";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createModel } from "./support/model.js";
@@ -95,7 +98,7 @@ describe.each(databases)("Turns on %s", (database) => {
     request.end("Rome.");
     expect(await waitFor(phone, "done")).toMatchObject({ status: 200, state: "done" });
     expect(await readResponses(phone)).toMatchObject([
-      { message: { content: "To Rome.", outcome: "complete" }, parent: "q1", turn: "turn-1", by: "server" },
+      { message: { content: "To Rome.", outcome: "complete" }, parent: "q1", turn: "turn-1" },
     ]);
     // a repeat returns the state of the first request
     expect(await phone.turn("start", { ...TURN, question: "other" })).toMatchObject({ state: "done" });
@@ -374,4 +377,152 @@ test("a turn needs a stored message of the user, and a model that the proxy list
   await device.turn("start", { ...TURN, model: "alpha-v4.1-flash" });
   expect(await waitFor(device, "failed")).toMatchObject({ code: "model_not_allowed" });
   expect(model.count).toBe(0);
+});
+
+/** Moves the clock of the databases in this process. */
+function moveClock(ms: number): void {
+  const now = Date.now.bind(Date);
+  const spy = vi.spyOn(Date, "now").mockImplementation(() => now() + ms);
+  onTestFinished(() => spy.mockRestore());
+}
+
+test("a turn whose process has ended is failed after its lease, and nothing is sent again", async () => {
+  watchLog();
+  const folder = await mkdtemp(join(tmpdir(), "sluice-turns-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const name = join(folder, "sync.db");
+  const { device, model, server } = await openTurns({}, { name });
+  await device.turn("start", TURN);
+  (await model.next()).text("To ");
+  const events = await device.events();
+  while ((await readResponses(device)).length === 0) await events.next();
+  await events.end();
+  // what a process that is killed leaves: its rows, and no end
+  await copyFile(name, join(folder, "killed.db"));
+  await copyFile(`${name}-wal`, join(folder, "killed.db-wal"));
+  await server.close();
+
+  const next = await openServer("SQLite", {
+    name: join(folder, "killed.db"),
+    gateway: model.gateway,
+    turns: {},
+  });
+  const phone = next.device("ada");
+  expect(await phone.turn("state", { turn: "turn-1" })).toMatchObject({ state: "running" });
+  expect(await phone.turn("start", TURN)).toMatchObject({ state: "running" });
+  moveClock(20_001);
+  expect(await phone.turn("state", { turn: "turn-1" })).toMatchObject({ state: "failed", code: "turn_lost" });
+  expect(await readResponses(phone)).toMatchObject([
+    { message: { outcome: "truncated", error: { code: "turn_lost", billing: "maybe" } } },
+  ]);
+  expect(await phone.turn("start", TURN)).toMatchObject({ state: "failed", code: "turn_lost" });
+  expect(model.count).toBe(1);
+  // the conversation goes on
+  await phone.turn("start", { ...TURN, turn: "turn-2" });
+  (await model.next()).end("To Rome.");
+  await waitFor(phone, "done", "turn-2");
+});
+
+test("a call that nobody decides about ends its turn after the time that the operator set", async () => {
+  const runs: unknown[] = [];
+  const { device, model } = await openTurns({ tools: [danger(runs)], decisionTimeoutMs: 60_000 });
+  await device.turn("start", TURN);
+  (await model.next()).call({ id: "c1", name: "danger", arguments: {} });
+  const { calls = [] } = await waitFor(device, "waiting");
+  moveClock(60_001);
+  expect(await device.turn("decide", approve(calls[0]))).toMatchObject({ error: { code: "not_waiting" } });
+  expect(await device.turn("state", { turn: "turn-1" })).toMatchObject({
+    state: "failed",
+    code: "decision_timeout",
+  });
+  const [response] = await readResponses(device);
+  expect(response?.message.toolCalls).toMatchObject([{ state: "cancelled" }]);
+  expect(runs).toEqual([]);
+});
+
+test("a turn that takes too long ends by itself, and closes the gateway's connection", async () => {
+  const { device, model } = await openTurns({ timeoutMs: 1_000 });
+  await device.turn("start", TURN);
+  const request = await model.next();
+  request.text("To ");
+  expect(await waitFor(device, "failed")).toMatchObject({ code: "turn_timeout" });
+  expect(request.signal.aborted).toBe(true);
+});
+
+test("a deleted conversation ends its turn, and the turn writes nothing more", async () => {
+  const { device, model } = await openTurns();
+  await device.turn("start", TURN);
+  const request = await model.next();
+  request.text("To ");
+  const events = await device.events();
+  while ((await readResponses(device)).length === 0) await events.next();
+  await device.drop(COLLECTION, (await device.pull(COLLECTION)).cursor);
+  request.end("Rome.");
+  let report = await device.turn("state", { turn: "turn-1" });
+  // no event tells of a turn whose collection is gone
+  await vi.waitFor(async () => {
+    report = await device.turn("state", { turn: "turn-1" });
+    expect(report.state).toBe("failed");
+  });
+  expect(report.code).toBe("record_deleted");
+  expect(await device.readAll(COLLECTION)).toEqual({});
+});
+
+test("an erased user leaves no row, and nothing of a turn that ran", async () => {
+  const { device, model, server } = await openTurns();
+  await device.turn("start", TURN);
+  const request = await model.next();
+  const { records } = (await server.exportUser("ada")) as { records: object[] };
+  expect(records).toContainEqual(expect.objectContaining({ collection: COLLECTION, record: "q1" }));
+  await server.eraseUser("ada");
+  expect(await device.turn("state", { turn: "turn-1" })).toMatchObject({ error: { code: "unknown_turn" } });
+  await vi.waitFor(() => expect(request.signal.aborted).toBe(true));
+  expect(await server.exportUser("ada")).toEqual({ isWhole: true, records: [] });
+  expect(await device.readAll(COLLECTION)).toEqual({});
+});
+
+test("a process that stood still for longer than its lease runs no tool, and sends nothing", async () => {
+  watchLog();
+  const runs: unknown[] = [];
+  const pay = defineTool({
+    name: "pay",
+    description: "Pays.",
+    inputSchema: { type: "object" },
+    execute: (input) => {
+      runs.push(input);
+      return "paid";
+    },
+  });
+  const { device, model } = await openTurns({ tools: [pay] });
+  await device.turn("start", TURN);
+  const request = await model.next();
+  moveClock(20_001);
+  expect(await device.turn("state", { turn: "turn-1" })).toMatchObject({
+    state: "failed",
+    code: "turn_lost",
+  });
+  request.call({ id: "c1", name: "pay", arguments: { n: 1 } });
+  // its connection to the gateway ends with the turn
+  await vi.waitFor(() => expect(request.signal.aborted).toBe(true));
+  expect([runs.length, model.count]).toEqual([0, 1]);
+});
+
+test("one user has at most 20 open turns, and a turn that ends makes room", async () => {
+  watchLog();
+  const { device, model } = await openTurns();
+  const question = { message: { role: "user", content: "Where to?" }, parent: null, revision: 0 };
+  for (let nth = 0; nth < 21; nth += 1)
+    await device.push(`chat/${nth}`, null, [{ record: "q1", value: question }]);
+  const start = (nth: number) =>
+    device.turn("start", { ...TURN, turn: `t${nth}`, collection: `chat/${nth}` });
+  for (let nth = 0; nth < 20; nth += 1) expect(await start(nth)).toMatchObject({ state: "running" });
+  expect(await start(20)).toMatchObject({ status: 429, error: { code: "too_many_turns" } });
+  const first = await model.next();
+  first.end("Rome.");
+  await vi.waitFor(async () => expect(await start(20)).toMatchObject({ state: "running" }));
+  for (let nth = 1; nth <= 20; nth += 1) await device.turn("stop", { turn: `t${nth}` });
+  await vi.waitFor(async () => {
+    for (let nth = 1; nth <= 20; nth += 1)
+      expect(await device.turn("state", { turn: `t${nth}` })).toMatchObject({ state: "stopped" });
+  });
 });

@@ -31,6 +31,11 @@ export function mergeMessages(
  * Merges two records of one key of a chat into the record that all devices store: for a storage whose records several
  * devices change. The result does not depend on the order of the merges. For a key that is not a message, or a record
  * that can't be read, the local record wins. A removed record counts as unreadable.
+ *
+ * @example
+ * ```ts
+ * const merged = mergeRecords(key, mine, theirs); // after a conflict, in your storage
+ * ```
  */
 export function mergeRecords(key: string, localRecord: unknown, remoteRecord: unknown): unknown {
   const merged = mergeMessages(key, localRecord, remoteRecord);

@@ -69,6 +69,12 @@ interface Lease {
   /** The end of a turn that was stopped; undefined before. */
   readonly stopped: TurnEnd | undefined;
   abort(): void;
+  /**
+   * Makes sure that the turn is still this run's, before something is paid for or has an effect.
+   *
+   * @throws the reason of the signal if it is not
+   */
+  confirm(): Promise<void>;
   end(): void;
 }
 
@@ -84,6 +90,7 @@ function holdLease(
 ): Lease {
   const controller = new AbortController();
   let isLost = false;
+  let isEnded = false;
   let stopped: TurnEnd | undefined;
   let renewedAt = performance.now();
   const stop = (end: TurnEnd) => {
@@ -94,6 +101,7 @@ function holdLease(
     const askedAt = performance.now();
     try {
       const { isOwner, isStopped } = await host.run(key, renew, input);
+      if (isEnded) return;
       if (isOwner) renewedAt = askedAt;
       else isLost = true;
       if (isStopped) stop(STOPPED);
@@ -122,7 +130,12 @@ function holdLease(
       return stopped;
     },
     abort: () => controller.abort(),
+    async confirm() {
+      await look();
+      controller.signal.throwIfAborted();
+    },
     end() {
+      isEnded = true;
       unsubscribe();
       clearInterval(timer);
       clearTimeout(late);
@@ -155,23 +168,24 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
     ...{ turn: input.turn, path: cutPath(path), tip, calls },
     write: (writes) => host.run(key, operations.write, { ...input, writes }),
     onFailure(error) {
-      if (error !== undefined) log("a response could not be stored", error);
+      // a host that closes ends its runs
+      if (error !== undefined && !context.signal.aborted) log("a response could not be stored", error);
       lease.abort();
     },
   });
   const steps = path.filter(({ turn }) => turn === input.turn).length;
   const { chat, failures } = openChat(parts, storage, steps);
   let late: ReturnType<typeof setTimeout> | undefined;
-  let giveUp = (_: undefined) => {};
+  let stop = () => {};
+  // a tool that ignores its signal does not hold the end of its turn
   const stopped = new Promise<undefined>((resolve) => {
-    giveUp = resolve;
+    stop = () => {
+      chat.stop();
+      late = setTimeout(() => resolve(undefined), STOP_MS);
+    };
   });
-  const stop = () => {
-    chat.stop();
-    late = setTimeout(giveUp, STOP_MS, undefined);
-  };
   if (lease.signal.aborted) stop();
-  else lease.signal.addEventListener("abort", stop, { once: true });
+  else lease.signal.addEventListener("abort", stop);
   try {
     const turn = await Promise.race([isFirst ? chat.retry() : decideCalls(chat, calls), stopped]);
     await within(WRITE_MS, storage.waitFor(matchShown(chat)));
@@ -189,13 +203,13 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
 
 /** Opens the chat of a run. What the operator's code throws is in `failures`. */
 function openChat<Env>(
-  { context, setup, input, run, log }: RunParts<Env>,
+  { context, setup, input, run, lease, log }: RunParts<Env>,
   storage: TurnStorage,
   steps: number,
 ): { readonly chat: ChatStore; readonly failures: AppFailure[] } {
   const { model, options: params, user } = JSON.parse(run.request) as TurnRequest;
   const env = context.env as Env;
-  const client = openClient(setup, user, env);
+  const client = openClient(setup, user, env, lease);
   const about: TurnContext<Env> = { env, user, collection: run.collection, client };
   const failures: AppFailure[] = [];
   const guard = async <Result>(code: string, work: () => Result | Promise<Result>): Promise<Result> => {
@@ -214,7 +228,7 @@ function openChat<Env>(
     storage,
     model,
     params,
-    tools: createTools(setup, about).map((tool) => logTool(tool, log)),
+    tools: createTools(setup, about).map((tool) => guardTool(tool, lease, log)),
     maxSteps: Math.max(1, maxSteps - steps),
     ...(instructions !== undefined && {
       instructions: () =>
@@ -239,13 +253,14 @@ function createTools<Env>({ tools = [] }: TurnSetup<Env>, context: TurnContext<E
   }
 }
 
-/** Logs what a tool throws. The model reads the error, as in a page. */
-function logTool(tool: Tool, log: (subject: string, error: unknown) => void): Tool {
+/** Runs a tool only while the turn is this run's, and logs what it throws. The model reads the error, as in a page. */
+function guardTool(tool: Tool, lease: Lease, log: (subject: string, error: unknown) => void): Tool {
   const { execute, name } = tool;
   if (!execute) return tool;
   return {
     ...tool,
     async execute(input, context) {
+      await lease.confirm();
       try {
         return await execute(input, context);
       } catch (error) {
@@ -256,10 +271,17 @@ function logTool(tool: Tool, log: (subject: string, error: unknown) => void): To
   };
 }
 
-function openClient<Env>(setup: TurnSetup<Env>, user: TurnRequest["user"], env: Env): Client {
+function openClient<Env>(setup: TurnSetup<Env>, user: TurnRequest["user"], env: Env, lease: Lease): Client {
   const { baseURL, fetch } = innerWay(setup.proxy(), user, env);
-  // texts of the user stay out of the log
-  return createClient({ baseURL, fetch, onEvent: () => {} });
+  return createClient({
+    baseURL,
+    async fetch(request) {
+      await lease.confirm();
+      return await fetch(request);
+    },
+    // texts of the user stay out of the log
+    onEvent: () => {},
+  });
 }
 
 /** Applies the decisions of devices, one after the other. Returns the turn that continues. */

@@ -65,6 +65,8 @@ export type WriteFailure = "turn_lost" | "record_deleted" | "record_too_large" |
 /** A message of the thread of a question. */
 export type PathRecord = { readonly record: string; readonly value: string; readonly turn: string | null };
 
+/** Turns of a user that have not ended. */
+const MAX_OPEN = 20;
 /** Messages and bytes of a thread that a run reads. */
 const MAX_MESSAGES = 200;
 const MAX_PATH_BYTES = 4 * 1024 * 1024;
@@ -83,14 +85,14 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
       const known = await reportTurn(tx, plan, input.turn);
       if (known) return { ...known, isNew: (await readTurn(tx, input.turn))?.owner === input.owner };
       const open = await query<TurnRow>(
-        "SELECT * FROM sync_turns WHERE key = ? AND collection = ? AND ended_at IS NULL",
-        ...[key, input.collection],
+        "SELECT * FROM sync_turns WHERE key = ? AND ended_at IS NULL LIMIT ?",
+        ...[key, MAX_OPEN],
       );
-      for (const row of open) {
-        const late = findLateEnd(row, now);
-        if (!late) return { failed: "turn_in_progress" };
-        await endTurn(tx, plan, row, late);
-      }
+      const late = open.filter((row) => findLateEnd(row, now) !== undefined);
+      if (open.some((row) => row.collection === input.collection && !late.includes(row)))
+        return { failed: "turn_in_progress" };
+      if (open.length - late.length >= MAX_OPEN) return { failed: "too_many_turns" };
+      for (const row of late) await endTurn(tx, plan, row, findLateEnd(row, now) ?? STOPPED);
       const [question] = await query<{ value: string | null; collection: number }>(
         `SELECT r.value, r.collection FROM sync_collections c JOIN sync_records r ON r.key = c.key AND r.collection = c.id
           WHERE c.key = ? AND c.collection = ? AND r.record = ?`,

@@ -82,15 +82,11 @@ export function openTurnStorage({
 
   function readOwn({ record, value, turn: writer }: PathRecord): unknown {
     const message = parseMessage(value);
-    if (writer === turn) stored.set(record, message);
     if (!message) return undefined;
-    // a chat leaves the messages of a turn alone, and this one has to continue its own
-    const { turn: _, ...own } = (
-      writer === turn ? message : closeMessage(message, CLOSED)
-    ) as MessageValue & {
-      turn?: unknown;
-    };
-    return own;
+    if (writer === turn) stored.set(record, message);
+    // a chat leaves the records of a turn to its server
+    const { turn: _, ...own } = message as MessageValue & { readonly turn?: unknown };
+    return writer === turn ? own : closeMessage(own, CLOSED);
   }
 
   /** Returns the record of a response of this turn. The chat changes no other record. */
@@ -102,7 +98,7 @@ export function openTurnStorage({
     const decisions = calls
       .filter((call) => call.record === record && ids.includes(call.call) && call.decision !== null)
       .map(({ call, decision, account, device }) => ({ call, decision, by: { account, device } }));
-    const own = { ...message, by: "server", turn, ...(decisions.length > 0 && { decisions }) };
+    const own = { ...message, turn, ...(decisions.length > 0 && { decisions }) };
     return { record, value: JSON.stringify(own), message };
   }
 

@@ -16,6 +16,11 @@ export interface HistoryServer {
 
 type Network = "on" | "off" | "html" | "empty" | "json" | "busy" | "lossy";
 type Values = Map<string, unknown>;
+/** What the server has of a user. */
+interface Stored {
+  readonly chat: ReadonlyMap<string, unknown>;
+  readonly list: ReadonlyMap<string, unknown>;
+}
 
 const USERS = ["ada", "bob"] as const;
 const CHAT = "chat/trip";
@@ -280,10 +285,10 @@ export async function playHistory(
           await settle();
           for (const tab of browser.tabs) if (tab.isOpen && tab.user === user) tab.storage.retryNow();
         }
-        await rest();
+        await synchronize(user);
         await clock.advance(1000);
       }
-      await rest();
+      await synchronize(user);
       const stored = await readAll(user);
       found.push(...findStrangers(user, stored), ...findLosses(user, stored), ...findHoles(user, stored));
       for (const browser of browsers)
@@ -291,6 +296,15 @@ export async function playHistory(
           if (tab.isOpen && tab.user === user) found.push(...(await findDifferences(browser, tab, stored)));
     }
     return found;
+  }
+
+  /** Waits until each tab of a user has sent and read everything, or says why not. */
+  async function synchronize(user: string): Promise<void> {
+    for (const { tabs } of browsers)
+      for (const tab of tabs)
+        if (tab.isOpen && tab.user === user)
+          for (const collection of [CHAT, LIST]) await tab.storage.sync(collection).catch(() => {});
+    await rest();
   }
 
   async function rest(): Promise<void> {
@@ -303,7 +317,7 @@ export async function playHistory(
   }
 
   /** Reads what the server has, as a new device does. */
-  async function readAll(user: string): Promise<{ chat: Values; list: Values }> {
+  async function readAll(user: string): Promise<Stored> {
     const client = createClient({
       baseURL: "https://proxy.example",
       onEvent: () => {},
@@ -313,22 +327,21 @@ export async function playHistory(
     });
     const storage = remoteStorage(client, { local: memoryStorage(), name: `new-${Math.random()}` });
     const read = (collection: string) => storage.read(`${JSON.stringify(user)}/${collection}`);
-    await read(CHAT);
-    await read(LIST);
-    await rest();
+    await storage.sync(CHAT);
+    await storage.sync(LIST);
     const [chat, list] = [await read(CHAT), await read(LIST)];
     await storage.drop?.("nothing");
     return { chat, list };
   }
 
   /** Nothing of another user has crossed. */
-  function findStrangers(user: string, { chat, list }: { chat: Values; list: Values }): string[] {
+  function findStrangers(user: string, { chat, list }: Stored): string[] {
     const keys = [...chat.keys(), ...list.keys()];
     return keys.filter((key) => !key.startsWith(user)).map((key) => `${user}'s account has ${key}`);
   }
 
   /** Nothing that was written is lost, unless it was removed, refused or forgotten by a sign-out. */
-  function findLosses(user: string, { chat }: { chat: Values }): string[] {
+  function findLosses(user: string, { chat }: Pick<Stored, "chat">): string[] {
     return written
       .filter((each) => each.user === user && each.collection === CHAT)
       .filter(({ key }) => !removed.has(`${user} ${CHAT} ${key}`) && !unsure.has(`${user} ${CHAT} ${key}`))
@@ -337,7 +350,7 @@ export async function playHistory(
   }
 
   /** Returns true for a message that waits for a refused or unfinished one, on a device that has it. */
-  function isBelowMissing(user: string, key: string, chat: Values): boolean {
+  function isBelowMissing(user: string, key: string, chat: Stored["chat"]): boolean {
     for (const { tabs } of browsers)
       for (const tab of tabs) {
         if (!tab.isOpen || tab.user !== user) continue;
@@ -355,7 +368,7 @@ export async function playHistory(
   }
 
   /** No message is on the server without its parent, unless a user has removed the parent. */
-  function findHoles(user: string, { chat }: { chat: Values }): string[] {
+  function findHoles(user: string, { chat }: Pick<Stored, "chat">): string[] {
     return [...chat].flatMap(([key, value]) => {
       const { parent } = value as { parent: string | null };
       if (parent === null || chat.has(parent)) return [];
@@ -371,7 +384,7 @@ export async function playHistory(
   }
 
   /** Every tab shows what the server has, and its status is true. */
-  async function findDifferences(browser: Browser, tab: Tab, stored: { chat: Values; list: Values }) {
+  async function findDifferences(browser: Browser, tab: Tab, stored: Stored) {
     const found: string[] = [];
     const local = await tab.storage.read(`${JSON.stringify(tab.user)}/${CHAT}`);
     let unsent = 0;
@@ -407,7 +420,7 @@ export async function playHistory(
 }
 
 /** Returns true for a message below a response in flight, which waits for its end. */
-function isBelowOpen(key: string, local: ReadonlyMap<string, unknown>, stored: Values): boolean {
+function isBelowOpen(key: string, local: ReadonlyMap<string, unknown>, stored: Stored["chat"]): boolean {
   for (let at: string | null = key; at !== null; ) {
     const value = local.get(at) as { readonly parent: string | null } | undefined;
     if (!value) return false;
