@@ -1,4 +1,6 @@
 import * as core from "@sluice/core";
+import * as extend from "@sluice/core/extend";
+import * as files from "@sluice/core/files";
 import * as partialJSON from "@sluice/core/partial-json";
 import * as schemas from "@sluice/core/schemas";
 import * as sse from "@sluice/core/sse";
@@ -6,6 +8,7 @@ import * as media from "@sluice/media";
 import * as react from "@sluice/react";
 import * as german from "@sluice/react/de";
 import * as stores from "@sluice/stores";
+import * as storesExtend from "@sluice/stores/extend";
 
 /* A page that imports all entries, and loads all that a chat loads when it needs it: tools, a storage, and retries. */
 
@@ -28,7 +31,7 @@ addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) 
 
 globalThis.page = {
   violations,
-  entries: [core, stores, media, partialJSON, schemas, sse, react, german],
+  entries: [core, extend, files, stores, storesExtend, media, partialJSON, schemas, sse, react, german],
   async send(text) {
     const { outcome, error } = await chat.send(text);
     return { outcome, error: error?.name };

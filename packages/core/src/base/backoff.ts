@@ -15,7 +15,14 @@ export interface BackoffWait {
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
   /** Called before the wait. */
-  readonly onWait?: ((wait: { readonly delayMs: number; readonly failures: number }) => void) | undefined;
+  readonly onWait?:
+    | ((wait: {
+        /** Length of the wait in milliseconds. */
+        readonly delayMs: number;
+        /** Number of failures in a row without progress. */
+        readonly failures: number;
+      }) => void)
+    | undefined;
 }
 
 /** Waits between attempts, up to a limit. */
@@ -51,7 +58,15 @@ export interface Backoff {
  * ```
  */
 export function createBackoff(
-  { clock, random }: { readonly clock: Clock; readonly random: () => number },
+  {
+    clock,
+    random,
+  }: {
+    /** Clock of the waits. */
+    readonly clock: Clock;
+    /** Returns numbers from 0 (included) to 1 (excluded) for the jitter. */
+    readonly random: () => number;
+  },
   { limit, firstMs, longestMs }: BackoffLimits,
 ): Backoff {
   let failures = 0;

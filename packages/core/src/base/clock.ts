@@ -86,7 +86,9 @@ export function callAtLimit(clock: Clock, ms: number, cancelled: AbortSignal, la
 
 /** Work in flight. Its signal aborts with the caller's signal, after a time limit, or through `abort`. */
 export interface Span {
+  /** Aborts with the caller's signal, after the time limit, or through `abort`. */
   readonly signal: AbortSignal;
+  /** Aborts the work. */
   readonly abort: (reason: unknown) => void;
   /** Ends the span: stops its timer and its listener on the caller's signal. */
   readonly end: () => void;

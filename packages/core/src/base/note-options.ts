@@ -79,7 +79,15 @@ export function print(issue: Issue, options?: { readonly onEvent?: unknown }): v
  * noteMistake(new ConfigurationError("id: is missing"), client);
  * ```
  */
-export function noteMistake(error: unknown, { hasOnEvent }: { readonly hasOnEvent: boolean }): void {
+export function noteMistake(
+  error: unknown,
+  {
+    hasOnEvent,
+  }: {
+    /** True if the app reads the events: nothing is printed then. */
+    readonly hasOnEvent: boolean;
+  },
+): void {
   try {
     if (process.env.NODE_ENV !== "production" && isGatewayError(error) && !hasOnEvent)
       import("./print-warning.js").then(({ printMistake }) => printMistake(error)).catch(() => {});

@@ -77,7 +77,7 @@ type Checked<Output> =
  *
  * @example
  * ```ts
- * const { problem } = await checkBySchema(schema, { city: 7 });
+ * const { problem } = await checkBySchema(zodSchema, { city: 7 });
  * if (problem) throw new Error(`the place is not valid: ${problem}`);
  * ```
  */

@@ -29,7 +29,10 @@ export interface StoreOptions {
   /** Clock of the throttling. */
   readonly clock: Clock;
   /** Client of a state with an `error`: mistakes in the code or the setup are printed. */
-  readonly client?: { readonly hasOnEvent: boolean };
+  readonly client?: {
+    /** True if the app reads the events: nothing is printed then. */
+    readonly hasOnEvent: boolean;
+  };
   /** Called before the first subscription. May return a function to call after the last one has ended. */
   readonly onUse?: () => (() => void) | undefined;
 }

@@ -34,6 +34,7 @@ export interface WatchOptions<Task> extends RequestOptions {
 
 /** Latest state of a task. */
 export interface Snapshot {
+  /** State of the task. */
   readonly state: string;
   /** The gateway's response, unchanged. */
   readonly raw?: unknown;
@@ -41,6 +42,7 @@ export interface Snapshot {
 
 /** Reference to a task, as plain JSON. */
 export interface TaskHandle {
+  /** Id of the task at the gateway. */
   readonly id: string;
   /** Time until which the task can be polled; Unix milliseconds. */
   readonly queryableUntil?: number | undefined;
@@ -82,11 +84,33 @@ export interface TaskDefinition<Task extends Snapshot, Done extends Task, Handle
   readonly toError?: (error: unknown, handle: Handle) => unknown;
 }
 
+/** A kind of task: its texts and its functions. */
+export interface TaskKind<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>
+  extends TaskDefinition<Task, Done, Handle> {
+  /** Converts the error of a poll for the caller. */
+  readonly toError: (error: unknown, handle: Handle) => unknown;
+  /** Polls a task to its end. Yields a snapshot after each change; the last one is final. */
+  readonly watch: (
+    client: Client,
+    task: Handle | string,
+    options: WatchOptions<Task>,
+  ) => AsyncGenerator<Task, void, undefined>;
+  /** Returns the task if it has a result. */
+  readonly toDone: (task: Task) => Done | undefined;
+  /** Returns true for a task with a result, and for a failed one. */
+  readonly isFinal: (task: Task) => boolean;
+  /**
+   * Merges the next snapshot into the last one. Returns the same object if nothing has changed. A finished task stays
+   * finished, because another tab may only know an older snapshot.
+   */
+  readonly merge: (last: Task | undefined, answer: Task) => Task;
+}
+
 /** Creates the functions of a kind of task. `createTaskStore` creates its store. */
 /* @__NO_SIDE_EFFECTS__ */
 export function defineTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
   definition: TaskDefinition<Task, Done, Handle>,
-) {
+): TaskKind<Task, Done, Handle> {
   const { success, failure, toHandle, toError = (error: unknown) => error } = definition;
   return { ...definition, toError, read, watch, toDone, isFinal, merge };
 
@@ -98,7 +122,6 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
     }
   }
 
-  /** Polls a task to its end. Yields a snapshot after each change; the last one is final. */
   async function* watch(
     client: Client,
     task: Handle | string,
@@ -133,10 +156,6 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
     }
   }
 
-  /**
-   * Merges the next snapshot into the last one. Returns the same object if nothing has changed. A finished task stays
-   * finished, because another tab may only know an older snapshot.
-   */
   function merge(last: Task | undefined, answer: Task): Task {
     if (!last) return answer;
     if (isFinal(last) && answer.state !== success) return last;
@@ -144,7 +163,6 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
     return serializeSnapshot(next) === serializeSnapshot(last) ? last : next;
   }
 
-  /** Returns the task if it has a result. */
   function toDone(task: Task): Done | undefined {
     return task.state === success ? (task as Done) : undefined;
   }
@@ -169,11 +187,6 @@ function assertTask<Reference>(task: Reference): Reference {
 function serializeSnapshot({ raw: _, ...shown }: Snapshot): string {
   return JSON.stringify(Object.entries(shown).sort());
 }
-
-/** A kind of task: its texts and its functions. */
-export type TaskKind<Task extends Snapshot, Done extends Task, Handle extends TaskHandle> = ReturnType<
-  typeof defineTask<Task, Done, Handle>
->;
 
 /** Polls a task once. */
 export async function getTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(

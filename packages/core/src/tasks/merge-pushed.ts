@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.js";
 
 /** Result of one poll of a task. */
 export interface Polled<Task> {
+  /** Latest state of the task. */
   readonly task: Task;
   /**
    * Connects to the proxy and yields the task after each change. Undefined without a proxy that pushes changes. Throws

@@ -8,6 +8,8 @@ import type { Connection, Exchange } from "./send.js";
  * @throws the signal's reason; the error of the connection
  * @example
  * ```ts
+ * const exchange = openExchange(client, { kind: "upload", path: "/v1/uploads" }, { signal });
+ * const response = await client.fetch(await createRequest(client, "/v1/uploads", { signal: exchange.signal }));
  * let size = 0;
  * for await (const bytes of readChunks(client, exchange, response)) size += bytes.length;
  * ```

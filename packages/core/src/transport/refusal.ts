@@ -16,7 +16,15 @@ import { createBodyReader } from "./read-body.js";
  */
 export async function readRefusal(
   response: Response,
-  { clock, scrub }: { readonly clock: Clock; readonly scrub: (text: string) => string },
+  {
+    clock,
+    scrub,
+  }: {
+    /** Clock of the limits. */
+    readonly clock: Clock;
+    /** Removes the keys from a text. */
+    readonly scrub: (text: string) => string;
+  },
   signal: AbortSignal,
 ): Promise<APIError> {
   const requestId = readRequestId(response);

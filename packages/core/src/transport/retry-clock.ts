@@ -8,6 +8,7 @@ import type { Connection } from "./send.js";
  * @param callId id of the call, as its events have it
  * @example
  * ```ts
+ * const { callId } = openExchange(client, { kind: "upload", path: "/v1/uploads" }, { signal });
  * const clock = createRetryClock(client, callId);
  * const backoff = createBackoff({ clock, random: client.random }, { limit: 5, firstMs: 1000, longestMs: 30_000 });
  * ```

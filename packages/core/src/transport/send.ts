@@ -147,15 +147,20 @@ export interface Connection {
 export interface Exchange extends Span, CallIdentity {
   /** How far the request got so far. */
   readonly state: {
+    /** `not-sent`, `refused`, or `unknown` if the gateway may have acted. */
     delivery: Delivery;
     /** The headers of the last response, which list the proxy's offers. */
     headers?: Headers;
   };
   /** The request, or the handle of a task. */
   readonly subject: unknown;
+  /** Time of the call on the client's clock. */
   readonly startedAt: number;
+  /** Limit until the first content, in milliseconds. */
   readonly firstChunkMs: number;
+  /** Limit between two pieces of the response, in milliseconds. */
   readonly chunkMs: number;
+  /** Retries of the call. */
   readonly retry: Required<RetryOptions>;
   /** The caller's `idempotency-key`. */
   readonly idempotencyKey: string | undefined;
@@ -281,7 +286,10 @@ export function closeExchange(
   client: Connection,
   exchange: Exchange,
   { outcome = "complete", usage, timing, id, model, finishReason }: CallSummary,
-  failure?: { readonly error: unknown },
+  failure?: {
+    /** Error of the call. */
+    readonly error: unknown;
+  },
 ): void {
   exchange.end();
   preloadRepeats();

@@ -1,3 +1,0 @@
-// Old names for code that is not yet moved to `extend.ts`.
-
-export * from "./internal.js";
