@@ -43,7 +43,8 @@ export interface EndHandlers<Env = unknown> {
  * @throws {TypeError} for a handler that is no function
  * @example
  * ```ts
- * videoWatch<Env>({ onEnd: endHandlers(hook, sendMail) });
+ * const hook = webhook<Env>({ url: "https://app.example.com/hooks/video", secret: (env) => env.WEBHOOK_SECRET });
+ * const plugin = videoWatch<Env>({ onEnd: endHandlers(hook) });
  * ```
  */
 export function endHandlers<Env = unknown>(...handlers: readonly EndHandler<Env>[]): EndHandlers<Env> {
