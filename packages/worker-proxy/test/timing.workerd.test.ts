@@ -62,6 +62,7 @@ test("pages may read these headers, and those of a refusal", async () => {
     expect(headers.get("access-control-expose-headers")?.split(", ")).toEqual([
       "retry-after",
       "x-request-id",
+      "x-sluice-account",
       "x-sluice-dropped",
       "x-sluice-offers",
       "x-sluice-source",

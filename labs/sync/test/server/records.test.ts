@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { databases, openServer, stopPostgres } from "./support/server.js";
 
 afterAll(stopPostgres);
@@ -146,6 +146,29 @@ describe.each(databases)("Records on %s", (database) => {
     expect(await laptop.readAll("chat/a")).toEqual({ "1": "new" });
     // a drop whose response was lost deletes nothing of it
     expect(await laptop.drop("chat/a", cursor)).toMatchObject({ status: 409, error: { code: "dropped" } });
+  });
+
+  test("a dropped collection gives its space back, in steps", async () => {
+    const server = await openServer(database, { quota: { records: 250 } });
+    const device = server.device("ada");
+    let cursor: string | null = null;
+    for (let page = 0; page < 3; page += 1) {
+      const records = Array.from({ length: page < 2 ? 100 : 50 }, (_, nth) => `${page}/${nth}`);
+      const pushed = await device.push(
+        "chat/a",
+        cursor,
+        records.map((record) => ({ record, value: { title: "a word" } })),
+      );
+      cursor = pushed.cursor;
+    }
+    const further = () => device.push("chat/b", null, [{ record: "1", value: 1 }]);
+    expect((await further()).results).toMatchObject([{ code: "quota_exceeded" }]);
+    await device.drop("chat/a", cursor);
+    await vi.waitFor(
+      async () => expect((await further()).results).toMatchObject([{ status: "stored" }]),
+      10_000,
+    );
+    expect((await device.search("word")).hits).toEqual([]);
   });
 
   test("an id that the server can't store is refused, and nothing of the push is stored", async () => {
