@@ -33,7 +33,7 @@ test.each<[name: string, status: number, code: string, options: Partial<ProxyOpt
   ["baseURL", 500, "misconfigured", { baseURL: rejected }],
   ["origins", 500, "misconfigured", { origins: rejected }],
   ["models", 500, "misconfigured", { models: rejected }],
-  ["the gateway could not be reached", 502, "upstream_unreachable", { fetch: rejected }],
+  ["the connection to the gateway broke off", 502, "upstream_cut", { fetch: rejected }],
 ])(
   "case 59: what `%s` throws is in the log once, and not in the answer (%i %s)",
   async (name, status, code, options) => {

@@ -36,7 +36,7 @@ describe("case 137: a health check that asks the gateway", () => {
       () => {
         throw new Error("Network connection lost.");
       },
-      "upstream_unreachable",
+      "upstream_cut",
     ],
   ])("is 503 where %s, and the log says so once", async (_, answer, code) => {
     const { ask } = open(answer);

@@ -77,7 +77,7 @@ export const refusals = {
   client_left: [499, "the client has left"],
   client_stalled: [499, "the client took nothing of the answer for too long"],
   upstream_unreachable: [502, "the gateway could not be reached; try again"],
-  upstream_cut: [502, `the gateway's answer broke off before its end; ${maybeDone}`],
+  upstream_cut: [502, `the connection to the gateway broke off; ${maybeDone}`],
   upstream_idle: [504, `the gateway fell silent; ${maybeDone}`],
   upstream_timeout: [504, `the gateway took too long; ${maybeDone}`],
   upstream_type: [502, "the gateway sent what can't be passed on"],
