@@ -1,6 +1,13 @@
 import { createEmulator, type EmulatorRequest } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { adaptJSONSchema, createProxy, type ProxyOptions, readStreams } from "@sluice/worker-proxy";
+import {
+  adaptJSONSchema,
+  chat,
+  createProxy,
+  images,
+  type ProxyOptions,
+  readStreams,
+} from "@sluice/worker-proxy";
 import type { Place } from "./places.ts";
 
 /** The models of the chat endpoint, as the specification writes them. */
@@ -44,7 +51,7 @@ export async function openGateway(place: Place): Promise<Gateway> {
       request.headers.get("authorization") === `Bearer ${USER}` ? { id: "user-1" } : null,
     origins: [],
     models: [...chatModels, ...imageModels],
-    routes: ["chat", "images"],
+    routes: [chat, images],
     ...proxyOptions[place],
   });
   const front = await serve(

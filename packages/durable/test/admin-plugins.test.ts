@@ -8,7 +8,14 @@ import {
   videoWatch,
 } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
-import { createProxy, type ProxyPlugin, type RequestEvent } from "@sluice/worker-proxy";
+import {
+  chat as chatRoutes,
+  createProxy,
+  images,
+  type ProxyPlugin,
+  type RequestEvent,
+  videos,
+} from "@sluice/worker-proxy";
 import { hashOf } from "@sluice/worker-proxy/internal";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
@@ -85,7 +92,7 @@ function openAll(
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
     origins: [],
     models: ["delta-5.3", "gamma-image-5-0-260128", "beta3.0-video"],
-    routes: ["chat", "images", "videos"],
+    routes: [chatRoutes, images, videos],
     secret: () => SECRET,
     limits: { maxTokens: 100 },
     fetch: gateway.fetch,

@@ -16,7 +16,12 @@ const JSON_ONLY = "Answer with JSON only, without any other text.";
  * ```
  */
 export function adaptJSONSchema(): ProxyPlugin {
-  return { adapt };
+  return {
+    adapt(body, hasField, route) {
+      if (route === "chat") adapt(body, hasField);
+      return undefined;
+    },
+  };
 }
 
 /** What is no request for JSON stays, and is refused later. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeStream } from "node:stream/web";
-import { logError } from "./base/log-error.js";
+import { logError } from "./refusals/log.js";
 
 /** Answers a request: the proxy, or more around it. */
 type Answer = (request: Request) => Response | Promise<Response>;

@@ -5,7 +5,7 @@ import { logCause, notifyOf } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import type { Settings } from "./settings.js";
 
-/** The values that the plugins of `@sluice/durable` get from their proxy: the public ones, and its settings. */
+/** The values that plugins get from their proxy: the public ones, and its settings. */
 export interface Server<Env> extends PluginServer<Env> {
   readonly settings: Settings<Env>;
   /** The parts of all plugins, for the class of Durable Objects that runs them. */
@@ -14,17 +14,15 @@ export interface Server<Env> extends PluginServer<Env> {
   report(event: JobEvent, env: Env, context?: ProxyContext): void;
 }
 
+/** The servers of all proxies. */
+const servers = new WeakMap<object, Server<never>>();
 /** The hosts of all proxies. The objects of a second proxy would ask the gateway of the first one. */
 const hosts = new WeakSet<object>();
 
 /** Opens the host of a proxy, and connects its plugins. */
-export function openServer<Env>(settings: Settings<Env>): Server<Env> {
+export function openServer<Env>(proxy: object, settings: Settings<Env>): void {
   const { plugins, host, log } = settings;
   const parts = plugins.flatMap(({ storage }) => storage ?? []);
-  ensure(
-    !host || typeof host.open === "function",
-    "host: give what cloudflareHost(…), nodeHost(…) or postgresHost(…) returns",
-  );
   ensure(
     host || parts.length === 0,
     "host: a plugin stores data; give cloudflareHost(…), nodeHost(…) or postgresHost(…)",
@@ -48,11 +46,22 @@ export function openServer<Env>(settings: Settings<Env>): Server<Env> {
         notifyOf(onEvent && ((job) => onEvent(job, env, context)), event, env);
     },
   };
+  servers.set(proxy, server as Server<never>);
   for (const plugin of plugins) plugin.connect?.(server);
-  return server;
 }
 
-/** Returns all that a server has, for the plugins of this repository. */
+/**
+ * Returns the server of a proxy.
+ *
+ * @throws {TypeError} for anything but a proxy of `createProxy`
+ */
+export function serverOf<Env>(proxy: object): Server<Env> {
+  const server = servers.get(proxy);
+  ensure(server, "proxy: give the proxy that createProxy made");
+  return server as unknown as Server<Env>;
+}
+
+/** Returns everything that a server has. */
 export function serverIn<Env>(server: PluginServer<Env>): Server<Env> {
   return server as Server<Env>;
 }

@@ -58,7 +58,7 @@ const INTERVAL_MS = { min: 2_000, usual: 15_000, max: 60_000 };
  * const hook = webhook<Env>({ url: "https://app.example.com/hooks/video", secret: (env) => env.WEBHOOK_SECRET });
  * export default createProxy<Env>({
  *   ...options,
- *   routes: ["videos"],
+ *   routes: [videos],
  *   host: nodeHost({ file: "sluice.db" }),
  *   plugins: [videoWatch<Env>({ onEnd: [hook] })],
  * });

@@ -1,7 +1,7 @@
 import type { ProxyEvent } from "./events.js";
 import type { Host } from "./host.js";
 import type { AdmittedRequest, Checked, ProxyContext, ProxyPlugin, User } from "./plugin.js";
-import type { GatewayRoute } from "./routes.js";
+import type { RouteGroup } from "./routes.js";
 import type { SpecModelId } from "./spec-model-ids.js";
 
 /** One secret; while it is changed, all that are valid, the one in use first. */
@@ -78,20 +78,6 @@ export interface Gateway {
   readonly includeUsage?: boolean | undefined;
 }
 
-/** The type of `checkGateway`. Its parameters are the proxy's own. */
-export type GatewayCheck = (...settings: never[]) => Promise<string | undefined>;
-
-/** Options of `GET /health`, which needs no sign-in. */
-export interface Health {
-  /**
-   * The function `checkGateway` of this package. `GET /health` then asks the gateway, too: it polls a task that does not
-   * exist, which is free, and shows that the key is taken and that the host is a gateway. Each isolate asks at most once in
-   * 10 seconds, and one at a time, for all callers.
-   * @default the gateway is not asked
-   */
-  readonly checkGateway?: GatewayCheck | undefined;
-}
-
 /** Receives the event of each request when its response is over, and of each job of the plugins. */
 export interface OnEvent<Env = unknown> extends Checked<Env> {
   (event: ProxyEvent, env: Env, context: ProxyContext | undefined): unknown;
@@ -165,10 +151,10 @@ export interface ProxyOptions<Env = unknown> {
    */
   readonly allowFields?: readonly string[];
   /**
-   * The routes of the gateway that are open. `videos`, `assets` and `epsilon` need a `secret`, unless all callers are one
-   * user. Plugins open their own. @default ["chat"]
+   * The routes of the gateway that are open: `chat`, `images`, `videos`, `assets` and `epsilon` of this package. The last three
+   * need a `secret`, unless all callers are one user. Plugins open their own. @default [chat]
    */
-  readonly routes?: readonly GatewayRoute[];
+  readonly routes?: readonly RouteGroup[];
   /**
    * A secret of the proxy's own, at least 32 characters. With it ids of tasks and assets leave marked for the user who
    * made them, and are refused from any other; and models that have `user_id` get a pseudonym. While it is
@@ -196,8 +182,6 @@ export interface ProxyOptions<Env = unknown> {
   readonly plugins?: readonly ProxyPlugin<Env>[];
   /** The database of the plugins: `cloudflareHost(…)`, `nodeHost(…)` or `postgresHost(…)` of `@sluice/durable`. @default none */
   readonly host?: Host<Env> | undefined;
-  /** Options of `GET /health`; `false` closes it. @default {} */
-  readonly health?: false | Health;
   /** Receives each event, for logs and metrics. An error that it throws is in the log, and breaks no answer. */
   readonly onEvent?: OnEvent<Env>;
   /** Another way to the gateway: a service binding, a test. It must not follow redirects. @default the global `fetch` */

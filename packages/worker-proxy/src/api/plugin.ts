@@ -223,8 +223,16 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    * lost reads those of `health`: an offer there opens `GET /health`, also where `health` is `false`.
    */
   readonly offers?: Partial<Record<RouteName, string>>;
-  /** Rewrites the body of a chat before its fields are checked. `hasField` tells which fields the model takes. */
-  adapt?(body: Record<string, unknown>, hasField: (path: string) => boolean): void;
+  /**
+   * Rewrites a body before its fields are checked. `hasField` tells which fields the model has. Returns the paths of the fields
+   * that it deleted: the response names them in `x-sluice-dropped`.
+   */
+  adapt?(
+    body: Record<string, unknown>,
+    hasField: (path: string) => boolean,
+    route: RouteName,
+    model: string,
+  ): readonly string[] | undefined;
   /**
    * Returns further headers for the request to the gateway: `gatewayHeaders(…)`. A value whose name says that it is a
    * credential (auth, key, token) is kept from answers like the gateway's key; none is in the proxy's log.
@@ -266,8 +274,6 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
   settleTicket?(ticket: string, spent: number | undefined, env: Env): Promise<void>;
   /** The value of `readStreams()`. @default streams are passed on by the platform, unread behind their first event */
   readonly streamReader?: StreamReader;
-  /** The value of `pollCache()`. @default each poll is sent to the gateway */
-  readonly pollCache?: PollCache;
   /**
    * Sees each JSON answer about a task, an asset or images before the client, which waits for it. `admitted` has the id of a
    * task or an asset, also of a new one, and a `body` where it was created. What is thrown is dropped: an answer that is paid for must arrive.
@@ -288,9 +294,6 @@ export interface StreamReader {
   readonly readStream: (...exchange: never[]) => ReadableStream<Uint8Array>;
   readonly openAccount: (...payable: never[]) => Promise<unknown>;
 }
-
-/** Answers polls. Only `pollCache()` has one. */
-export type PollCache = (...poll: never[]) => Promise<Response>;
 
 /** A plugin that reserves and settles what requests cost, as `budget(…)` of `@sluice/durable`. */
 export type Meter<Env = unknown> = ProxyPlugin<Env> & Required<Pick<ProxyPlugin<Env>, "reserve">>;

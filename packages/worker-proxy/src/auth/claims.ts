@@ -11,8 +11,7 @@ import { type Flights, share } from "../base/share.js";
 import { openCall } from "../gateway/call.js";
 import { readText } from "../gateway/read-json.js";
 import { ensure, readOption } from "../refusals/read-option.js";
-import { Refusal } from "../refusals/refusal.js";
-import { textOf } from "../refusals/texts.js";
+import { Refusal, textOf } from "../refusals/refusal.js";
 
 /** The claims that a token must have. */
 export interface Expected {

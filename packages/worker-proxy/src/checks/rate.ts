@@ -48,11 +48,10 @@ export function workersRateLimit<Env>(
 
 /** @throws {Refusal} 429 for too many requests, 503 where `rateLimit` fails */
 export async function checkRate<Env>(
-  rateLimit: RateLimit<Env> | undefined,
+  rateLimit: RateLimit<Env>,
   { request, env, user }: Pick<AdmittedRequest<Env>, "request" | "env" | "user">,
   route: Route,
 ): Promise<void> {
-  if (!rateLimit) return;
   const asked = { user, route: route.name, method: route.method, isPoll: isPoll(route), request };
   const limited = () => rateLimit(asked, env);
   const verdict = await decided("rateLimit", "rate_limit_unavailable", limited);

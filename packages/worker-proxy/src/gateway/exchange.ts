@@ -101,17 +101,3 @@ export interface Reading {
     onPaid: (paid: Pick<Paid, "reserved" | "spent">) => void,
   ) => Promise<Account>;
 }
-
-/** A poll, and the rules for it. */
-export interface PollRules {
-  /** The facts that tell it from others of its user. */
-  readonly request: readonly unknown[];
-  readonly send: () => Promise<Response>;
-  /** Time for which an answer may stand still, in milliseconds. */
-  readonly chunkMs: number;
-  /** Values that no answer may hold. */
-  readonly keys: readonly string[];
-}
-
-/** The value of `pollCache()`. */
-export type PollCache = <Env>(exchange: Exchange<Env>, rules: PollRules) => Promise<Response>;

@@ -1,24 +1,22 @@
-/** Facts about an answer that an object has requested, read, checked and paid for: it passes unread. */
-export interface PluginMark {
-  /** The id of its stream; absent where it is none. */
-  readonly streamId?: string;
-  /** True where it was stored already. */
-  readonly isReplayed: boolean;
-  /** True for an answer of the plugin's own making: it holds nothing of the gateway's, and its body passes as it is. */
-  readonly isOwn?: boolean;
-  /** Returns the `error.code` with which its stream has ended; undefined where it is whole. */
-  readonly endCode?: () => Promise<string | undefined>;
-}
+import type { AnswerRules, Exchange } from "./exchange.js";
 
-const marks = new WeakMap<Response, PluginMark>();
+/** Passes a response of one of our own plugins on in a way of its own. */
+export type PassResponse = (
+  exchange: Exchange<never>,
+  response: Response,
+  headers: Record<string, string>,
+  rules: AnswerRules<never>,
+) => Promise<Response>;
 
-/** Marks the answer of one of our own plugins. No other plugin can make the mark: its answers are checked as the gateway's. */
-export function markKept(response: Response, mark: PluginMark): Response {
-  marks.set(response, mark);
+const passers = new WeakMap<Response, PassResponse>();
+
+/** Marks a response. Only code that imports this can: the responses of all others are checked as the gateway's. */
+export function setPasser(response: Response, pass: PassResponse): Response {
+  passers.set(response, pass);
   return response;
 }
 
-/** Returns the mark of an answer; undefined where it has none. */
-export function markOf(response: Response): PluginMark | undefined {
-  return marks.get(response);
+/** Returns the way in which a response is passed on; undefined without a mark. */
+export function findPasser(response: Response): PassResponse | undefined {
+  return passers.get(response);
 }

@@ -1,6 +1,5 @@
 import { openPipe } from "../base/bytes.js";
-import { Refusal } from "../refusals/refusal.js";
-import { errorEvent } from "../refusals/texts.js";
+import { errorEvent, Refusal } from "../refusals/refusal.js";
 import { type Call, failed } from "./call.js";
 import { holdsKey, unescaped } from "./key.js";
 

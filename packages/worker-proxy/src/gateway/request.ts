@@ -1,4 +1,4 @@
-import { logError } from "../base/log-error.js";
+import { logError } from "../refusals/log.js";
 import { type Call, failed } from "./call.js";
 
 /** The way to the gateway, for one request of a client. */

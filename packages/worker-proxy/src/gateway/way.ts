@@ -2,50 +2,28 @@ import type { Limits, ProxyOptions, Timeout } from "../api/options.js";
 import type { Meter } from "../api/plugin.js";
 import { ensure, readerOf } from "../refusals/read-option.js";
 import { misconfigured } from "../refusals/refusal.js";
-import { createRepeats } from "../refusals/repeats.js";
-import { CHUNK_MS } from "./read-json.js";
 import type { Gateway } from "./request.js";
 
 const LIMITS = { maxBodyBytes: 33_554_432, maxDataURIBytes: 20_971_520, maxStreamsPerUser: 16 };
-const TIMEOUT = { bodyMs: 30_000, firstChunkMs: 600_000, chunkMs: CHUNK_MS, totalMs: 900_000 };
-
-/** The options of all that ask the gateway: a proxy, and the objects of `@sluice/durable` that keep its answers. */
-export interface WayOptions<Env>
-  extends Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch" | "limits" | "timeout"> {
-  /** The plugin that reserves. */
-  readonly meter?: Meter<Env> | undefined;
-}
+const TIMEOUT = { bodyMs: 30_000, firstChunkMs: 600_000, chunkMs: 60_000, totalMs: 900_000 };
 
 /** The way to the gateway. */
 export type Way<Env = never> = ReturnType<typeof openWay<Env>>;
 
-/** @throws {TypeError} when an option is missing or can't work; the message says what to give */
-export function openWay<Env>(options: WayOptions<Env>) {
-  const { baseURL, apiKey, fetch: given, meter } = options;
-  ensure(typeof apiKey === "function", "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
-  const isFetch = given === undefined || typeof given === "function";
-  ensure(isFetch, "fetch: give a function, (request, env) => …");
+/** @throws {TypeError} when an option can't work; the message says what to give */
+export function openWay<Env>(
+  options: Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch" | "limits" | "timeout">,
+  meter: Meter<Env> | undefined,
+) {
+  const { fetch: given } = options;
   const limits: typeof LIMITS & Limits = { ...LIMITS, ...options.limits };
   const timeout: Required<Timeout> = { ...TIMEOUT, ...options.timeout };
-  checkNumbers("limits", limits, [...Object.keys(LIMITS), "maxTokens"]);
-  checkNumbers("timeout", timeout, Object.keys(TIMEOUT));
-  const addressIn = readerOf("baseURL", baseURL, checkBaseURL);
-  const keysIn = readerOf("apiKey", apiKey, checkKeys);
+  checkNumbers("limits", limits, { ...LIMITS, maxTokens: 0 });
+  checkNumbers("timeout", timeout, TIMEOUT);
+  const readBaseURL = readerOf<Env, string>("baseURL", options.baseURL, checkBaseURL);
+  const readKeys = readerOf<Env, readonly string[]>("apiKey", options.apiKey, checkKeys);
   const taken = {};
-  return {
-    limits,
-    timeout,
-    meter,
-    /** The part of the log that knows the key. */
-    log: { apiKey, repeats: createRepeats() },
-    parts,
-    open,
-  };
-
-  /** Reads address and keys. One that fails does not stop the other. */
-  function parts(env: Env, host: string) {
-    return [foreign(addressIn(env), host), keysIn(env)] as const;
-  }
+  return { limits, timeout, meter, readBaseURL, readKeys, open };
 
   /**
    * Reads the way for the requests of one environment.
@@ -54,7 +32,9 @@ export function openWay<Env>(options: WayOptions<Env>) {
    * @throws {Refusal} 500 `misconfigured`; the log names what is wrong, without any value
    */
   async function open(env: Env, host: string): Promise<Gateway> {
-    const [baseURL, apiKeys] = await Promise.all(parts(env, host));
+    const [baseURL, apiKeys] = await Promise.all([readBaseURL(env), readKeys(env)]);
+    // it would send requests to itself without end; `checkBaseURL` has written protocol, nothing, host
+    if (baseURL.split("/", 3)[2] === host) throw misconfigured("baseURL: is the proxy's own address");
     // the platform's own `fetch` needs no object for a request
     const send: Gateway["send"] = async (url, init) =>
       given ? given(new Request(url, init), env) : fetch(url, init);
@@ -62,21 +42,12 @@ export function openWay<Env>(options: WayOptions<Env>) {
   }
 }
 
-/** @throws {TypeError} for a name that is not known, and for what is no number: every comparison with it would be false */
-function checkNumbers(subject: string, given: object, names: readonly string[]): void {
+/** @throws {TypeError} for a name that is not known, and for a value that is no number: every comparison with it is false */
+function checkNumbers(subject: string, given: object, known: object): void {
   for (const [name, value] of Object.entries(given)) {
-    ensure(names.includes(name), `${subject}.${name}: is no option of createProxy`);
-    const isLimit = Number.isSafeInteger(value) && value > 0;
-    ensure(isLimit, `${subject}.${name}: give a whole number from 1 up`);
+    ensure(name in known, `${subject}.${name}: is no option of createProxy`);
+    ensure(Number.isSafeInteger(value) && value > 0, `${subject}.${name}: give a whole number from 1 up`);
   }
-}
-
-/** Refuses the host of the proxy, which would send requests to itself without end. */
-async function foreign(given: string | Promise<string>, host: string): Promise<string> {
-  const baseURL = await given;
-  // as `checkBaseURL` writes it: protocol, nothing, host
-  if (baseURL.split("/", 3)[2] === host) throw misconfigured("baseURL: is the proxy's own address");
-  return baseURL;
 }
 
 function checkBaseURL(given: unknown): string {

@@ -2,7 +2,7 @@ import { createStrayLines, isErrorEvent, isRecord, parseJSON } from "@sluice/cor
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import type { Usage } from "../api/plugin.js";
 import { openBytes } from "../base/bytes.js";
-import { tooMuchIn } from "../base/json-size.js";
+import { tooMuchIn } from "../checks/json-size.js";
 import { unescaped } from "../gateway/key.js";
 import { MOST_OF_ANSWER } from "../gateway/read-json.js";
 import { Refusal } from "../refusals/refusal.js";
@@ -105,7 +105,8 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
   function readEvent({ event, data }: Pick<ServerSentEvent, "event" | "data">): void {
     stray.close();
     const { isOver } = chat.state;
-    if (tooMuchIn(data, MOST_OF_ANSWER)) throw new Refusal("upstream_too_much");
+    if (tooMuchIn(data, MOST_OF_ANSWER))
+      throw new Refusal("upstream_type", { what: ": its JSON has too many values" });
     const json = parseJSON(data);
     // a client may take each line for JSON, or all lines together
     check(json ?? unescaped(data.replaceAll("\n", "")));

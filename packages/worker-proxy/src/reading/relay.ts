@@ -1,8 +1,7 @@
 import { openPieces } from "../base/bytes.js";
 import { type Call, failed } from "../gateway/call.js";
 import type { StreamEnd } from "../gateway/exchange.js";
-import { Refusal } from "../refusals/refusal.js";
-import { errorEvent, textOf } from "../refusals/texts.js";
+import { errorEvent, Refusal, textOf } from "../refusals/refusal.js";
 import { type EventBytesOptions, openEventBytes } from "./chat-events.js";
 
 interface RelayOptions extends EventBytesOptions {

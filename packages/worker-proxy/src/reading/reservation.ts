@@ -1,7 +1,8 @@
 import type { Meter, Payable } from "../api/plugin.js";
 import type { Account, Paid } from "../gateway/exchange.js";
 import { logCause } from "../refusals/log.js";
-import { decided, exhausted } from "../refusals/refusal.js";
+import { decided, refuseAs, waitFor } from "../refusals/refusal.js";
+import { budgetRefusals } from "../refusals/texts.js";
 
 /**
  * Reserves the most that a request can cost, right before it is sent.
@@ -14,7 +15,11 @@ export async function openAccount<Env>(
   onPaid?: (paid: Pick<Paid, "reserved" | "spent">) => void,
 ): Promise<Account> {
   const reserved = await decided("plugins: reserve", "budget_unavailable", () => meter.reserve(payable));
-  if ("retryAfterMs" in reserved) throw exhausted(reserved);
+  if ("retryAfterMs" in reserved) {
+    const { retryAfterMs, budget, isShared } = reserved;
+    const name = isShared ? "shared_budget_exhausted" : "budget_exhausted";
+    throw refuseAs(budgetRefusals[name], name, { budget, ...waitFor(retryAfterMs) });
+  }
   const { amount, ticket } = reserved;
   let isOpen = true;
   return {

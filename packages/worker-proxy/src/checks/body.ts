@@ -1,7 +1,7 @@
 import { openBytes, openPieces, READ_BYTES } from "../base/bytes.js";
-import { tooMuchIn } from "../base/json-size.js";
 import { within } from "../base/time.js";
 import { misconfigured, Refusal } from "../refusals/refusal.js";
+import { tooMuchIn } from "./json-size.js";
 
 /** More than any request of the spec has; a JSON Schema of a tool included. */
 const MOST = { values: 200_000, depth: 64 };
@@ -65,10 +65,11 @@ function parsed(bytes: Uint8Array): Record<string, unknown> {
   return json as Record<string, unknown>;
 }
 
-/** @throws {Refusal} 400 */
+/** @throws {Refusal} 400 for more values, or deeper nesting, than the gateway's requests have */
 function checkSize(text: string): void {
   const passed = tooMuchIn(text, MOST);
-  if (passed) throw new Refusal(passed === "depth" ? "too_deep" : "too_many_values", { what: MOST[passed] });
+  if (passed === "depth") throw new Refusal("too_much", { what: `is nested deeper than ${MOST.depth}` });
+  if (passed) throw new Refusal("too_much", { what: `has more than ${MOST.values} values` });
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
