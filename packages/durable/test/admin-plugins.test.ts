@@ -16,7 +16,7 @@ import {
   type RequestEvent,
   videos,
 } from "@sluice/worker-proxy";
-import { hashOf } from "@sluice/worker-proxy/internal";
+import { hashText } from "@sluice/worker-proxy/plugin";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
 import { createFile, PART, SECRET, starts } from "./support/file-store.js";
@@ -233,7 +233,7 @@ test("case 147: an erased user has no row left, nothing of it goes on, and other
   expect(await operate("users/erase", { user: "ann" })).toEqual(erased);
 
   const asked = gateway.requests.length;
-  const names = ["ann", await hashOf("ann")];
+  const names = ["ann", await hashText("ann")];
   const readOwn = async () => (await readRows()).filter((row) => names.some((name) => row.includes(name)));
   // for as long as an upload can take, a timer looks for what is stored late
   const tables = (await readOwn()).map((row) => row.split(" ")[0]);

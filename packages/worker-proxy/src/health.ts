@@ -1,13 +1,13 @@
 import type { Checked, ProxyPlugin } from "./api/plugin.js";
-import { within } from "./base/time.js";
-import { checkedType } from "./gateway/answer.js";
+import { waitAtMost } from "./base/time.js";
 import { openCall } from "./gateway/call.js";
-import { parsed, readText } from "./gateway/read-json.js";
-import { refusalOf } from "./gateway/read-refusal.js";
-import { ask } from "./gateway/request.js";
+import { parseJSON, readText } from "./gateway/read-json.js";
+import { readRefusal } from "./gateway/read-refusal.js";
+import { sendRequest } from "./gateway/request.js";
+import { checkType } from "./gateway/respond.js";
 import { logCause, logError } from "./refusals/log.js";
-import { misconfigured, refusalIn, textOf } from "./refusals/refusal.js";
-import { type Server, serverIn } from "./server.js";
+import { describeRefusal, refuseSetup, toRefusal } from "./refusals/refusal.js";
+import { castServer, type Server } from "./server.js";
 
 /** Options of {@link health}. */
 export interface HealthOptions {
@@ -46,7 +46,7 @@ export function health<Env = unknown>({ checkGateway = false }: HealthOptions = 
   let last: { readonly at: number; readonly verdict: Promise<Verdict> } | undefined;
   return {
     connect(given) {
-      server = serverIn(given);
+      server = castServer(given);
     },
     routes: [
       {
@@ -72,7 +72,7 @@ export function health<Env = unknown>({ checkGateway = false }: HealthOptions = 
   async function poll(settings: Settings<Env>, env: Env, host: string): Promise<string | undefined> {
     if (!last || Date.now() >= last.at + FRESH_MS)
       last = { at: Date.now(), verdict: pollGateway(settings, env, host).then((code) => ({ code })) };
-    const verdict = await within(RESPONSE_MS, last.verdict);
+    const verdict = await waitAtMost(RESPONSE_MS, last.verdict);
     return verdict ? verdict.code : "upstream_timeout";
   }
 }
@@ -90,7 +90,17 @@ async function findProblem<Env>(
   env: Env,
   host: string,
 ): Promise<string | undefined> {
-  const { authenticate, isPublic, rateLimit, plugins, host: database, onEvent, read, way, log } = settings;
+  const {
+    authenticate,
+    isPublic,
+    rateLimit,
+    plugins,
+    host: database,
+    onEvent,
+    read,
+    upstream,
+    log,
+  } = settings;
   const parts: readonly (Checked<Env> | undefined)[] = [
     isPublic ? undefined : (authenticate as Checked<Env>),
     rateLimit,
@@ -100,11 +110,11 @@ async function findProblem<Env>(
   ];
   const checks = parts.flatMap((part) => part?.checks ?? []);
   const checkHost = async (env: Env) => {
-    const { baseURL } = await way.open(env, host);
+    const { baseURL } = await upstream.open(env, host);
     if (!settings.fetch && TEMPLATE.test(baseURL))
-      throw misconfigured(`baseURL: is still the template's ${baseURL}; give the address of your gateway`);
+      throw refuseSetup(`baseURL: is still the template's ${baseURL}; give the address of your gateway`);
   };
-  const keys = async (env: Env) => way.readKeys(env);
+  const keys = async (env: Env) => upstream.readKeys(env);
   const names = new Set<string>();
   const watched = watchMissing(env, names);
   const all = [checkHost, keys, read.secrets, read.models, ...checks].map(async (check) => check(watched));
@@ -129,25 +139,25 @@ function watchMissing<Env>(env: Env, names: Set<string>): Env {
 
 /** @returns the code of the problem; undefined for a gateway that accepts the key */
 async function pollGateway<Env>(
-  { way, log }: Settings<Env>,
+  { upstream, log }: Settings<Env>,
   env: Env,
   host: string,
 ): Promise<string | undefined> {
   // a caller that leaves does not end it: others wait for it
   const call = openCall(new AbortController().signal, RESPONSE_MS);
   try {
-    const gateway = await way.open(env, host);
-    const response = await ask(gateway, { method: "GET", path: NO_TASK }, { call });
+    const gateway = await upstream.open(env, host);
+    const response = await sendRequest(gateway, { method: "GET", path: NO_TASK }, { call });
     if (!response.ok && !ACCEPTS_KEY.includes(response.status))
-      throw await refusalOf({ response, call }, gateway.apiKeys, way.timeout.chunkMs);
+      throw await readRefusal({ response, call }, gateway.apiKeys, upstream.timeout.chunkMs);
     // another server responds with a page
-    checkedType(response, false);
-    parsed(await readText({ response, call }, MAX_CHARACTERS));
+    checkType(response, false);
+    parseJSON(await readText({ response, call }, MAX_CHARACTERS));
     return undefined;
   } catch (error) {
-    const refusal = refusalIn(error);
+    const refusal = toRefusal(error);
     await logCause("health", refusal, { env, log });
-    return textOf(refusal).code;
+    return describeRefusal(refusal).code;
   } finally {
     call.close();
   }

@@ -2,21 +2,21 @@ import type { ProxyOptions } from "./api/options.js";
 import type { AdmittedRequest, ProxyContext, User } from "./api/plugin.js";
 import { admit } from "./checks/admit.js";
 import { findOperator } from "./checks/operator.js";
-import { checkOrigin, corsHeadersOf, preflight } from "./checks/origin.js";
-import { find, isPoll, listMethods, type Match, matchFor } from "./checks/path.js";
+import { checkOrigin, createCorsHeaders, respondToPreflight } from "./checks/origin.js";
+import { findRoutes, isPoll, listMethods, type Match, matchRequest } from "./checks/path.js";
 import { checkRate } from "./checks/rate.js";
-import { userOf } from "./checks/sign-in.js";
-import { passOn } from "./gateway/answer.js";
+import { findUser } from "./checks/sign-in.js";
 import { openCall } from "./gateway/call.js";
 import type { Exchange } from "./gateway/exchange.js";
-import { refusalOf } from "./gateway/read-refusal.js";
-import { ask } from "./gateway/request.js";
+import { readRefusal } from "./gateway/read-refusal.js";
+import { sendRequest } from "./gateway/request.js";
+import { passResponse } from "./gateway/respond.js";
 import { isCredential, logCause } from "./refusals/log.js";
-import { Refusal, refusalIn } from "./refusals/refusal.js";
+import { Refusal, toRefusal } from "./refusals/refusal.js";
 import { refuse } from "./refusals/refuse.js";
 import { isTraceparent, openReport, type Report } from "./refusals/report.js";
 import { openServer } from "./server.js";
-import { checkedOptions, type Settings } from "./settings.js";
+import { checkOptions, type Settings } from "./settings.js";
 
 /** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */
 export interface GatewayProxy<Env = unknown> {
@@ -46,7 +46,7 @@ type Incoming<Env> = Pick<AdmittedRequest<Env>, "request" | "env" | "context">;
  * ```
  */
 export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayProxy<Env> {
-  const settings = checkedOptions(options);
+  const settings = checkOptions(options);
   const proxy: GatewayProxy<Env> = {
     fetch: (request, env, context) => respond(settings, { request, env: env as Env, context }),
   };
@@ -80,15 +80,15 @@ async function respond<Env>(settings: Settings<Env>, incoming: Incoming<Env>): P
   let response: Response;
   try {
     const allowed = await read.origins(env);
-    Object.assign(headers, corsHeadersOf(request.headers.get("origin"), allowed, credentials));
-    const found = find(request.url, settings);
+    Object.assign(headers, createCorsHeaders(request.headers.get("origin"), allowed, credentials));
+    const found = findRoutes(request.url, settings);
     const [first] = found.matches;
     // nobody but an operator learns that there is a path of operators
     const isAdmin = first?.route.name === "admin";
     const operator = isAdmin ? await findOperator(settings, incoming, first.route, report) : undefined;
     if (isAdmin && !operator) found.matches = [];
     const isPreflight = request.method === "OPTIONS" && request.headers.has("origin");
-    const match = isPreflight ? undefined : matchFor(request, found, settings);
+    const match = isPreflight ? undefined : matchRequest(request, found, settings);
     checkOrigin(request, allowed);
     if (match) {
       // on refusals, too: a client decides by them if it may repeat a request
@@ -97,9 +97,9 @@ async function respond<Env>(settings: Settings<Env>, incoming: Incoming<Env>): P
       response = await serve(settings, incoming, match, { host: found.host, report, operator });
       // bytes of a plugin say themselves how long they may be stored
       if (match.route.plugin?.isRaw && response.headers.has("cache-control")) delete headers["cache-control"];
-    } else response = preflight(request, listMethods(found.matches));
+    } else response = respondToPreflight(request, listMethods(found.matches));
   } catch (error) {
-    response = await refuse(refusalIn(error), { request, env, log, report });
+    response = await refuse(toRefusal(error), { request, env, log, report });
   }
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
   return response;
@@ -124,12 +124,12 @@ async function serve<Env>(
   { host, report, operator }: Served,
 ): Promise<Response> {
   const { request, env } = incoming;
-  const { way, read, plugins, isPublic } = settings;
+  const { upstream, read, plugins, isPublic } = settings;
   const { route } = match;
   const { known } = report;
   known.route = route.name;
   const isLink = route.plugin?.isPublic === true;
-  const user = operator ?? (isLink ? NOBODY : await userOf(settings.authenticate, request, env));
+  const user = operator ?? (isLink ? NOBODY : await findUser(settings.authenticate, request, env));
   if (!isLink) known.user = user.id;
   // in an outage, operators must get through
   if (settings.rateLimit && !operator && !isLink)
@@ -137,7 +137,7 @@ async function serve<Env>(
   const signedIn = { ...incoming, user, route: route.name, path: route.path };
   if (route.plugin?.isRaw) return await serveRaw(settings, signedIn, match, report);
   const [gateway, models, secrets] = await Promise.all([
-    way.open(env, host),
+    upstream.open(env, host),
     read.models(env),
     read.secrets(env),
   ]);
@@ -147,9 +147,9 @@ async function serve<Env>(
     { ...signedIn, ...(isPublic && { isPublic }) },
     {
       ...settings,
-      bodyLimits: { maxBytes: way.limits.maxBodyBytes, ms: way.timeout.bodyMs },
-      maxDataURIBytes: way.limits.maxDataURIBytes,
-      maxTokens: way.limits.maxTokens,
+      bodyLimits: { maxBytes: upstream.limits.maxBodyBytes, ms: upstream.timeout.bodyMs },
+      maxDataURIBytes: upstream.limits.maxDataURIBytes,
+      maxTokens: upstream.limits.maxTokens,
       models,
       secrets,
       tenancy,
@@ -167,16 +167,16 @@ async function serve<Env>(
   // no response may hold them
   const keys = [...gateway.apiKeys];
   for (const [name, value] of Object.entries(added)) if (isCredential(name)) keys.push(value);
-  const call = openCall(request.signal, route.plugin ? undefined : way.timeout.totalMs);
+  const call = openCall(request.signal, route.plugin ? undefined : upstream.timeout.totalMs);
   const exchange: Exchange<Env> = { admitted: { ...admitted, headers }, route, report, call };
-  const { chunkMs } = way.timeout;
+  const { chunkMs } = upstream.timeout;
   try {
-    const limit = { ms: way.timeout.firstChunkMs, late: "upstream_timeout" } as const;
+    const limit = { ms: upstream.timeout.firstChunkMs, late: "upstream_timeout" } as const;
     const own = await call.wait(() => askPlugins(settings, exchange), "upstream_unreachable", limit);
     const response = own ?? (await askGateway(settings, exchange, gateway));
-    if (!response.ok) throw await refusalOf({ response, call }, keys, chunkMs);
+    if (!response.ok) throw await readRefusal({ response, call }, keys, chunkMs);
     const rules = { keys, chunkMs, readStream: settings.reading?.readStream, tenancy, plugins };
-    return await passOn(exchange, response, rules, own !== undefined);
+    return await passResponse(exchange, response, rules, own !== undefined);
   } catch (error) {
     exchange.account?.close((error instanceof Refusal && error.details.outcome) || "unknown");
     call.close();
@@ -199,19 +199,19 @@ async function serveRaw<Env>(
 }
 
 async function askGateway<Env>(
-  { way, reading }: Settings<Env>,
+  { upstream, reading }: Settings<Env>,
   exchange: Exchange<Env>,
-  gateway: Awaited<ReturnType<typeof way.open>>,
+  gateway: Awaited<ReturnType<typeof upstream.open>>,
 ): Promise<Response> {
   const { admitted, route, report } = exchange;
   const { id, body, headers } = admitted;
   const path = id === undefined ? route.path : route.path.replace("{id}", id);
   // reserved last: a request that the proxy or a plugin refuses costs nothing
-  if (way.meter && reading && !isPoll(route))
-    exchange.account = await reading.openAccount(way.meter, admitted, (paid) => {
+  if (upstream.meter && reading && !isPoll(route))
+    exchange.account = await reading.openAccount(upstream.meter, admitted, (paid) => {
       Object.assign(report.known, paid);
     });
-  return await ask(gateway, { method: route.method, path, body, headers }, exchange);
+  return await sendRequest(gateway, { method: route.method, path, body, headers }, exchange);
 }
 
 /**
@@ -220,12 +220,12 @@ async function askGateway<Env>(
  * @throws {Refusal} 503 where the plugin fails
  */
 async function askPlugins<Env>(
-  { plugins, way }: Settings<Env>,
+  { plugins, upstream }: Settings<Env>,
   { route, admitted }: Pick<Exchange<Env>, "route" | "admitted">,
 ): Promise<Response | undefined> {
   return await runPlugin(async () => {
     let response = route.plugin?.serve(admitted as AdmittedRequest<never>);
-    for (const plugin of plugins) response ??= plugin.send?.(admitted, way.meter !== undefined);
+    for (const plugin of plugins) response ??= plugin.send?.(admitted, upstream.meter !== undefined);
     return await response;
   });
 }

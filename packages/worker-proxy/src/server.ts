@@ -1,7 +1,7 @@
 import type { JobEvent } from "./api/events.js";
 import type { BoundHost, HostSetup, PluginServer } from "./api/host.js";
 import type { ProxyContext } from "./api/plugin.js";
-import { logCause, notifyOf } from "./refusals/log.js";
+import { logCause, notifyListener } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import type { Settings } from "./settings.js";
 
@@ -43,7 +43,7 @@ export function openServer<Env>(proxy: object, settings: Settings<Env>): void {
     },
     report(event, env, context) {
       for (const { onEvent } of [...plugins, settings])
-        notifyOf(onEvent && ((job) => onEvent(job, env, context)), event, env);
+        notifyListener(onEvent && ((job) => onEvent(job, env, context)), event, env);
     },
   };
   servers.set(proxy, server as Server<never>);
@@ -55,13 +55,13 @@ export function openServer<Env>(proxy: object, settings: Settings<Env>): void {
  *
  * @throws {TypeError} for anything but a proxy of `createProxy`
  */
-export function serverOf<Env>(proxy: object): Server<Env> {
+export function findServer<Env>(proxy: object): Server<Env> {
   const server = servers.get(proxy);
   ensure(server, "proxy: give the proxy that createProxy made");
   return server as unknown as Server<Env>;
 }
 
 /** Returns everything that a server has. */
-export function serverIn<Env>(server: PluginServer<Env>): Server<Env> {
+export function castServer<Env>(server: PluginServer<Env>): Server<Env> {
   return server as Server<Env>;
 }

@@ -1,15 +1,15 @@
 import type { Caps, MediaURLs, ProxyOptions } from "./api/options.js";
 import type { Meter, ProxyPlugin } from "./api/plugin.js";
 import type { RouteGroup } from "./api/routes.js";
-import { isPublic as isPublicURL } from "./checks/addresses.js";
+import { isPublicURL } from "./checks/addresses.js";
 import { createRules, type FindRules, hasField } from "./checks/fields.js";
 import { belongsTo } from "./checks/models.js";
 import type { Route } from "./checks/path.js";
 import { createStreamCount } from "./checks/streams.js";
 import type { Reading } from "./gateway/exchange.js";
-import { openWay } from "./gateway/way.js";
+import { createUpstream } from "./gateway/upstream.js";
 import { createRepeats } from "./refusals/log.js";
-import { ensure, readerOf } from "./refusals/read-option.js";
+import { createReader, ensure } from "./refusals/read-option.js";
 import { chat } from "./routes/chat.js";
 
 type Check = (value: unknown) => boolean;
@@ -64,10 +64,10 @@ const OPTIONS: Readonly<Record<string, readonly [check: Check, advice: string]>>
 const REQUIRED = { apiKey: undefined, authenticate: undefined };
 
 /** The options with their defaults, and with each check that needs no request done. */
-export type Settings<Env = never> = ReturnType<typeof checkedOptions<Env>>;
+export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
 
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
-export function checkedOptions<Env>(given: ProxyOptions<Env>) {
+export function checkOptions<Env>(given: ProxyOptions<Env>) {
   ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
   for (const [name, value] of Object.entries<unknown>({ ...REQUIRED, ...given })) {
     const [check, advice] = OPTIONS[name] ?? [];
@@ -83,7 +83,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   ensure(!other, "plugins: two of them reserve; give one budget");
   const reading = plugins.find(({ streamReader }) => streamReader)?.streamReader as Reading | undefined;
   ensure(!meter || reading, "plugins: one reserves; add readStreams(), which reads what was used");
-  const way = openWay(given, meter);
+  const upstream = createUpstream(given, meter);
   const table = createTable(routes, gateway, plugins);
   const owned = table.find(({ ids }) => ids)?.name;
   ensure(isPublic || secret || !owned, `secret: ${owned} needs one, which keeps users apart`);
@@ -102,17 +102,17 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     findRules,
     isPublic,
     reading,
-    way,
+    upstream,
     /** Undefined without a meter: nothing reads the usage of streams. */
     asksUsage: meter ? gateway.includeUsage : false,
-    countStream: createStreamCount(way.limits.maxStreamsPerUser, way.timeout.totalMs),
+    countStream: createStreamCount(upstream.limits.maxStreamsPerUser, upstream.timeout.totalMs),
     log: { apiKey: given.apiKey, secret, advised: new Set<string>(), repeats: createRepeats() },
     read: {
-      origins: readerOf<Env, readonly string[]>("origins", given.origins, checkOrigins),
-      models: readerOf<Env, ReadonlyMap<string, Caps>>("models", given.models, (value) =>
+      origins: createReader<Env, readonly string[]>("origins", given.origins, checkOrigins),
+      models: createReader<Env, ReadonlyMap<string, Caps>>("models", given.models, (value) =>
         checkModels(value, routes, findRules),
       ),
-      secrets: secret ? readerOf<Env, readonly string[]>("secret", secret, checkSecrets) : () => [],
+      secrets: secret ? createReader<Env, readonly string[]>("secret", secret, checkSecrets) : () => [],
     },
   };
 }

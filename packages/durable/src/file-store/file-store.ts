@@ -1,5 +1,5 @@
 import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
-import { serverIn } from "@sluice/worker-proxy/internal";
+import { castServer } from "@sluice/worker-proxy/plugin";
 import { offerEndHandler } from "../videos/end-handler.js";
 import { createArchive } from "./archive/archive.js";
 import { createArchiveLinks } from "./archive/archive-links.js";
@@ -57,7 +57,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
       operations: OPERATIONS,
       jobs: [createSweep(store), createCopyJob(store)],
     },
-    connect: (server) => store.connect(serverIn(server)),
+    connect: (server) => store.connect(castServer(server)),
     checks: [store.readBucket, store.readLinks, (env) => archive && readHosts(archive, env)],
     routes: createRoutes(store),
     allowsMediaURL: (url) => isLinkAddress(url, publicURL),

@@ -1,5 +1,5 @@
 import type { BoundHost, Host, HostSetup } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 
 /** A host that has connections or a file open. */
 export interface ClosableHost<Env = unknown> extends Host<Env> {

@@ -7,7 +7,7 @@ import type {
   Reading,
   Value,
 } from "@sluice/worker-proxy";
-import { ensure, type Server, serverOf } from "@sluice/worker-proxy/internal";
+import { ensure, findServer, type Server } from "@sluice/worker-proxy/plugin";
 import type { DurableObjectClass, ObjectState } from "./cloudflare-types.js";
 import { Listeners } from "./listeners.js";
 import { LocalJobs } from "./local-jobs.js";
@@ -48,7 +48,7 @@ const FAILED_MS = 30_000;
  * ```
  */
 export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<Env> {
-  const server = serverOf<Env>(proxy);
+  const server = findServer<Env>(proxy);
   const { host } = server.settings;
   ensure(host && cloudflareHosts.has(host), "durableObject: give a proxy whose host is cloudflareHost(…)");
   const named = indexParts(server.setup.parts);

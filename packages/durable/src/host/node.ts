@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { BoundHost, HostSetup, JobContext, Reader, Value } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 import { type ClosableHost, createClosableHost } from "./closable.js";
 import { Listeners } from "./listeners.js";
 import { LocalJobs } from "./local-jobs.js";

@@ -1,5 +1,5 @@
 import type { BoundHost, HostSetup, JobContext } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 import { type ClosableHost, createClosableHost } from "./closable.js";
 import { LocalJobs } from "./local-jobs.js";
 import { indexParts } from "./named-steps.js";

@@ -1,12 +1,12 @@
 import type { AdmittedRequest, CallOutcome, ProxyPlugin } from "@sluice/worker-proxy";
 import {
-  checkedType,
-  hashOf,
+  checkType,
+  hashText,
   isUnconnected,
-  JSON_CHARACTERS,
-  markKept,
+  MAX_JSON_CHARACTERS,
+  markStored,
   type Refusal,
-} from "@sluice/worker-proxy/internal";
+} from "@sluice/worker-proxy/plugin";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../jobs/options.js";
 import { headOf, jobRefusal } from "../jobs/refusals.js";
@@ -58,8 +58,8 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     maxBytes,
     lostCode: "request_lost",
     respond(sending, response) {
-      checkedType(response, false);
-      return readWhole(sending, response, JSON_CHARACTERS);
+      checkType(response, false);
+      return readWhole(sending, response, MAX_JSON_CHARACTERS);
     },
     storeFailure({ live }, refusal) {
       live.head = headOf(refusal);
@@ -82,11 +82,11 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   };
 
   async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
-    const id = await hashOf(readKey(admitted.request) ?? "");
+    const id = await hashText(readKey(admitted.request) ?? "");
     const eventId = admitted.headers?.["x-request-id"] ?? id;
     const { head, body, isReplayed } = await jobs.send(admitted, { id, eventId });
     const { status, headers, type } = head;
-    return markKept(new Response(body, { status, headers: { ...headers, "content-type": type } }), {
+    return markStored(new Response(body, { status, headers: { ...headers, "content-type": type } }), {
       isReplayed,
     });
   }

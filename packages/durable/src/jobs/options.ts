@@ -1,4 +1,4 @@
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 
 /** @throws {TypeError} for an option that is no whole number from 1 up: comparisons with it would be false */
 export function checkWhole(name: string, value: number): number {

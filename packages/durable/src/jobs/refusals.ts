@@ -1,4 +1,4 @@
-import { type Details, Refusal, textOf } from "@sluice/worker-proxy/internal";
+import { describeRefusal, Refusal, type RefusalDetails } from "@sluice/worker-proxy/plugin";
 import type { ResponseHead, StoredRefusal } from "./states.js";
 
 /** Refusals of jobs: status, message, and the code if it is not the name. */
@@ -17,7 +17,7 @@ const refusals = {
 } as const satisfies Record<string, readonly [status: number, message: string, code?: string]>;
 
 /** Makes a refusal of a job. */
-export function jobRefusal(reason: keyof typeof refusals, details: Details = {}): Refusal {
+export function jobRefusal(reason: keyof typeof refusals, details: RefusalDetails = {}): Refusal {
   const [status, message, code = reason]: readonly [number, string, string?] = refusals[reason];
   const text = message.replace("{what}", () => String(details.what));
   return new Refusal("said", { ...details, said: { status, code, message: text } });
@@ -25,7 +25,7 @@ export function jobRefusal(reason: keyof typeof refusals, details: Details = {})
 
 /** Returns a refusal as it is stored. Its cause is in the log alone. */
 export function storeRefusal(refusal: Refusal): StoredRefusal {
-  const { status, code, message, type } = textOf(refusal);
+  const { status, code, message, type } = describeRefusal(refusal);
   const { param, budget, headers } = refusal.details;
   return { status, code, message, type, param, budget, headers };
 }
@@ -37,6 +37,6 @@ export function restoreRefusal({ param, budget, headers, ...said }: StoredRefusa
 
 /** Returns the head of a response that is a refusal. */
 export function headOf(refusal: Refusal): ResponseHead {
-  const { status } = textOf(refusal);
+  const { status } = describeRefusal(refusal);
   return { status, headers: {}, type: "application/json", refusal: storeRefusal(refusal) };
 }

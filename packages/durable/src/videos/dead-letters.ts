@@ -1,5 +1,5 @@
 import type { AdminOperation, BoundHost, GatewayProxy } from "@sluice/worker-proxy";
-import { ensure, serverOf } from "@sluice/worker-proxy/internal";
+import { ensure, findServer } from "@sluice/worker-proxy/plugin";
 import {
   createPage,
   DEAD_LETTERS_KEY,
@@ -71,7 +71,7 @@ export function createLetterOperations<Env>(open: (env: Env) => BoundHost): read
 }
 
 function openHost<Env>(proxy: GatewayProxy<Env>, env: Env): BoundHost {
-  const server = serverOf<Env>(proxy);
+  const server = findServer<Env>(proxy);
   const hasLetters = server.settings.plugins.some(({ storage }) =>
     storage?.operations.includes(deadLetterStorage.operations[0] as never),
   );

@@ -1,5 +1,5 @@
 import type { HostContext, JobContext, JobEvent } from "@sluice/worker-proxy";
-import { hashOf, type Server } from "@sluice/worker-proxy/internal";
+import { hashText, type Server } from "@sluice/worker-proxy/plugin";
 import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "./dead-letter-rows.js";
 import {
   type Attempted,
@@ -41,7 +41,7 @@ export async function pollTask<Env>(parts: WatchParts<Env>, { host, key, env }: 
     return server.report(createWatchEvent(begun.task, "orphaned", "no_reader"), env as Env);
   const [result, hash] = await Promise.all([
     queryTask(server.settings, id, env as Env),
-    hashOf(`end\n${begun.task.userId}\n${id}`),
+    hashText(`end\n${begun.task.userId}\n${id}`),
   ]);
   const over = await host.run(key, applyPoll, {
     ...{ id, run, rules, result, hash, random: Math.random() },

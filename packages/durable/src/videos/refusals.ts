@@ -1,4 +1,4 @@
-import { type Details, Refusal } from "@sluice/worker-proxy/internal";
+import { Refusal, type RefusalDetails } from "@sluice/worker-proxy/plugin";
 
 /** The refusals of watched videos: status, message, and the code if it is not the name. `{max}` is a number. */
 const REFUSALS = {
@@ -12,7 +12,7 @@ const REFUSALS = {
 export type WatchRefusal = keyof typeof REFUSALS;
 
 /** Creates a refusal of a watch. */
-export function createWatchRefusal(reason: WatchRefusal, details: Details = {}): Refusal {
+export function createWatchRefusal(reason: WatchRefusal, details: RefusalDetails = {}): Refusal {
   const [status, text, code = reason] = REFUSALS[reason];
   const message = text.replace("{max}", () => String(details.what));
   return new Refusal("said", { ...details, said: { status, code, message } });

@@ -1,5 +1,5 @@
 import type { AdminOperation, UserData } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 import { createUserKey } from "../host/user-key.js";
 import { DEAD_LETTERS_KEY, removeLettersOfUser } from "./dead-letter-rows.js";
 import { pollTask, type WatchParts } from "./jobs.js";

@@ -1,5 +1,5 @@
 import type { Job, PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
-import { ensure, type Server, serverIn } from "@sluice/worker-proxy/internal";
+import { castServer, ensure, type Server } from "@sluice/worker-proxy/plugin";
 import { MAX_MS } from "../jobs/options.js";
 import { deadLetterStorage } from "./dead-letter-rows.js";
 import { createLetterOperations } from "./dead-letters.js";
@@ -98,7 +98,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     },
     connect(given: PluginServer<Env>) {
       ensure(!connected, "videoWatch: belongs to one proxy; make another one");
-      connected = serverIn(given);
+      connected = castServer(given);
       handlers.addOffered(connected.settings.plugins);
     },
     ...(isSteady && { send, answered }),

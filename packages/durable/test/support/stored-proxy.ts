@@ -111,12 +111,13 @@ export function openPurse() {
         await keepTicket?.(ticket, 100);
         reserved.set(ticket, 100);
         await purse.onReserve();
-        const costOf = (usage?: Readonly<Record<string, unknown>>) => Number(usage?.["total_tokens"] ?? 100);
+        const calculateCost = (usage?: Readonly<Record<string, unknown>>) =>
+          Number(usage?.["total_tokens"] ?? 100);
         return {
           amount: 100,
           ticket,
-          costOf,
-          settle: async (usage) => settle(ticket, costOf(usage)),
+          calculateCost,
+          settle: async (usage) => settle(ticket, calculateCost(usage)),
           release: async () => settle(ticket, 0),
         };
       },

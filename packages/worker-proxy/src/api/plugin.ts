@@ -180,7 +180,7 @@ export interface Reservation {
   /** The amount that is set aside, in the meter's unit, for events. @default events have none */
   readonly amount?: number;
   /** Returns the amount that `settle` spends, in the meter's unit, for events. @default events have none */
-  readonly costOf?: (usage: Usage | undefined) => number;
+  readonly calculateCost?: (usage: Usage | undefined) => number;
   /**
    * A text by which `settleTicket` of the meter finds the reservation again, in another process. It is stored beside a
    * kept answer until the answer is settled. @default none: what was reserved for a lost answer is not settled

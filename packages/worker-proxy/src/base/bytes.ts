@@ -7,7 +7,7 @@ export type OwnBytes = Uint8Array & { readonly buffer: ArrayBuffer };
  *
  * @param expected size that the sender announced; the buffer grows towards it only as bytes arrive
  */
-export function openBytes(expected = 0) {
+export function collectBytes(expected = 0) {
   let room = new Uint8Array(0);
   let size = 0;
   return {
@@ -42,7 +42,7 @@ export const READ_BYTES = 64 * 1024;
 
 /** Reads a stream in pieces as large as the platform has them, up to `most` bytes, for which it holds room. */
 export function openPieces(body: ReadableStream<Uint8Array>, most = READ_BYTES) {
-  const reader = readerOf(body);
+  const reader = getReader(body);
   let room = new Uint8Array(Math.min(most, READ_BYTES));
   return {
     /** Returns the next bytes, which are valid until the next call; undefined at the end. */
@@ -59,7 +59,7 @@ export function openPieces(body: ReadableStream<Uint8Array>, most = READ_BYTES) 
 }
 
 /** A reader for both kinds of stream: that of a stream made in JavaScript ignores the room. */
-function readerOf(body: ReadableStream<Uint8Array>) {
+function getReader(body: ReadableStream<Uint8Array>) {
   try {
     return body.getReader({ mode: "byob" });
   } catch {

@@ -1,4 +1,4 @@
-import { within } from "./time.js";
+import { waitAtMost } from "./time.js";
 
 /** One read of a value: in flight, or settled and kept for a while. */
 interface Flight<T> {
@@ -21,7 +21,7 @@ interface Keeping<T> {
   /** Time for which a value is fresh, in milliseconds. */
   freshMs(value: T): number;
   /** Size of a value, in characters. @default 0 */
-  sizeOf?(value: T): number;
+  measure?(value: T): number;
 }
 
 const WAIT_MS = 1000;
@@ -44,7 +44,7 @@ export async function share<T>(
     const flight = flights.get(key);
     if (!flight || Date.now() >= flight.until) return await lead(flight);
     // a timer of its own: a Worker drops the reading request when its client leaves
-    if (flight.value === undefined) await within(flight.until - Date.now(), flight.settled);
+    if (flight.value === undefined) await waitAtMost(flight.until - Date.now(), flight.settled);
     if (flight.value !== undefined) return flight.value;
   }
 
@@ -71,12 +71,12 @@ export async function share<T>(
   function put(flight: Flight<T>): void {
     flights.delete(key);
     flights.set(key, flight);
-    const sizeOf = ({ value }: Flight<T>) => (value === undefined ? 0 : (keeping.sizeOf?.(value) ?? 0));
+    const measure = ({ value }: Flight<T>) => (value === undefined ? 0 : (keeping.measure?.(value) ?? 0));
     let size = 0;
-    for (const kept of flights.values()) size += sizeOf(kept);
+    for (const kept of flights.values()) size += measure(kept);
     for (const [oldest, kept] of flights) {
       if (flights.size <= MOST_KEYS && size <= MOST_CHARACTERS && kept.until > Date.now()) return;
-      size -= sizeOf(kept);
+      size -= measure(kept);
       flights.delete(oldest);
     }
   }

@@ -1,5 +1,5 @@
 import type { MediaURLs } from "../api/options.js";
-import { decided, Refusal } from "../refusals/refusal.js";
+import { decide, Refusal } from "../refusals/refusal.js";
 import type { Address, CheckRules } from "./fields.js";
 
 /** An address in which all parsers find the same host; a backslash, an `@`, a tab or a `#` divides them. */
@@ -43,13 +43,13 @@ export function refuseMedia(path: string, what: string): Refusal {
 }
 
 async function isAllowed(url: URL, mediaURLs: Exclude<MediaURLs, "any">): Promise<boolean> {
-  if (mediaURLs === "public") return isPublic(url);
+  if (mediaURLs === "public") return isPublicURL(url);
   // a promise is truthy, whatever it resolves to
-  return await decided("mediaURLs", "media_unavailable", () => mediaURLs(url) === true);
+  return await decide("mediaURLs", "media_unavailable", () => mediaURLs(url) === true);
 }
 
 /** Returns true for an https address with a public name. Numbers are refused: private ones have many spellings. */
-export function isPublic({ protocol, hostname, port }: URL): boolean {
+export function isPublicURL({ protocol, hostname, port }: URL): boolean {
   return (
     protocol === "https:" &&
     port === "" &&

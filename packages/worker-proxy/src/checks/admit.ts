@@ -4,7 +4,7 @@ import { signUser } from "../base/sign.js";
 import { Refusal } from "../refusals/refusal.js";
 import { checkAddress } from "./addresses.js";
 import { readBody } from "./body.js";
-import { holdCaps } from "./caps.js";
+import { applyCaps } from "./caps.js";
 import {
   addFields,
   type Body,
@@ -76,7 +76,7 @@ async function admitBody<Env>(
   group.checkBody?.(body, rules, model);
   checkTokens(body);
   const forAll = group.name === "chat" && rules.maxTokens && { max_tokens: rules.maxTokens };
-  for (const name of names) holdCaps(body, own, { ...forAll, ...models.get(name) });
+  for (const name of names) applyCaps(body, own, { ...forAll, ...models.get(name) });
   for (const address of addresses) await (group.checkAddress ?? checkAddress)(address, rules);
   if (own.hasUserId && rules.secrets.length > 0)
     body["user_id"] = await signUser(rules.secrets, incoming.user.id);

@@ -20,7 +20,7 @@ const unsaid: Readonly<Record<string, number>> = {
  *
  * @throws {Refusal} 400 for a value beyond a cap, and for a `max_tokens` with which a meter can't compute
  */
-export function holdCaps(body: object, { table, maxTokens }: ModelRules, caps: Caps): void {
+export function applyCaps(body: object, { table, maxTokens }: ModelRules, caps: Caps): void {
   for (const [path, given] of Object.entries(caps)) {
     const isTokens = path === "max_tokens" && typeof given === "number";
     const cap = isTokens ? Math.min(given, maxTokens ?? given) : given;

@@ -1,11 +1,11 @@
 import type { AdmittedRequest, User } from "../api/plugin.js";
 import type { IdKind } from "../api/routes.js";
-import { MARK, signatureOf } from "../base/sign.js";
+import { MARK_LENGTH, signMark } from "../base/sign.js";
 import { refuseAs } from "../refusals/refusal.js";
 import { mediaRefusals } from "../refusals/texts.js";
 
 /** Keeps users apart who share one key: an id leaves the proxy with the mark of the user who made it. */
-export type Tenancy = ReturnType<typeof tenancyOf>;
+export type Tenancy = ReturnType<typeof createTenancy>;
 
 /** The handling of ids, for groups of routes that have some. */
 export interface IdRules {
@@ -21,13 +21,13 @@ export interface IdRules {
 }
 
 /** @param secrets the first one signs, each of them is known */
-export function tenancyOf(secrets: readonly string[], { id: userId }: User) {
+export function createTenancy(secrets: readonly string[], { id: userId }: User) {
   const [first = ""] = secrets;
   return {
     sign: async (kind: IdKind, id: string) => `${id}_${await createMark(first, kind, id)}`,
     /** Returns the gateway's own id; undefined where this user was not given it. */
     async verify(kind: IdKind, signed: string): Promise<string | undefined> {
-      const id = signed.slice(0, -MARK - 1);
+      const id = signed.slice(0, -MARK_LENGTH - 1);
       for (const secret of secrets)
         if (isSame(signed, `${id}_${await createMark(secret, kind, id)}`)) return id;
       return undefined;
@@ -36,7 +36,7 @@ export function tenancyOf(secrets: readonly string[], { id: userId }: User) {
 
   // the user's id may hold anything, and comes last: nothing else can be read into it
   function createMark(secret: string, kind: string, id: string): Promise<string> {
-    return signatureOf(secret, `${kind}:${id}:${userId}`);
+    return signMark(secret, `${kind}:${id}:${userId}`);
   }
 }
 
@@ -54,7 +54,7 @@ const ID = /^[A-Za-z0-9_-]{1,128}$/;
  *
  * @throws {Refusal} 404 where there is none, or it is another user's
  */
-export async function ownId(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string> {
+export async function verifyId(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string> {
   const id = tenancy ? await tenancy.verify(kind, sentId) : sentId;
   if (id !== undefined && ID.test(id)) return id;
   const name = kind === "asset" ? "asset_not_found" : "task_not_found";
@@ -70,8 +70,8 @@ function findId(json: unknown): string | undefined {
 
 /** The ids of tasks and assets. */
 export const ids: IdRules = {
-  createTenancy: tenancyOf,
-  verify: ownId,
+  createTenancy: createTenancy,
+  verify: verifyId,
   async mark(json, kind, admitted, tenancy) {
     const id = admitted.id ?? findId(json);
     if (id === undefined) return undefined;

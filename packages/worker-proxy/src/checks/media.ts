@@ -1,6 +1,6 @@
 import { checkAddress, isDataURI, isLikeAsset, refuseMedia } from "./addresses.js";
 import type { Address, CheckRules } from "./fields.js";
-import { ownId } from "./ids.js";
+import { verifyId } from "./ids.js";
 
 /** The first bytes of JPEG, PNG, GIF, WebP, BMP, AVIF and HEIC files. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a BMP has zeros there
@@ -30,5 +30,5 @@ export async function checkMediaAddress(address: Address, rules: CheckRules): Pr
   const [, sent] = /^asset:\/\/([\w-]+)$/.exec(text) ?? [];
   // its shape comes first: a text that is no asset's address has no owner
   if (!sent) throw refuseMedia(path, "must be asset://<id> for an asset");
-  if (rules.tenancy) owner[name] = `asset://${await ownId(rules.tenancy, "asset", sent)}`;
+  if (rules.tenancy) owner[name] = `asset://${await verifyId(rules.tenancy, "asset", sent)}`;
 }

@@ -1,10 +1,10 @@
 import type { AdmittedRequest, User } from "../api/plugin.js";
 import { logCause } from "../refusals/log.js";
-import { Refusal, textOf } from "../refusals/refusal.js";
+import { describeRefusal, Refusal } from "../refusals/refusal.js";
 import type { Report } from "../refusals/report.js";
 import type { Settings } from "../settings.js";
 import type { Route } from "./path.js";
-import { userOf } from "./sign-in.js";
+import { findUser } from "./sign-in.js";
 
 /**
  * Returns the user of a request for a path of operators, if the path is open to this user. Everybody else has to get the
@@ -22,16 +22,16 @@ export async function findOperator<Env>(
   if (request.headers.has("origin")) return undefined;
   const allows = plugin?.allows as ((user: User, asked: unknown) => unknown) | undefined;
   try {
-    const user = await userOf(authenticate, request, env);
+    const user = await findUser(authenticate, request, env);
     known.user = user.id;
     if ((await allows?.(user, { request, env, context, path })) !== true) return undefined;
     known.operation = path.replace(/^.*\/admin\//, "");
     return user;
   } catch (error) {
-    const isSignIn = error instanceof Refusal && textOf(error).status < 500;
+    const isSignIn = error instanceof Refusal && describeRefusal(error).status < 500;
     const reason = isSignIn ? error.details.reason : undefined;
     if (reason) known.reason = reason;
-    const subject = isSignIn ? "admin: a sign-in was refused" : "admin: nobody gets in";
+    const subject = isSignIn ? "admin: a sign-in was refused" : "admin: noteReason gets in";
     if (reason || !isSignIn) await logCause(subject, reason ?? error, { request, env, log, report });
     return undefined;
   }

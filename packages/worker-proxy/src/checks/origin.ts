@@ -4,7 +4,7 @@ const EXPOSED = "retry-after, x-request-id, x-sluice-dropped, x-sluice-offers, x
 const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
 
 /** The CORS headers of every answer to a request. They keep other pages from reading it, and authenticate nobody. */
-export function corsHeadersOf(
+export function createCorsHeaders(
   origin: string | null,
   allowed: readonly string[],
   credentials: boolean,
@@ -31,7 +31,7 @@ export function checkOrigin({ method, headers }: Request, allowed: readonly stri
 }
 
 /** The answer to a preflight. A path that is not served allows all methods: the page can then read the refusal. */
-export function preflight(request: Request, methods: string): Response {
+export function respondToPreflight(request: Request, methods: string): Response {
   // an allowed page may send any header, since none is forwarded; client libraries add a dozen of their own
   const asked = request.headers.get("access-control-request-headers") ?? "";
   return new Response(null, {

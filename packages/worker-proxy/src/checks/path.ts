@@ -38,13 +38,13 @@ export interface Match {
 const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*)?([^?]*)(\?)?/i;
 
 /** The routes for an address: more than one where a path has several methods. */
-export type Found = ReturnType<typeof find>;
+export type Found = ReturnType<typeof findRoutes>;
 
 /**
  * Looks a request's address up in the table, exactly as it was sent. Parsing would change `..`, `\`, `//host` and control
  * characters: such a path is not served, because a key gets lost where one form is checked and another one is sent.
  */
-export function find(
+export function findRoutes(
   url: string,
   { basePath, table }: { readonly basePath: string; readonly table: readonly Route[] },
 ) {
@@ -60,7 +60,7 @@ export function find(
  * @throws {Refusal} 404 for a path that is not served, 400 for a query that it does not take, 405 for a method that the path
  *   does not have
  */
-export function matchFor(
+export function matchRequest(
   { method }: Request,
   { matches, query, parsed }: Found,
   settings: { readonly basePath: string; readonly table: readonly Route[] },

@@ -1,11 +1,11 @@
 import type { Authenticate } from "../api/options.js";
 import type { User } from "../api/plugin.js";
-import { decided, misconfigured, Refusal } from "../refusals/refusal.js";
+import { decide, Refusal, refuseSetup } from "../refusals/refusal.js";
 
 const reasons = new WeakMap<Request, string>();
 
 /** Says for the operator alone why a request has no user. Its texts hold no value of a token. */
-export function nobody(request: Request, reason: string): null {
+export function noteReason(request: Request, reason: string): null {
   reasons.set(request, reason);
   return null;
 }
@@ -15,7 +15,7 @@ export function nobody(request: Request, reason: string): null {
  *
  * @throws {Refusal} 401 without a user, 409 for a page of another user, 503 where `authenticate` fails
  */
-export async function userOf<Env>(
+export async function findUser<Env>(
   authenticate: Authenticate<Env> | "public",
   request: Request,
   env: Env,
@@ -27,7 +27,7 @@ export async function userOf<Env>(
   const token = headers.get("authorization") ?? "";
   // two headers arrive joined, and a check could read either of them
   const isJoined = token.includes(",");
-  const user = await decided("authenticate", "authentication_unavailable", () =>
+  const user = await decide("authenticate", "authentication_unavailable", () =>
     isJoined ? null : authenticate(request, env),
   );
   if (!user) {
@@ -36,7 +36,7 @@ export async function userOf<Env>(
     throw new Refusal(/^bearer\s+\S/i.test(token) ? "invalid_key" : "unauthenticated", { reason });
   }
   if (typeof user.id !== "string" || user.id === "")
-    throw misconfigured('authenticate: must return { id: "…" } or null');
+    throw refuseSetup('authenticate: must return { id: "…" } or null');
   const named = headers.get("x-sluice-user");
   if (named !== null && named !== hashUser(user.id)) throw new Refusal("user_mismatch");
   return { ...from, ...user };

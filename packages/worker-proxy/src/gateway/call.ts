@@ -7,7 +7,7 @@ export type Failure =
   | `upstream_${"unreachable" | "cut" | "idle" | "timeout"}`;
 
 /** The refusal that reports a failure. */
-export function failed(failure: Failure, outcome?: CallOutcome, cause?: unknown): Refusal {
+export function createFailure(failure: Failure, outcome?: CallOutcome, cause?: unknown): Refusal {
   const usual = failure === "upstream_unreachable" ? "not_reached" : "unknown";
   return new Refusal(failure, { outcome: outcome ?? usual, cause });
 }
@@ -135,9 +135,9 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
         if (call.stopped) interrupt();
       });
     } catch (error) {
-      if (call.stopped) throw failed(call.stopped);
+      if (call.stopped) throw createFailure(call.stopped);
       // an error of the platform may name an address or a header: only the log has it
-      throw error instanceof Refusal ? error : failed(broken, undefined, error);
+      throw error instanceof Refusal ? error : createFailure(broken, undefined, error);
     } finally {
       if (within) limit();
     }

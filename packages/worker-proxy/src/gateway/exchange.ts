@@ -14,7 +14,7 @@ import type { Report } from "../refusals/report.js";
 import type { Call } from "./call.js";
 
 /** An answer of the gateway under way, and the call that it belongs to. */
-export interface Upstream {
+export interface GatewayResponse {
   readonly response: Response;
   readonly call: Call;
 }
@@ -30,7 +30,7 @@ export interface Exchange<Env> {
 }
 
 /** The operator's rules for the answer to one user's request. */
-export interface AnswerRules<Env> {
+export interface ResponseRules<Env> {
   /** Values that no answer may hold: the gateway's keys, and keys in further headers. */
   readonly keys: readonly string[];
   /** The time for which an answer may stand still, in milliseconds. */

@@ -1,37 +1,37 @@
 import type { CallOutcome, Usage } from "../api/plugin.js";
 import { type OwnBytes, openPieces } from "../base/bytes.js";
-import { tooMuchIn } from "../checks/json-size.js";
+import { findExcess } from "../checks/json-size.js";
 import { Refusal } from "../refusals/refusal.js";
-import type { AnswerRules, Exchange, Upstream } from "./exchange.js";
-import { holdsKey } from "./key.js";
+import type { Exchange, GatewayResponse, ResponseRules } from "./exchange.js";
+import { containsKey } from "./key.js";
 
 /** Larger than any JSON of the spec's. */
-export const JSON_CHARACTERS = 32 * 1024 * 1024;
+export const MAX_JSON_CHARACTERS = 32 * 1024 * 1024;
 
 /** The bytes of a JSON answer, checked and written anew. @throws {Refusal} 502 for what is no JSON, or breaks off */
-export async function jsonOf<Env>(
+export async function readJSON<Env>(
   exchange: Exchange<Env>,
   response: Response,
-  rules: AnswerRules<Env>,
+  rules: ResponseRules<Env>,
 ): Promise<OwnBytes> {
   const { report, account, call } = exchange;
-  const text = await readText({ response, call }, JSON_CHARACTERS, rules.chunkMs);
-  const json = parsed(text);
-  const usage = usageOf(json);
-  account?.close(outcomeOf(json), usage);
-  if (holdsKey(text, rules.keys)) throw new Refusal("upstream_type");
+  const text = await readText({ response, call }, MAX_JSON_CHARACTERS, rules.chunkMs);
+  const json = parseJSON(text);
+  const usage = readUsage(json);
+  account?.close(readOutcome(json), usage);
+  if (containsKey(text, rules.keys)) throw new Refusal("upstream_type");
   if (usage) report.known.usage = usage;
   if (hasFailed(json)) Object.assign(report.known, { outcome: "failed", code: "upstream_error" });
   else if (!isConfirmed(json)) report.known.outcome = "unconfirmed";
-  return new TextEncoder().encode(await signed(json, exchange, rules));
+  return new TextEncoder().encode(await writeJSON(json, exchange, rules));
 }
 
 /** @throws {Refusal} 502 for a page, a text, JSON that was cut, or more values than an answer has */
-export function parsed(text: string): unknown {
+export function parseJSON(text: string): unknown {
   // 16 MB of small values would take the memory of all streams of an isolate
-  if (tooMuchIn(text, MOST_OF_ANSWER))
+  if (findExcess(text, MAX_JSON))
     throw new Refusal("upstream_type", { what: ": its JSON has too many values" });
-  const json = parseJSON(text);
+  const json = tryParse(text);
   if (json !== undefined) return json;
   // a page is a refusal; JSON that was cut may be an answer
   const outcome = /^\s*[^\s{["]/.test(text) ? "refused" : "unknown";
@@ -39,9 +39,9 @@ export function parsed(text: string): unknown {
 }
 
 /** More than any answer of the spec has. */
-export const MOST_OF_ANSWER = { values: 1_000_000, depth: 100 };
+export const MAX_JSON = { values: 1_000_000, depth: 100 };
 
-function parseJSON(text: string): unknown {
+function tryParse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -57,7 +57,7 @@ function parseJSON(text: string): unknown {
  * @throws {Refusal} 504 when it takes longer, 502 for a text longer than `most` characters
  */
 export async function readText(
-  { response, call }: Upstream,
+  { response, call }: GatewayResponse,
   most: number,
   idleMs = 60_000,
   endsAt = Infinity,
@@ -80,7 +80,7 @@ export async function readText(
 }
 
 /** The outcome of a JSON answer: with an `error` and nothing else that could be one, the gateway has refused. */
-export function outcomeOf(json: unknown): CallOutcome {
+export function readOutcome(json: unknown): CallOutcome {
   const { error, choices, data, usage } = { ...(json as Record<string, unknown>) };
   return error && !choices && !data && !usage ? "refused" : "answered";
 }
@@ -95,7 +95,7 @@ function hasFailed(json: unknown): boolean {
   return (
     Boolean(isInstead) ||
     object === "error" ||
-    outcomeOf(json) === "refused" ||
+    readOutcome(json) === "refused" ||
     [error, errors, ...inside].some(isFilled)
   );
 }
@@ -112,16 +112,16 @@ function isConfirmed(json: unknown): boolean {
 }
 
 /** The `usage` of an answer. */
-export function usageOf(json: unknown): Usage | undefined {
+export function readUsage(json: unknown): Usage | undefined {
   const { usage } = { ...(json as { usage?: unknown }) };
   return typeof usage === "object" && usage !== null ? (usage as Usage) : undefined;
 }
 
 /** The response, written anew, with each id marked for its user: the id of the request, or a new task's or asset's. */
-async function signed<Env>(
+async function writeJSON<Env>(
   json: unknown,
   { route, admitted, report }: Exchange<Env>,
-  { tenancy, plugins }: Pick<AnswerRules<Env>, "tenancy" | "plugins">,
+  { tenancy, plugins }: Pick<ResponseRules<Env>, "tenancy" | "plugins">,
 ): Promise<string> {
   const marked = route.ids && (await route.group?.ids?.mark(json, route.ids, admitted, tenancy));
   if (marked || route.name === "images") {

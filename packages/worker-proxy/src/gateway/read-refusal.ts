@@ -1,9 +1,9 @@
 import type { CallOutcome } from "../api/plugin.js";
 import { Refusal } from "../refusals/refusal.js";
 import type { Reason } from "../refusals/texts.js";
-import { failed } from "./call.js";
-import type { Upstream } from "./exchange.js";
-import { holdsKey, passedHeadersOf } from "./key.js";
+import { createFailure } from "./call.js";
+import type { GatewayResponse } from "./exchange.js";
+import { containsKey, selectHeaders } from "./key.js";
 import { readText } from "./read-json.js";
 
 /** Limits of an error's body: size in characters, time in milliseconds. */
@@ -27,22 +27,22 @@ const OTHER_SERVER: Partial<Record<"code" | "message" | "param", string>> = {
 };
 
 /** Makes a refusal of an answer that is no success. Only the caller's mistakes come with the gateway's message. */
-export async function refusalOf(
-  upstream: Upstream,
+export async function readRefusal(
+  upstream: GatewayResponse,
   keys: readonly string[],
   chunkMs = ERROR_MS,
 ): Promise<Refusal> {
   const { response } = upstream;
   const { status } = response;
   const outcome = MAY_HAVE_WORKED.includes(status) ? "unknown" : "refused";
-  const headers = passedHeadersOf(response, keys);
+  const headers = selectHeaders(response, keys);
   const refuse = (reason: Reason, problem?: string) =>
     new Refusal(reason, { what: status, outcome, problem, ...(status >= 500 && { headers }) });
   if (REDIRECTS.includes(status)) return refuse("upstream_redirect");
   if (status < 400) return new Refusal("upstream_type", { what: `: ${status} is no answer`, outcome });
   if (status >= 500) return refuse("upstream_error");
   if (ACCOUNT.includes(status)) return refuse("upstream_auth", `the gateway refused the key with ${status}`);
-  const known = await errorIn(upstream, keys, Math.min(chunkMs, ERROR_MS), outcome);
+  const known = await readError(upstream, keys, Math.min(chunkMs, ERROR_MS), outcome);
   // a page may be of any server on the way: only the gateway's JSON says that there is no such task (spec, Errors)
   const isForeign = known === undefined && NO_SUCH_PATH.includes(status);
   const { param, ...said } = known ?? (isForeign ? OTHER_SERVER : {});
@@ -57,21 +57,21 @@ export async function refusalOf(
 }
 
 /** Reads what an error says (spec, Errors), without a part that quotes a key; undefined for what is no JSON object. */
-async function errorIn(
-  upstream: Upstream,
+async function readError(
+  upstream: GatewayResponse,
   keys: readonly string[],
   idleMs: number,
   outcome: CallOutcome,
 ): Promise<Partial<Record<"message" | "type" | "code" | "param", string>> | undefined> {
   const isSaid = ([, value]: [string, unknown]) =>
-    typeof value === "string" && value !== "" && !holdsKey(value, keys);
+    typeof value === "string" && value !== "" && !containsKey(value, keys);
   try {
     const json: unknown = JSON.parse(await readText(upstream, ERROR_CHARACTERS, idleMs, Date.now() + idleMs));
     if (typeof json !== "object" || json === null || Array.isArray(json)) return undefined;
     const { error } = json as { readonly error?: unknown };
     return typeof error === "object" ? Object.fromEntries(Object.entries({ ...error }).filter(isSaid)) : {};
   } catch {
-    if (upstream.call.stopped === "client_left") throw failed("client_left", outcome);
+    if (upstream.call.stopped === "client_left") throw createFailure("client_left", outcome);
     return undefined;
   }
 }

@@ -1,8 +1,8 @@
 import { logError } from "../refusals/log.js";
-import { type Call, failed } from "./call.js";
+import { type Call, createFailure } from "./call.js";
 
 /** The way to the gateway, for one request of a client. */
-export interface Gateway {
+export interface GatewayConnection {
   readonly baseURL: string;
   /** The key in use, and the one that follows it while keys are changed. */
   readonly apiKeys: readonly string[];
@@ -15,7 +15,7 @@ export interface Gateway {
 }
 
 /** Notes on a request to the gateway, for its event. */
-export interface Asked {
+export interface RequestFacts {
   readonly known: { upstreamStatus?: number; attempts?: number };
 }
 
@@ -38,19 +38,19 @@ const REFUSES_KEY = [401, 402, 403];
  *
  * @throws {Refusal} 502 when there is no answer, 504 when it takes too long, 499 when the client has left
  */
-export async function ask(
-  { baseURL, apiKeys, taken, send, headersMs }: Gateway,
+export async function sendRequest(
+  { baseURL, apiKeys, taken, send, headersMs }: GatewayConnection,
   { method, path, body, headers }: Outgoing,
-  { call, report }: { readonly call: Call; readonly report?: Asked | undefined },
+  { call, report }: { readonly call: Call; readonly report?: RequestFacts | undefined },
 ): Promise<Response> {
   const [one = "", two] = apiKeys;
   const [first, other] = two !== undefined && two === taken.key ? [two, one] : [one, two];
-  let answer = await askWith(first);
+  let answer = await sendWithKey(first);
   if (REFUSES_KEY.includes(answer.status) && other !== undefined) {
     const { status } = answer;
     answer.body?.cancel().catch(() => {});
     if (report) report.known.attempts = 2;
-    answer = await askWith(other);
+    answer = await sendWithKey(other);
     // it is tried first from now on, so that this line comes once
     if (!REFUSES_KEY.includes(answer.status) && taken.key !== other) {
       taken.key = other;
@@ -60,8 +60,8 @@ export async function ask(
   if (report) report.known.upstreamStatus = answer.status;
   return answer;
 
-  async function askWith(apiKey: string): Promise<Response> {
-    if (call.stopped) throw failed(call.stopped, "not_reached");
+  async function sendWithKey(apiKey: string): Promise<Response> {
+    if (call.stopped) throw createFailure(call.stopped, "not_reached");
     const init: RequestInit = {
       method,
       headers: {
@@ -79,7 +79,7 @@ export async function ask(
     };
     const connected = () =>
       send(baseURL + path, init).catch((error: unknown) => {
-        throw failed(isUnconnected(error) ? "upstream_unreachable" : "upstream_cut", undefined, error);
+        throw createFailure(isUnconnected(error) ? "upstream_unreachable" : "upstream_cut", undefined, error);
       });
     const limit = { ms: headersMs, late: "upstream_timeout" } as const;
     return await call.wait(connected, "upstream_unreachable", limit);

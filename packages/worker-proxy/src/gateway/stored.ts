@@ -1,7 +1,7 @@
-import { checkedType, passJSON } from "./answer.js";
-import { holdsKey } from "./key.js";
-import { setPasser } from "./marked.js";
+import { containsKey } from "./key.js";
 import { passStream } from "./pass-stream.js";
+import { setPasser } from "./passers.js";
+import { checkType, passJSON } from "./respond.js";
 
 /** Facts about a response that a plugin has requested, read, checked and paid for: it passes unread. */
 export interface StoredMark {
@@ -14,7 +14,7 @@ export interface StoredMark {
 }
 
 /** Marks the response of a plugin that stores responses, so that the proxy neither reads nor counts it again. */
-export function markKept(marked: Response, { streamId, isReplayed, endCode }: StoredMark): Response {
+export function markStored(marked: Response, { streamId, isReplayed, endCode }: StoredMark): Response {
   return setPasser(marked, async (exchange, response, headers, rules) => {
     const { call, report, admitted, route } = exchange;
     const { known, firstByte: onFirstByte } = report;
@@ -22,13 +22,13 @@ export function markKept(marked: Response, { streamId, isReplayed, endCode }: St
     if (streamId) known.streamId = streamId;
     if (isReplayed) known.replayed = true;
     const id = response.headers.get("x-stream-id") ?? "";
-    if (/^[\w-]{1,128}$/.test(id) && !holdsKey(id, rules.keys)) headers["x-stream-id"] = id;
+    if (/^[\w-]{1,128}$/.test(id) && !containsKey(id, rules.keys)) headers["x-stream-id"] = id;
     if (status === 204 && route.plugin) {
       call.close();
       report.end(status);
       return new Response(null, { status, headers });
     }
-    const { type, body } = checkedType(response, true);
+    const { type, body } = checkType(response, true);
     headers["content-type"] = type;
     if (type !== "text/event-stream") {
       // the job that asked the gateway reports its count

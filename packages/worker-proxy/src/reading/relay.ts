@@ -1,7 +1,7 @@
 import { openPieces } from "../base/bytes.js";
-import { type Call, failed } from "../gateway/call.js";
+import { type Call, createFailure } from "../gateway/call.js";
 import type { StreamEnd } from "../gateway/exchange.js";
-import { errorEvent, Refusal, textOf } from "../refusals/refusal.js";
+import { describeRefusal, formatErrorEvent, Refusal } from "../refusals/refusal.js";
 import { type EventBytesOptions, openEventBytes } from "./chat-events.js";
 
 interface RelayOptions extends EventBytesOptions {
@@ -31,7 +31,7 @@ export function relay(
   return new ReadableStream(
     {
       start(client) {
-        pull = readAnswer(body, call, options, client);
+        pull = readEventStream(body, call, options, client);
       },
       pull: () => pull(),
       cancel: () => call.stop("client_left"),
@@ -45,7 +45,7 @@ export function relay(
  *
  * @returns the client's `pull`
  */
-export function readAnswer(
+export function readEventStream(
   body: ReadableStream<Uint8Array>,
   call: Call,
   { stallMs, onFirstByte, onPass, onEnd, ...options }: RelayOptions,
@@ -72,9 +72,9 @@ export function readAnswer(
   limitStall();
   call.onAbort = () => {
     pieces.cancel(); // an answer made in this process does not notice the abort
-    if (call.stopped) fail(failed(call.stopped));
+    if (call.stopped) fail(createFailure(call.stopped));
   };
-  passAll().catch((error) => fail(error instanceof Refusal ? error : failed("upstream_cut")));
+  passAll().catch((error) => fail(error instanceof Refusal ? error : createFailure("upstream_cut")));
   return pull;
 
   function pull(): Promise<void> {
@@ -103,7 +103,7 @@ export function readAnswer(
     }
     pass();
     send(answer.end());
-    end(chat.isOver ? undefined : failed("upstream_cut"));
+    end(chat.isOver ? undefined : createFailure("upstream_cut"));
   }
 
   /** Passes single pieces at once, and collects those of a stream at full speed: each check and write costs. */
@@ -161,7 +161,7 @@ export function readAnswer(
     const { usage, hasFailed, isFinished, isConfirmed, contents } = chat;
     const isWhole = isFinished && /^upstream_(?:cut|idle)$/.test(problem?.reason ?? "");
     const failure = isWhole ? undefined : problem;
-    const code = failure ? textOf(failure).code : hasFailed ? "upstream_error" : undefined;
+    const code = failure ? describeRefusal(failure).code : hasFailed ? "upstream_error" : undefined;
     const isAnswered = code === undefined || (isFinished && !hasFailed);
     const isRefused = code === "upstream_error" && contents === 1;
     onEnd({
@@ -174,7 +174,7 @@ export function readAnswer(
     });
     if (failure?.reason === "client_stalled") client?.error(failure);
     else if (failure?.reason !== "client_left") {
-      if (failure) client?.enqueue(errorEvent(failure));
+      if (failure) client?.enqueue(formatErrorEvent(failure));
       client?.close();
     }
     if (failure || isRead || !chat.isOver) return call.close(isRead);

@@ -1,6 +1,6 @@
 import type { JobEvent, OnJobEvent } from "../api/events.js";
 import type { ProxyOptions } from "../api/options.js";
-import { Refusal, textOf } from "./refusal.js";
+import { describeRefusal, Refusal } from "./refusal.js";
 import type { Report } from "./report.js";
 
 /** Writes one line to the operator's log. */
@@ -18,7 +18,7 @@ interface Log<Env> {
 }
 
 /** An error of a request, with what its line in the log needs. No secret of the request is in the line. */
-export interface Failed<Env> {
+export interface LoggedError<Env> {
   /** @default the error belongs to work that goes on without a request */
   readonly request?: Request | undefined;
   readonly env: Env;
@@ -56,7 +56,7 @@ const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{1
 export async function logCause<Env>(
   subject: string,
   error: unknown,
-  failed: Failed<Env>,
+  failed: LoggedError<Env>,
   requestId?: string,
 ): Promise<void> {
   let safe = describeCause(error).slice(0, 10_000);
@@ -77,13 +77,18 @@ function describeCause(error: unknown, depth = 0): string {
     return typeof message === "string" ? message : typeof error === "object" ? "an object" : String(error);
   }
   const behind = error.cause === undefined || depth === 3 ? "" : `: ${describeCause(error.cause, depth + 1)}`;
-  if (error instanceof Refusal) return (error.details.problem ?? textOf(error).message) + behind;
+  if (error instanceof Refusal) return (error.details.problem ?? describeRefusal(error).message) + behind;
   const [, frame] = /^\s*(at .+)$/m.exec(error.stack ?? "") ?? [];
   return `${error.name}: ${error.message}${frame ? ` (${frame})` : ""}${behind}`;
 }
 
 /** The values that no log may show, the longest first, each with the name that takes its place. */
-async function readSecrets<Env>({ request, env, log, report }: Failed<Env>): Promise<[string, string][]> {
+async function readSecrets<Env>({
+  request,
+  env,
+  log,
+  report,
+}: LoggedError<Env>): Promise<[string, string][]> {
   const keys = await Promise.allSettled([log.apiKey, log.secret].map(async (read) => read?.(env)));
   const named: (readonly [name: string, values: unknown])[] = [
     ["secret", report?.secrets],
@@ -137,7 +142,7 @@ export function createRepeats() {
 const jobs = { repeats: createRepeats() };
 
 /** Hands an event of a job to its receiver, and logs what the receiver throws or rejects with. */
-export function notifyOf<Env>(onEvent: OnJobEvent<Env> | undefined, event: JobEvent, env: Env): void {
+export function notifyListener<Env>(onEvent: OnJobEvent<Env> | undefined, event: JobEvent, env: Env): void {
   // it may be async: on some hosts an unhandled rejection ends the process
   const notified = async () => onEvent?.(event, env);
   notified().catch((error) => logCause("onEvent failed", error, { env, log: jobs }));

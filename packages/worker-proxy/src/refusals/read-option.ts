@@ -1,4 +1,4 @@
-import { misconfigured } from "./refusal.js";
+import { refuseSetup } from "./refusal.js";
 
 /** @throws {TypeError} with this message, unless the condition holds */
 export function ensure(holds: unknown, message: string): asserts holds {
@@ -20,12 +20,12 @@ export async function readOption<Env, T>(
   try {
     value = await read(env);
   } catch (cause) {
-    throw misconfigured(`${name}: its function threw`, cause);
+    throw refuseSetup(`${name}: its function threw`, cause);
   }
   try {
     return await check(value);
   } catch (error) {
-    throw misconfigured((error as TypeError).message);
+    throw refuseSetup((error as TypeError).message);
   }
 }
 
@@ -42,7 +42,7 @@ export function readBinding<Env, T>(name: string, read: (env: Env) => T, env: En
 }
 
 /** Makes the reader of an option. A value is checked at once, the result of a function for each request. */
-export function readerOf<Env, T>(
+export function createReader<Env, T>(
   name: string,
   given: unknown,
   check: (value: unknown) => T,

@@ -1,12 +1,12 @@
-import { type Details, type ErrorText, type Reason, type Row, refusals } from "./texts.js";
+import { type ErrorText, type Reason, type RefusalDetails, type Row, refusals } from "./texts.js";
 
 /** The end of a request without a success. The table of texts has its status and its words. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly reason: Reason;
-  readonly details: Details;
+  readonly details: RefusalDetails;
 
-  constructor(reason: Reason, details: Details = {}) {
+  constructor(reason: Reason, details: RefusalDetails = {}) {
     super(reason, { cause: details.cause });
     this.reason = reason;
     this.details = details;
@@ -14,34 +14,34 @@ export class Refusal extends Error {
 }
 
 /** Creates a refusal from a row of another table. The reason is its code. */
-export function refuseAs([status, message, code]: Row, name: string, details: Details = {}): Refusal {
+export function refuseAs([status, message, code]: Row, name: string, details: RefusalDetails = {}): Refusal {
   const said = { status, code: code ?? name, message: fillText(message, details) };
   return new Refusal("said", { ...details, said });
 }
 
 /** Refusal because of a mistake of the operator, which only the log names. */
-export function misconfigured(problem: string, cause?: unknown): Refusal {
+export function refuseSetup(problem: string, cause?: unknown): Refusal {
   return new Refusal("misconfigured", { problem, cause });
 }
 
 /** Turns an unexpected error into a refusal; a refusal stays as it is. */
-export function refusalIn(error: unknown): Refusal {
-  return error instanceof Refusal ? error : misconfigured("a fault of the proxy", error);
+export function toRefusal(error: unknown): Refusal {
+  return error instanceof Refusal ? error : refuseSetup("a fault of the proxy", error);
 }
 
 /** Returns `retry-after` and the seconds for a refusal that may pass. */
-export function waitFor(retryAfterMs: number): Pick<Details, "what" | "headers"> {
+export function describeWait(retryAfterMs: number): Pick<RefusalDetails, "what" | "headers"> {
   const what = Math.max(1, Math.ceil(retryAfterMs / 1000) || 1);
   return { what, headers: { "retry-after": String(what) } };
 }
 
 /** Refusal of a request that may be repeated later: too many requests or streams. */
-export function tooMany(
+export function refuseTooMany(
   reason: "rate_limited" | "too_many_streams",
   retryAfterMs: number,
-  details: Pick<Details, "limit"> = {},
+  details: Pick<RefusalDetails, "limit"> = {},
 ): Refusal {
-  return new Refusal(reason, { ...details, ...waitFor(retryAfterMs) });
+  return new Refusal(reason, { ...details, ...describeWait(retryAfterMs) });
 }
 
 /**
@@ -49,7 +49,7 @@ export function tooMany(
  *
  * @throws {Refusal} `reason` where it fails: no request gets through, and only the log says why
  */
-export async function decided<T>(option: string, reason: Reason, decide: () => T | Promise<T>): Promise<T> {
+export async function decide<T>(option: string, reason: Reason, decide: () => T | Promise<T>): Promise<T> {
   try {
     return await decide();
   } catch (cause) {
@@ -65,10 +65,10 @@ const TYPES: Readonly<Record<number, string>> = {
 };
 
 /** The part of a refusal that its words depend on. */
-type Refused = { readonly reason: Reason; readonly details: Details };
+type Refused = { readonly reason: Reason; readonly details: RefusalDetails };
 
 /** Returns the status and the words of a refusal. */
-export function textOf({ reason, details }: Refused): ErrorText {
+export function describeRefusal({ reason, details }: Refused): ErrorText {
   const [usual, message, code = reason]: Row = refusals[reason];
   const status = details.said?.status ?? usual;
   const type = TYPES[status] ?? (status < 500 ? "invalid_request_error" : "proxy_error");
@@ -77,20 +77,20 @@ export function textOf({ reason, details }: Refused): ErrorText {
 
 function fillText(
   message: string,
-  { what = "", param = "an address", budget = "user", limit = "requests" }: Details,
+  { what = "", param = "an address", budget = "user", limit = "requests" }: RefusalDetails,
 ): string {
   const words = { param, what, budget, limit };
   return message.replace(/\{(\w+)\}/g, (_, word: keyof typeof words) => `${words[word]}`);
 }
 
 /** Returns the body of a refusal, and of an error inside a stream, in the gateway's own error shape (spec, Errors). */
-export function errorBody(refusal: Refused): string {
-  const { message, type, code } = textOf(refusal);
+export function formatError(refusal: Refused): string {
+  const { message, type, code } = describeRefusal(refusal);
   const { param } = refusal.details;
   return JSON.stringify({ error: { message, type, code, ...(param && { param }) } });
 }
 
 /** Returns the event that ends a stream that failed; a blank line closes the event that may be open. */
-export function errorEvent(refusal: Refused): Uint8Array {
-  return new TextEncoder().encode(`\n\nevent: error\ndata: ${errorBody(refusal)}\n\n`);
+export function formatErrorEvent(refusal: Refused): Uint8Array {
+  return new TextEncoder().encode(`\n\nevent: error\ndata: ${formatError(refusal)}\n\n`);
 }

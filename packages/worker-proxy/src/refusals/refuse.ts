@@ -1,16 +1,16 @@
-import { advise, type Failed, logCause } from "./log.js";
-import { errorBody, type Refusal, textOf } from "./refusal.js";
+import { advise, type LoggedError, logCause } from "./log.js";
+import { describeRefusal, formatError, type Refusal } from "./refusal.js";
 import type { Report } from "./report.js";
 
 /** A request that is refused. */
-interface Refused<Env> extends Failed<Env> {
+interface Refused<Env> extends LoggedError<Env> {
   readonly report?: Report;
 }
 
 /** Returns the response to a refused request, and logs the cause of a 5xx, or an option that is missing. */
 export async function refuse<Env>(refusal: Refusal, failed: Refused<Env>): Promise<Response> {
   const { log, report } = failed;
-  const { status, code, message } = textOf(refusal);
+  const { status, code, message } = describeRefusal(refusal);
   const { advice, headers, budget, limit, reason } = refusal.details;
   const requestId = headers?.["x-request-id"] ?? report?.known.requestId;
   if (advice) advise(log.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
@@ -31,7 +31,7 @@ export async function refuse<Env>(refusal: Refusal, failed: Refused<Env>): Promi
     ...(requestId && { "x-request-id": requestId }),
     "content-type": "application/json",
   };
-  return new Response(errorBody(refusal), { status: status === 499 ? 408 : status, headers: all });
+  return new Response(formatError(refusal), { status: status === 499 ? 408 : status, headers: all });
 }
 
 /**

@@ -39,7 +39,7 @@ export function openReport(
       if (isOver) return;
       isOver = true;
       for (const work of works) work();
-      const outcome = outcomeOf(status, code, known.outcome);
+      const outcome = readOutcome(status, code, known.outcome);
       const durationMs = Date.now() - startedAt;
       const event = { ...known, kind: "request", method, status, outcome, durationMs } as const;
       // it may be async: on some hosts an unhandled rejection ends the process
@@ -49,7 +49,7 @@ export function openReport(
   };
 }
 
-function outcomeOf(status: number, code: string | undefined, end: Outcome = "complete"): Outcome {
+function readOutcome(status: number, code: string | undefined, end: Outcome = "complete"): Outcome {
   if (status === 499) return "left";
   if (status >= 400) return status < 500 ? "refused" : "failed";
   return code ? "cut" : end;

@@ -94,7 +94,7 @@ export const mediaRefusals = {
 export type Reason = keyof typeof refusals;
 
 /** The facts of one refusal. */
-export interface Details {
+export interface RefusalDetails {
   /** The amount, the address or the names that the message is about. */
   readonly what?: string | number;
   /** `error.param`. @default none */

@@ -1,4 +1,4 @@
-import { type Details, Refusal } from "@sluice/worker-proxy/internal";
+import { Refusal, type RefusalDetails } from "@sluice/worker-proxy/plugin";
 
 /** The refusals of uploads and media: status, message, and the code where that is not the name. */
 const refusals = {
@@ -29,7 +29,7 @@ const refusals = {
 } as const satisfies Record<string, readonly [status: number, message: string, code?: string]>;
 
 /** Makes a refusal of a file. */
-export function refuseFile(reason: keyof typeof refusals, details: Details = {}): Refusal {
+export function refuseFile(reason: keyof typeof refusals, details: RefusalDetails = {}): Refusal {
   const [status, message, code = reason]: readonly [number, string, string?] = refusals[reason];
   const text = message.replace("{what}", () => String(details.what));
   return new Refusal("said", { ...details, said: { status, code, message: text } });

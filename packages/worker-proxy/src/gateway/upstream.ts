@@ -1,17 +1,17 @@
 import type { Limits, ProxyOptions, Timeout } from "../api/options.js";
 import type { Meter } from "../api/plugin.js";
-import { ensure, readerOf } from "../refusals/read-option.js";
-import { misconfigured } from "../refusals/refusal.js";
-import type { Gateway } from "./request.js";
+import { createReader, ensure } from "../refusals/read-option.js";
+import { refuseSetup } from "../refusals/refusal.js";
+import type { GatewayConnection } from "./request.js";
 
 const LIMITS = { maxBodyBytes: 33_554_432, maxDataURIBytes: 20_971_520, maxStreamsPerUser: 16 };
 const TIMEOUT = { bodyMs: 30_000, firstChunkMs: 600_000, chunkMs: 60_000, totalMs: 900_000 };
 
 /** The way to the gateway. */
-export type Way<Env = never> = ReturnType<typeof openWay<Env>>;
+export type Upstream<Env = never> = ReturnType<typeof createUpstream<Env>>;
 
 /** @throws {TypeError} when an option can't work; the message says what to give */
-export function openWay<Env>(
+export function createUpstream<Env>(
   options: Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch" | "limits" | "timeout">,
   meter: Meter<Env> | undefined,
 ) {
@@ -20,8 +20,8 @@ export function openWay<Env>(
   const timeout: Required<Timeout> = { ...TIMEOUT, ...options.timeout };
   checkNumbers("limits", limits, { ...LIMITS, maxTokens: 0 });
   checkNumbers("timeout", timeout, TIMEOUT);
-  const readBaseURL = readerOf<Env, string>("baseURL", options.baseURL, checkBaseURL);
-  const readKeys = readerOf<Env, readonly string[]>("apiKey", options.apiKey, checkKeys);
+  const readBaseURL = createReader<Env, string>("baseURL", options.baseURL, checkBaseURL);
+  const readKeys = createReader<Env, readonly string[]>("apiKey", options.apiKey, checkKeys);
   const taken = {};
   return { limits, timeout, meter, readBaseURL, readKeys, open };
 
@@ -31,12 +31,12 @@ export function openWay<Env>(
    * @param host the own host, to which nothing is sent
    * @throws {Refusal} 500 `misconfigured`; the log names what is wrong, without any value
    */
-  async function open(env: Env, host: string): Promise<Gateway> {
+  async function open(env: Env, host: string): Promise<GatewayConnection> {
     const [baseURL, apiKeys] = await Promise.all([readBaseURL(env), readKeys(env)]);
     // it would send requests to itself without end; `checkBaseURL` has written protocol, nothing, host
-    if (baseURL.split("/", 3)[2] === host) throw misconfigured("baseURL: is the proxy's own address");
+    if (baseURL.split("/", 3)[2] === host) throw refuseSetup("baseURL: is the proxy's own address");
     // the platform's own `fetch` needs no object for a request
-    const send: Gateway["send"] = async (url, init) =>
+    const send: GatewayConnection["send"] = async (url, init) =>
       given ? given(new Request(url, init), env) : fetch(url, init);
     return { baseURL, apiKeys, taken, send, headersMs: timeout.firstChunkMs };
   }

@@ -1,25 +1,25 @@
 import { Refusal } from "../refusals/refusal.js";
-import type { AnswerRules, Exchange } from "./exchange.js";
-import { passedHeadersOf } from "./key.js";
-import { findPasser } from "./marked.js";
+import type { Exchange, ResponseRules } from "./exchange.js";
+import { selectHeaders } from "./key.js";
 import { passStream } from "./pass-stream.js";
-import { jsonOf } from "./read-json.js";
+import { findPasser } from "./passers.js";
+import { readJSON } from "./read-json.js";
 
 /**
  * Makes the response to the client from a success of the gateway, or of a plugin.
  *
  * @throws {Refusal} 502 for a response that is neither JSON nor an event stream, or breaks off
  */
-export async function passOn<Env>(
+export async function passResponse<Env>(
   exchange: Exchange<Env>,
   response: Response,
-  rules: AnswerRules<Env>,
+  rules: ResponseRules<Env>,
   isPlugins: boolean,
 ): Promise<Response> {
   const { call, route, report, admitted } = exchange;
   const { known, end } = report;
   const { status } = response;
-  const passed = passedHeadersOf(response, rules.keys);
+  const passed = selectHeaders(response, rules.keys);
   // from here on the event has the gateway's request id
   known.requestId = passed["x-request-id"] ?? known.requestId;
   const headers: Record<string, string> = {
@@ -29,13 +29,13 @@ export async function passOn<Env>(
     ...(admitted.dropped?.length && { "x-sluice-dropped": admitted.dropped.join(", ") }),
   };
   const pass = isPlugins ? findPasser(response) : undefined;
-  if (pass) return await pass(exchange as Exchange<never>, response, headers, rules as AnswerRules<never>);
+  if (pass) return await pass(exchange as Exchange<never>, response, headers, rules as ResponseRules<never>);
   if (status === 204 && route.plugin) {
     call.close();
     end(status);
     return new Response(null, { status, headers });
   }
-  const { type, body } = checkedType(response, route.name === "chat" || route.plugin !== undefined);
+  const { type, body } = checkType(response, route.name === "chat" || route.plugin !== undefined);
   headers["content-type"] = type;
   if (type === "text/event-stream")
     return new Response(openStream(exchange, body, rules, status), { status, headers });
@@ -47,11 +47,11 @@ export async function passJSON<Env>(
   exchange: Exchange<Env>,
   response: Response,
   headers: Record<string, string>,
-  rules: AnswerRules<Env>,
+  rules: ResponseRules<Env>,
 ): Promise<Response> {
   const { call, report } = exchange;
   const { status } = response;
-  const bytes = await jsonOf(exchange, response, rules);
+  const bytes = await readJSON(exchange, response, rules);
   call.close(true);
   report.known.bytes = bytes.byteLength;
   report.firstByte();
@@ -63,7 +63,7 @@ export async function passJSON<Env>(
 function openStream<Env>(
   { call, route, report, account, admitted }: Exchange<Env>,
   body: ReadableStream<Uint8Array>,
-  { keys, chunkMs, readStream }: AnswerRules<Env>,
+  { keys, chunkMs, readStream }: ResponseRules<Env>,
   status: number,
 ): ReadableStream<Uint8Array> {
   const { known, firstByte: onFirstByte } = report;
@@ -87,7 +87,7 @@ function openStream<Env>(
 }
 
 /** @throws {Refusal} 502 for a response that is not JSON, and not an event stream where there can be one */
-export function checkedType(
+export function checkType(
   { body, headers }: Response,
   canStream: boolean,
 ): { readonly body: ReadableStream<Uint8Array>; readonly type: string } {

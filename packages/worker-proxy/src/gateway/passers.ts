@@ -1,11 +1,11 @@
-import type { AnswerRules, Exchange } from "./exchange.js";
+import type { Exchange, ResponseRules } from "./exchange.js";
 
 /** Passes a response of one of our own plugins on in a way of its own. */
 export type PassResponse = (
   exchange: Exchange<never>,
   response: Response,
   headers: Record<string, string>,
-  rules: AnswerRules<never>,
+  rules: ResponseRules<never>,
 ) => Promise<Response>;
 
 const passers = new WeakMap<Response, PassResponse>();
