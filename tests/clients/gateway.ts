@@ -2,6 +2,7 @@ import { createEmulator, type EmulatorRequest } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import {
   adaptJSONSchema,
+  adaptOpenAI,
   chat,
   createProxy,
   images,
@@ -17,8 +18,8 @@ const imageModels = ["gamma-image-4-0-250828", "gamma-image-5-0-260128"] as cons
 
 const proxyOptions: Readonly<Record<Place, Pick<ProxyOptions, "plugins">>> = {
   emulator: {},
-  proxy: {},
-  "adapting proxy": { plugins: [adaptJSONSchema(), readStreams()] },
+  proxy: { plugins: [adaptOpenAI()] },
+  "adapting proxy": { plugins: [adaptJSONSchema(), adaptOpenAI(), readStreams()] },
 };
 
 export interface Gateway {

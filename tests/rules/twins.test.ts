@@ -1,6 +1,6 @@
 import { checkRequest, requestSchemas } from "@sluice/core/schemas";
 import { createEmulator } from "@sluice/emulator";
-import { assets, chat, createProxy, images, videos } from "@sluice/worker-proxy";
+import { adaptOpenAI, assets, chat, createProxy, images, videos } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { pathsIn, type Twin, type TwinTable, twins, twinTables, withTwin } from "./twins.ts";
 
@@ -21,6 +21,7 @@ function openPlaces(endpoint: string, model: string) {
     origins: [],
     routes: [chat, images, videos, assets],
     models: { [model]: model === "gamma-asset" ? { GroupId: ["group-1"] } : {} },
+    plugins: [adaptOpenAI()],
     fetch: gateway.fetch,
   });
   const post = (body: object) =>

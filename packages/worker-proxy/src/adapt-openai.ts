@@ -1,7 +1,7 @@
 import type { ProxyPlugin } from "./api/plugin.js";
 import type { RouteName } from "./api/routes.js";
 import { addFields, type Body, createField, type Field } from "./checks/fields.js";
-import { Refusal } from "./refusals/refusal.js";
+import { Refusal, refuseAs } from "./refusals/refusal.js";
 
 /** Fields that OpenAI clients send to any gateway, and that change little where they are left out. */
 const dropped: Partial<Record<RouteName, string>> = {
@@ -13,10 +13,23 @@ const dropped: Partial<Record<RouteName, string>> = {
   images: "n user response_format quality style",
 };
 
+const SCHEMA = "write the schema into the messages, or let the proxy's operator add `adaptJSONSchema()`";
+
+/** Fields that the gateway does not have under any name, and what to send instead. */
+const instead: Readonly<Record<string, string>> = {
+  n: "one request has one result; for several images set `sequential_image_generation`",
+  response_format: `ask for JSON in the messages; ${SCHEMA}`,
+  "response_format.json_schema": `send { type: "json_object" }; ${SCHEMA}`,
+  "response_format.schema": SCHEMA,
+  functions: "use `tools`",
+  function_call: "use `tools` and `tool_choice`",
+};
+
 /**
  * Accepts requests of OpenAI clients. It deletes fields that the model does not have and that change little, such as `seed`
  * or `user`; the response names them in `x-sluice-dropped`. It rewrites `max_completion_tokens`, the role `developer`, and a
- * list of one `stop`. An `n` of 1 is deleted; any other is refused.
+ * list of one `stop`. An `n` of 1 is deleted; any other is refused. The refusal of a field that the gateway does not have names
+ * what to send instead. List it after `adaptJSONSchema()`.
  *
  * @example
  * ```ts
@@ -33,6 +46,8 @@ export function adaptOpenAI(): ProxyPlugin {
       const table = tables.get(route);
       const paths = new Set<string>();
       if (table) dropFields(body, table);
+      for (const [path, advice] of Object.entries(instead))
+        if (!hasField(path)) refuseField(body, path, advice);
       return [...paths];
 
       function dropFields(owner: unknown, { fields }: Field): void {
@@ -53,6 +68,15 @@ export function adaptOpenAI(): ProxyPlugin {
       }
     },
   };
+}
+
+/** @throws {Refusal} 400 for a body with this field */
+function refuseField(body: Body, path: string, advice: string): void {
+  let value: unknown = body;
+  for (const name of path.split(".")) value = (value as Body | undefined)?.[name];
+  if (value === undefined || value === null) return;
+  const text = `"{param}" is no field of this model; ${advice}`;
+  throw refuseAs([400, text, "field_not_allowed"], "field_not_allowed", { param: path });
 }
 
 /** @throws {Refusal} 400 for two limits of tokens */

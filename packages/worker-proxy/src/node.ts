@@ -14,7 +14,7 @@ type Answer = (request: Request) => Response | Promise<Response>;
  * - The request's `signal` aborts when its client leaves before the end of the answer.
  * - Headers are sent at once, before the first byte of a body. A client that reads slowly holds the body back.
  * - A body that breaks off closes the connection, so that the client sees a cut, and not an end.
- * - What is not read of a request is dropped.
+ * - The unread rest of a request is dropped.
  * - Where `answer` throws, the client gets 500, and the log has the cause. What can be no `Request` gets 400.
  *
  * @example

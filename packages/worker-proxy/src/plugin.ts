@@ -1,6 +1,6 @@
 /*
- * Helpers for authors of plugins. `ProxyPlugin` of `@sluice/worker-proxy` is the type of a plugin; these do for it what the
- * proxy does for a request of its own.
+ * Helpers for authors of plugins. `ProxyPlugin` of `@sluice/worker-proxy` is the type of a plugin; these
+ * functions send and read requests as the proxy does.
  */
 
 export { collectBytes, type OwnBytes } from "./base/bytes.js";

@@ -55,7 +55,7 @@ export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayP
 }
 
 /**
- * Leads a request through the checks, and turns what they throw into a response. Every response has CORS headers: a page can
+ * Leads a request through the checks, and turns their errors into a response. Every response has CORS headers: a page can
  * read the reason of a refusal.
  */
 async function respond<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Promise<Response> {
@@ -83,7 +83,7 @@ async function respond<Env>(settings: Settings<Env>, incoming: Incoming<Env>): P
     Object.assign(headers, createCorsHeaders(request.headers.get("origin"), allowed, credentials));
     const found = findRoutes(request.url, settings);
     const [first] = found.matches;
-    // nobody but an operator learns that there is a path of operators
+    // only an operator learns that the path exists
     const isAdmin = first?.route.name === "admin";
     const operator = isAdmin ? await findOperator(settings, incoming, first.route, report) : undefined;
     if (isAdmin && !operator) found.matches = [];

@@ -25,7 +25,7 @@ const isList =
   (value) =>
     Array.isArray(value) && value.length >= min && value.every(holds);
 
-/** The options, each with its check, and with what to give instead. Readers check the values of those that are any. */
+/** The check of each option, and the advice of its error. Other functions check the options that may be any value. */
 const OPTIONS: Readonly<Record<string, readonly [check: Check, advice: string]>> = {
   baseURL: [isAny, ""],
   apiKey: [isFunction, "a function, (env) => env.GATEWAY_API_KEY"],
@@ -128,7 +128,7 @@ function createTable<Env>(
     ...(plugin.routes ?? []),
     ...(plugin.createRoutes?.(plugins) ?? []),
   ]);
-  // clients read there what is offered, after an answer was lost
+  // after a lost response, clients read the offers there
   if (plugins.some(({ offers }) => offers?.["health"]) && !added.some(({ path }) => path === "/health"))
     added.push({
       name: "health",
@@ -152,7 +152,7 @@ function createTable<Env>(
   ];
 }
 
-/** Adds the addresses of plugins' own files to those that requests may name. */
+/** Lets requests also name the addresses of files that plugins store. */
 function addOwnURLs(given: MediaURLs, plugins: readonly ProxyPlugin<never>[]): MediaURLs {
   const own = plugins.filter(({ allowsMediaURL }) => allowsMediaURL);
   if (given === "any" || own.length === 0) return given;

@@ -43,9 +43,9 @@ export interface Limits {
    */
   readonly maxTokens?: number;
   /**
-   * The largest number of chat streams that one user may have open at a time, in each isolate; the next is refused with
+   * The largest number of open chat streams per user, in each isolate; the next is refused with
    * 429 `too_many_streams`. With `resumableStreams()` the streams that are open at the gateway are counted, in all isolates
-   * together, whether they are read or not. Not counted under `authenticate: "public"`, where all are one user. @default 16
+   * together, read or unread. Not counted under `authenticate: "public"`, where all are one user. @default 16
    */
   readonly maxStreamsPerUser?: number;
 }
@@ -120,7 +120,7 @@ export type Models =
   | readonly (SpecModelId | (string & {}))[]
   | (Readonly<Record<string, Caps>> & { readonly [Id in SpecModelId]?: Caps });
 
-/** Options of `createProxy`. Those that decide who may spend have no default. */
+/** Options of `createProxy`. The options that decide who may spend have no default. */
 export interface ProxyOptions<Env = unknown> {
   /** The gateway, with or without `/v1`: https, or http on this machine. Never the proxy's own host. */
   readonly baseURL: string | ((env: Env) => string | Promise<string>);
@@ -167,7 +167,7 @@ export interface ProxyOptions<Env = unknown> {
    * The addresses of media that the gateway may be sent to: `public` ones, `any`, or those for which a function says
    * true. Addresses that some readers take for another host's (with an `@`, a backslash or a tab) are refused before.
    * Files in the request have to be images in Base64, unless it is `any`.
-   * @default "public": https without a port, and a host's name that is no private network's
+   * @default "public": https without a port, with the name of a public host
    */
   readonly mediaURLs?: MediaURLs;
   /** The path before the gateway's paths: `/api`. @default "" */

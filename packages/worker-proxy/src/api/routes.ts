@@ -33,7 +33,7 @@ export interface RouteGroup {
   readonly models: string;
   /** Reads the models that a body names. @default the field `model` */
   readModels?(body: Body): readonly [string, ...string[]];
-  /** Checks a body in a way of its own. @throws {Refusal} */
+  /** Checks a body by rules of this group alone. @throws {Refusal} */
   checkBody?(body: Body, rules: CheckRules, model: string): void;
   /** Checks the address of a file in a body. @default https addresses and images in Base64 */
   checkAddress?(address: Address, rules: CheckRules): Promise<void>;

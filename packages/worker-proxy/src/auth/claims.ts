@@ -128,7 +128,7 @@ const ANSWER_CHARACTERS = 262_144;
 /**
  * Fetches JSON. Time and size of the answer are bounded, and a redirect is an answer, not followed.
  *
- * @returns the answer; `json` is undefined where the body is no JSON, or too large
+ * @returns the answer; `json` is undefined if the body is not JSON, or too large
  * @throws the network's error, or that it took too long
  */
 async function fetchJSON(url: string, headers: Readonly<Record<string, string>>, fetch: Fetch) {
@@ -157,7 +157,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Time in milliseconds before keys are fetched again. A key that was withdrawn is accepted until then. */
+/** Time in milliseconds before keys are fetched again. A withdrawn key is accepted for this time. */
 const FRESH_MS = 600_000;
 /** Time in milliseconds for which an unknown `kid` causes no new fetch. */
 const COOLDOWN_MS = 30_000;

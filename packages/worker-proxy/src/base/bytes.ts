@@ -1,4 +1,4 @@
-/** Bytes in a buffer of their own. Written so that the declarations fit a TypeScript whose `Uint8Array` takes no type. */
+/** Bytes that own their buffer. The declaration also fits a TypeScript without a type parameter of `Uint8Array`. */
 export type OwnBytes = Uint8Array & { readonly buffer: ArrayBuffer };
 
 /**
@@ -37,7 +37,7 @@ export function collectBytes(expected = 0) {
   };
 }
 
-/** The most that one read of a body takes, in bytes. By itself workerd takes 4 KB, which costs six times the CPU. */
+/** The largest read of a body, in bytes. Without a size workerd reads 4 KB, and uses six times the CPU. */
 export const READ_BYTES = 64 * 1024;
 
 /** Reads a stream in pieces as large as the platform has them, up to `most` bytes, for which it holds room. */
@@ -67,7 +67,7 @@ function getReader(body: ReadableStream<Uint8Array>) {
   }
 }
 
-/** A pipe. That of workerd has no queue, and goes on without a step in JavaScript; other hosts have the standard one alone. */
+/** Creates a pipe. The identity stream of workerd runs without a queue and without a step in JavaScript. */
 export function openPipe(): TransformStream<Uint8Array, Uint8Array> {
   const { IdentityTransformStream: Pipe = TransformStream } = globalThis as {
     IdentityTransformStream?: typeof TransformStream;

@@ -2,7 +2,7 @@ import type { MediaURLs } from "../api/options.js";
 import { decide, Refusal } from "../refusals/refusal.js";
 import type { Address, CheckRules } from "./fields.js";
 
-/** An address in which all parsers find the same host; a backslash, an `@`, a tab or a `#` divides them. */
+/** An address whose host all parsers agree on. They differ after a backslash, an `@`, a tab or a `#`. */
 const PLAIN = /^[a-z][a-z\d+.-]*:\/\/[\p{L}\p{M}\p{N}.:[\]-]+(?:\/\P{Cc}*)?$/iu;
 /** A file in the request itself. SVG is not listed: it can name further addresses. */
 const DATA = /^data:image\/(?:jpe?g|png|gif|webp|bmp|avif|hei[cf]);base64,/i;

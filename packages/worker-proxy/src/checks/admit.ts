@@ -32,7 +32,7 @@ export interface BodyRules extends CheckRules {
 type Incoming<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId" | "model" | "body">;
 
 /**
- * Reads a request and checks its body, in this order: size, id, model, fields, caps, addresses. The body becomes the one that
+ * Reads a request and checks its body, in this order: size, id, model, fields, caps, addresses. The changed body
  * is sent.
  *
  * @throws {Refusal} 403 for a model that is not listed, 400 for a field that is not listed or is beyond a
@@ -49,7 +49,7 @@ export async function admit<Env>(
     return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
   if (sentId !== undefined || route.isLookup) {
     if (body) checkFields(body, addFields(createField(""), "Id+"));
-    // a value in a lookup that is no text is no id
+    // an `Id` that is not a string matches no asset
     const sent = sentId ?? (typeof body?.["Id"] === "string" ? body["Id"] : "");
     const id = ids && group.ids ? await group.ids.verify(rules.tenancy, ids, sent) : sent;
     return { ...incoming, id, sentId: sent, ...(body && { body: { Id: id } }) };
@@ -80,14 +80,14 @@ async function admitBody<Env>(
   for (const address of addresses) await (group.checkAddress ?? checkAddress)(address, rules);
   if (own.hasUserId && rules.secrets.length > 0)
     body["user_id"] = await signUser(rules.secrets, incoming.user.id);
-  // without it the response has no usage to settle by
+  // a response without usage can't be settled
   if (body["stream"] === true && (rules.asksUsage ?? own.hasUserId))
     body["stream_options"] = { include_usage: true };
   const texts = addresses.map(({ owner, name }) => owner[name] as string);
   return { ...incoming, model, body, dropped, addresses: texts };
 }
 
-/** @throws {Refusal} 400 for a limit of tokens with which a meter can't compute, also where no cap bounds it */
+/** @throws {Refusal} 400 for a `max_tokens` with which a meter can't compute, with or without a cap */
 function checkTokens({ max_tokens: tokens }: Body): void {
   if (tokens === undefined || tokens === null || (Number.isSafeInteger(tokens) && (tokens as number) > 0))
     return;

@@ -76,7 +76,7 @@ export function createRules(allowed: readonly string[]): FindRules {
 
 const FIELD = /([\w~]+)([@$*+]?)(\[\]|[[{]?)|[\]}]/g;
 
-/** Adds fields, and what a field may hold to what it could hold before. */
+/** Adds fields to a table. A field that it already has gets the values of both. */
 export function addFields(table: Field, text: string): Field {
   const parents = [table];
   for (const [, name, mark = "", bracket = ""] of text.matchAll(FIELD)) {
@@ -158,7 +158,7 @@ export function checkFields(body: Owner, table: Field): readonly Address[] {
     }
   }
 
-  /** @param name a number for an entry of a list, which is no list itself */
+  /** @param name a number for an entry of a list, which must not be a list itself */
   function visit(owner: Owner, name: string | number, field: Field): void {
     const value = owner[name];
     const { mark, path } = field;

@@ -16,7 +16,7 @@ const SHORT = 32;
 
 /**
  * Counts values and depth outside of strings before anything is built of them, because a small value takes twenty times
- * its letters of memory. Returns the bound that is passed. The parser finds what is no JSON.
+ * its letters of memory. Returns the bound that is passed. The parser finds invalid JSON.
  */
 export function findExcess(json: string, most: JSONSize): keyof JSONSize | undefined {
   let values = 1;

@@ -22,13 +22,13 @@ function isBase64Image(text: string): boolean {
   }
 }
 
-/** Checks an address of the routes that take files. That of an asset becomes the one that the gateway knows. */
+/** Checks an address of the routes that take files. The address of an asset gets the gateway's id. */
 export async function checkMediaAddress(address: Address, rules: CheckRules): Promise<void> {
   const { owner, name, path, takesAssets } = address;
   const text = owner[name] as string;
   if (!takesAssets || !isLikeAsset(text)) return await checkAddress(address, rules, isFile);
   const [, sent] = /^asset:\/\/([\w-]+)$/.exec(text) ?? [];
-  // its shape comes first: a text that is no asset's address has no owner
+  // the shape comes first: only a well-formed address has an owner
   if (!sent) throw refuseMedia(path, "must be asset://<id> for an asset");
   if (rules.tenancy) owner[name] = `asset://${await verifyId(rules.tenancy, "asset", sent)}`;
 }

@@ -18,7 +18,7 @@ export function belongsTo(model: string, name: RouteName): boolean {
 }
 
 /**
- * Returns the models that a body names, each of which is listed and belongs to the route.
+ * Returns the models that a body names. All are listed, and belong to the route.
  *
  * @throws {Refusal} 403 for another one
  */
@@ -28,7 +28,7 @@ export function admitModels(
   models: ListedModels,
   findRules: FindRules,
 ): readonly [string, ...string[]] {
-  // a name that is no text is listed nowhere
+  // a name that is not a string is not listed
   const names = group.readModels?.(body) ?? ([body["model"]] as [string]);
   if (names.every((name) => models.has(name) && belongsTo(name, group.name))) return names;
   // a body without a model may spell the field in another way, which the refusal names

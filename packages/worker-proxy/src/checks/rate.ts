@@ -13,7 +13,7 @@ export interface RateLimitBinding {
 export interface WorkersRateLimitOptions<Env = unknown> {
   /** The period of the bindings in wrangler.jsonc, in seconds; a refusal says to come back after it. @default 60 */
   readonly periodSeconds?: 10 | 60;
-  /** A binding of its own for polls, with a higher limit. @default none: polls are not counted */
+  /** Another binding for polls, with a higher limit. @default none: polls are not counted */
   readonly polls?: (env: Env) => RateLimitBinding | undefined;
   /** The key of the count: requests with the same one count together. @default the user's id */
   readonly by?: (asked: RateLimited) => string;
@@ -21,7 +21,7 @@ export interface WorkersRateLimitOptions<Env = unknown> {
 
 /**
  * A limiter on the rate-limit bindings of Cloudflare Workers. Each location counts for itself, and a burst may pass
- * before the count is known: it bounds what is spent, and does not meter it. For that there is a budget.
+ * before the count is known, so a rate limit is not an exact limit of costs. A budget is.
  *
  * @example
  * ```ts

@@ -4,7 +4,7 @@ import { decide, Refusal, refuseSetup } from "../refusals/refusal.js";
 
 const reasons = new WeakMap<Request, string>();
 
-/** Says for the operator alone why a request has no user. Its texts hold no value of a token. */
+/** Notes for the operator alone why a request was refused. The text contains no value of a token. */
 export function noteReason(request: Request, reason: string): null {
   reasons.set(request, reason);
   return null;
@@ -43,8 +43,8 @@ export async function findUser<Env>(
 }
 
 /**
- * Makes the hash by which a page names its user: four times FNV-1a in 32 bits (wire, 3.24). A page that was opened by one
- * user must not send and store in the name of the next one.
+ * Makes the hash by which a page names its user: four times FNV-1a in 32 bits (wire, 3.24). A page of one user must not
+ * send and store in the name of the next user.
  */
 function hashUser(id: string): string {
   const hashes = [0, 1, 2, 3].map((word) => {

@@ -1,8 +1,8 @@
 import { refuseTooMany } from "../refusals/refusal.js";
 
 /**
- * Bounds the streams that one user has open in this isolate. The returned function counts one stream, and returns the
- * function that gives the count back. A count that is never given back ends after `longestMs`.
+ * Bounds the open streams of a user in this isolate. The returned function counts one stream, and returns a
+ * function that ends the count. A count ends after `longestMs` at the latest.
  *
  * @throws {Refusal} the function: 429 `too_many_streams`
  */

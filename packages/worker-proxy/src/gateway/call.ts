@@ -24,7 +24,7 @@ export type Call = ReturnType<typeof openCall>;
 /** The reason of each abort: a new error for each call takes longer than the rest of closing it. */
 const CLOSED = new Error("closed");
 
-/** Longest delay of a timer, in milliseconds. A limit that is further away needs no timer of its own. */
+/** Longest delay of a timer, in milliseconds. The timer is set again for a later limit. */
 const CHECK_MS = 30_000;
 
 /**
@@ -71,7 +71,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   }
 
   /**
-   * Ends a call of which nothing more is expected: releases the timer and the client, and closes the connection.
+   * Ends a call: releases the timer and the client, and closes the connection.
    *
    * @param isRead true where the answer was read to its end: an abort would only cost time
    */
@@ -105,7 +105,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   function check(): void {
     const now = timerAt;
     timerAt = Infinity;
-    // the gateway may have sent meanwhile what nobody has read
+    // the gateway may have sent data meanwhile that is still unread
     if (!isPutOff && Date.now() - now > BUSY_MS) return putOff();
     if (stepEndsAt <= now) stop(late);
     else if (endsAt <= now) stop("upstream_timeout");

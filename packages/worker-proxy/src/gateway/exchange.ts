@@ -25,7 +25,7 @@ export interface Exchange<Env> {
   readonly route: Route;
   readonly report: Report;
   readonly call: Call;
-  /** The reservation, from the moment in which the gateway is about to be called. */
+  /** The reservation. It is set right before the request to the gateway. */
   account?: Account | undefined;
 }
 
@@ -56,7 +56,7 @@ type ReadStream = (
   },
 ) => ReadableStream<Uint8Array>;
 
-/** The end of a stream, and what was read of it. */
+/** The end of a stream, and facts that were read from it. */
 export interface StreamEnd {
   /** The `error.code` of what went wrong; absent if the answer is whole. */
   readonly code?: string;
@@ -66,7 +66,7 @@ export interface StreamEnd {
   readonly usage?: Usage;
   /** Outcome of the call. An answer whose choices had finished before a cut is `answered`. */
   readonly outcome: CallOutcome;
-  /** False where `[DONE]` came, and a choice has no `finish_reason`. */
+  /** False if `[DONE]` came before the `finish_reason` of a choice. */
   readonly isConfirmed: boolean;
   /** Number of bytes that were passed on. */
   readonly bytes: number;

@@ -1,6 +1,6 @@
 import type { Exchange, ResponseRules } from "./exchange.js";
 
-/** Passes a response of one of our own plugins on in a way of its own. */
+/** Passes the response of a plugin on unread. */
 export type PassResponse = (
   exchange: Exchange<never>,
   response: Response,
@@ -16,7 +16,7 @@ export function setPasser(response: Response, pass: PassResponse): Response {
   return response;
 }
 
-/** Returns the way in which a response is passed on; undefined without a mark. */
+/** Returns the function that passes a response on; undefined without a mark. */
 export function findPasser(response: Response): PassResponse | undefined {
   return passers.get(response);
 }

@@ -8,7 +8,7 @@ import { containsKey } from "./key.js";
 /** Larger than any JSON of the spec's. */
 export const MAX_JSON_CHARACTERS = 32 * 1024 * 1024;
 
-/** The bytes of a JSON answer, checked and written anew. @throws {Refusal} 502 for what is no JSON, or breaks off */
+/** Reads a response of JSON, checks it and writes it again. @throws {Refusal} 502 for invalid JSON, and after a cut */
 export async function readJSON<Env>(
   exchange: Exchange<Env>,
   response: Response,

@@ -26,7 +26,7 @@ const OTHER_SERVER: Partial<Record<"code" | "message" | "param", string>> = {
   message: "what answered is not the gateway; the proxy's operator checks `baseURL`",
 };
 
-/** Makes a refusal of an answer that is no success. Only the caller's mistakes come with the gateway's message. */
+/** Creates a refusal from an error response. Only the caller's mistakes come with the gateway's message. */
 export async function readRefusal(
   upstream: GatewayResponse,
   keys: readonly string[],
@@ -43,7 +43,7 @@ export async function readRefusal(
   if (status >= 500) return refuse("upstream_error");
   if (ACCOUNT.includes(status)) return refuse("upstream_auth", `the gateway refused the key with ${status}`);
   const known = await readError(upstream, keys, Math.min(chunkMs, ERROR_MS), outcome);
-  // a page may be of any server on the way: only the gateway's JSON says that there is no such task (spec, Errors)
+  // any server in between can respond with a page: only the gateway's JSON says that a task does not exist (spec, Errors)
   const isForeign = known === undefined && NO_SUCH_PATH.includes(status);
   const { param, ...said } = known ?? (isForeign ? OTHER_SERVER : {});
   return new Refusal("upstream_refused", {
@@ -56,7 +56,7 @@ export async function readRefusal(
   });
 }
 
-/** Reads what an error says (spec, Errors), without a part that quotes a key; undefined for what is no JSON object. */
+/** Reads an error (spec, Errors), without parts that quote a key. Undefined for anything but a JSON object. */
 async function readError(
   upstream: GatewayResponse,
   keys: readonly string[],

@@ -4,7 +4,7 @@ import { type Call, createFailure } from "./call.js";
 /** The way to the gateway, for one request of a client. */
 export interface GatewayConnection {
   readonly baseURL: string;
-  /** The key in use, and the one that follows it while keys are changed. */
+  /** The key in use, and the next key while keys are rotated. */
   readonly apiKeys: readonly string[];
   /** The key that the gateway took last, in this isolate, after it had refused another one. */
   readonly taken: { key?: string };
@@ -36,7 +36,7 @@ const REFUSES_KEY = [401, 402, 403];
  * Sends a request to the gateway. Of the client's request only `body` goes along: the headers are the proxy's, the
  * path is the table's.
  *
- * @throws {Refusal} 502 when there is no answer, 504 when it takes too long, 499 when the client has left
+ * @throws {Refusal} 502 without a response, 504 if it takes too long, 499 if the client has left
  */
 export async function sendRequest(
   { baseURL, apiKeys, taken, send, headersMs }: GatewayConnection,

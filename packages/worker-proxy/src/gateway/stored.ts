@@ -5,7 +5,7 @@ import { checkType, passJSON } from "./respond.js";
 
 /** Facts about a response that a plugin has requested, read, checked and paid for: it passes unread. */
 export interface StoredMark {
-  /** The id of its stream; absent if it is no stream. */
+  /** The id of the stream; absent for JSON. */
   readonly streamId?: string;
   /** True if it was stored already. */
   readonly isReplayed: boolean;

@@ -7,9 +7,6 @@ import type { GatewayConnection } from "./request.js";
 const LIMITS = { maxBodyBytes: 33_554_432, maxDataURIBytes: 20_971_520, maxStreamsPerUser: 16 };
 const TIMEOUT = { bodyMs: 30_000, firstChunkMs: 600_000, chunkMs: 60_000, totalMs: 900_000 };
 
-/** The way to the gateway. */
-export type Upstream<Env = never> = ReturnType<typeof createUpstream<Env>>;
-
 /** @throws {TypeError} when an option can't work; the message says what to give */
 export function createUpstream<Env>(
   options: Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch" | "limits" | "timeout">,
@@ -29,7 +26,7 @@ export function createUpstream<Env>(
    * Reads the way for the requests of one environment.
    *
    * @param host the own host, to which nothing is sent
-   * @throws {Refusal} 500 `misconfigured`; the log names what is wrong, without any value
+   * @throws {Refusal} 500 `misconfigured`; the log names the option, without its value
    */
   async function open(env: Env, host: string): Promise<GatewayConnection> {
     const [baseURL, apiKeys] = await Promise.all([readBaseURL(env), readKeys(env)]);
@@ -42,7 +39,7 @@ export function createUpstream<Env>(
   }
 }
 
-/** @throws {TypeError} for a name that is not known, and for a value that is no number: every comparison with it is false */
+/** @throws {TypeError} for an unknown name, and for a value that is not a number: every comparison with it is false */
 function checkNumbers(subject: string, given: object, known: object): void {
   for (const [name, value] of Object.entries(given)) {
     ensure(name in known, `${subject}.${name}: is no option of createProxy`);

@@ -65,7 +65,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
       searchedTo = 0;
       return held.take(end);
     },
-    /** Hands out what is left without a blank line behind it, if it is a whole event nonetheless. */
+    /** Returns the last event if it is whole although no blank line follows. */
     end(): Uint8Array | undefined {
       const rest = held.take();
       if (rest.byteLength === 0) return undefined;
@@ -151,7 +151,7 @@ function openChat(choices: number) {
     isOver: false,
     /** True once each choice has its `finish_reason`, or the stream is over. */
     isFinished: false,
-    /** True unless the stream is over and a choice has no `finish_reason`: it may lack its end. */
+    /** False if the stream is over before the `finish_reason` of a choice: it may lack its end. */
     isConfirmed: true,
     /** True if the gateway said an error within the stream. */
     hasFailed: false,
@@ -160,7 +160,7 @@ function openChat(choices: number) {
   };
   return { state, read, readText };
 
-  /** @param json the event's data, parsed; undefined where it is no JSON */
+  /** @param json the event's data, parsed; undefined for invalid JSON */
   function read(event: string, data: string, json: unknown): void {
     if (state.isOver) return;
     state.hasFailed = isErrorEvent({ event, data }, json);
@@ -224,19 +224,19 @@ interface Alike {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in a string
 const NOT_PLAIN = /["\\\u0000-\u001f]/;
 
-/** Returns the texts of events of which every other byte is alike; undefined where one differs. Saves parsing each. */
+/** Returns the texts of events that are equal otherwise; undefined if another byte differs. Saves parsing each. */
 function readTexts(events: string, { head, tail }: Alike): readonly string[] | undefined {
   const end = events.length - tail.length;
   if (end < head.length || !events.startsWith(head) || !events.endsWith(tail)) return undefined;
   const written = events.slice(head.length, end).split(tail + head);
   if (!NOT_PLAIN.test(written.join(""))) return written;
-  // no string of JSON goes on behind a line feed, so that each text is one string, or this is no JSON
+  // a JSON string can't contain a line feed: each text is one string, or the parser fails
   const texts = parseJSON(`["${written.join('",\n"')}"]`) as readonly string[] | undefined;
   const areTexts = texts?.length === written.length && texts.every((text) => typeof text === "string");
   return areTexts ? texts : undefined;
 }
 
-/** Returns what is around the text of an event that has one delta with one text, and no finish reason. */
+/** Returns the bytes around the text, for an event that has one delta with one text and does not finish. */
 function findAlike({ data, json }: { readonly data: string; readonly json: unknown }): Alike | undefined {
   const { choices, error, usage } = { ...(json as Record<string, unknown>) };
   if (error || usage || !Array.isArray(choices) || choices.length !== 1) return undefined;
@@ -246,7 +246,7 @@ function findAlike({ data, json }: { readonly data: string; readonly json: unkno
   if (finish_reason || said.length !== 1 || typeof text !== "string") return undefined;
   const quoted = `"${field}"`;
   const at = data.indexOf(quoted);
-  // a field of the same name, or a text that is that name, may be the one that is found
+  // the search may have found another field of the same name, or a text with that name
   if (!/^(?:reasoning_)?content$/.test(field) || data.includes(quoted, at + 1) || data.includes("\n"))
     return undefined;
   const from = data.indexOf('"', at + quoted.length) + 1;

@@ -11,7 +11,7 @@ interface RelayOptions extends EventBytesOptions {
   readonly onPass?: () => void;
   /** Called once, when the stream is over. */
   readonly onEnd: (end: StreamEnd) => void;
-  /** Longest time in which the gateway sends no content, or the client takes none, in milliseconds. */
+  /** Longest time without content from the gateway, or without a read by the client, in milliseconds. */
   readonly stallMs: number;
 }
 
@@ -60,7 +60,7 @@ export function readEventStream(
   let passedAt = 0;
   let passedBytes = 0;
   let passing: ReturnType<typeof setTimeout> | undefined;
-  /** Time of the last content, plus the time in which the client took nothing. */
+  /** Time of the last content, plus the time during which the client read nothing. */
   let contentAt = Date.now();
   /** Time since which the client has taken nothing; undefined while it waits for more. */
   let idleSince = client && contentAt;
@@ -148,7 +148,7 @@ export function readEventStream(
     call.limit({ ms: endsAt - Date.now(), late: isWaiting ? "upstream_idle" : "client_stalled" });
   }
 
-  /** Ends with an error; what is whole of the answer comes before it. */
+  /** Ends with an error, after all whole events. */
   function fail(problem: Refusal): void {
     if (!problem.reason.startsWith("client_")) pass();
     end(problem);

@@ -46,7 +46,7 @@ export function advise(advised = new Set<string>(), line: string): void {
 const MAX_CHARACTERS = 600;
 /** Shorter values are words that any message may have. */
 const MIN_SECRET_CHARACTERS = 8;
-/** JWTs, and words of letters and digits: most keys and tokens, also those that the proxy does not know. */
+/** JWTs, and words of letters and digits: most keys and tokens, even unknown ones. */
 const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{16,}/gi;
 
 /**
@@ -104,7 +104,7 @@ async function readSecrets<Env>({
     .sort(([, one], [, other]) => other.length - one.length);
 }
 
-/** Time in which equal lines are counted, in milliseconds. */
+/** Time during which equal lines are counted, in milliseconds. */
 const MINUTE_MS = 60_000;
 /** Most different lines that are written in that time; beyond it, one for each subject. */
 const MAX_LINES = 20;
@@ -115,7 +115,7 @@ export function createRepeats() {
   const counts = new Map<string, { readonly subject: string; count: number }>();
   return { isRepeated, report };
 
-  /** Counts a line. Returns true for one that was written in this minute. */
+  /** Counts a line. Returns true if it was written in this minute. */
   function isRepeated(subject: string, cause: string): boolean {
     report();
     if (counts.size === 0) since = Date.now();

@@ -8,7 +8,7 @@ export function ensure(holds: unknown, message: string): asserts holds {
 /**
  * Reads an option that is a function of `env`, also an async one, and checks its value.
  *
- * @throws {Refusal} 500 `misconfigured`; the log names the option and what is wrong, without any value
+ * @throws {Refusal} 500 `misconfigured`; the log names the option and its problem, without any value
  */
 export async function readOption<Env, T>(
   name: string,

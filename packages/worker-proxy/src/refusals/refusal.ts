@@ -57,7 +57,7 @@ export async function decide<T>(option: string, reason: Reason, decide: () => T 
   }
 }
 
-/** The `error.type` of statuses that have one of their own. */
+/** The `error.type` of single statuses. */
 const TYPES: Readonly<Record<number, string>> = {
   401: "authentication_error",
   403: "permission_error",

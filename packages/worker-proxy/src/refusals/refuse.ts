@@ -25,7 +25,7 @@ export async function refuse<Env>(refusal: Refusal, failed: Refused<Env>): Promi
   }
   const all = {
     "x-sluice-source": "proxy",
-    // clients wait as long as they are told: those that failed in one moment must not come back in one
+    // clients wait as long as they are told: a random wait spreads clients that failed together
     ...(isPassing(refusal) && { "retry-after": String(1 + Math.floor(Math.random() * 3)) }),
     ...headers,
     ...(requestId && { "x-request-id": requestId }),
