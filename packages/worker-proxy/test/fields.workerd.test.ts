@@ -104,6 +104,19 @@ describe("case 52: a field that is not in the model's table does not reach the g
     expect(await chat(fields)).toMatchObject({ status: 400, code: "invalid_request", param });
   });
 
+  test("case 88: a user_id that the gateway would refuse is refused, though the proxy's own replaces it", async () => {
+    const model = "alpha-v4.1-flash";
+    for (const user_id of ["", "é", "abc\n", "x".repeat(513), 7, null, ["a"]])
+      expect(await chat({ model, user_id })).toMatchObject({
+        status: 400,
+        code: "invalid_request",
+        param: "user_id",
+      });
+    expect(await chat({ model, user_id: "x".repeat(512) })).toMatchObject({ status: 200 });
+    // other models have no such field: it is left out
+    expect(await chat({ user_id: "é" })).toMatchObject({ status: 200 });
+  });
+
   test("one that is null is left out", async () => {
     const fields = { best_of: null, stop: null, messages: [{ role: "user", content: "hi", x: null }] };
     expect(await chat(fields)).toEqual({

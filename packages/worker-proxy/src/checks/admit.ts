@@ -67,8 +67,7 @@ async function admitBody<Env>(
   const names = admitModels(body, group, models, findRules);
   const [model] = names;
   const own = findRules(group, model);
-  // the proxy alone sets it: a user could send the id of another one
-  if (group.name === "chat") delete body["user_id"];
+  if (group.name === "chat") dropUserId(body, own.hasUserId);
   const dropped = rules.plugins.flatMap(
     ({ adapt }) => adapt?.(body, (path) => hasField(own.table, path), group.name, model) ?? [],
   );
@@ -85,6 +84,21 @@ async function admitBody<Env>(
     body["stream_options"] = { include_usage: true };
   const texts = addresses.map(({ owner, name }) => owner[name] as string);
   return { ...incoming, model, body, dropped, addresses: texts };
+}
+
+/** The spec's pattern of a `user_id`. */
+const USER_ID = /^[\w-]{1,512}$/;
+
+/**
+ * Deletes `user_id`, which the proxy alone sets: a user could send the id of another one.
+ *
+ * @throws {Refusal} 400 for a value that the gateway would refuse: its sender would never learn of the mistake
+ */
+function dropUserId(body: Body, hasUserId: boolean): void {
+  const { user_id: id } = body;
+  delete body["user_id"];
+  if (hasUserId && id !== undefined && !(typeof id === "string" && USER_ID.test(id)))
+    throw new Refusal("bad_field", { param: "user_id", what: "must be 1 to 512 letters, digits, - and _" });
 }
 
 /** @throws {Refusal} 400 for a `max_tokens` with which a meter can't compute, with or without a cap */
