@@ -31,7 +31,7 @@ export async function findOperator<Env>(
     const isSignIn = error instanceof Refusal && describeRefusal(error).status < 500;
     const reason = isSignIn ? error.details.reason : undefined;
     if (reason) known.reason = reason;
-    const subject = isSignIn ? "admin: a sign-in was refused" : "admin: noteReason gets in";
+    const subject = isSignIn ? "admin: a sign-in was refused" : "admin: nobody gets in";
     if (reason || !isSignIn) await logCause(subject, reason ?? error, { request, env, log, report });
     return undefined;
   }
