@@ -143,7 +143,7 @@ async function bundled(source: string): Promise<string> {
       },
     ],
     resolve: {
-      alias: ["@sluice/durable", "@sluice/worker-proxy/internal", "@sluice/worker-proxy"].map(aliasOf),
+      alias: ["@sluice/durable", "@sluice/worker-proxy/plugin", "@sluice/worker-proxy"].map(aliasOf),
     },
     build: {
       write: false,

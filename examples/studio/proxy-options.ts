@@ -1,4 +1,5 @@
-import { type ProxyOptions, pollCache } from "@sluice/worker-proxy";
+import type { ProxyOptions } from "@sluice/worker-proxy";
+import { assets, chat, images, videos } from "@sluice/worker-proxy";
 
 /** Variables and secrets of all proxies of the studio. */
 export interface ProxyEnv {
@@ -15,8 +16,7 @@ export const options = {
   // the studio runs on one's own machine, against the emulator: put a real check here before it goes elsewhere
   authenticate: "public",
   origins: (env) => env.ORIGINS.split(" "),
-  routes: ["chat", "images", "videos", "assets"],
-  plugins: [pollCache()],
+  routes: [chat, images, videos, assets],
   gateway: { assetLookup: "/gamma/asset/GetAsset" },
   // the emulator's own files, on this machine, are given as references
   mediaURLs: "any",

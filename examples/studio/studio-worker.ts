@@ -20,7 +20,6 @@ export function createStudioWorker() {
     ...options,
     host: cloudflareHost((env) => env.SLUICE),
     plugins: [
-      ...options.plugins,
       // a page that is loaded again reads on
       resumableStreams<Env>(),
       // a video is watched to its end, also with no page open

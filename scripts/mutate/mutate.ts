@@ -94,11 +94,11 @@ const suites: Readonly<Record<string, Suite>> = {
   "packages/worker-proxy/src/checks": {
     project: "worker-proxy-workerd",
     near: {
-      "/size": ["/body"],
+      "/body": ["/body"],
+      "/addresses": ["/media"],
+      "/caps": ["/caps"],
       "/media": ["/media", "/asset"],
       "/admit": ["/options", "/caps"],
-      "/chat-fields": ["/options", "/caps"],
-      "/field-table": ["/caps", "/options"],
       "/fields": ["/fields", "/epsilon"],
       "/ids": ["/tenancy", "/asset"],
       "/models": ["/caps", "/epsilon"],

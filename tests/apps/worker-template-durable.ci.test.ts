@@ -1,10 +1,20 @@
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, describe, expect, test } from "vitest";
 import { expectNoKey } from "../../packages/worker-proxy/test/support/key.ts";
 import { chat, chats, createVideo, runTemplate, signIn, video, videos } from "../support/template-suite.ts";
 
+/** Cloudflare's response for a gateway that refuses connections. */
+const down = createServer((_, response) => response.writeHead(521).end()).listen(0, "127.0.0.1");
+await once(down, "listening");
+afterAll(() => void down.close());
+
 describe("the template with Durable Objects", () => {
   const deployed = runTemplate("wrangler.durable.jsonc", (settings) => ({
-    "without a gateway": { given: { ...settings, GATEWAY_URL: "http://127.0.0.1:9" } },
+    "without a gateway": {
+      given: { ...settings, GATEWAY_URL: `http://127.0.0.1:${(down.address() as AddressInfo).port}` },
+    },
     "for visitors": { given: settings },
   }));
 

@@ -1,6 +1,14 @@
 import { createEmulator, type EmulatorRequest } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { adaptJSONSchema, createProxy, type ProxyOptions, readStreams } from "@sluice/worker-proxy";
+import {
+  adaptJSONSchema,
+  adaptOpenAI,
+  chat,
+  createProxy,
+  images,
+  type ProxyOptions,
+  readStreams,
+} from "@sluice/worker-proxy";
 import type { Place } from "./places.ts";
 
 /** The models of the chat endpoint, as the specification writes them. */
@@ -10,8 +18,8 @@ const imageModels = ["gamma-image-4-0-250828", "gamma-image-5-0-260128"] as cons
 
 const proxyOptions: Readonly<Record<Place, Pick<ProxyOptions, "plugins">>> = {
   emulator: {},
-  proxy: {},
-  "adapting proxy": { plugins: [adaptJSONSchema(), readStreams()] },
+  proxy: { plugins: [adaptOpenAI()] },
+  "adapting proxy": { plugins: [adaptJSONSchema(), adaptOpenAI(), readStreams()] },
 };
 
 export interface Gateway {
@@ -44,7 +52,7 @@ export async function openGateway(place: Place): Promise<Gateway> {
       request.headers.get("authorization") === `Bearer ${USER}` ? { id: "user-1" } : null,
     origins: [],
     models: [...chatModels, ...imageModels],
-    routes: ["chat", "images"],
+    routes: [chat, images],
     ...proxyOptions[place],
   });
   const front = await serve(

@@ -6,7 +6,7 @@ import { DallEAPIWrapper } from "@langchain/openai";
 import { createClient, generateImages } from "@sluice/core";
 import { idempotency } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
-import { createProxy } from "@sluice/worker-proxy";
+import { createProxy, images } from "@sluice/worker-proxy";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { generateImage } from "ai";
 import OpenAI from "openai";
@@ -61,7 +61,7 @@ async function startProxy(url: string): Promise<string> {
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     origins: [],
     models: [MODEL],
-    routes: ["images"],
+    routes: [images],
     host: nodeHost({ file: ":memory:" }),
     plugins: [idempotency()],
   });

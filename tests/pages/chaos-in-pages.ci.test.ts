@@ -1,7 +1,7 @@
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import type { ChatState, VideoTaskState } from "@sluice/stores";
-import { createProxy } from "@sluice/worker-proxy";
+import { chat as chatRoutes, createProxy, videos } from "@sluice/worker-proxy";
 import type { BrowserContext, Page } from "playwright";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
@@ -150,7 +150,7 @@ async function openWorld(html: Readonly<Record<string, string>>, options: Emulat
     authenticate: "public",
     origins: () => [url],
     models: ["alpha-v4.1-flash", "beta3.0-video"],
-    routes: ["chat", "videos"],
+    routes: [chatRoutes, videos],
   });
   const site = {
     fetch: async (request: Request) => {

@@ -512,7 +512,7 @@ const mistakes: readonly Mistake[] = [
   [
     "a secret that is not set",
     ({ proxy }) => proxy({ apiKey: (env: { KEY?: string }) => env.KEY }),
-    'sluice proxy: 500 misconfigured, request …: apiKey: is the secret set? Give one key, or two while they are changed, without quotes, spaces and "Bearer"; env.KEY is not set',
+    'sluice proxy: 500 misconfigured, request …: apiKey: is the secret set? Give one key, or two while they are changed, without quotes, spaces and "Bearer"',
   ],
   // the emulator
   [

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { createClient } from "@sluice/core";
 import { GatewayProvider } from "@sluice/react";
-import { createProxy } from "@sluice/worker-proxy";
+import { chat, createProxy, images, videos } from "@sluice/worker-proxy";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
@@ -18,7 +18,7 @@ const proxy = createProxy({
   models: ["zeta-9", "zeta-9-image", "zeta-9-video"],
   // what the operator has to list of a model that is in no table
   allowFields: ["depth", "prompt"],
-  routes: ["chat", "images", "videos"],
+  routes: [chat, images, videos],
   secret: () => "a secret of at least thirty-two characters",
   basePath: "/api",
   fetch: (request) => gateway(request),

@@ -13,7 +13,7 @@ import {
   type VideoTaskListOptions,
   type VideoTaskStoreOptions,
 } from "@sluice/stores";
-import { checkGateway, createProxy, type ProxyOptions } from "@sluice/worker-proxy";
+import { chat as chatRoutes, createProxy, type ProxyOptions } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 /*
@@ -110,7 +110,7 @@ const proxy: Names<ProxyOptions> = {
   credentials: false,
   models: ["delta-5.3"],
   allowFields: [],
-  routes: ["chat"],
+  routes: [chatRoutes],
   secret: undefined,
   rateLimit: undefined,
   gateway: { includeUsage: true },
@@ -121,7 +121,6 @@ const proxy: Names<ProxyOptions> = {
   limits: { maxBodyBytes: 1, maxTokens: 1 },
   timeout: { bodyMs: 1, firstChunkMs: 1, chunkMs: 1, totalMs: 1 },
   onEvent: () => {},
-  health: { checkGateway },
   fetch: undefined,
 };
 const emulator: Names<EmulatorOptions> = {

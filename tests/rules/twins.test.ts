@@ -1,6 +1,6 @@
 import { checkRequest, requestSchemas } from "@sluice/core/schemas";
 import { createEmulator } from "@sluice/emulator";
-import { createProxy } from "@sluice/worker-proxy";
+import { adaptOpenAI, assets, chat, createProxy, images, videos } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { pathsIn, type Twin, type TwinTable, twins, twinTables, withTwin } from "./twins.ts";
 
@@ -19,8 +19,9 @@ function openPlaces(endpoint: string, model: string) {
     authenticate: () => ({ id: "user-1" }),
     secret: () => "a-secret-of-the-proxy-for-its-tests-0123456789",
     origins: [],
-    routes: ["chat", "images", "videos", "assets"],
+    routes: [chat, images, videos, assets],
     models: { [model]: model === "gamma-asset" ? { GroupId: ["group-1"] } : {} },
+    plugins: [adaptOpenAI()],
     fetch: gateway.fetch,
   });
   const post = (body: object) =>

@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
 import { budget, idempotency, resumableStreams, videoWatch } from "@sluice/durable";
 import { cloudflareHost, durableObject } from "@sluice/durable/cloudflare";
-import { createProxy, type GatewayProxy, workersRateLimit } from "@sluice/worker-proxy";
+import {
+  assets,
+  chat,
+  createProxy,
+  type GatewayProxy,
+  images,
+  videos,
+  workersRateLimit,
+} from "@sluice/worker-proxy";
 import { createLedger } from "./ledger.js";
 import { createNetwork, type Exchange } from "./network.js";
 import { createObjects } from "./objects.js";
@@ -120,7 +128,7 @@ export function createProxyServer(
         "gamma-image-5-0-260128": {},
         "gamma-asset": { GroupId: ["group"] },
       },
-      routes: ["chat", "images", "videos", "assets"],
+      routes: [chat, images, videos, assets],
       gateway: { assetLookup: "/gamma/asset/GetAsset" },
       rateLimit: workersRateLimit<Env>(() => ({ limit })),
       host: ledger.watch(cloudflareHost(({ purpose }) => objects.bindingOf(purpose))),

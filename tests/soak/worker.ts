@@ -1,6 +1,6 @@
 import { resumableStreams } from "@sluice/durable";
 import { cloudflareHost, type DurableObjectNamespace, durableObject } from "@sluice/durable/cloudflare";
-import { createProxy } from "@sluice/worker-proxy";
+import { chat, createProxy, videos } from "@sluice/worker-proxy";
 
 interface Env {
   readonly UPSTREAM: string;
@@ -21,7 +21,7 @@ const proxy = createProxy<Env>({
   },
   origins: () => [origin],
   models: ["delta-5.3", "beta3.0-video"],
-  routes: ["chat", "videos"],
+  routes: [chat, videos],
   limits: { maxStreamsPerUser: 100 },
   host: cloudflareHost((env) => env.SLUICE),
   // a response is stored for 20 seconds instead of ten minutes, so that a soak of minutes shows what stays behind

@@ -1,7 +1,7 @@
 import { type ClientOptions, createClient } from "@sluice/core";
 import { idempotency } from "@sluice/durable";
 import { createEmulator } from "@sluice/emulator";
-import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
+import { assets, createProxy, epsilon, images, type ProxyOptions, videos } from "@sluice/worker-proxy";
 import { vi } from "vitest";
 import { createObjectHost } from "./object-host.ts";
 
@@ -48,7 +48,7 @@ export function openProxy({ gateway = createEmulator({ speed: Infinity }).fetch,
       "gamma-asset": { GroupId: ["g"] },
       epsilon: {},
     },
-    routes: ["images", "videos", "assets", "epsilon"],
+    routes: [images, videos, assets, epsilon],
     plugins: [idempotency()],
     ...options,
   });

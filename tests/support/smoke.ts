@@ -11,7 +11,7 @@ import {
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { createChatStore, GatewayProvider, useChatStream } from "@sluice/react";
-import { createProxy } from "@sluice/worker-proxy";
+import { chat, createProxy, images as imagesRoutes, videos } from "@sluice/worker-proxy";
 import { createElement } from "react";
 import { renderToString } from "react-dom/server";
 
@@ -28,7 +28,7 @@ const proxy = createProxy({
   authenticate: "public",
   origins: [],
   models: ["alpha-v4.1-flash", "delta-5.3", "gamma-image-5-0-260128", "beta3.0-video"],
-  routes: ["chat", "images", "videos"],
+  routes: [chat, imagesRoutes, videos],
 });
 const edge = await serve({ ...emulator, fetch: (request) => proxy.fetch(request as Request) }, { port: 0 });
 const client = createClient({ baseURL: edge.url, retry: { limit: 0 } });

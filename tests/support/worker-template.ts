@@ -54,7 +54,7 @@ async function makeBundle(config: string) {
     "@sluice/core/sse": toSource("core/src/entries/sse.ts"),
     "@sluice/worker-proxy": toSource("worker-proxy/src/index.ts"),
     "@sluice/worker-proxy/auth": toSource("worker-proxy/src/auth/index.ts"),
-    "@sluice/worker-proxy/internal": toSource("worker-proxy/src/internal.ts"),
+    "@sluice/worker-proxy/plugin": toSource("worker-proxy/src/plugin.ts"),
     "@sluice/durable": toSource("durable/src/index.ts"),
   };
   const tsconfig = join(folder, "tsconfig.json");

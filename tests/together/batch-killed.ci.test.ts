@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { idempotency } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import { createEmulator, type Emulator } from "@sluice/emulator";
-import { createProxy } from "@sluice/worker-proxy";
+import { createProxy, images as imagesRoutes } from "@sluice/worker-proxy";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createRandom, pickBetween } from "../simulation/random.ts";
@@ -83,7 +83,7 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     origins: [],
     models: ["gamma-image-5-0-260128"],
-    routes: ["images"],
+    routes: [imagesRoutes],
     host: nodeHost({ file: ":memory:" }),
     plugins: remembers ? [idempotency()] : [],
   });

@@ -11,7 +11,7 @@ import {
   createChatStore,
   memoryStorage,
 } from "@sluice/stores";
-import { createProxy } from "@sluice/worker-proxy";
+import { chat as chatRoutes, createProxy, images } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createTestClock } from "../support/test-clock.ts";
 
@@ -335,7 +335,7 @@ function proxyOf({ send }: Gateway): Send {
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     origins: ["https://app.example"],
     models: { "alpha-v4.1-flash": {}, [picture.model]: {} },
-    routes: ["chat", "images"],
+    routes: [chatRoutes, images],
     host: nodeHost({ file: ":memory:" }),
     plugins: [idempotency()],
   });

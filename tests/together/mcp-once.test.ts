@@ -4,7 +4,7 @@ import { idempotency } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import { createEmulator } from "@sluice/emulator";
 import { createMcpServer } from "@sluice/mcp";
-import { createProxy } from "@sluice/worker-proxy";
+import { createProxy, images, videos } from "@sluice/worker-proxy";
 import { expect, test, vi } from "vitest";
 
 /* An agent behind a proxy with `idempotency()`: a call that is repeated is paid for once, and gets its picture or its task. */
@@ -27,7 +27,7 @@ async function agentBehindProxy({ lost }: { lost: number }) {
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     origins: [],
     models: { "beta3.0-video": {}, "gamma-image-5-0-260128": {} },
-    routes: ["images", "videos"],
+    routes: [images, videos],
     host: nodeHost({ file: ":memory:" }),
     plugins: [idempotency()],
   });

@@ -1,5 +1,9 @@
 import ts from "typescript";
-import { refusals } from "../../../packages/worker-proxy/src/refusals/texts.ts";
+import {
+  budgetRefusals,
+  mediaRefusals,
+  refusals,
+} from "../../../packages/worker-proxy/src/refusals/texts.ts";
 import { checker } from "./program.ts";
 import { docOf, type Find } from "./text.ts";
 
@@ -8,7 +12,10 @@ export function errorCatalogue(symbols: ReadonlyMap<string, ts.Symbol>, find: Fi
   const classes = [...symbols].filter(
     ([name, { flags }]) => flags & ts.SymbolFlags.Class && name !== "GatewayError",
   );
-  const byCode = Map.groupBy(Object.entries<Row>(refusals), ([reason, [, , code]]) => code ?? reason);
+  const byCode = Map.groupBy(
+    Object.entries<Row>({ ...refusals, ...budgetRefusals, ...mediaRefusals }),
+    ([reason, [, , code]]) => code ?? reason,
+  );
   return [
     "# All errors",
     "Errors of the client are classes; `name` names the class. Errors of the gateway and of the proxy are an `APIError`, with their own code in `code`. An aborted call rejects with the platform's `AbortError`.",

@@ -1,8 +1,11 @@
 import {
+  chat,
+  health,
+  images,
   type ProxyEvent,
   type ProxyOptions,
-  pollCache,
   type RateLimitBinding,
+  videos,
   workersRateLimit,
 } from "@sluice/worker-proxy";
 import { authenticate } from "./sign-in.js";
@@ -32,7 +35,7 @@ export const options = {
   origins: (env) => env.ORIGINS.split(" ").filter((origin) => origin !== ""),
   // polls of videos have a limit of their own, so that they don't use up what chats need
   rateLimit: workersRateLimit((env) => env.RATE_LIMITER, { polls: (env) => env.POLL_LIMITER }),
-  routes: ["chat", "images", "videos"],
+  routes: [chat, images, videos],
   // A request beyond a cap is refused with 400, and so is a field that the spec does not list for the model: `n`,
   // `fallbacks`, `extra_body`. `allowFields: ["n"]` lets one pass; cap it here then, `n: 4`. To change the list without
   // a deploy, read it from KV: `models: (env) => env.SETTINGS.get("models", "json")`, and list nothing here.
@@ -50,8 +53,7 @@ export const options = {
     maxStreamsPerUser: 4,
   },
   plugins: [
-    // many polls of a video by one user are one request to the gateway
-    pollCache(),
+    health<Env>(),
     // For an AI gateway in front of yours: its own key, and what its log should know. Never a user's secret.
     // gatewayHeaders<Env>(({ env, user }) => ({
     //   "cf-aig-authorization": `Bearer ${env.AI_GATEWAY_TOKEN}`,

@@ -9,8 +9,15 @@ import {
   videoWatch,
 } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
-import { createProxy, type ProxyPlugin, type RequestEvent } from "@sluice/worker-proxy";
-import { hashOf } from "@sluice/worker-proxy/internal";
+import {
+  chat as chatRoutes,
+  createProxy,
+  images,
+  type ProxyPlugin,
+  type RequestEvent,
+  videos,
+} from "@sluice/worker-proxy";
+import { hashText } from "@sluice/worker-proxy/plugin";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
 import { createFile, PART, SECRET, starts } from "./support/file-store.js";
@@ -86,7 +93,7 @@ function openAll(
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
     origins: [],
     models: ["delta-5.3", "gamma-image-5-0-260128", "beta3.0-video"],
-    routes: ["chat", "images", "videos"],
+    routes: [chatRoutes, images, videos],
     secret: () => SECRET,
     limits: { maxTokens: 100 },
     fetch: gateway.fetch,
@@ -227,7 +234,7 @@ test("case 147: an erased user has no row left, nothing of it goes on, and other
   expect(await operate("users/erase", { user: "ann" })).toEqual(erased);
 
   const asked = gateway.requests.length;
-  const names = ["ann", await hashOf("ann")];
+  const names = ["ann", await hashText("ann")];
   const readOwn = async () => (await readRows()).filter((row) => names.some((name) => row.includes(name)));
   // for as long as an upload can take, a timer looks for what is stored late
   const tables = (await readOwn()).map((row) => row.split(" ")[0]);

@@ -50,7 +50,7 @@ describe("a budget in money", () => {
     const given = await paid(question);
     expect(given).toMatchObject({ amount: MOST });
     expect(await state()).toMatchObject({ reserved: MOST, spent: 0, unit: "millionths", currency: "coins" });
-    expect(given.costOf?.(used)).toBe(410);
+    expect(given.calculateCost?.(used)).toBe(410);
     await given.settle(used);
     expect(await state()).toMatchObject({ reserved: 0, spent: 410, remaining: 999_590 });
   });

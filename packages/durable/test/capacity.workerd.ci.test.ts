@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { hashOf } from "@sluice/worker-proxy/internal";
+import { hashText } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type CountedEnv, proxy, used } from "./fixture/counted-worker.js";
 import { gateway, task } from "./support/durable-gateway.js";
@@ -75,7 +75,7 @@ async function send(path: string, body: object | Uint8Array<ArrayBuffer>, header
   return new Response(text);
 }
 
-const openObject = async () => COUNTED.get(COUNTED.idFromName(`user:${await hashOf(user)}`));
+const openObject = async () => COUNTED.get(COUNTED.idFromName(`user:${await hashText(user)}`));
 
 /** Runs the alarms of the user's object that are due by a time, each at its time. */
 async function runAlarms(until: number): Promise<void> {

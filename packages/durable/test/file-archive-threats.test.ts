@@ -1,4 +1,4 @@
-import { hashOf } from "@sluice/worker-proxy/internal";
+import { hashText } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { CDN, openArchive, redirectTo, serveFile, video } from "./support/file-archive.js";
 import { createFile, DAY_MS } from "./support/file-store.js";
@@ -127,7 +127,7 @@ test("case 124: the log names a host that can't be reached with the ids of task 
   expect(failures()[0]).toMatch(
     /: the file can't be fetched: its host can't be reached; another attempt follows: task away, copy [\w-]{44}, user /,
   );
-  expect(failures()[0]).toContain(await hashOf("media\nuser-1"));
+  expect(failures()[0]).toContain(await hashText("media\nuser-1"));
   expect(failures()[0]).not.toMatch(/set up wrongly|secret|user-1/);
 });
 

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { hashOf } from "@sluice/worker-proxy/internal";
+import { hashText } from "@sluice/worker-proxy/plugin";
 import { expect, test } from "vitest";
 import proxy from "./fixture/host-worker.js";
 import type { Rows } from "./support/rows.js";
@@ -23,7 +23,7 @@ async function ask(user: string, path: string, method: string, body?: Uint8Array
 
 /** Opens the object of a user, whose sums have space for a number of rows. */
 async function openObject(user: string) {
-  const key = `user:${await hashOf(user)}`;
+  const key = `user:${await hashText(user)}`;
   const object = SLUICE.get(SLUICE.idFromName(key));
   return {
     add: (count: number) =>

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { hashOf } from "@sluice/worker-proxy/internal";
+import { hashText } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
 import proxy, { type HostEnv } from "./fixture/host-worker.js";
@@ -60,7 +60,7 @@ const stop = (id: string) => send(`/v1/chat/streams/${id}`, { method: "DELETE" }
 const idOf = (response: Response) => response.headers.get("x-stream-id") ?? "";
 
 /** The object of the user. */
-const objectOf = async () => SLUICE.get(SLUICE.idFromName(`user:${await hashOf(user)}`));
+const objectOf = async () => SLUICE.get(SLUICE.idFromName(`user:${await hashText(user)}`));
 
 /** Ends the object as a crash does, and lets its jobs have been silent for too long. */
 async function lose(): Promise<void> {

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { cloudflareHost } from "@sluice/durable/cloudflare";
 import { hostTests } from "@sluice/durable/testing";
-import type { Refusal } from "@sluice/worker-proxy/internal";
+import type { Refusal } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { hostTestPart } from "../src/testing/host-part.js";
 import { type HostEnv, host } from "./fixture/host-worker.js";

@@ -340,7 +340,7 @@ test("A fault of the meter ends a request for those who wait, and it is never se
   gateway.responds(() => Response.json(image));
   const reserve: typeof purse.plugin.reserve = async (payable) => ({
     ...(await purse.plugin.reserve(payable)),
-    costOf: () => {
+    calculateCost: () => {
       throw new Error("no price for this");
     },
   });

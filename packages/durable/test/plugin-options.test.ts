@@ -1,6 +1,6 @@
 import { idempotency, resumableStreams, videoWatch } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
-import { createProxy, type JobEvent, type ProxyEvent, type RequestEvent } from "@sluice/worker-proxy";
+import { createProxy, images, type JobEvent, type ProxyEvent, type RequestEvent } from "@sluice/worker-proxy";
 import { expect, expectTypeOf, onTestFinished, test } from "vitest";
 import { KEY } from "../../worker-proxy/test/support/key.js";
 
@@ -42,7 +42,7 @@ test("one handler of events gets those of requests and those of jobs", async () 
     authenticate: () => ({ id: "ann" }),
     origins: [],
     models: ["gamma-image-5-0-260128"],
-    routes: ["images"],
+    routes: [images],
     fetch: async () => Response.json({ data: [] }),
     onEvent,
     host,

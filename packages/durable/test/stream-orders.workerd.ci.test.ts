@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { hashOf } from "@sluice/worker-proxy/internal";
+import { hashText } from "@sluice/worker-proxy/plugin";
 import { test, vi } from "vitest";
 import { openRandom, runsOf, SEED } from "../../worker-proxy/test/support/random.js";
 import { jobs, proxy, type StoredEnv } from "./fixture/stored-worker.js";
@@ -9,7 +9,7 @@ import { openOrderGateway, runOrder } from "./support/stream-orders.js";
 
 const { STORED } = env as unknown as { readonly STORED: TestNamespace };
 
-const openObject = async (user: string) => STORED.get(STORED.idFromName(`user:${await hashOf(user)}`));
+const openObject = async (user: string) => STORED.get(STORED.idFromName(`user:${await hashText(user)}`));
 
 /** Ends the object of a user as a crash does, and lets its jobs have been silent for too long. */
 async function lose(user: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env as bindings } from "cloudflare:workers";
-import { hashOf, serverOf } from "@sluice/worker-proxy/internal";
+import { findServer, hashText } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openRandom } from "../../worker-proxy/test/support/random.js";
 import {
@@ -41,7 +41,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const findObject = async () => COUNTED.get(COUNTED.idFromName(`user:${await hashOf(user)}`));
+const findObject = async () => COUNTED.get(COUNTED.idFromName(`user:${await hashText(user)}`));
 const video = () => task("SUCCESS", { result_url: "https://cdn.example/v.mp4" });
 
 function ask(path: string, body?: object): Promise<Response> {
@@ -119,7 +119,7 @@ test("case 129: whenever objects are evicted, and whatever gateway and app do, a
 test.each([0, 1000, 9_990])(
   "case 130: a dead letter reads and writes a few rows beside %i",
   async (stored) => {
-    const host = serverOf<CountedEnv>(proxy).host(env);
+    const host = findServer<CountedEnv>(proxy).host(env);
     const letter = (id: string) => ({
       ...{
         id,

@@ -24,7 +24,7 @@ interface Schema {
   readonly "~standard": { validate(value: unknown): { readonly issues?: readonly unknown[] } };
 }
 
-/** A field as the proxy knows it; `checks/field-table.ts` says how it is written. */
+/** A field as the proxy knows it; `checks/fields.ts` says how it is written. */
 type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 
 /** The inputs by which a lazy schema is asked for all that it may be. */
@@ -79,12 +79,18 @@ interface Row {
   readonly maxTokens?: number;
 }
 
-const routes = { chat: "chat", image: "images", video: "videos", asset: "assets" } as const;
+/** The groups of routes, with the constant that has their models. */
+const groups = {
+  chat: ["chat", "chatModels"],
+  image: ["images", "imageModels"],
+  video: ["videos", "videoModels"],
+  asset: ["assets", "assetModels"],
+} as const;
 
 /** The mark behind the name of a field, by the kind of its plain value. */
 const MARKS: Readonly<Record<string, string>> = { value: "", file: "@", asset: "$", json: "*" };
 
-/** Writes fields as `checks/field-table.ts` reads them. */
+/** Writes fields as `checks/fields.ts` reads them. */
 function textOf(shape: Shape | undefined): string {
   const fields = Object.entries((shape as Readonly<Record<string, Shape>>) ?? {});
   return fields.map(([name, inside]) => (name || "~") + insideOf(inside)).join(" ");
@@ -97,28 +103,28 @@ function insideOf(shape: Shape): string {
   return typeof item === "string" ? `${MARKS[item]}[]` : `[${textOf(item)}]`;
 }
 
-/** Returns the models of the spec, each in a line: route, id, the largest `max_tokens`, and the fields of its requests. */
-export function specModels(): string {
-  const rows = Object.values(schemas.models).map((model) => {
-    const { maxTokens = "" } = model as Row;
-    const schema = schemas.requestSchemas[model.id] as unknown as Schema;
-    return [routes[model.kind], model.id, maxTokens, textOf(shapeOf([schema]))].join("|");
+const written =
+  "// Written by `scripts/spec-models.ts` from the schemas and the models of @sluice/core: not changed by hand.";
+
+/** Returns `routes/spec-models.ts`: in each line the id of a model, the largest `max_tokens`, and the fields of its requests. */
+export function writeModels(): string {
+  const parts = Object.entries(groups).map(([kind, [name, constant]]) => {
+    const models = Object.values(schemas.models).filter((model) => model.kind === kind);
+    const rows = models.map((model) => {
+      const { maxTokens = "" } = model as Row;
+      const schema = schemas.requestSchemas[model.id] as unknown as Schema;
+      return [model.id, maxTokens, textOf(shapeOf([schema]))].join("|");
+    });
+    return `
+/** The models of ${name}: in each line the id, the largest \`max_tokens\`, and the fields of its requests. */
+export const ${constant} = \`${rows.join("\n")}\`;
+`;
   });
-  return rows.join("\n");
+  return `${written}\n${parts.join("")}`;
 }
 
 if (import.meta.main) {
-  const written =
-    "// Written by `scripts/spec-models.ts` from the schemas and the models of @sluice/core: not changed by hand.";
-  write(
-    "checks/spec-models.ts",
-    `${written}
-
-/** The models of the spec: route, id, the largest \`max_tokens\`, and the fields of their requests. */
-export const specModels = \`\
-${specModels()}\`;
-`,
-  );
+  write("routes/spec-models.ts", writeModels());
   const ids = Object.keys(schemas.models).map((id) => JSON.stringify(id));
   write(
     "api/spec-model-ids.ts",

@@ -6,7 +6,7 @@ const JSON_ONLY = "Answer with JSON only, without any other text.";
 
 /**
  * Takes `response_format` as other clients send it: with a `json_schema`, with a `schema` beside `json_object`, and with
- * `json_object` for a model without it. What is asked for becomes a system message before the others, and `json_object`
+ * `json_object` for a model without it. The schema becomes a system message before the others, and `json_object`
  * stays where the model has it. The gateway does not hold the answer to the schema. Without this plugin it is refused, with
  * what to send instead.
  *
@@ -16,10 +16,15 @@ const JSON_ONLY = "Answer with JSON only, without any other text.";
  * ```
  */
 export function adaptJSONSchema(): ProxyPlugin {
-  return { adapt };
+  return {
+    adapt(body, hasField, route) {
+      if (route === "chat") adapt(body, hasField);
+      return undefined;
+    },
+  };
 }
 
-/** What is no request for JSON stays, and is refused later. */
+/** Leaves any other `response_format` as it is: the check of fields refuses it. */
 function adapt(body: Body, hasField: (path: string) => boolean): void {
   const { response_format: format, messages } = body as { response_format?: Body; messages?: unknown };
   const type = format?.["type"];

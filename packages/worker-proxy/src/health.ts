@@ -1,33 +1,106 @@
-import type { Checked } from "./api/plugin.js";
-import { type Failed, logCause } from "./refusals/log.js";
-import { misconfigured } from "./refusals/refusal.js";
-import type { Settings } from "./settings.js";
+import type { Checked, ProxyPlugin } from "./api/plugin.js";
+import { waitAtMost } from "./base/time.js";
+import { openCall } from "./gateway/call.js";
+import { parseJSON, readText } from "./gateway/read-json.js";
+import { readRefusal } from "./gateway/read-refusal.js";
+import { sendRequest } from "./gateway/request.js";
+import { checkType } from "./gateway/respond.js";
+import { logCause, logError } from "./refusals/log.js";
+import { describeRefusal, refuseSetup, toRefusal } from "./refusals/refusal.js";
+import { castServer, type Server } from "./server.js";
 
-/**
- * Answers 503 as long as a setting or a binding is missing, and where the gateway is asked and does not answer as one. Only
- * the log says what is wrong.
- */
-export async function healthOf<Env>(
-  settings: Settings<Env>,
-  host: string,
-  failed: Failed<Env>,
-): Promise<Response> {
-  const { env, report } = failed;
-  const results = await Promise.allSettled<unknown>(checksOf(settings, env, host));
-  const problems = results.filter((result) => result.status === "rejected");
-  // all problems, each time: the operator who looks now sees every one
-  const { apiKey, secret } = failed.log;
-  for (const { reason } of problems) await logCause("health", reason, { ...failed, log: { apiKey, secret } });
-  let code = problems.length > 0 ? "misconfigured" : undefined;
-  code ??= await settings.checkGateway?.(settings, host, failed);
-  const status = code ? 503 : 200;
-  report?.end(status, code);
-  return Response.json({ status: code ?? "ok" }, { status });
+/** Options of {@link health}. */
+export interface HealthOptions {
+  /**
+   * Also sends a request to the gateway: it polls a task that does not exist, which is free, and shows that the gateway accepts
+   * the key. Each isolate does it at most once in 10 seconds, for all callers.
+   * @default false
+   */
+  readonly checkGateway?: boolean;
 }
 
-function checksOf<Env>(settings: Settings<Env>, env: Env, host: string): readonly unknown[] {
-  const { authenticate, isPublic, rateLimit, plugins, host: database, onEvent, read, way } = settings;
-  const [baseURL, apiKeys] = way.parts(env, host);
+/** The task that is polled. No gateway has it, and a poll is free (spec, GET /v1/video/generations/{id}). */
+const NO_TASK = "/v1/video/generations/sluice-health-check";
+/** Statuses of a gateway that has accepted the key, and does not know the task or is busy. */
+const ACCEPTS_KEY = [400, 404, 429];
+/** Longest time for its response, in milliseconds. */
+const RESPONSE_MS = 5000;
+/** Time for which an isolate does not ask again, in milliseconds. */
+const FRESH_MS = 10_000;
+/** Larger than an error about an unknown task. */
+const MAX_CHARACTERS = 65_536;
+/** Example hosts (RFC 2606): a template's address that was never changed. */
+const TEMPLATE = /^https:\/\/(?:[^/]+\.)?example\.(?:com|net|org)(?:[:/]|$)/;
+
+/**
+ * Serves `GET /health`, which needs no sign-in: 200, or 503 as long as a setting or a binding is missing. Only the log says
+ * which one.
+ *
+ * @example
+ * ```ts
+ * createProxy<Env>({ ...options, plugins: [health({ checkGateway: true })] });
+ * ```
+ */
+export function health<Env = unknown>({ checkGateway = false }: HealthOptions = {}): ProxyPlugin<Env> {
+  let server: Server<Env> | undefined;
+  let last: { readonly at: number; readonly verdict: Promise<Verdict> } | undefined;
+  return {
+    connect(given) {
+      server = castServer(given);
+    },
+    routes: [
+      {
+        name: "health",
+        method: "GET",
+        path: "/health",
+        id: "own",
+        isPublic: true,
+        isRaw: true,
+        async serve({ request, env }) {
+          const settings = (server as Server<Env>).settings;
+          const { host } = new URL(request.url);
+          const code =
+            (await findProblem(settings, env, host)) ??
+            (checkGateway ? await poll(settings, env, host) : undefined);
+          return Response.json({ status: code ?? "ok" }, { status: code ? 503 : 200 });
+        },
+      },
+    ],
+  };
+
+  /** Callers share one request to the gateway. workerd drops it when the caller that sent it leaves: hence the timer. */
+  async function poll(settings: Settings<Env>, env: Env, host: string): Promise<string | undefined> {
+    if (!last || Date.now() >= last.at + FRESH_MS)
+      last = { at: Date.now(), verdict: pollGateway(settings, env, host).then((code) => ({ code })) };
+    const verdict = await waitAtMost(RESPONSE_MS, last.verdict);
+    return verdict ? verdict.code : "upstream_timeout";
+  }
+}
+
+interface Verdict {
+  /** The code of the problem; undefined for a gateway that accepts the key. */
+  readonly code: string | undefined;
+}
+
+type Settings<Env> = Server<Env>["settings"];
+
+/** Logs all problems of the setup, each time. Returns the code of the response. */
+async function findProblem<Env>(
+  settings: Settings<Env>,
+  env: Env,
+  host: string,
+): Promise<string | undefined> {
+  const {
+    authenticate,
+    isPublic,
+    rateLimit,
+    plugins,
+    host: database,
+    onEvent,
+    read,
+    upstream,
+    log,
+  } = settings;
   const parts: readonly (Checked<Env> | undefined)[] = [
     isPublic ? undefined : (authenticate as Checked<Env>),
     rateLimit,
@@ -36,21 +109,56 @@ function checksOf<Env>(settings: Settings<Env>, env: Env, host: string): readonl
     ...plugins,
   ];
   const checks = parts.flatMap((part) => part?.checks ?? []);
-  return [
-    settings.fetch ? baseURL : checkedHost(baseURL),
-    apiKeys,
-    read.secrets(env),
-    read.models(env),
-    read.origins(env),
-    ...checks.map(async (check) => check(env)),
-  ];
+  const checkHost = async (env: Env) => {
+    const { baseURL } = await upstream.open(env, host);
+    if (!settings.fetch && TEMPLATE.test(baseURL))
+      throw refuseSetup(`baseURL: is still the template's ${baseURL}; give the address of your gateway`);
+  };
+  const keys = async (env: Env) => upstream.readKeys(env);
+  const names = new Set<string>();
+  const watched = watchMissing(env, names);
+  const all = [checkHost, keys, read.secrets, read.models, ...checks].map(async (check) => check(watched));
+  const problems = (await Promise.allSettled(all)).filter((result) => result.status === "rejected");
+  const { apiKey, secret } = log;
+  const reasons = new Map(problems.map(({ reason }) => [String(reason?.details?.problem ?? reason), reason]));
+  for (const reason of reasons.values()) await logCause("health", reason, { env, log: { apiKey, secret } });
+  if (problems.length === 0) return undefined;
+  if (names.size > 0) logError(`health: not set: ${[...names].join(", ")}`);
+  return "misconfigured";
 }
 
-/** Hosts that belong to nobody (RFC 2606): a template's address that was never changed. */
-const TEMPLATE = /^https:\/\/(?:[^/]+\.)?example\.(?:com|net|org)(?:[:/]|$)/;
+/** Returns an environment that notes the names of variables that are read and not set. */
+function watchMissing<Env>(env: Env, names: Set<string>): Env {
+  const get = (target: object, name: string | symbol) => {
+    const value: unknown = Reflect.get(target, name);
+    if (value === undefined || value === "") names.add(`env.${String(name)}`);
+    return value;
+  };
+  return new Proxy(Object(env) as object, { get }) as Env;
+}
 
-async function checkedHost(given: string | Promise<string>): Promise<void> {
-  const baseURL = await given;
-  if (TEMPLATE.test(baseURL))
-    throw misconfigured(`baseURL: is still the template's ${baseURL}; give the address of your gateway`);
+/** @returns the code of the problem; undefined for a gateway that accepts the key */
+async function pollGateway<Env>(
+  { upstream, log }: Settings<Env>,
+  env: Env,
+  host: string,
+): Promise<string | undefined> {
+  // a caller that leaves does not end it: others wait for it
+  const call = openCall(new AbortController().signal, RESPONSE_MS);
+  try {
+    const gateway = await upstream.open(env, host);
+    const response = await sendRequest(gateway, { method: "GET", path: NO_TASK }, { call });
+    if (!response.ok && !ACCEPTS_KEY.includes(response.status))
+      throw await readRefusal({ response, call }, gateway.apiKeys, upstream.timeout.chunkMs);
+    // another server responds with a page
+    checkType(response, false);
+    parseJSON(await readText({ response, call }, MAX_CHARACTERS));
+    return undefined;
+  } catch (error) {
+    const refusal = toRefusal(error);
+    await logCause("health", refusal, { env, log });
+    return describeRefusal(refusal).code;
+  } finally {
+    call.close();
+  }
 }

@@ -1,4 +1,5 @@
 export { adaptJSONSchema } from "./adapt-json-schema.js";
+export { adaptOpenAI } from "./adapt-openai.js";
 export type { JobEvent, JobOutcome, OnJobEvent, Outcome, ProxyEvent, RequestEvent } from "./api/events.js";
 export type {
   BoundHost,
@@ -23,8 +24,6 @@ export type {
   Authenticate,
   Caps,
   Gateway,
-  GatewayCheck,
-  Health,
   Keys,
   Limits,
   MediaURLs,
@@ -48,7 +47,6 @@ export type {
   OperatorRequest,
   Payable,
   PluginRoute,
-  PollCache,
   ProxyContext,
   ProxyPlugin,
   Reservation,
@@ -57,10 +55,11 @@ export type {
   User,
   UserData,
 } from "./api/plugin.js";
-export type { GatewayRoute, RouteName } from "./api/routes.js";
-export { checkGateway } from "./check-gateway.js";
+export type { GatewayRoute, RouteGroup, RouteName } from "./api/routes.js";
 export { type RateLimitBinding, type WorkersRateLimitOptions, workersRateLimit } from "./checks/rate.js";
 export { gatewayHeaders } from "./gateway-headers.js";
-export { pollCache } from "./polling/poll-cache.js";
+export { type HealthOptions, health } from "./health.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
 export { readStreams } from "./reading/read-streams.js";
+export { chat } from "./routes/chat.js";
+export { assets, epsilon, images, videos } from "./routes/media.js";

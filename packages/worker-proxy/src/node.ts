@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeStream } from "node:stream/web";
-import { logError } from "./base/log-error.js";
+import { logError } from "./refusals/log.js";
 
 /** Answers a request: the proxy, or more around it. */
 type Answer = (request: Request) => Response | Promise<Response>;
@@ -14,7 +14,7 @@ type Answer = (request: Request) => Response | Promise<Response>;
  * - The request's `signal` aborts when its client leaves before the end of the answer.
  * - Headers are sent at once, before the first byte of a body. A client that reads slowly holds the body back.
  * - A body that breaks off closes the connection, so that the client sees a cut, and not an end.
- * - What is not read of a request is dropped.
+ * - The unread rest of a request is dropped.
  * - Where `answer` throws, the client gets 500, and the log has the cause. What can be no `Request` gets 400.
  *
  * @example
@@ -42,7 +42,7 @@ export function toNodeHandler(answer: Answer): (incoming: IncomingMessage, outgo
     outgoing.once("close", () => outgoing.writableFinished || leave());
     // a write behind the end of the connection must not end the process
     outgoing.on("error", () => {});
-    const request = requestFrom(incoming, client.signal, () => outgoing.writableFinished);
+    const request = createRequest(incoming, client.signal, () => outgoing.writableFinished);
     // the connection's next request stands behind the rest of this one
     outgoing.once("finish", () => incoming.resume());
     if (!request) return void outgoing.writeHead(400).end();
@@ -74,7 +74,7 @@ function logFailure(error: unknown, { aborted: hasLeft }: AbortSignal): void {
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
 /** Makes a request of what came in; undefined where it can be none: a method, a header or a host that is not allowed. */
-function requestFrom(
+function createRequest(
   incoming: IncomingMessage,
   signal: AbortSignal,
   isOver: () => boolean,
@@ -88,7 +88,7 @@ function requestFrom(
     name,
     values.join(name === "cookie" ? "; " : ", "),
   ]);
-  const body = method === "GET" || method === "HEAD" ? null : bodyOf(incoming, isOver);
+  const body = method === "GET" || method === "HEAD" ? null : createBody(incoming, isOver);
   const init = { method, headers: list, body, signal, duplex: "half" };
   try {
     return new Request(address, init);
@@ -98,7 +98,7 @@ function requestFrom(
 }
 
 /** The body of a request, in pieces as they are asked for. The rest is dropped: a client that still sends gets its answer. */
-function bodyOf(incoming: IncomingMessage, isOver: () => boolean): ReadableStream<Uint8Array> {
+function createBody(incoming: IncomingMessage, isOver: () => boolean): ReadableStream<Uint8Array> {
   let isDropped = false;
   return new ReadableStream({
     start(controller) {

@@ -1,28 +1,22 @@
 import type { ProxyOptions } from "./api/options.js";
 import type { AdmittedRequest, ProxyContext, User } from "./api/plugin.js";
-import { isGatewayRoute } from "./api/routes.js";
-import { wellFormed } from "./base/traceparent.js";
 import { admit } from "./checks/admit.js";
-import { hasOwnFields } from "./checks/field-table.js";
-import { tenancyOf } from "./checks/ids.js";
-import { operatorOf } from "./checks/operator.js";
-import { checkOrigin, corsHeadersOf, preflight } from "./checks/origin.js";
-import { find, isPoll, type Match, matchFor } from "./checks/path.js";
+import { findOperator } from "./checks/operator.js";
+import { checkOrigin, createCorsHeaders, respondToPreflight } from "./checks/origin.js";
+import { findRoutes, isPoll, listMethods, type Match, matchRequest } from "./checks/path.js";
 import { checkRate } from "./checks/rate.js";
-import { userOf } from "./checks/sign-in.js";
-import { passOn } from "./gateway/answer.js";
+import { findUser } from "./checks/sign-in.js";
 import { openCall } from "./gateway/call.js";
 import type { Exchange } from "./gateway/exchange.js";
-import { refusalOf } from "./gateway/read-json.js";
-import { ask, type Gateway } from "./gateway/request.js";
-import { healthOf } from "./health.js";
-import { openInside } from "./inside.js";
+import { readRefusal } from "./gateway/read-refusal.js";
+import { sendRequest } from "./gateway/request.js";
+import { passResponse } from "./gateway/respond.js";
 import { isCredential, logCause } from "./refusals/log.js";
-import { Refusal, refusalIn } from "./refusals/refusal.js";
+import { Refusal, toRefusal } from "./refusals/refusal.js";
 import { refuse } from "./refusals/refuse.js";
-import { openReport, type Report } from "./refusals/report.js";
-import { openServer, type Server } from "./server.js";
-import { checkedOptions, type Settings } from "./settings.js";
+import { isTraceparent, openReport, type Report } from "./refusals/report.js";
+import { openServer } from "./server.js";
+import { checkOptions, type Settings } from "./settings.js";
 
 /** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */
 export interface GatewayProxy<Env = unknown> {
@@ -36,8 +30,8 @@ const NOBODY: User = { id: "" };
 type Incoming<Env> = Pick<AdmittedRequest<Env>, "request" | "env" | "context">;
 
 /**
- * Makes the proxy that adds the gateway's key. It has only the routes of the spec, the models that are listed, and the
- * users that `authenticate` knows.
+ * Creates the proxy that adds the gateway's key. It serves the routes and models that are listed, and the users that
+ * `authenticate` knows.
  *
  * @throws {TypeError} when an option is missing, unknown or can't work; the message says what to give
  * @example
@@ -52,31 +46,26 @@ type Incoming<Env> = Pick<AdmittedRequest<Env>, "request" | "env" | "context">;
  * ```
  */
 export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayProxy<Env> {
-  const settings = checkedOptions(options);
-  const server = openServer(settings);
+  const settings = checkOptions(options);
   const proxy: GatewayProxy<Env> = {
-    fetch: (request, env, context) => answer(settings, { request, env: env as Env, context }),
+    fetch: (request, env, context) => respond(settings, { request, env: env as Env, context }),
   };
-  openInside(proxy, {
-    enter: (request, user, env, context) => answer(settings, { request, env: env as Env, context }, user),
-    basePath: settings.basePath,
-    keepsChats: settings.plugins.some(({ offers }) => offers?.["chat"]?.includes("chat-once")),
-    server: server as Server<never>,
-    keepsCreates: settings.plugins.some(({ offers }) => offers?.["images"]?.includes("once")),
-  });
+  openServer(proxy, settings, (request, user, env) =>
+    respond(settings, { request, env, context: undefined }, user),
+  );
   return proxy;
 }
 
 /**
- * Leads a request through the checks, and turns what they throw into an answer. Every answer has CORS headers: a page can
+ * Leads a request through the checks, and turns their errors into a response. Every response has CORS headers: a page can
  * read the reason of a refusal.
  *
- * @param inside the user of a request that comes from the operator's own code, see `innerWay`
+ * @param known the user of a request of the operator's own code, see `connectAs`
  */
-async function answer<Env>(
+async function respond<Env>(
   settings: Settings<Env>,
   incoming: Incoming<Env>,
-  inside?: User,
+  known?: User,
 ): Promise<Response> {
   const { request, env, context } = incoming;
   const { log, plugins, read, credentials } = settings;
@@ -90,7 +79,7 @@ async function answer<Env>(
     (event) => Promise.all(listeners.map(async ({ onEvent }) => onEvent?.(event, env, context))),
     logFailure,
   );
-  // no cache keeps an answer, and no browser takes it for another type
+  // no cache stores a response, and no browser takes it for another type
   const headers: Record<string, string> = {
     vary: "Origin",
     "cache-control": "no-store",
@@ -98,61 +87,41 @@ async function answer<Env>(
   };
   let response: Response;
   try {
-    let found = find(request.url, settings);
+    const allowed = await read.origins(env);
+    Object.assign(headers, createCorsHeaders(request.headers.get("origin"), allowed, credentials));
+    const found = findRoutes(request.url, settings);
     const [first] = found.matches;
-    const origin = request.headers.get("origin");
-    // `GET /health` reports a problem of `origins` with all others
-    const isHealth = first?.route.name === "health";
-    const allowed = isHealth ? await originsOrNone() : await read.origins(env);
-    Object.assign(headers, corsHeadersOf(origin, allowed, credentials));
-    // nobody but an operator learns that there is a path of operators, and code inside has the gateway's routes alone
-    let operator: User | undefined;
-    if (first?.route.name === "admin")
-      operator = inside ? undefined : await operatorOf(settings, incoming, first.route, report);
-    const isHidden =
-      first?.route.name === "admin"
-        ? !operator
-        : inside && !found.matches.every(({ route }) => isGatewayRoute(route.name));
-    if (isHidden) found = { ...found, matches: [], methods: "" };
-    const isPreflight = request.method === "OPTIONS" && origin !== null;
-    const match = isPreflight ? undefined : matchFor(request, found);
+    // only an operator learns that the path exists
+    const isAdmin = first?.route.name === "admin";
+    const operator =
+      isAdmin && !known ? await findOperator(settings, incoming, first.route, report) : undefined;
+    const isHidden = known ? found.matches.some(({ route }) => route.plugin) : isAdmin && !operator;
+    if (isHidden) found.matches = [];
+    const isPreflight = request.method === "OPTIONS" && request.headers.has("origin");
+    const match = isPreflight ? undefined : matchRequest(request, found, settings);
     checkOrigin(request, allowed);
     if (match) {
       // on refusals, too: a client decides by them if it may repeat a request
       const offers = plugins.flatMap(({ offers }) => offers?.[match.route.name] ?? []);
       if (offers.length > 0) headers["x-sluice-offers"] = offers.join(", ");
-      response = await serve(settings, incoming, match, {
-        host: found.host,
-        report,
-        user: operator ?? inside,
-        isOperator: operator !== undefined,
-      });
+      response = await serve(settings, incoming, match, { host: found.host, report, operator, known });
       // bytes of a plugin say themselves how long they may be stored
-      const { isRaw = false } = match.route.plugin ?? {};
-      if (isRaw && response.headers.has("cache-control")) delete headers["cache-control"];
-    } else response = preflight(request, found.methods);
+      if (match.route.plugin?.isRaw && response.headers.has("cache-control")) delete headers["cache-control"];
+    } else response = respondToPreflight(request, listMethods(found.matches));
   } catch (error) {
-    response = await refuse(refusalIn(error), { request, env, log, report }, settings);
+    response = await refuse(toRefusal(error), { request, env, log, report });
   }
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
   return response;
-
-  async function originsOrNone(): Promise<readonly string[]> {
-    try {
-      return await read.origins(env);
-    } catch {
-      return [];
-    }
-  }
 }
 
 /** Facts about a request that the checks behind path and origin need. */
 interface Served {
   readonly host: string;
   readonly report: Report;
-  /** The user, where an operator or the operator's own code sends the request. */
-  readonly user: User | undefined;
-  readonly isOperator: boolean;
+  readonly operator: User | undefined;
+  /** The user of a request of the operator's own code. */
+  readonly known: User | undefined;
 }
 
 /**
@@ -164,51 +133,63 @@ async function serve<Env>(
   settings: Settings<Env>,
   incoming: Incoming<Env>,
   match: Match,
-  { host, report, user: known, isOperator }: Served,
+  { host, report, operator, known: knownUser }: Served,
 ): Promise<Response> {
   const { request, env } = incoming;
-  const { way, read, plugins, isPublic, log, includeUsage } = settings;
+  const { upstream, read, plugins, isPublic } = settings;
   const { route } = match;
-  const facts = report.known;
-  facts.route = route.name;
-  if (route.name === "health") return await healthOf(settings, host, { request, env, log, report });
+  const { known } = report;
+  known.route = route.name;
   const isLink = route.plugin?.isPublic === true;
-  const user = known ?? (isLink ? NOBODY : await userOf(settings.authenticate, request, env));
-  if (!isLink) facts.user = user.id;
+  const user =
+    operator ?? knownUser ?? (isLink ? NOBODY : await findUser(settings.authenticate, request, env));
+  if (!isLink) known.user = user.id;
   // in an outage, operators must get through
-  if (!isOperator && !isLink) await checkRate(settings.rateLimit, { request, env, user }, route);
-  if (route.plugin?.isRaw) return await serveRaw(settings, { ...incoming, user }, match, report);
+  if (settings.rateLimit && !operator && !isLink)
+    await checkRate(settings.rateLimit, { request, env, user }, route);
+  const signedIn = { ...incoming, user, route: route.name, path: route.path };
+  if (route.plugin?.isRaw) return await serveRaw(settings, signedIn, match, report);
   const [gateway, models, secrets] = await Promise.all([
-    way.open(env, host),
+    upstream.open(env, host),
     read.models(env),
     read.secrets(env),
   ]);
-  const tenancy = secrets.length > 0 ? tenancyOf(secrets, user) : undefined;
-  const asksUsage = (model: string) => way.meter !== undefined && (includeUsage ?? hasOwnFields(model));
-  const asked = { ...incoming, user, route: route.name, path: route.path, ...(isPublic && { isPublic }) };
-  const rules = { ...settings, ...way, models, tenancy, asksUsage };
-  const admitted = await admit(match, asked, rules);
-  if (admitted.model !== undefined) facts.model = admitted.model;
-  for (const plugin of plugins) await decide(() => plugin.checkRequest?.(admitted));
-  if (isOperator && typeof admitted.body?.["user"] === "string") facts.target = admitted.body["user"];
+  const tenancy = secrets.length > 0 ? route.group?.ids?.createTenancy(secrets, user) : undefined;
+  const admitted = await admit(
+    match,
+    { ...signedIn, ...(isPublic && { isPublic }) },
+    {
+      ...settings,
+      bodyLimits: { maxBytes: upstream.limits.maxBodyBytes, ms: upstream.timeout.bodyMs },
+      maxDataURIBytes: upstream.limits.maxDataURIBytes,
+      maxTokens: upstream.limits.maxTokens,
+      models,
+      secrets,
+      tenancy,
+    },
+  );
+  const { model, body } = admitted;
+  if (model !== undefined) known.model = model;
+  for (const plugin of plugins) await runPlugin(() => plugin.checkRequest?.(admitted));
+  if (operator && typeof body?.["user"] === "string") known.target = body["user"];
   const isCounted = !isPublic && !plugins.some(({ boundsStreams }) => boundsStreams);
-  if (isCounted && admitted.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
-  const added = await headersFor(settings, admitted, report);
-  const headers = { ...added, "x-request-id": facts.requestId };
+  if (isCounted && body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
+  const added = await readHeaders(settings, admitted, report);
+  const headers = { ...added, "x-request-id": known.requestId };
   report.secrets.push(...Object.values(headers));
-  const call = openCall(request.signal, route.plugin ? undefined : way.timeout.totalMs);
+  // no response may hold them
+  const keys = [...gateway.apiKeys];
+  for (const [name, value] of Object.entries(added)) if (isCredential(name)) keys.push(value);
+  const call = openCall(request.signal, route.plugin ? undefined : upstream.timeout.totalMs);
   const exchange: Exchange<Env> = { admitted: { ...admitted, headers }, route, report, call };
-  const { chunkMs } = way.timeout;
-  const credentials = Object.entries(added).flatMap(([name, value]) => (isCredential(name) ? value : []));
-  // no answer may hold them
-  const keys = [...gateway.apiKeys, ...credentials];
+  const { chunkMs } = upstream.timeout;
   try {
-    const limit = { ms: way.timeout.firstChunkMs, late: "upstream_timeout" } as const;
-    const own = await call.wait(() => pluginAnswer(settings, exchange), "upstream_unreachable", limit);
-    const response = own ?? (await ofGateway(settings, exchange, gateway, keys));
-    if (!response.ok) throw await refusalOf({ response, call }, keys, chunkMs);
-    const answered = { keys, chunkMs, readStream: settings.reading?.readStream, tenancy, plugins };
-    return await passOn(exchange, response, answered, own !== undefined);
+    const limit = { ms: upstream.timeout.firstChunkMs, late: "upstream_timeout" } as const;
+    const own = await call.wait(() => askPlugins(settings, exchange), "upstream_unreachable", limit);
+    const response = own ?? (await askGateway(settings, exchange, gateway));
+    if (!response.ok) throw await readRefusal({ response, call }, keys, chunkMs);
+    const rules = { keys, chunkMs, readStream: settings.reading?.readStream, tenancy, plugins };
+    return await passResponse(exchange, response, rules, own !== undefined);
   } catch (error) {
     exchange.account?.close((error instanceof Refusal && error.details.outcome) || "unknown");
     call.close();
@@ -219,70 +200,61 @@ async function serve<Env>(
 /** Returns the response of a plugin that reads and sends bytes. */
 async function serveRaw<Env>(
   settings: Settings<Env>,
-  incoming: Incoming<Env> & Pick<AdmittedRequest<Env>, "user">,
+  signedIn: Omit<AdmittedRequest<Env>, "id" | "sentId">,
   { route, sentId }: Match,
   report: Report,
 ): Promise<Response> {
-  const id = sentId !== undefined && { id: sentId, sentId };
-  const admitted = { ...incoming, route: route.name, path: route.path, ...id };
-  const response = await pluginAnswer(settings, { route, admitted });
+  const admitted = { ...signedIn, ...(sentId !== undefined && { id: sentId, sentId }) };
+  const response = await askPlugins(settings, { route, admitted });
   if (!response) throw new Refusal("not_found");
   report.end(response.status);
   return new Response(response.body, response);
 }
 
-async function ofGateway<Env>(
-  { way, reading, pollCache }: Settings<Env>,
+async function askGateway<Env>(
+  { upstream, reading }: Settings<Env>,
   exchange: Exchange<Env>,
-  gateway: Gateway,
-  keys: readonly string[],
+  gateway: Awaited<ReturnType<typeof upstream.open>>,
 ): Promise<Response> {
   const { admitted, route, report } = exchange;
   const { id, body, headers } = admitted;
   const path = id === undefined ? route.path : route.path.replace("{id}", id);
-  const outgoing = { method: route.method, path, body, headers };
-  const send = () => ask(gateway, outgoing, exchange);
-  if (isPoll(route)) {
-    const rules = { request: [gateway.baseURL, path, body], send, keys, chunkMs: way.timeout.chunkMs };
-    return await (pollCache?.(exchange, rules) ?? send());
-  }
   // reserved last: a request that the proxy or a plugin refuses costs nothing
-  if (way.meter && reading)
-    exchange.account = await reading.openAccount(way.meter, admitted, (paid) => {
+  if (upstream.meter && reading && !isPoll(route))
+    exchange.account = await reading.openAccount(upstream.meter, admitted, (paid) => {
       Object.assign(report.known, paid);
     });
-  return await send();
+  return await sendRequest(gateway, { method: route.method, path, body, headers }, exchange);
 }
 
 /**
- * Returns the answer of a plugin in the gateway's place, if one gives any.
+ * Returns the response of a plugin in the gateway's place, if one gives any.
  *
  * @throws {Refusal} 503 where the plugin fails
  */
-async function pluginAnswer<Env>(
-  { plugins, way }: Settings<Env>,
+async function askPlugins<Env>(
+  { plugins, upstream }: Settings<Env>,
   { route, admitted }: Pick<Exchange<Env>, "route" | "admitted">,
 ): Promise<Response | undefined> {
-  return await decide(async () => {
-    let answer = route.plugin?.serve(admitted as AdmittedRequest<never>);
-    for (const plugin of plugins) answer ??= plugin.send?.(admitted, way.meter !== undefined);
-    return await answer;
+  return await runPlugin(async () => {
+    let response = route.plugin?.serve(admitted as AdmittedRequest<never>);
+    for (const plugin of plugins) response ??= plugin.send?.(admitted, upstream.meter !== undefined);
+    return await response;
   });
 }
 
-/** Runs code of a plugin that decides about a request. @throws {Refusal} 503 where it fails */
-async function decide<T>(work: () => T | Promise<T>): Promise<T> {
+/** Runs code of a plugin that decides about a request. @throws {Refusal} the plugin's, or 503 where it fails */
+async function runPlugin<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    // a refusal is the plugin's answer, as it is
     if (error instanceof Refusal) throw error;
     throw new Refusal("extension_unavailable", { problem: "plugins failed", cause: error });
   }
 }
 
 /** Reads the headers that plugins add, and the `traceparent` of the proxy's own span, or else the client's. */
-async function headersFor<Env>(
+async function readHeaders<Env>(
   { plugins }: Settings<Env>,
   admitted: AdmittedRequest<Env>,
   { known, startedAt, logFailure }: Report,
@@ -293,8 +265,8 @@ async function headersFor<Env>(
   for (const plugin of plugins) {
     Object.assign(headers, await plugin.headers?.(admitted));
     try {
-      const own = wellFormed(plugin.traceparent?.(begun));
-      if (own) known.ownTraceparent = headers["traceparent"] = own;
+      const own = plugin.traceparent?.(begun);
+      if (isTraceparent(own)) known.ownTraceparent = headers["traceparent"] = own;
     } catch (error) {
       logFailure("traceparent", error);
     }

@@ -1,120 +1,158 @@
 import type { Caps, MediaURLs, ProxyOptions } from "./api/options.js";
 import type { Meter, ProxyPlugin } from "./api/plugin.js";
-import { isGatewayRoute, type RouteName } from "./api/routes.js";
-import { createTables, type FieldsOf, hasField, routeOf } from "./checks/field-table.js";
-import { isPublic as isPublicURL } from "./checks/media.js";
-import { tablesOf } from "./checks/path.js";
+import type { RouteGroup } from "./api/routes.js";
+import { isPublicURL } from "./checks/addresses.js";
+import { createRules, type FindRules, hasField } from "./checks/fields.js";
+import { belongsTo } from "./checks/models.js";
+import type { Route } from "./checks/path.js";
 import { createStreamCount } from "./checks/streams.js";
-import type { PollCache, Reading } from "./gateway/exchange.js";
-import { openWay } from "./gateway/way.js";
-import { ensure, readerOf } from "./refusals/read-option.js";
+import type { Reading } from "./gateway/exchange.js";
+import { createUpstream } from "./gateway/upstream.js";
+import { createRepeats } from "./refusals/log.js";
+import { createReader, ensure } from "./refusals/read-option.js";
+import { chat } from "./routes/chat.js";
 
 type Check = (value: unknown) => boolean;
 const isFunction: Check = (value) => typeof value === "function";
-const isText = (value: unknown, form: RegExp) => typeof value === "string" && form.test(value);
-const isList = (value: unknown, holds: Check, least = 1): value is string[] =>
-  Array.isArray(value) && value.length >= least && value.every(holds);
+const isObject: Check = (value) => typeof value === "object" && value !== null;
+const isAny: Check = () => true;
+const isText =
+  (form: RegExp): Check =>
+  (value) =>
+    typeof value === "string" && form.test(value);
+const isList =
+  (holds: Check, min = 1): Check =>
+  (value) =>
+    Array.isArray(value) && value.length >= min && value.every(holds);
 
-/** The options that are functions where they are given, with one of each as its error shows it. */
-const FUNCTIONS: Readonly<Record<string, string>> = {
-  secret: "(env) => env.PROXY_SECRET",
-  rateLimit: "workersRateLimit((env) => env.RATE_LIMITER)",
-  onEvent: "(event, env) => …",
+/** The check of each option, and the advice of its error. Other functions check the options that may be any value. */
+const OPTIONS: Readonly<Record<string, readonly [check: Check, advice: string]>> = {
+  baseURL: [isAny, ""],
+  apiKey: [isFunction, "a function, (env) => env.GATEWAY_API_KEY"],
+  authenticate: [
+    (value) => value === "public" || isFunction(value),
+    'a function that says who asks, or "public" if everybody may spend',
+  ],
+  origins: [isAny, ""],
+  models: [isAny, ""],
+  basePath: [isText(/^(?:\/[\w-]+)*$/), '"" or a path like "/api"'],
+  routes: [
+    isList((group) => isFunction((group as RouteGroup)?.paths)),
+    "some of chat, images, videos, assets, epsilon",
+  ],
+  secret: [isFunction, "a function, (env) => env.PROXY_SECRET"],
+  credentials: [isAny, ""],
+  allowFields: [isList(isText(/^\w+(?:\.\w+)*$/), 0), 'names or paths of fields, ["n", "extra_body.top_k"]'],
+  mediaURLs: [
+    (value) => value === "public" || value === "any" || isFunction(value),
+    '"public", "any" or a function of the address',
+  ],
+  rateLimit: [isFunction, "a function, workersRateLimit((env) => env.RATE_LIMITER)"],
+  limits: [isAny, ""],
+  timeout: [isAny, ""],
+  gateway: [isAny, ""],
+  plugins: [isList(isObject, 0), "a list, [budget(…)]"],
+  host: [
+    (host) => isFunction((host as { open?: unknown })?.open),
+    "what cloudflareHost(…), nodeHost(…) or postgresHost(…) returns",
+  ],
+  fetch: [isFunction, "a function, (request, env) => …"],
+  onEvent: [isFunction, "a function, (event, env) => …"],
 };
-/** All options of `createProxy` but those. */
-const OPTIONS =
-  `baseURL basePath apiKey authenticate origins models routes credentials allowFields mediaURLs limits
-  timeout gateway plugins host health fetch`.split(/\s+/);
 
-/** Asks the gateway, and returns the code of the problem. */
-type GatewayCheck = (settings: object, host: string, failed: object) => Promise<string | undefined>;
+/** Required options that no reader checks. */
+const REQUIRED = { apiKey: undefined, authenticate: undefined };
 
-/** The options with their defaults, and with what can be checked without a request checked. */
-export type Settings<Env = never> = ReturnType<typeof checkedOptions<Env>>;
+/** The options with their defaults, and with each check that needs no request done. */
+export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
 
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
-export function checkedOptions<Env>(given: ProxyOptions<Env>) {
+export function checkOptions<Env>(given: ProxyOptions<Env>) {
   ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
-  const { authenticate, secret, origins, models, gateway = {}, health = {}, plugins = [] } = given;
-  const { basePath = "", mediaURLs = "public", allowFields = [], credentials = false } = given;
-  const routes = given.routes ?? ["chat"];
-  for (const [name, value] of Object.entries(given)) {
-    const example = FUNCTIONS[name];
-    ensure(!example || value === undefined || isFunction(value), `${name}: give a function, ${example}`);
-    ensure(example || OPTIONS.includes(name), `${name}: is no option of createProxy`);
+  for (const [name, value] of Object.entries<unknown>({ ...REQUIRED, ...given })) {
+    const [check, advice] = OPTIONS[name] ?? [];
+    ensure(check, `${name}: is no option of createProxy`);
+    ensure((value === undefined && !(name in REQUIRED)) || check(value), `${name}: give ${advice}`);
   }
-  const isPublic = authenticate === "public";
-  ensure(
-    isPublic || isFunction(authenticate),
-    'authenticate: give a function that says who asks, or "public" if everybody may spend',
-  );
-  const arePlugins = isList(plugins, (plugin) => typeof plugin === "object" && plugin !== null, 0);
-  ensure(arePlugins, "plugins: give a list, [budget(…)]");
-  const [meter, other] = given.plugins?.filter(isMeter) ?? [];
-  ensure(!other, "plugins: two of them reserve; give one budget");
-  const way = openWay({ ...given, meter });
-  ensure(isText(basePath, /^(?:\/[\w-]+)*$/), 'basePath: give "" or a path like "/api"');
-  const { assetLookup, includeUsage } = gateway;
-  const isLookup = assetLookup === undefined || isText(assetLookup, /^(?:\/[\w-]+)+$/);
+  const { authenticate, secret, gateway = {}, plugins = [], routes = [chat], basePath = "" } = given;
+  const { assetLookup } = gateway;
+  const isLookup = assetLookup === undefined || isText(/^(?:\/[\w-]+)+$/)(assetLookup);
   ensure(isLookup, 'gateway.assetLookup: give a path like "/gamma/asset/GetAsset"');
-  const areRoutes = isList(routes, (name) => isGatewayRoute(name as string));
-  ensure(areRoutes, "routes: give some of chat, images, videos, assets, epsilon");
-  const isMedia = mediaURLs === "public" || mediaURLs === "any" || isFunction(mediaURLs);
-  ensure(isMedia, 'mediaURLs: give "public", "any" or a function of the address');
-  const areFields = isList(allowFields, (path) => isText(path, /^\w+(?:\.\w+)*$/), 0);
-  ensure(areFields, 'allowFields: give names or paths of fields, ["n", "extra_body.top_k"]');
-
-  const fieldsOf = createTables(allowFields);
-  const added = plugins.flatMap((plugin) => [
-    ...(plugin.routes ?? []),
-    ...(plugin.createRoutes?.(plugins) ?? []),
-  ]);
-  // clients read there what is offered, after an answer was lost
-  const hasHealth = health !== false || plugins.some(({ offers }) => offers?.health);
-  const isOpen = (name: RouteName) =>
-    name === "health" ? hasHealth : routes.some((route) => route === name);
-  ensure(
-    added.every(({ isPublic, method }) => !isPublic || method === "GET" || method === "HEAD"),
-    "plugins: a public route only reads: GET or HEAD",
-  );
-  const tables = tablesOf(isOpen, assetLookup, added);
-  const owned = tables.table.find(({ ids }) => ids)?.name;
+  const isPublic = authenticate === "public";
+  const [meter, other] = plugins.filter((plugin): plugin is Meter<Env> => plugin.reserve !== undefined);
+  ensure(!other, "plugins: two of them reserve; give one budget");
+  const reading = plugins.find(({ streamReader }) => streamReader)?.streamReader as Reading | undefined;
+  ensure(!meter || reading, "plugins: one reserves; add readStreams(), which reads what was used");
+  const upstream = createUpstream(given, meter);
+  const table = createTable(routes, gateway, plugins);
+  const owned = table.find(({ ids }) => ids)?.name;
   ensure(isPublic || secret || !owned, `secret: ${owned} needs one, which keeps users apart`);
   ensure(
-    !isPublic || !added.some(({ name }) => name === "admin"),
+    !isPublic || !table.some(({ name }) => name === "admin"),
     'plugins: admin can\'t be open with authenticate: "public"',
   );
-  const reading = plugins.find(({ streamReader }) => streamReader)?.streamReader as Reading | undefined;
-  ensure(!way.meter || reading, "plugins: one reserves; add readStreams(), which reads what was used");
+  const findRules = createRules(given.allowFields ?? []);
   return {
     ...given,
-    ...tables,
+    table,
     basePath,
     plugins,
-    mediaURLs: addOwnURLs(mediaURLs, plugins),
-    credentials,
-    includeUsage,
-    fieldsOf,
+    mediaURLs: addOwnURLs(given.mediaURLs ?? "public", plugins),
+    credentials: given.credentials ?? false,
+    findRules,
     isPublic,
     reading,
-    pollCache: plugins.find(({ pollCache }) => pollCache)?.pollCache as PollCache | undefined,
-    checkGateway: (health || undefined)?.checkGateway as GatewayCheck | undefined,
-    way,
-    countStream: createStreamCount(way.limits.maxStreamsPerUser, way.timeout.totalMs),
-    log: { ...way.log, secret, advised: new Set<string>() },
+    upstream,
+    /** Undefined without a meter: nothing reads the usage of streams. */
+    asksUsage: meter ? gateway.includeUsage : false,
+    countStream: createStreamCount(upstream.limits.maxStreamsPerUser, upstream.timeout.totalMs),
+    log: { apiKey: given.apiKey, secret, advised: new Set<string>(), repeats: createRepeats() },
     read: {
-      origins: readerOf("origins", origins, checkOrigins),
-      models: readerOf("models", models, (value) => checkModels(value, fieldsOf)),
-      secrets: secret ? readerOf("secret", secret, checkSecrets) : () => [],
+      origins: createReader<Env, readonly string[]>("origins", given.origins, checkOrigins),
+      models: createReader<Env, ReadonlyMap<string, Caps>>("models", given.models, (value) =>
+        checkModels(value, routes, findRules),
+      ),
+      secrets: secret ? createReader<Env, readonly string[]>("secret", secret, checkSecrets) : () => [],
     },
   };
 }
 
-function isMeter<Env>(plugin: ProxyPlugin<Env>): plugin is Meter<Env> {
-  return plugin.reserve !== undefined;
+/** Returns the routes that are open. A plugin's route in a group of the gateway is open with its group. */
+function createTable<Env>(
+  groups: readonly RouteGroup[],
+  gateway: NonNullable<ProxyOptions["gateway"]>,
+  plugins: readonly ProxyPlugin<Env>[],
+): readonly Route[] {
+  const names: readonly string[] = ["chat", "images", "videos", "assets", "epsilon"];
+  const added = plugins.flatMap((plugin) => [
+    ...(plugin.routes ?? []),
+    ...(plugin.createRoutes?.(plugins) ?? []),
+  ]);
+  // after a lost response, clients read the offers there
+  if (plugins.some(({ offers }) => offers?.["health"]) && !added.some(({ path }) => path === "/health"))
+    added.push({
+      name: "health",
+      method: "GET",
+      path: "/health",
+      id: "own",
+      isPublic: true,
+      isRaw: true,
+      serve: async () => Response.json({ status: "ok" }),
+    });
+  return [
+    ...groups.flatMap((group) => group.paths(gateway).map((path) => ({ ...path, name: group.name, group }))),
+    ...added.flatMap((plugin) => {
+      const { name, method, path, id, isPublic } = plugin;
+      const isReading = method === "GET" || method === "HEAD";
+      ensure(!isPublic || isReading, "plugins: a public route only reads: GET or HEAD");
+      const group = groups.find((group) => group.name === name);
+      if (names.includes(name) && !group) return [];
+      return { name, method, path, ids: id === "task" ? ("task" as const) : undefined, group, plugin };
+    }),
+  ];
 }
 
-/** Adds the addresses of plugins' own files to those that requests may name. */
+/** Lets requests also name the addresses of files that plugins store. */
 function addOwnURLs(given: MediaURLs, plugins: readonly ProxyPlugin<never>[]): MediaURLs {
   const own = plugins.filter(({ allowsMediaURL }) => allowsMediaURL);
   if (given === "any" || own.length === 0) return given;
@@ -123,24 +161,30 @@ function addOwnURLs(given: MediaURLs, plugins: readonly ProxyPlugin<never>[]): M
 }
 
 function checkOrigins(given: unknown): readonly string[] {
-  const isOrigin = (text: unknown) => typeof text === "string" && URL.parse(text)?.origin === text;
-  const words = 'origins: give exact origins, ["https://app.example.com"], without a path or wildcard';
-  ensure(isList(given, isOrigin, 0), words);
-  return given;
+  const isOrigin: Check = (text) => typeof text === "string" && URL.parse(text)?.origin === text;
+  const advice = 'origins: give exact origins, ["https://app.example.com"], without a path or wildcard';
+  ensure(isList(isOrigin, 0)(given), advice);
+  return given as readonly string[];
 }
 
-function checkModels(given: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, Caps> {
+function checkModels(
+  given: unknown,
+  routes: readonly RouteGroup[],
+  findRules: FindRules,
+): ReadonlyMap<string, Caps> {
   const entries = Array.isArray(given)
     ? given.map((id): [string, Caps] => [id, {}])
-    : Object.entries((given ?? {}) as Readonly<Record<string, Caps>>);
-  const areModels =
-    typeof given !== "string" && isList(entries, (entry) => isText((entry as unknown[])[0], /./s));
-  ensure(areModels, 'models: give the ids that may be asked, ["delta-5.3"]');
+    : Object.entries((isObject(given) ? given : {}) as Readonly<Record<string, Caps>>);
+  ensure(
+    isList(isText(/./s))(entries.map(([id]) => id)),
+    'models: give the ids that may be asked, ["delta-5.3"]',
+  );
   for (const [id, caps] of entries)
     for (const [field, cap] of Object.entries(caps)) {
       // a cap on a field that is never found would never hold
-      const names = [routeOf(id) ?? ["chat", "images", "videos", "assets"]].flat();
-      const isField = names.some((name) => hasField(fieldsOf(name, id), field));
+      const groups = routes.filter(({ name }) => belongsTo(id, name));
+      const isField =
+        groups.length === 0 || groups.some((group) => hasField(findRules(group, id).table, field));
       ensure(isField, `models: ${id}: ${field}: is no field of this model; correct it, or see allowFields`);
       const isCap = Array.isArray(cap) ? cap.length > 0 : Number.isSafeInteger(cap) && Number(cap) >= 0;
       ensure(isCap, `models: ${id}: ${field}: give the most, or a list of what is allowed`);
@@ -150,7 +194,9 @@ function checkModels(given: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, Ca
 
 function checkSecrets(given: unknown): readonly string[] {
   const secrets = [given].flat();
-  const areLong = isList(secrets, (secret) => isText(secret, /^.{32}/s));
-  ensure(areLong, "secret: give at least 32 random characters; is the secret set?");
-  return secrets;
+  ensure(
+    isList(isText(/^.{32}/s))(secrets),
+    "secret: give at least 32 random characters; is the secret set?",
+  );
+  return secrets as readonly string[];
 }

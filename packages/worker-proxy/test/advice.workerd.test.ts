@@ -28,47 +28,35 @@ test("an origin can't write more than a line of its own, and all of them not mor
 });
 
 test.each([
-  ["routes", "/v1/video/generations", {}, '"/v1/video/generations": '],
-  ["routes", "/v1/video/generations/t-1", {}, '"/v1/video/generations": '],
-  ["routes", "/gamma/asset/CreateAsset", {}, '"/gamma/asset/CreateAsset": '],
-  ["health", "/health", { health: false }, '"/health": '],
-  [
-    "gateway.assetLookup",
-    "/gamma/asset/GetAsset",
-    { routes: ["assets"], authenticate: "public" },
-    '"/gamma/asset/": ',
-  ],
-  ["basePath", "/v1/chat/completions", { basePath: "/api" }, '"/v1/chat/completions": '],
-  ["basePath", "/proxy/v1/images/generations", { basePath: "/api" }, '"/proxy/v1/images/generations": '],
-  ["basePath", "/api/v1/chat/completions", {}, '"/api/v1/chat/completions": '],
-] as const)("a path that misses the option `%s` is told once: %s", async (option, path, options, line) => {
-  const { ask, reached } = openProxy(options as Parameters<typeof openProxy>[0]);
-  for (let times = 0; times < 2; times += 1) {
-    const { status, error, headers } = await ask(asked({ path, body: { model: "delta-5.3" } }));
-    expect([status, error?.["code"], headers.get("x-sluice-source")]).toEqual([404, "not_found", "proxy"]);
-    expect(error?.["message"]).toContain(`\`${option}\``);
-  }
-  expect(lines()).toEqual([expect.stringContaining(line)]);
-  expect(lines()[0]).toContain(`\`${option}\``);
-  expect(reached).toEqual([]);
+  "/v1/video/generations",
+  "/v1/video/generations/t-1",
+  "/gamma/asset/CreateAsset",
+  "/v1/models",
+  "/v1/responses",
+])("a path of a gateway that is not open names the option: %s", async (path) => {
+  const { ask, reached } = openProxy();
+  const { status, error, headers } = await ask(asked({ path, body: { model: "delta-5.3" } }));
+  expect([status, error?.["code"], headers.get("x-sluice-source")]).toEqual([404, "not_found", "proxy"]);
+  expect(error?.["message"]).toContain("`routes`");
+  expect([lines(), reached]).toEqual([[], []]);
 });
 
 test.each([
-  ["/v1", "", "/chat/completions", "/v1/chat/completions"],
-  ["/v1", "", "/images/generations", "/v1/images/generations"],
-  ["/api/v1", "/api", "/api/chat/completions", "/api/v1/chat/completions"],
-  ["/v1", "", "/v1/v1/chat/completions", "/v1/chat/completions"],
-  ["/v1", "", "/v1/chat/completions/", "/v1/chat/completions"],
-  ["/v1", "", "/v1//chat/completions", "/v1/chat/completions"],
+  ["", "/chat/completions", "/v1/chat/completions"],
+  ["", "/images/generations", "/v1/images/generations"],
+  ["/api", "/api/chat/completions", "/api/v1/chat/completions"],
+  ["/api", "/v1/chat/completions", "/api/v1/chat/completions"],
+  ["", "/api/v1/chat/completions", "/v1/chat/completions"],
+  ["", "/v1/v1/chat/completions", "/v1/chat/completions"],
+  ["", "/v1/chat/completions/", "/v1/chat/completions"],
+  ["", "/v1//chat/completions", "/v1/chat/completions"],
 ] as const)(
-  "a base URL that does not end in %s is told with the right path: %s %s",
-  async (end, basePath, path, meant) => {
+  "a base URL that does not fit is told with the right path: basePath %j and %s",
+  async (basePath, path, meant) => {
     const { ask, reached } = openProxy({ basePath, routes: ["chat", "images"] });
     const { status, error } = await ask(asked({ path }));
     expect([status, error?.["code"]]).toEqual([404, "not_found"]);
-    expect(error?.["message"]).toBe(
-      `there is nothing at this path; did you mean ${meant}? The base URL of a client ends in ${end}`,
-    );
+    expect(error?.["message"]).toBe(`there is nothing at this path; did you mean ${meant}?`);
     expect(lines()).toEqual([expect.stringContaining(`"${path}": `)]);
     expect(reached).toEqual([]);
   },
@@ -93,7 +81,7 @@ test.each([
   },
 );
 
-test("a plugin's path is open, unless it belongs to a group of the gateway that is not: that is told", async () => {
+test("a plugin's path is open, unless it belongs to a group of the gateway that is not", async () => {
   const route = (name: string, path: string) =>
     ({ name, method: "GET", path, id: "named", serve: async () => Response.json({}) }) as const;
   const routes = [route("notes", "/v1/notes/{id}"), route("videos", "/v1/films/{id}")];
@@ -102,33 +90,13 @@ test("a plugin's path is open, unless it belongs to a group of the gateway that 
   expect((await ask(asked({ method: "GET", path: "/v1/films/f-1" }))).error?.["message"]).toContain(
     "`routes`",
   );
-  expect(lines()).toEqual([expect.stringContaining('"/v1/films": ')]);
 });
 
-test.each(["/", "/admin", "/healthz", "/v1/models/x", "/v1/chat/completions/x"])(
-  "%s is no path of the spec, and is no news",
+test.each(["/", "/admin", "/healthz", "/metrics"])(
+  "%s is no path of the spec, and is not logged",
   async (path) => {
     const { ask } = openProxy();
     expect((await ask(asked({ path }))).error?.["message"]).toBe("there is nothing at this path");
     expect(lines()).toEqual([]);
-  },
-);
-
-test("The list of models, which tools look for first, is answered with the way out, and is no news", async () => {
-  const { ask, reached } = openProxy();
-  const { status, error } = await ask(asked({ method: "GET", path: "/v1/models" }));
-  expect([status, error?.["code"]]).toEqual([404, "not_found"]);
-  expect(error?.["message"]).toContain("the gateway has no list of models; name the one to use");
-  expect([lines(), reached]).toEqual([[], []]);
-});
-
-test.each(["/v1/responses", "/v1/completions"])(
-  "%s, which some clients ask first, is answered with the way out, and is no news",
-  async (path) => {
-    const { ask, reached } = openProxy();
-    const { status, error } = await ask(asked({ path }));
-    expect([status, error?.["code"]]).toEqual([404, "not_found"]);
-    expect(error?.["message"]).toContain("ask by chat completions: POST /v1/chat/completions");
-    expect([lines(), reached]).toEqual([[], []]);
   },
 );

@@ -33,7 +33,7 @@ test.each<[name: string, status: number, code: string, options: Partial<ProxyOpt
   ["baseURL", 500, "misconfigured", { baseURL: rejected }],
   ["origins", 500, "misconfigured", { origins: rejected }],
   ["models", 500, "misconfigured", { models: rejected }],
-  ["the gateway could not be reached", 502, "upstream_unreachable", { fetch: rejected }],
+  ["the connection to the gateway broke off", 502, "upstream_cut", { fetch: rejected }],
 ])(
   "case 59: what `%s` throws is in the log once, and not in the answer (%i %s)",
   async (name, status, code, options) => {
@@ -95,7 +95,7 @@ test("case 59: the log has the message of a plain object that was thrown, as som
   expect(lines()).toEqual([expect.stringMatching(/: authenticate failed: no such table: users$/)]);
 });
 
-test("case 59: a missing PROXY_SECRET and a missing JWT_SECRET have different lines, each with its name", async () => {
+test("case 59: a missing secret of the proxy and a missing one of `jwt` have different lines", async () => {
   const from = (env: Env, name: string) => (env as unknown as Record<string, string | undefined>)[name];
   const secret = openProxy({ secret: (env) => from(env, "PROXY_SECRET") });
   await secret.ask(asked());
@@ -104,30 +104,10 @@ test("case 59: a missing PROXY_SECRET and a missing JWT_SECRET have different li
   });
   await users.ask(asked({ headers: { authorization: "Bearer a.b.c" } }));
   expect(lines()).toEqual([
-    expect.stringMatching(/500 misconfigured.*: secret: .*; env\.PROXY_SECRET is not set$/),
-    expect.stringMatching(/503 authentication_unavailable.*: jwt: secret: .*; env\.JWT_SECRET is not set$/),
+    expect.stringMatching(/500 misconfigured.*: secret: give at least 32 .*is the secret set\?$/),
+    expect.stringMatching(/503 authentication_unavailable.*: jwt: secret: is empty; is the secret set\?$/),
   ]);
 });
-
-test.each([
-  ["secret", "PROXY_SECRET", "too short"],
-  ["secret", "PROXY_SECRET_OLD", "too short"],
-  ["apiKey", "GATEWAY_API_KEY", `${KEY}\n`],
-  ["apiKey", "GATEWAY_API_KEY_OLD", `"${KEY}"`],
-] as const)(
-  "case 126: of the two variables of `%s` the log names %s, whose value is wrong, and not the one that may be missing",
-  async (option, wrong, value) => {
-    const names = {
-      secret: ["PROXY_SECRET", "PROXY_SECRET_OLD"],
-      apiKey: ["GATEWAY_API_KEY", "GATEWAY_API_KEY_OLD"],
-    };
-    const read = (env: Env) =>
-      names[option].flatMap((name) => (env as unknown as Record<string, string | undefined>)[name] ?? []);
-    const { ask } = openProxy({ [option]: read });
-    expect((await ask(asked(), { KEY, [wrong]: value } as Env)).status).toBe(500);
-    expect(lines()).toEqual([expect.stringMatching(new RegExp(`: ${option}: .*; look at env\\.${wrong}$`))]);
-  },
-);
 
 test("case 59: the log names an `authenticate` that reads the body", async () => {
   const { ask, reached } = openProxy({
@@ -146,11 +126,7 @@ test("case 59: a missing RATE_LIMITER names itself", async () => {
     rateLimit: workersRateLimit((env: Env) => (env as unknown as { RATE_LIMITER: undefined }).RATE_LIMITER),
   });
   expect((await ask(asked())).status).toBe(503);
-  expect(lines()).toEqual([
-    expect.stringMatching(
-      /rateLimit failed: rateLimit: its binding is missing; env\.RATE_LIMITER is not set$/,
-    ),
-  ]);
+  expect(lines()).toEqual([expect.stringMatching(/rateLimit failed: rateLimit: its binding is missing$/)]);
 });
 
 test("case 59: what a caller does wrong is not in the log", async () => {

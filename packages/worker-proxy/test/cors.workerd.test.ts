@@ -1,3 +1,4 @@
+import { health } from "@sluice/worker-proxy";
 import { expect, test, vi } from "vitest";
 import { asked, chat, openProxy } from "./support/in-process.js";
 
@@ -98,7 +99,7 @@ test.each([
 });
 
 test("case 19: a request that a browser calls cross-site, and whose origin something has removed, is refused", async () => {
-  const { reached, ask } = openProxy();
+  const { reached, ask } = openProxy({ plugins: [health()] });
   const from = (site: string) => ask(asked({ headers: { "sec-fetch-site": site } }));
   expect(await from("cross-site")).toMatchObject({ status: 403, error: { code: "origin_not_allowed" } });
   expect(reached).toEqual([]);

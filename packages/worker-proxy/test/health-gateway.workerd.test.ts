@@ -1,11 +1,11 @@
-import { checkGateway } from "@sluice/worker-proxy";
+import { health as createHealth } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { asked, openProxy } from "./support/in-process.js";
 
 const health = () => asked({ method: "GET", path: "/health", headers: { authorization: "" } });
 const absent = () => Response.json({ error: { message: "not found" } }, { status: 404 });
 const open = (answer: (request: Request) => Response | Promise<Response>) =>
-  openProxy({ health: { checkGateway } }, answer);
+  openProxy({ plugins: [createHealth({ checkGateway: true })] }, answer);
 
 let lines: string[] = [];
 beforeEach(() => {
@@ -36,7 +36,7 @@ describe("case 137: a health check that asks the gateway", () => {
       () => {
         throw new Error("Network connection lost.");
       },
-      "upstream_unreachable",
+      "upstream_cut",
     ],
   ])("is 503 where %s, and the log says so once", async (_, answer, code) => {
     const { ask } = open(answer);
@@ -58,9 +58,9 @@ describe("case 137: a health check that asks the gateway", () => {
   });
 
   test("asks nothing where a setting is missing, or unless it is told to", async () => {
-    const wrong = openProxy({ health: { checkGateway }, models: () => [] });
+    const wrong = openProxy({ plugins: [createHealth({ checkGateway: true })], models: () => [] });
     expect((await wrong.ask(health())).status).toBe(503);
-    const usual = openProxy({});
+    const usual = openProxy({ plugins: [createHealth()] });
     expect((await usual.ask(health())).status).toBe(200);
     expect([...wrong.reached, ...usual.reached]).toEqual([]);
   });
@@ -69,6 +69,7 @@ describe("case 137: a health check that asks the gateway", () => {
     const { ask } = openProxy({
       baseURL: "https://gateway.example.com",
       fetch: undefined as never,
+      plugins: [createHealth()],
     });
     expect((await ask(health())).status).toBe(503);
     expect(lines.join()).toContain("health: baseURL: is still the template's https://gateway.example.com");

@@ -254,13 +254,13 @@ test.each([408, 504, 520, 524])(
 );
 
 describe("case 49: nothing is spent", () => {
-  const lost: Answer = () => {
-    throw Object.assign(new Error("Network connection lost."), { retryable: true });
+  const refused: Answer = () => {
+    throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
   };
   const html = { headers: { "content-type": "text/html" } };
 
   test.each([
-    ["is not reached", lost],
+    ["is not reached", refused],
     ["answers with a page", () => new Response("<h1>", html)],
     ["answers with a page that it calls JSON", () => new Response("<!doctype html>", json)],
     ["begins its stream with an error", stream(`event: error\ndata: ${failure}\n\n`)],
@@ -294,26 +294,20 @@ describe("case 49: nothing is spent", () => {
     expect([words, reached]).toEqual([["release"], []]);
   });
 
-  test("A connection that is lost after the gateway had time to work spends all", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
+  test("A connection that is lost spends all: the gateway may have done the work", async () => {
     const { ask, told } = openMetered(() => {
-      vi.setSystemTime(Date.now() + 5000);
       throw new Error("Network connection lost.");
     });
     const { status, text } = await ask();
-    vi.useRealTimers();
     expect([status, JSON.parse(text).error.code]).toEqual([502, "upstream_cut"]);
     expect(await told()).toEqual([reserved, ["settle", undefined]]);
   });
 
   test("unless the host says that there was no connection", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const { ask, told } = openMetered(() => {
-      vi.setSystemTime(Date.now() + 10_000);
       throw new TypeError("fetch failed", { cause: { code: "UND_ERR_CONNECT_TIMEOUT" } });
     });
     expect(JSON.parse((await ask()).text).error.code).toBe("upstream_unreachable");
-    vi.useRealTimers();
     expect(await told()).toEqual([reserved, ["release"]]);
   });
 });

@@ -80,7 +80,7 @@ describe("case 134: the log of an outage", () => {
 describe("case 135: `retry-after` of a failure", () => {
   const SHORT = /^[123]$/;
   const gone = (): Response => {
-    throw new Error("Network connection lost.");
+    throw Object.assign(new Error("connect failed"), { code: "ECONNREFUSED" });
   };
 
   test.each<[string, () => Response]>([

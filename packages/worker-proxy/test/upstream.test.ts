@@ -273,8 +273,17 @@ test("case 21: a body up to the limit passes", async () => {
   expect((await proxy.ask(`${full} `)).status).toBe(413);
 });
 
-test("a gateway that is not there gives 502", async () => {
+test("a gateway that closes the connection after the request may have done the work: no client is told to repeat it", async () => {
   proxy.upstream.answers((response) => response.destroy());
-  const { status, error } = await proxy.ask();
-  expect([status, error?.["code"]]).toEqual([502, "upstream_unreachable"]);
+  const { status, error, headers } = await proxy.ask();
+  expect([status, error?.["code"], headers.get("retry-after")]).toEqual([502, "upstream_cut", null]);
+  expect(proxy.upstream.requests).toHaveLength(1);
+});
+
+test("a refused connection is no certainty in workerd: it throws the error of a connection that broke off", async () => {
+  const closed = await startProxy();
+  closed.upstream.close();
+  const { status, error, headers } = await closed.ask();
+  expect([status, error?.["code"], headers.get("retry-after")]).toEqual([502, "upstream_cut", null]);
+  await closed.close();
 });

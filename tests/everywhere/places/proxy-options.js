@@ -1,5 +1,6 @@
 // @ts-check
 
+import { assets, chat, images, videos } from "@sluice/worker-proxy";
 /**
  * Options of the proxy, open for all that the behaviours do. `env` has `GATEWAY_URL` and `PAGE_ORIGIN`.
  *
@@ -17,6 +18,6 @@ export const options = {
     "beta3.0-video": {},
     "gamma-asset": { GroupId: ["group-1"] },
   },
-  routes: ["chat", "images", "videos", "assets"],
+  routes: [chat, images, videos, assets],
   gateway: { assetLookup: "/gamma/asset/GetAsset" },
 };

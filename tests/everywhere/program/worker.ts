@@ -8,7 +8,7 @@ import {
   webhook,
 } from "@sluice/durable";
 import { cloudflareHost, type DurableObjectNamespace, durableObject } from "@sluice/durable/cloudflare";
-import { createProxy, type ProxyEvent } from "@sluice/worker-proxy";
+import { chat, createProxy, type ProxyEvent, videos } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
 
 /* An operator's use of the proxy, with every entry. */
@@ -30,7 +30,7 @@ const proxy = createProxy<Env>({
   }),
   origins: ["https://app.example.com"],
   models: { "delta-5.3": { max_tokens: 8192 }, "beta3.0-video": {} },
-  routes: ["chat", "videos"],
+  routes: [chat, videos],
   secret: (env) => env.SECRET,
   host: cloudflareHost((env) => env.SLUICE),
   plugins: [

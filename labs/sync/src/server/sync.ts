@@ -1,5 +1,5 @@
 import type { BoundHost, HostSetup, ProxyPlugin } from "@sluice/worker-proxy";
-import { innerWay, type Server, serverIn } from "@sluice/worker-proxy/internal";
+import { castServer, connectAs, type Server } from "@sluice/worker-proxy/plugin";
 import { deleteDropped, deleteStep, drop, serveDrop } from "./drop.js";
 import { createEvents, readChanges, serveEvents } from "./events.js";
 import { pull, servePull } from "./pull.js";
@@ -55,7 +55,7 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
       sources: [events],
     },
     connect(connected) {
-      server = serverIn(connected);
+      server = castServer(connected);
       if (server.settings.isPublic)
         throw new TypeError("sync: authenticate: give a function; the people of a public proxy are one user");
       turns?.connect(server);
@@ -94,7 +94,7 @@ function openTurns<Env>(setup: TurnSetup<Env>, quota: Quota) {
       report = server.setup.report;
     },
     /** Fails for a proxy that takes no requests from inside. */
-    check: (env: Env) => void innerWay(setup.proxy(), { id: "health" }, env),
+    check: (env: Env) => void connectAs(setup.proxy(), { id: "health" }, env),
     createRoutes: (host: (env: Env) => BoundHost) => createTurnRoutes({ setup, operations, run, host }),
   };
 }

@@ -2,7 +2,7 @@ import { createSluice } from "@sluice/ai-sdk";
 import { type ClientOptions, createClient } from "@sluice/core";
 import { systemClock } from "@sluice/core/extend";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
-import { createProxy } from "@sluice/worker-proxy";
+import { chat, createProxy, images, videos } from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";
 
 /** Maximum wait that a test skips: a proxy asks for up to three seconds before a retry. */
@@ -51,7 +51,7 @@ export function open(
       "beta3.0-video",
       "gamma-video-2.0",
     ],
-    routes: ["chat", "images", "videos"],
+    routes: [chat, images, videos],
     secret: () => "a secret of the proxy's own, of more than 32 letters",
   });
   const used = createClient({

@@ -2,7 +2,7 @@ import { type ClientOptions, createClient, streamResumption } from "@sluice/core
 import { resumableStreams } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
-import { createProxy } from "@sluice/worker-proxy";
+import { chat, createProxy } from "@sluice/worker-proxy";
 import { onTestFinished } from "vitest";
 
 const KEY = "sk-gateway-0123456789";
@@ -76,7 +76,7 @@ export function createScenario({
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "nobody" }),
     origins: [],
     models: ["alpha-v4.1-flash", "delta-5.3"],
-    routes: ["chat"],
+    routes: [chat],
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     host,
     plugins: isLogged ? [resumableStreams()] : [],

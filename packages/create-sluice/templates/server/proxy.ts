@@ -1,4 +1,4 @@
-import { checkGateway, createProxy } from "@sluice/worker-proxy";
+import { createProxy, health } from "@sluice/worker-proxy";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
 import { authenticate } from "./sign-in.ts";
@@ -31,7 +31,7 @@ export const proxy = createProxy<Env>({
   rateLimit,
   limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
   // `/api/health` also checks that the gateway accepts the key
-  health: { checkGateway },
+  plugins: [health<Env>({ checkGateway: true })],
   // one line for each request: no text of a chat, no key, no token
   onEvent: (event) => console.log(JSON.stringify(event)),
 });

@@ -7,7 +7,7 @@ import type {
   ProxyPlugin,
   User,
 } from "@sluice/worker-proxy";
-import { ensure, Refusal, serverIn } from "@sluice/worker-proxy/internal";
+import { castServer, ensure, Refusal } from "@sluice/worker-proxy/plugin";
 import { checkNames } from "../shared/check-options.js";
 import { checkUserData, type ExportOptions, eraseFrom, exportFrom } from "./user-data.js";
 
@@ -47,7 +47,7 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
   let server: PluginServer<Env> | undefined;
   const getServer = () => {
     ensure(server, "admin: is in no proxy; give it to createProxy({ plugins })");
-    return serverIn(server);
+    return castServer(server);
   };
   const users: readonly AdminOperation<Env>[] = [
     {

@@ -1,4 +1,4 @@
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 
 /** Body of an operator's request, unchecked. */
 export type AdminBody = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import type { GatewayProxy, ProxyPlugin, UserData } from "@sluice/worker-proxy";
-import { ensure, type Server, serverOf, within } from "@sluice/worker-proxy/internal";
+import { ensure, findServer, type Server, waitAtMost } from "@sluice/worker-proxy/plugin";
 import { ExportPage } from "./export-page.js";
 
 /** The outcome of {@link eraseUser}. */
@@ -45,7 +45,7 @@ export async function eraseUser<Env>(
   env: Env,
   userId: string,
 ): Promise<ErasedUser> {
-  return await eraseFrom(serverOf<Env>(proxy), env, userId);
+  return await eraseFrom(findServer<Env>(proxy), env, userId);
 }
 
 /** Options of {@link exportUser}. */
@@ -73,7 +73,7 @@ export async function exportUser<Env>(
   userId: string,
   page: ExportOptions = {},
 ): Promise<ExportedUser> {
-  return await exportFrom(serverOf<Env>(proxy), env, userId, page);
+  return await exportFrom(findServer<Env>(proxy), env, userId, page);
 }
 
 /** Erases a user from a server. See {@link eraseUser}. */
@@ -151,7 +151,7 @@ async function run<Env, Value>(
   work: () => Promise<Value>,
 ): Promise<{ readonly value: Value } | undefined> {
   try {
-    const end = await within(
+    const end = await waitAtMost(
       PART_MS,
       Promise.resolve()
         .then(work)

@@ -1,5 +1,5 @@
 import type { Payable, Usage } from "@sluice/worker-proxy";
-import { ensure, logError } from "@sluice/worker-proxy/internal";
+import { ensure, logError } from "@sluice/worker-proxy/plugin";
 import { maxTokens } from "./max-tokens.js";
 import type { Money } from "./money.js";
 

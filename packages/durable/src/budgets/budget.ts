@@ -9,7 +9,7 @@ import {
   readStreams,
   type Usage,
 } from "@sluice/worker-proxy";
-import { decided, ensure, serverIn } from "@sluice/worker-proxy/internal";
+import { castServer, decide, ensure } from "@sluice/worker-proxy/plugin";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { type AmountOptions, createAmounts } from "./amounts.js";
 import { type BudgetState, createOperations, openLimits } from "./limit-access.js";
@@ -108,14 +108,14 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
   const access = openLimits(getHost, settings, unit);
   const serve = async ({ env, user }: AdmittedRequest<Env>) =>
     Response.json({
-      budgets: await decided("meter", "budget_unavailable", () => access.readOwn({ env, user })),
+      budgets: await decide("meter", "budget_unavailable", () => access.readOwn({ env, user })),
     });
   return {
     ...readStreams(),
     storage,
     connect(given) {
       ensure(!server, "budget: belongs to one proxy; make another one");
-      const { totalMs } = serverIn(given).settings.way.timeout;
+      const { totalMs } = castServer(given).settings.upstream.timeout;
       ensure(
         reservationTtlMs >= totalMs,
         `reservationTtlMs: a response may take ${totalMs} ms (timeout.totalMs); give more, or it is spent in full`,
@@ -141,16 +141,16 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
     const ticket = await reserveAll(host, settings, payable, amount);
     if ("retryAfterMs" in ticket) return ticket;
     let cost: number | undefined;
-    const costOf = (usage: Usage | undefined) => {
+    const calculateCost = (usage: Usage | undefined) => {
       // calculated once, because usage that can't be true is logged
       cost ??= charge(usage, payable, amount);
       return cost;
     };
     return {
       amount,
-      costOf,
+      calculateCost,
       ticket: JSON.stringify(ticket),
-      settle: (usage) => settleTicket(host, ticket, costOf(usage)),
+      settle: (usage) => settleTicket(host, ticket, calculateCost(usage)),
       release: () => settleTicket(host, ticket, 0),
     };
   }

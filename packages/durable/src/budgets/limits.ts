@@ -1,5 +1,5 @@
 import type { User } from "@sluice/worker-proxy";
-import { ensure, hashOf } from "@sluice/worker-proxy/internal";
+import { ensure, hashText } from "@sluice/worker-proxy/plugin";
 import { createUserKey } from "../host/user-key.js";
 import { checkAmount } from "./amounts.js";
 
@@ -110,10 +110,10 @@ export async function findLimitKeys<Env>(
   const unit = currency === undefined ? "" : `${currency} `;
   if (isOwn(rule)) {
     // a session is of a user: the same name at another user is another session
-    const name = rule.name === "session" ? `session ${await hashOf(scope)}` : rule.name;
+    const name = rule.name === "session" ? `session ${await hashText(scope)}` : rule.name;
     return [{ key: await createUserKey(reader.user.id), name: unit + name }];
   }
-  const hash = await hashOf(`${rule.name}\n${scope}`);
+  const hash = await hashText(`${rule.name}\n${scope}`);
   const first = Math.floor(Math.random() * rule.shards);
   return Array.from({ length: Math.min(max, rule.shards) }, (_, nth) => ({
     key: `budget:${hash}:${(first + nth) % rule.shards}`,

@@ -1,5 +1,5 @@
 import type { Payable } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 
 /** Options of {@link maxTokens}. */
 export interface MaxTokensOptions {

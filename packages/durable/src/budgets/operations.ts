@@ -1,5 +1,5 @@
 import type { Job, StoredPart, Transaction } from "@sluice/worker-proxy";
-import { logError } from "@sluice/worker-proxy/internal";
+import { logError } from "@sluice/worker-proxy/plugin";
 import { job, operation, reading } from "../host/define.js";
 import {
   calculateWindowEnd,

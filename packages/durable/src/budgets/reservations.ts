@@ -1,5 +1,5 @@
 import type { BoundHost, Exhausted, JSONValue, Operation, Payable, Reading } from "@sluice/worker-proxy";
-import { within } from "@sluice/worker-proxy/internal";
+import { waitAtMost } from "@sluice/worker-proxy/plugin";
 import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
 import { type KeyLimit, logLost, reserve, settle } from "./operations.js";
 
@@ -44,7 +44,7 @@ export async function run<Input extends JSONValue, Output>(
   input: Input,
 ): Promise<Output> {
   const done = host.run(key, operation, input).then((output) => ({ output }));
-  const ended = await within(OPERATION_MS, done);
+  const ended = await waitAtMost(OPERATION_MS, done);
   if (!ended) throw new Error(`${operation.name} took longer than ${OPERATION_MS} ms`);
   return ended.output;
 }

@@ -1,5 +1,5 @@
 import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
-import { serverIn } from "@sluice/worker-proxy/internal";
+import { castServer } from "@sluice/worker-proxy/plugin";
 import { offerEndWork } from "../videos/end-handler.js";
 import { createEndWork } from "../videos/end-handlers.js";
 import { createArchive } from "./archive/archive.js";
@@ -61,8 +61,8 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
       jobs: [createSweep(store), createCopyJob(store), ...(work?.storage.jobs ?? [])],
     },
     connect(server) {
-      store.connect(serverIn(server));
-      work?.connect(serverIn(server));
+      store.connect(castServer(server));
+      work?.connect(castServer(server));
     },
     checks: [store.readBucket, store.readLinks, (env) => archive && readHosts(archive, env)],
     routes: createRoutes(store),

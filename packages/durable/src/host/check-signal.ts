@@ -1,4 +1,4 @@
-import { misconfigured } from "@sluice/worker-proxy/internal";
+import { refuseSetup } from "@sluice/worker-proxy/plugin";
 
 /**
  * Checks that the platform reports clients that disconnect. Without its flag a signal never aborts, and closed tabs would
@@ -9,5 +9,5 @@ import { misconfigured } from "@sluice/worker-proxy/internal";
 export function checkSignal(): void {
   const { Cloudflare } = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
   if (Cloudflare?.compatibilityFlags?.["enable_request_signal"] === false)
-    throw misconfigured("durable: set the compatibility flag enable_request_signal");
+    throw refuseSetup("durable: set the compatibility flag enable_request_signal");
 }

@@ -1,5 +1,5 @@
 import type { BoundHost, Host, JSONValue } from "@sluice/worker-proxy";
-import { ensure, misconfigured, readBinding, within } from "@sluice/worker-proxy/internal";
+import { ensure, readBinding, refuseSetup, waitAtMost } from "@sluice/worker-proxy/plugin";
 import type { DurableObjectNamespace } from "./cloudflare-types.js";
 import { numberHost } from "./durable-object.js";
 import { createObjectRequest, type ObjectAction, readReply } from "./object-messages.js";
@@ -33,7 +33,7 @@ export function cloudflareHost<Env = unknown>(namespace: (env: Env) => DurableOb
   ensure(typeof namespace === "function", "cloudflareHost: give the binding, (env) => env.SLUICE");
   const read = (env: Env): DurableObjectNamespace => {
     const found = namespace(env);
-    if (!found) throw misconfigured("cloudflareHost: its binding is missing");
+    if (!found) throw refuseSetup("cloudflareHost: its binding is missing");
     return found;
   };
   const check = (env: Env) => readBinding("cloudflareHost", namespace, env);
@@ -47,7 +47,7 @@ function bindHost(host: number, namespace: () => DurableObjectNamespace): BoundH
     async run(key, { name }, input) {
       refuseNested(`run "${name}"`);
       const done = retry(async () => readReply(await send(key, "run", name, input)));
-      const finished = await within(
+      const finished = await waitAtMost(
         MAX_RUN_MS,
         done.then((output) => ({ output })),
       );

@@ -8,7 +8,7 @@ import type {
   SQL,
   Value,
 } from "@sluice/worker-proxy";
-import { ensure, misconfigured, type Server, serverOf } from "@sluice/worker-proxy/internal";
+import { ensure, findServer, refuseSetup, type Server } from "@sluice/worker-proxy/plugin";
 import type { DurableObjectClass, ObjectState } from "./cloudflare-types.js";
 import { Listeners } from "./listeners.js";
 import { LocalJobs } from "./local-jobs.js";
@@ -60,7 +60,7 @@ const FAILED_MS = 30_000;
  * ```
  */
 export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<Env> {
-  const server = serverOf<Env>(proxy);
+  const server = findServer<Env>(proxy);
   const { host } = server.settings;
   const number = hostNumbers.get(host ?? {}) ?? 0;
   ensure(number > 0, "durableObject: give a proxy whose host is cloudflareHost(…)");
@@ -143,7 +143,7 @@ class KeyObject<Env> {
       const { host, key, name, input } = (await request.json()) as ObjectRequest;
       // its jobs would send requests to the gateway of another proxy
       if (host !== this.#number)
-        throw misconfigured(
+        throw refuseSetup(
           "cloudflareHost: its binding has the class of another proxy; give each proxy a class, durableObject(proxy)",
         );
       this.#key = key;

@@ -1,5 +1,5 @@
 import type { Job, Operation, Reading, Source, StoredPart } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 
 type Step = Operation<never, unknown> | Reading<never, unknown>;
 

@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { SQL, Value } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 import { Listeners } from "./listeners.js";
 import {
   type ClosableHost,

@@ -1,5 +1,5 @@
 import type { JSONValue } from "@sluice/worker-proxy";
-import { Refusal } from "@sluice/worker-proxy/internal";
+import { Refusal } from "@sluice/worker-proxy/plugin";
 
 /** What a Worker asks the object of a key to do. */
 export type ObjectAction = "run" | "start" | "open";

@@ -1,4 +1,4 @@
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 import type { Listeners } from "./listeners.js";
 import { PostgresBus } from "./postgres-bus.js";
 import type { PostgresConnection } from "./postgres-connection.js";

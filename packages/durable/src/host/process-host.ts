@@ -1,5 +1,5 @@
 import type { BoundHost, Host, HostSetup, JobContext, SQL } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 import type { Listeners } from "./listeners.js";
 import { LocalJobs } from "./local-jobs.js";
 import { indexParts } from "./named-steps.js";

@@ -1,4 +1,4 @@
-import { Refusal } from "@sluice/worker-proxy/internal";
+import { Refusal } from "@sluice/worker-proxy/plugin";
 
 /**
  * Refusal of a request because the database can't do it now. The proxy responds with 503 and `Retry-After`, and its log

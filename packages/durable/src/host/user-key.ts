@@ -1,6 +1,6 @@
-import { hashOf } from "@sluice/worker-proxy/internal";
+import { hashText } from "@sluice/worker-proxy/plugin";
 
 /** Returns the key of a user's rows. It is a digest, because logs and dashboards show the keys of Durable Objects. */
 export async function createUserKey(userId: string): Promise<string> {
-  return `user:${await hashOf(userId)}`;
+  return `user:${await hashText(userId)}`;
 }

@@ -1,12 +1,12 @@
 import type { AdmittedRequest, CallOutcome, ProxyPlugin } from "@sluice/worker-proxy";
 import {
-  checkedType,
-  hashOf,
+  checkType,
+  hashText,
   isUnconnected,
-  JSON_CHARACTERS,
-  markKept,
+  MAX_JSON_CHARACTERS,
+  markStored,
   type Refusal,
-} from "@sluice/worker-proxy/internal";
+} from "@sluice/worker-proxy/plugin";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { createRefusalHead, jobRefusal } from "../jobs/refusals.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
@@ -69,8 +69,8 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     maxLarge: MAX_LARGE,
     lostCode: "request_lost",
     respond(sending, response) {
-      checkedType(response, false);
-      return readWhole(sending, response, JSON_CHARACTERS);
+      checkType(response, false);
+      return readWhole(sending, response, MAX_JSON_CHARACTERS);
     },
     storeFailure({ live }, refusal) {
       live.head = createRefusalHead(refusal);
@@ -93,11 +93,11 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   };
 
   async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
-    const id = await hashOf(readKey(admitted.request) ?? "");
+    const id = await hashText(readKey(admitted.request) ?? "");
     const eventId = admitted.headers?.["x-request-id"] ?? id;
     const { head, body, isReplayed } = await jobs.send(admitted, { id, eventId, isRepeatable: true });
     const { status, headers, type } = head;
-    return markKept(new Response(body, { status, headers: { ...headers, "content-type": type } }), {
+    return markStored(new Response(body, { status, headers: { ...headers, "content-type": type } }), {
       isReplayed,
     });
   }

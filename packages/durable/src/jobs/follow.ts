@@ -1,5 +1,5 @@
 import type { Source } from "@sluice/worker-proxy";
-import { errorBody, type Refusal } from "@sluice/worker-proxy/internal";
+import { formatError, type Refusal } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
 import type { Feed } from "./feed.js";
 import { findLive } from "./live.js";
@@ -44,7 +44,7 @@ const encoder = new TextEncoder();
 
 /** Returns the lines of an event with an error. */
 export function errorLines(refusal: Refusal): string {
-  return `event: error\ndata: ${errorBody(refusal)}`;
+  return `event: error\ndata: ${formatError(refusal)}`;
 }
 
 /** Creates the source of the responses of a store. */

@@ -6,7 +6,7 @@ import type {
   StoredPart,
   UserData,
 } from "@sluice/worker-proxy";
-import { ensure, hashOf, Refusal, serverIn, tooMany } from "@sluice/worker-proxy/internal";
+import { castServer, ensure, hashText, Refusal, refuseTooMany } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
 import { createUserKey } from "../host/user-key.js";
 import { createFollow, type Follow } from "./follow.js";
@@ -90,7 +90,7 @@ export function createJobs(options: JobsOptions): Jobs {
     userData: createUserData({ store, follow, tend, open }),
     connect(server) {
       ensure(!connected, `${kind}: their plugin belongs to one proxy; make another one`);
-      connected = serverIn(server) as unknown as JobServer;
+      connected = castServer(server) as unknown as JobServer;
     },
     send,
     async open({ env, user, request }, input) {
@@ -121,7 +121,7 @@ export function createJobs(options: JobsOptions): Jobs {
     // the proxy's own name for the user differs after a change of its secret
     const [context, fingerprint] = await Promise.all([
       open(env, user.id),
-      hashOf(JSON.stringify([path, { ...body, user_id: undefined }])),
+      hashText(JSON.stringify([path, { ...body, user_id: undefined }])),
     ]);
     const { host, key } = context;
     for (let claims = 0; claims < MAX_CLAIMS; claims += 1) {
@@ -130,7 +130,7 @@ export function createJobs(options: JobsOptions): Jobs {
       const claim = { id, owner, fingerprint, details: { ...details }, maxOpen };
       const claimed = await host.run(key, store.claim, claim);
       if (claimed === "different") throw jobRefusal("idempotency_mismatch");
-      if (claimed === "full") throw tooMany("too_many_streams", 1000, { limit: "maxStreamsPerUser" });
+      if (claimed === "full") throw refuseTooMany("too_many_streams", 1000, { limit: "maxStreamsPerUser" });
       if (claimed === "crowded")
         throw jobRefusal("too_many_keys", { what: options.maxJobs ?? 0, headers: { "retry-after": "3600" } });
       if (claimed === "stale") {

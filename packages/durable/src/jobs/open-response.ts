@@ -1,5 +1,5 @@
 import type { BoundHost, Source } from "@sluice/worker-proxy";
-import { Refusal } from "@sluice/worker-proxy/internal";
+import { Refusal } from "@sluice/worker-proxy/plugin";
 import type { Follow, FollowHead } from "./follow.js";
 import { jobRefusal, restoreRefusal } from "./refusals.js";
 import type { ResponseHead } from "./states.js";

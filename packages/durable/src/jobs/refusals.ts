@@ -1,4 +1,4 @@
-import { Refusal, textOf } from "@sluice/worker-proxy/internal";
+import { describeRefusal, Refusal } from "@sluice/worker-proxy/plugin";
 import { createRefusals } from "../shared/create-refusals.js";
 import type { ResponseHead, StoredRefusal } from "./states.js";
 
@@ -20,7 +20,7 @@ export const jobRefusal = createRefusals({
 
 /** Returns a refusal as it is stored. Its cause is in the log alone. */
 export function storeRefusal(refusal: Refusal): StoredRefusal {
-  const { status, code, message, type } = textOf(refusal);
+  const { status, code, message, type } = describeRefusal(refusal);
   const { param, budget, headers } = refusal.details;
   return { status, code, message, type, param, budget, headers };
 }
@@ -32,6 +32,6 @@ export function restoreRefusal({ param, budget, headers, ...said }: StoredRefusa
 
 /** Returns the head of a response that is a refusal. */
 export function createRefusalHead(refusal: Refusal): ResponseHead {
-  const { status } = textOf(refusal);
+  const { status } = describeRefusal(refusal);
   return { status, headers: {}, type: "application/json", refusal: storeRefusal(refusal) };
 }

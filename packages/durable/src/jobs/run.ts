@@ -1,5 +1,5 @@
 import type { CallOutcome, Job, JobContext, JobEvent } from "@sluice/worker-proxy";
-import { openCall, type Refusal, refusalIn, textOf, within } from "@sluice/worker-proxy/internal";
+import { describeRefusal, openCall, type Refusal, toRefusal, waitAtMost } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
 import { openLive } from "./live.js";
 import { type GiveUp, JobOwner } from "./owner.js";
@@ -38,7 +38,7 @@ export function createRun(options: RunOptions, getServer: () => JobServer): Job<
     const server = getServer();
     const { id } = request;
     const { live, drop } = openLive(context, store, id, { owner: request.owner, maxBytes });
-    const call = openCall(new AbortController().signal, server.settings.way.timeout.totalMs);
+    const call = openCall(new AbortController().signal, server.settings.upstream.timeout.totalMs);
     const owner = new JobOwner({
       context,
       store,
@@ -72,7 +72,7 @@ async function runJob(sending: Sending): Promise<void> {
     const response = await send(sending, await reserve(sending));
     ending = await sending.options.respond(sending, response);
   } catch (error) {
-    return await fail(sending, refusalIn(error));
+    return await fail(sending, toRefusal(error));
   }
   const { gaveUp } = sending.owner;
   await (gaveUp ? giveUp(sending, gaveUp, ending) : finish(sending, ending));
@@ -87,7 +87,7 @@ async function finish(sending: Sending, ending: Ending): Promise<void> {
   const { state, code, callOutcome, usage, outcome, bytes } = ending;
   const paid = account?.close(callOutcome, usage);
   const payment = { reserved: paid?.reserved, spent: paid?.spent };
-  const isSettled = !account?.ticket || (await within(SETTLE_MS, paid?.settled ?? notSettled)) === true;
+  const isSettled = !account?.ticket || (await waitAtMost(SETTLE_MS, paid?.settled ?? notSettled)) === true;
   const dropped = await owner.end({ state, code, payment, isSettled });
   if (dropped) {
     const requestId = sending.headers["x-request-id"];
@@ -111,7 +111,7 @@ async function fail(sending: Sending, refusal: Refusal): Promise<void> {
   call.close();
   const outcome: CallOutcome = isSent ? (refusal.details.outcome ?? "unknown") : "not_reached";
   if (owner.gaveUp) return await giveUp(sending, owner.gaveUp, { callOutcome: outcome });
-  const { status, code } = textOf(refusal);
+  const { status, code } = describeRefusal(refusal);
   if (status >= 500)
     await logJob(server, `${options.store.options.kind}: ${status} ${code}`, refusal, context.env);
   const jobOutcome = status < 500 ? "refused" : "failed";
@@ -129,7 +129,7 @@ async function free(
   end: Pick<Ending, "outcome" | "callOutcome">,
 ): Promise<void> {
   const { account, owner, live, asked, ticket, request, context, options, server } = sending;
-  const { code, status } = textOf(refusal);
+  const { code, status } = describeRefusal(refusal);
   const paid = account?.close(end.callOutcome);
   // a meter that refuses has reserved nothing; one that failed may have
   const isSettled = ticket === undefined || (paid ? await paid.settled : status < 500);

@@ -1,23 +1,23 @@
 import type { CallOutcome, JobContext, JobOutcome, Usage, User } from "@sluice/worker-proxy";
 import {
   type Account,
-  type Asked,
-  ask,
   type Call,
-  decided,
-  type Gateway,
-  holdsKey,
+  containsKey,
+  decide,
+  type GatewayConnection,
   isCredential,
   logError,
   openAccount,
-  outcomeOf,
-  parsed,
-  passedHeadersOf,
+  parseJSON,
   Refusal,
+  type RequestFacts,
+  readOutcome,
+  readRefusal,
   readText,
-  refusalOf,
-  usageOf,
-} from "@sluice/worker-proxy/internal";
+  readUsage,
+  selectHeaders,
+  sendRequest,
+} from "@sluice/worker-proxy/plugin";
 import type { LiveJob } from "./live.js";
 import type { JobOwner } from "./owner.js";
 import { createRefusalHead, jobRefusal } from "./refusals.js";
@@ -46,7 +46,7 @@ export interface Sending {
   readonly live: LiveJob;
   readonly owner: JobOwner;
   readonly call: Call;
-  readonly asked: Asked;
+  readonly asked: RequestFacts;
   account?: Account | undefined;
   /** A text by which the meter finds the reservation; known before anything is reserved. */
   ticket?: string | undefined;
@@ -73,16 +73,16 @@ export interface Ending {
 }
 
 /** Reserves the most that a request can cost. Its ticket is stored before, so that a crash leaves nothing reserved. */
-export async function reserve(sending: Sending): Promise<Gateway> {
+export async function reserve(sending: Sending): Promise<GatewayConnection> {
   const { context, request, options, server } = sending;
   const { store } = options;
-  const { way } = server.settings;
-  const gateway = await way.open(context.env, "jobs.invalid");
+  const { upstream } = server.settings;
+  const gateway = await upstream.open(context.env, "jobs.invalid");
   const credentials = Object.entries(request.headers).flatMap(([name, value]) =>
     isCredential(name) ? value : [],
   );
   sending.keys = [...gateway.apiKeys, ...credentials];
-  if (!way.meter) return gateway;
+  if (!upstream.meter) return gateway;
   const { id, owner, user, details, body, route } = request;
   const { model } = details;
   const keepTicket = async (ticket: string, reserved: number) => {
@@ -92,7 +92,7 @@ export async function reserve(sending: Sending): Promise<Gateway> {
       throw new Error("the job was settled as lost before it was paid for");
   };
   const payable = { env: context.env, context: undefined, user, route, body, keepTicket };
-  sending.account = await openAccount(way.meter, { ...payable, ...(model !== undefined && { model }) });
+  sending.account = await openAccount(upstream.meter, { ...payable, ...(model !== undefined && { model }) });
   sending.ticket = sending.account.ticket;
   return gateway;
 }
@@ -102,23 +102,27 @@ export async function reserve(sending: Sending): Promise<Gateway> {
  *
  * @throws {Refusal} for a response that is no success, and if there is none
  */
-export async function send(sending: Sending, gateway: Gateway): Promise<Response> {
+export async function send(sending: Sending, gateway: GatewayConnection): Promise<Response> {
   const { context, request, owner, account, call, asked, server } = sending;
   const payment = { reserved: account?.reserved };
   const input = { id: request.id, owner: request.owner, ticket: account?.ticket ?? null, payment };
   owner.note(
-    await decided("plugins: the database", "extension_unavailable", () =>
+    await decide("plugins: the database", "extension_unavailable", () =>
       context.host.run(context.key, sending.options.store.send, input),
     ),
   );
   if (owner.gaveUp) throw jobRefusal("stream_stopped");
   sending.isSent = true;
   const { path, body, headers } = request;
-  const response = await ask(gateway, { method: "POST", path, body, headers }, { call, report: asked });
+  const response = await sendRequest(
+    gateway,
+    { method: "POST", path, body, headers },
+    { call, report: asked },
+  );
   sending.status = response.status;
-  sending.headers = passedHeadersOf(response, sending.keys);
+  sending.headers = selectHeaders(response, sending.keys);
   if (!response.ok)
-    throw await refusalOf({ response, call }, sending.keys, server.settings.way.timeout.chunkMs);
+    throw await readRefusal({ response, call }, sending.keys, server.settings.upstream.timeout.chunkMs);
   return response;
 }
 
@@ -128,11 +132,11 @@ export async function readWhole(
   response: Response,
   maxCharacters: number,
 ): Promise<Ending> {
-  const text = await readText({ response, call }, maxCharacters, server.settings.way.timeout.chunkMs);
-  const json = parsed(text);
+  const text = await readText({ response, call }, maxCharacters, server.settings.upstream.timeout.chunkMs);
+  const json = parseJSON(text);
   call.close(true);
-  const paid = { callOutcome: outcomeOf(json), usage: usageOf(json) };
-  if (holdsKey(text, keys)) {
+  const paid = { callOutcome: readOutcome(json), usage: readUsage(json) };
+  if (containsKey(text, keys)) {
     live.head = createRefusalHead(new Refusal("upstream_type"));
     return { state: "failed", outcome: "failed", code: "upstream_type", ...paid };
   }

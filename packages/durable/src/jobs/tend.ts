@@ -1,5 +1,5 @@
 import type { HostContext, JobEvent } from "@sluice/worker-proxy";
-import { logCause, type Server } from "@sluice/worker-proxy/internal";
+import { logCause, type Server } from "@sluice/worker-proxy/plugin";
 import type { JobDetails } from "./states.js";
 import type { JobStore } from "./store.js";
 
@@ -58,6 +58,6 @@ export async function tendJob(
   }
   if (!unsettled) return;
   const { ticket, spent, owner } = unsettled;
-  await server.settings.way.meter?.settleTicket?.(ticket, spent, env);
+  await server.settings.upstream.meter?.settleTicket?.(ticket, spent, env);
   await host.run(key, store.settled, { id, owner });
 }

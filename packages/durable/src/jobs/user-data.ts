@@ -1,5 +1,5 @@
 import type { Source, UserData } from "@sluice/worker-proxy";
-import { within } from "@sluice/worker-proxy/internal";
+import { waitAtMost } from "@sluice/worker-proxy/plugin";
 import { ExportPage } from "../admin/export-page.js";
 import type { Follow } from "./follow.js";
 import { awaitEnd } from "./open-response.js";
@@ -56,7 +56,7 @@ async function eraseJobs(context: TendContext, options: UserDataOptions): Promis
       // one that was lost has no owner that could stop it
       await tend(context, id);
       const ended = awaitEnd(host, key, follow, id).then(() => true);
-      if (!(await within(STOP_MS, ended)))
+      if (!(await waitAtMost(STOP_MS, ended)))
         throw new Error(`${store.options.kind}: a request took longer than ${STOP_MS} ms to stop`);
     }
     if (erased.open.length === 0 && !erased.hasMore) break;

@@ -1,4 +1,4 @@
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 
 /** Longest time of an option: a hundred years. A sum of later times is no whole number any more. */
 const MAX_MS = 100 * 366 * 86_400_000;

@@ -1,5 +1,5 @@
 import type { CallOutcome } from "@sluice/worker-proxy";
-import { checkedType, type Refusal, readAnswer, type StreamEnd } from "@sluice/worker-proxy/internal";
+import { checkType, type Refusal, readEventStream, type StreamEnd } from "@sluice/worker-proxy/plugin";
 import { errorLines } from "../jobs/follow.js";
 import { makeEventParts } from "../jobs/parts.js";
 import { createRefusalHead } from "../jobs/refusals.js";
@@ -11,7 +11,7 @@ const EVENTS = "text/event-stream";
 
 /** Reads the gateway's response: its events as they arrive, or JSON instead. */
 export async function respond(sending: Sending, response: Response): Promise<Ending> {
-  const { type, body } = checkedType(response, true);
+  const { type, body } = checkType(response, true);
   if (type === EVENTS) return await readStream(sending, body);
   return await readWhole(sending, response, JSON_CHARACTERS);
 }
@@ -27,13 +27,13 @@ async function readStream(sending: Sending, body: ReadableStream<Uint8Array>): P
     events = [];
   };
   const end = await new Promise<StreamEnd>((resolve) => {
-    const pull = readAnswer(
+    const pull = readEventStream(
       body,
       call,
       {
         keys,
         choices: Number(request.body["n"] ?? 1),
-        stallMs: server.settings.way.timeout.chunkMs,
+        stallMs: server.settings.upstream.timeout.chunkMs,
         onEvent: ({ event, data }) => void events.push(makeLines(event, data)),
         onPass: add,
         onEnd: resolve,

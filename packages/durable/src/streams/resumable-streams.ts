@@ -1,5 +1,5 @@
 import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
-import { hashOf, markKept, serverIn } from "@sluice/worker-proxy/internal";
+import { castServer, hashText, markStored } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { jobRefusal } from "../jobs/refusals.js";
@@ -71,7 +71,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     storage: jobs.storage,
     connect(server) {
       jobs.connect(server as never);
-      maxOpen = serverIn(server).settings.way.limits.maxStreamsPerUser;
+      maxOpen = castServer(server).settings.upstream.limits.maxStreamsPerUser;
     },
     offers: { chat: "chat-once", health: "chat-once" },
     boundsStreams: true,
@@ -91,7 +91,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     checkSignal();
     const { request, user, env, isPublic = false } = admitted;
     const key = readKey(request);
-    const id = key === null ? makeId() : (await hashOf(`${user.id}\n${key}`)).slice(0, 32);
+    const id = key === null ? makeId() : (await hashText(`${user.id}\n${key}`)).slice(0, 32);
     const sent = await jobs.send(admitted, {
       ...{ id, eventId: id, isRepeatable: key !== null },
       maxOpen: isPublic ? undefined : maxOpen,
@@ -99,9 +99,9 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     const { head, body, isReplayed } = sent;
     const { status, headers, type } = head;
     const response = new Response(body, { status, headers: { ...headers, "content-type": type } });
-    if (type !== "text/event-stream") return markKept(response, { isReplayed });
+    if (type !== "text/event-stream") return markStored(response, { isReplayed });
     response.headers.set("x-stream-id", id);
-    return markKept(response, {
+    return markStored(response, {
       streamId: id,
       isReplayed,
       endCode: () => jobs.readEndCode(env, user.id, id),
@@ -125,7 +125,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     const headers = { ...head.headers, ...(body && { "content-type": head.type }) };
     const response = new Response(body, { status: body ? 200 : 204, headers });
     const endCode = () => jobs.readEndCode(env, user.id, id);
-    return markKept(response, { streamId: id, isReplayed: true, endCode });
+    return markStored(response, { streamId: id, isReplayed: true, endCode });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { AdminOperation, BoundHost, GatewayProxy } from "@sluice/worker-proxy";
-import { ensure, serverOf } from "@sluice/worker-proxy/internal";
+import { ensure, findServer } from "@sluice/worker-proxy/plugin";
 import { readCursor, readText } from "../admin/body.js";
 import {
   createPage,
@@ -68,7 +68,7 @@ export function createDeadLetterOperations<Env>(
 }
 
 function openHost<Env>(proxy: GatewayProxy<Env>, env: Env): BoundHost {
-  const server = serverOf<Env>(proxy);
+  const server = findServer<Env>(proxy);
   const hasDeadLetters = server.settings.plugins.some(({ storage }) =>
     storage?.operations.includes(deadLetterStorage.operations[0] as never),
   );

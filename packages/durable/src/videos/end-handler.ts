@@ -6,7 +6,7 @@ import type {
   StoredPart,
   Transaction,
 } from "@sluice/worker-proxy";
-import type { Server } from "@sluice/worker-proxy/internal";
+import type { Server } from "@sluice/worker-proxy/plugin";
 import { type EndState, getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
 /** The end of a task that was watched from its create. */

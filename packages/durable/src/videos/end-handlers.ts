@@ -1,5 +1,5 @@
 import type { Job, JobContext, JobEvent } from "@sluice/worker-proxy";
-import { ensure, type Server } from "@sluice/worker-proxy/internal";
+import { ensure, type Server } from "@sluice/worker-proxy/plugin";
 import {
   addDeadLetter,
   DEAD_LETTERS_KEY,

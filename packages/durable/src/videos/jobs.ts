@@ -1,5 +1,5 @@
 import type { HostContext } from "@sluice/worker-proxy";
-import { hashOf, type Server } from "@sluice/worker-proxy/internal";
+import { hashText, type Server } from "@sluice/worker-proxy/plugin";
 import type { EndWork } from "./end-handler.js";
 import type { createPollOperations, WatchRules } from "./polls.js";
 import { queryTask } from "./query-task.js";
@@ -31,7 +31,7 @@ export async function pollTask<Env>(parts: WatchParts<Env>, { host, key, env }: 
     return server.report(createWatchEvent(begun.task, "orphaned", "no_reader"), env as Env);
   const [result, hash] = await Promise.all([
     queryTask(server.settings, id, env as Env),
-    hashOf(`end\n${begun.task.userId}\n${id}`),
+    hashText(`end\n${begun.task.userId}\n${id}`),
   ]);
   const other = parts.offered().flatMap(({ names }) => names);
   const over = await host.run(key, operations.applyPoll, {

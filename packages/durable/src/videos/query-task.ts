@@ -1,18 +1,18 @@
-import type { Server } from "@sluice/worker-proxy/internal";
+import type { Server } from "@sluice/worker-proxy/plugin";
 import {
-  ask,
-  checkedType,
-  errorBody,
-  holdsKey,
+  checkType,
+  containsKey,
+  describeRefusal,
+  formatError,
   logCause,
   openCall,
-  parsed,
+  parseJSON,
   Refusal,
+  readRefusal,
   readText,
-  refusalIn,
-  refusalOf,
-  textOf,
-} from "@sluice/worker-proxy/internal";
+  sendRequest,
+  toRefusal,
+} from "@sluice/worker-proxy/plugin";
 import { ENDED_WITHOUT_STATE, MAX_ENVELOPE_CHARACTERS, type PollResult, readTask } from "./task-response.js";
 
 /** Longest time until the headers of a response, and for each piece of it, in milliseconds. */
@@ -28,24 +28,24 @@ const UNREADABLE: PollResult = { type: "unreadable", ...ENDED_WITHOUT_STATE.unre
 
 /** Queries the gateway for a task once. A poll that fails is a result, too. */
 export async function queryTask<Env>(
-  { way, log }: Pick<Server<Env>["settings"], "way" | "log">,
+  { upstream, log }: Pick<Server<Env>["settings"], "upstream" | "log">,
   id: string,
   env: Env,
 ): Promise<PollResult> {
   const call = openCall(new AbortController().signal, POLL_MS);
   try {
-    const gateway = { ...(await way.open(env, OWN_HOST)), headersMs: STEP_MS };
+    const gateway = { ...(await upstream.open(env, OWN_HOST)), headersMs: STEP_MS };
     const path = `/v1/video/generations/${id}`;
-    const response = await ask(gateway, { method: "GET", path }, { call });
-    if (!response.ok) throw await refusalOf({ response, call }, gateway.apiKeys, STEP_MS);
-    checkedType(response, false);
+    const response = await sendRequest(gateway, { method: "GET", path }, { call });
+    if (!response.ok) throw await readRefusal({ response, call }, gateway.apiKeys, STEP_MS);
+    checkType(response, false);
     const text = await readText({ response, call }, MAX_ENVELOPE_CHARACTERS, STEP_MS);
-    if (holdsKey(text, gateway.apiKeys)) throw new Refusal("upstream_type");
-    const task = readTask(parsed(text));
+    if (containsKey(text, gateway.apiKeys)) throw new Refusal("upstream_type");
+    const task = readTask(parseJSON(text));
     return task ? { type: "task", ...task } : UNREADABLE;
   } catch (error) {
-    const refusal = refusalIn(error);
-    const { status, code } = textOf(refusal);
+    const refusal = toRefusal(error);
+    const { status, code } = describeRefusal(refusal);
     if (status >= 500) await logCause(`videoWatch: ${status} ${code}`, error, { env, log });
     return readFailure(refusal);
   } finally {
@@ -54,8 +54,8 @@ export async function queryTask<Env>(
 }
 
 function readFailure(refusal: Refusal): PollResult {
-  const { status, code } = textOf(refusal);
-  const error = errorBody(refusal);
+  const { status, code } = describeRefusal(refusal);
+  const error = formatError(refusal);
   // a page, whatever its status, says nothing about a task
   if (code === "upstream_type") return UNREADABLE;
   if (status === 404) return { type: "absent", ...ENDED_WITHOUT_STATE.absent };

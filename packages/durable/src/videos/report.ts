@@ -1,5 +1,5 @@
 import type { JobEvent, JobOutcome } from "@sluice/worker-proxy";
-import { logError } from "@sluice/worker-proxy/internal";
+import { logError } from "@sluice/worker-proxy/plugin";
 import { getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
 /** Returns the event of a watch that is over. What is lost is in the log, too. */

@@ -1,5 +1,5 @@
 import type { AdmittedRequest, Source } from "@sluice/worker-proxy";
-import { limited, Refusal } from "@sluice/worker-proxy/internal";
+import { limitTime, Refusal } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createUserKey } from "../host/user-key.js";
 import { renameTask } from "./end-handler.js";
@@ -110,7 +110,7 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>)
     };
     try {
       // a second attempt, because connections are cut
-      const { refused } = await limited(START_MS, (signal) =>
+      const { refused } = await limitTime(START_MS, (signal) =>
         Promise.race([start().catch(start), rejectOnAbort(signal)]),
       );
       if (refused) drop(refused, refuseTask(refused, admitted));

@@ -1,4 +1,4 @@
-import { errorBody, textOf } from "@sluice/worker-proxy/internal";
+import { describeRefusal, formatError } from "@sluice/worker-proxy/plugin";
 import { createWatchRefusal, type WatchRefusal } from "./refusals.js";
 
 /** A refusal as clients get it. `error` is the body, in the gateway's error shape. */
@@ -84,5 +84,5 @@ function readStatus(json: Readonly<Record<string, unknown>>): string | undefined
 
 function createFailure(reason: WatchRefusal): FailedResponse {
   const refusal = createWatchRefusal(reason);
-  return { status: textOf(refusal).status, error: errorBody(refusal) };
+  return { status: describeRefusal(refusal).status, error: formatError(refusal) };
 }

@@ -1,5 +1,5 @@
 import type { Job, PluginServer, ProxyPlugin, StoredPart } from "@sluice/worker-proxy";
-import { ensure, type Server, serverIn } from "@sluice/worker-proxy/internal";
+import { castServer, ensure, type Server } from "@sluice/worker-proxy/plugin";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { findEndWork } from "./end-handler.js";
 import type { EndHandlers } from "./end-handlers.js";
@@ -56,7 +56,7 @@ const INTERVAL_MS = { min: 2_000, usual: 15_000, max: 60_000 };
  * const hook = webhook<Env>({ url: "https://app.example.com/hooks/video", secret: (env) => env.WEBHOOK_SECRET });
  * export default createProxy<Env>({
  *   ...options,
- *   routes: ["videos"],
+ *   routes: [videos],
  *   host: nodeHost({ file: "sluice.db" }),
  *   plugins: [videoWatch<Env>({ onEnd: endHandlers(hook) })],
  * });
@@ -98,7 +98,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     },
     connect(given: PluginServer<Env>) {
       ensure(!connected, "videoWatch: belongs to one proxy; make another one");
-      connected = serverIn(given);
+      connected = castServer(given);
       work?.connect(connected);
     },
     ...(isSteady && { send, answered }),

@@ -1,5 +1,5 @@
 import type { Keys } from "@sluice/worker-proxy";
-import { ensure, limited, readOption } from "@sluice/worker-proxy/internal";
+import { ensure, limitTime, readOption } from "@sluice/worker-proxy/plugin";
 import { DeliveryError, type EndContext, type EndedTask, type EndHandler } from "../videos/end-handler.js";
 import { rejectOnAbort } from "../videos/reject-on-abort.js";
 
@@ -67,7 +67,7 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): EndHandler
         rejectOnAbort(either),
       ]);
     };
-    const response = await limited(RESPONSE_MS, post).catch((cause: unknown) => {
+    const response = await limitTime(RESPONSE_MS, post).catch((cause: unknown) => {
       throw new DeliveryError("the app could not be reached", { cause });
     });
     await response.body?.cancel();

@@ -94,12 +94,12 @@ export const purse = {
       if (purse.over) return purse.over.reserve(payable as Payable<never>);
       const ticket = crypto.randomUUID();
       purse.reserved.set(ticket, 100);
-      const costOf = (usage: Usage | undefined) => Number(usage?.["total_tokens"] ?? 100);
+      const calculateCost = (usage: Usage | undefined) => Number(usage?.["total_tokens"] ?? 100);
       return {
         amount: 100,
         ticket,
-        costOf,
-        settle: async (usage) => purse.settle(ticket, costOf(usage)),
+        calculateCost,
+        settle: async (usage) => purse.settle(ticket, calculateCost(usage)),
         release: async () => purse.settle(ticket, 0),
       };
     },

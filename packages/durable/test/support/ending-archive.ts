@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { hashOf, serverOf } from "@sluice/worker-proxy/internal";
+import { findServer, hashText } from "@sluice/worker-proxy/plugin";
 import { onTestFinished, vi } from "vitest";
 import type { Bucket, MultipartUpload } from "../../src/buckets/bucket.js";
 import { TOTAL_KEY } from "../../src/file-store/files/tables.js";
@@ -144,8 +144,8 @@ export async function openEndingArchive(given: Given = {}) {
     },
     /** Reads the rows of a user; of all users without one. */
     async readRows(user?: string) {
-      const key = user === undefined ? TOTAL_KEY : `user:${await hashOf(user)}`;
-      return await serverOf(store.proxy).host({}).run(key, readRows, null);
+      const key = user === undefined ? TOTAL_KEY : `user:${await hashText(user)}`;
+      return await findServer(store.proxy).host({}).run(key, readRows, null);
     },
   };
 }

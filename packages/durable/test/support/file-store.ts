@@ -1,9 +1,13 @@
 import {
+  chat,
   createProxy,
+  health,
+  images,
   type JobEvent,
   type ProxyEvent,
   type ProxyOptions,
   type ProxyPlugin,
+  videos,
 } from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";
 import type { Bucket } from "../../src/buckets/bucket.js";
@@ -111,7 +115,7 @@ export function openFileStore({
     },
     origins: ["https://app.example"],
     models: ["delta-5.3", "alpha-v4.1-flash", "beta3.0-video", "gamma-image-5-0-260128"],
-    routes: ["chat", "images", "videos"],
+    routes: [chat, images, videos],
     basePath: "/api",
     fetch: async (request) => {
       sent.push(request);
@@ -119,7 +123,7 @@ export function openFileStore({
     },
     onEvent: (event) => void events.push(event),
     host,
-    plugins: [...before, plugin],
+    plugins: [...before, plugin, health()],
     ...more,
   });
   let closing: Promise<void> | undefined;

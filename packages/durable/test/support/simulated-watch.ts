@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync } from "node:fs";
-import { type BoundHost, createProxy, type JobEvent, type ProxyPlugin } from "@sluice/worker-proxy";
+import { type BoundHost, createProxy, type JobEvent, type ProxyPlugin, videos } from "@sluice/worker-proxy";
 import { onTestFinished } from "vitest";
 import { asked } from "../../../worker-proxy/test/support/in-process.js";
 import type { Random } from "../../../worker-proxy/test/support/random.js";
@@ -86,7 +86,7 @@ export async function simulateWatch(random: Random) {
       authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
       origins: [],
       models: ["beta3.0-video"],
-      routes: ["videos"],
+      routes: [videos],
       secret: () => "a secret of the proxy's own, 32 and more",
       plugins: [plugin],
       host: {

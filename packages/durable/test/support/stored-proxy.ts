@@ -2,13 +2,16 @@ import { idempotency, resumableStreams } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import {
   type BoundHost,
+  chat as chatRoutes,
   createProxy,
   type HostSetup,
+  images,
   type JobEvent,
   type ProxyOptions,
   type ProxyPlugin,
   type RequestEvent,
   readStreams,
+  videos,
 } from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";
 import { asked, chat } from "../../../worker-proxy/test/support/in-process.js";
@@ -108,12 +111,13 @@ export function openPurse() {
         await keepTicket?.(ticket, 100);
         reserved.set(ticket, 100);
         await purse.onReserve();
-        const costOf = (usage?: Readonly<Record<string, unknown>>) => Number(usage?.["total_tokens"] ?? 100);
+        const calculateCost = (usage?: Readonly<Record<string, unknown>>) =>
+          Number(usage?.["total_tokens"] ?? 100);
         return {
           amount: 100,
           ticket,
-          costOf,
-          settle: async (usage) => settle(ticket, costOf(usage)),
+          calculateCost,
+          settle: async (usage) => settle(ticket, calculateCost(usage)),
           release: async () => settle(ticket, 0),
         };
       },
@@ -232,7 +236,7 @@ export function openStoredProxy({ host: given, gateway, ...options }: StoredProx
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
     origins: ["https://app.example"],
     models: ["delta-5.3", "gamma-image-5-0-260128", "beta3.0-video"],
-    routes: ["chat", "images", "videos"],
+    routes: [chatRoutes, images, videos],
     secret: () => "a secret of the proxy's own, 32 and more",
     fetch: gateway.fetch,
     plugins: [resumableStreams(), idempotency()],

@@ -1,4 +1,5 @@
 import type { JobEvent } from "@sluice/worker-proxy";
+import { chat as chatRoutes } from "@sluice/worker-proxy";
 import { expect } from "vitest";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import type { Random } from "../../../worker-proxy/test/support/random.js";
@@ -26,7 +27,7 @@ export const orderOptions = {
   authenticate: ({ headers }: Request) => ({ id: headers.get("authorization") ?? "" }),
   origins: [],
   models: ["delta-5.3"],
-  routes: ["chat"] as const,
+  routes: [chatRoutes] as const,
   limits: { maxStreamsPerUser: PLACES },
   timeout: { chunkMs: SILENCE_MS },
 };

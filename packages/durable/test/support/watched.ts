@@ -1,4 +1,4 @@
-import { createProxy, type JobEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { createProxy, health, type JobEvent, type ProxyOptions, videos } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, vi } from "vitest";
 import { readEvents } from "../../../worker-proxy/test/support/event-stream.js";
 import { asked } from "../../../worker-proxy/test/support/in-process.js";
@@ -111,9 +111,9 @@ export function openWatchedProxy(
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
     origins: [],
     models: ["beta3.0-video"],
-    routes: ["videos"],
+    routes: [videos],
     secret: () => "a secret of the proxy's own, 32 and more",
-    plugins: [plugin],
+    plugins: [plugin, health()],
     host,
     onEvent: (event) => {
       if ((event as { kind: string }).kind !== "request") events.push(event as never);

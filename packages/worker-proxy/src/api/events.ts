@@ -10,8 +10,8 @@ import type { RouteName } from "./routes.js";
  * - `failed`: it ended with an error, or after its last attempt.
  * - `cut`: the answer had begun, and broke off.
  * - `stopped`: its user stopped or removed it.
- * - `orphaned`: nobody had read the answer for a while, so that it was stopped.
- * - `lost`: the process that did it is gone. What was reserved for it is spent.
+ * - `orphaned`: it was stopped, because no client had read the response for a while.
+ * - `lost`: the process that did it ended. Its reservation is spent.
  * - `dropped`: it is given up without an attempt; `code` says why.
  * - `waiting`: an attempt failed, and another one follows at `nextAt`.
  */
@@ -29,7 +29,7 @@ export type JobOutcome =
 
 /**
  * One job that goes on without the request that began it, reported to `onEvent` of the part that does it. There is one
- * event for each end, and one for each attempt that another one follows. It has no body, address, header or key in it.
+ * event for each end, and one for each attempt before the last. It contains no body, address, header or key.
  */
 export interface JobEvent {
   /**
@@ -58,7 +58,7 @@ export interface JobEvent {
   readonly upstreamStatus?: number | undefined;
   /** The gateway's own count. */
   readonly usage?: Usage | undefined;
-  /** The amount that the meter had set aside, and the one that was spent, in the meter's unit. */
+  /** The reserved and the spent amount, in the meter's unit. */
   readonly reserved?: number | undefined;
   readonly spent?: number | undefined;
   /** Number of attempts so far, this one included. */
@@ -88,8 +88,8 @@ export type OnJobEvent<Env> = (event: JobEvent, env: Env) => unknown;
 export type Outcome = "complete" | "unconfirmed" | "refused" | "failed" | "cut" | "left";
 
 /**
- * One request, reported to `onEvent` when its answer is over. Preflights are not reported. It has no body, no header
- * and no key in it. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
+ * One request, reported to `onEvent` after its response. Preflights are not reported. It contains no body, header
+ * or key. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
  */
 export interface RequestEvent {
   /** Tells it from a `JobEvent`. */

@@ -50,7 +50,7 @@ export interface Timer<Input> {
 
 /**
  * A named write. It can run twice with the same input, because a commit whose response was lost is repeated. The second
- * run must change nothing and return the same, so an input carries the ids of what it creates.
+ * run must change nothing and return the same, so an input carries the ids of new rows.
  */
 export interface Operation<Input, Output> {
   readonly name: string;
@@ -74,7 +74,7 @@ export interface Job<Input> {
 }
 
 /**
- * Bytes that arrive over time. All readers of a key are served in one place, and can share what it reads. A source that has
+ * Bytes that arrive over time. All readers of a key are served in one place, and can share its reads. A source that has
  * nothing to send sends a comment at intervals: Workers notice by it that a reader has left.
  */
 export interface Source<Input> {

@@ -1,7 +1,7 @@
 import type { ProxyEvent } from "./events.js";
 import type { Host } from "./host.js";
 import type { AdmittedRequest, Checked, ProxyContext, ProxyPlugin, User } from "./plugin.js";
-import type { GatewayRoute } from "./routes.js";
+import type { RouteGroup } from "./routes.js";
 import type { SpecModelId } from "./spec-model-ids.js";
 
 /** One secret; while it is changed, all that are valid, the one in use first. */
@@ -43,9 +43,9 @@ export interface Limits {
    */
   readonly maxTokens?: number;
   /**
-   * The largest number of chat streams that one user may have open at a time, in each isolate; the next is refused with
+   * The largest number of open chat streams per user, in each isolate; the next is refused with
    * 429 `too_many_streams`. With `resumableStreams()` the streams that are open at the gateway are counted, in all isolates
-   * together, whether they are read or not. Not counted under `authenticate: "public"`, where all are one user. @default 16
+   * together, read or unread. Not counted under `authenticate: "public"`, where all are one user. @default 16
    */
   readonly maxStreamsPerUser?: number;
 }
@@ -76,20 +76,6 @@ export interface Gateway {
    * @default only `alpha-v4.1-flash`, the model for which the spec lists the field
    */
   readonly includeUsage?: boolean | undefined;
-}
-
-/** The type of `checkGateway`. Its parameters are the proxy's own. */
-export type GatewayCheck = (...settings: never[]) => Promise<string | undefined>;
-
-/** Options of `GET /health`, which needs no sign-in. */
-export interface Health {
-  /**
-   * The function `checkGateway` of this package. `GET /health` then asks the gateway, too: it polls a task that does not
-   * exist, which is free, and shows that the key is taken and that the host is a gateway. Each isolate asks at most once in
-   * 10 seconds, and one at a time, for all callers.
-   * @default the gateway is not asked
-   */
-  readonly checkGateway?: GatewayCheck | undefined;
 }
 
 /** Receives the event of each request when its response is over, and of each job of the plugins. */
@@ -134,7 +120,7 @@ export type Models =
   | readonly (SpecModelId | (string & {}))[]
   | (Readonly<Record<string, Caps>> & { readonly [Id in SpecModelId]?: Caps });
 
-/** Options of `createProxy`. Those that decide who may spend have no default. */
+/** Options of `createProxy`. The options that decide who may spend have no default. */
 export interface ProxyOptions<Env = unknown> {
   /** The gateway, with or without `/v1`: https, or http on this machine. Never the proxy's own host. */
   readonly baseURL: string | ((env: Env) => string | Promise<string>);
@@ -165,10 +151,10 @@ export interface ProxyOptions<Env = unknown> {
    */
   readonly allowFields?: readonly string[];
   /**
-   * The routes of the gateway that are open. `videos`, `assets` and `epsilon` need a `secret`, unless all callers are one
-   * user. Plugins open their own. @default ["chat"]
+   * The routes of the gateway that are open: `chat`, `images`, `videos`, `assets` and `epsilon` of this package. The last three
+   * need a `secret`, unless all callers are one user. Plugins open their own. @default [chat]
    */
-  readonly routes?: readonly GatewayRoute[];
+  readonly routes?: readonly RouteGroup[];
   /**
    * A secret of the proxy's own, at least 32 characters. With it ids of tasks and assets leave marked for the user who
    * made them, and are refused from any other; and models that have `user_id` get a pseudonym. While it is
@@ -181,7 +167,7 @@ export interface ProxyOptions<Env = unknown> {
    * The addresses of media that the gateway may be sent to: `public` ones, `any`, or those for which a function says
    * true. Addresses that some readers take for another host's (with an `@`, a backslash or a tab) are refused before.
    * Files in the request have to be images in Base64, unless it is `any`.
-   * @default "public": https without a port, and a host's name that is no private network's
+   * @default "public": https without a port, with the name of a public host
    */
   readonly mediaURLs?: MediaURLs;
   /** The path before the gateway's paths: `/api`. @default "" */
@@ -196,8 +182,6 @@ export interface ProxyOptions<Env = unknown> {
   readonly plugins?: readonly ProxyPlugin<Env>[];
   /** The database of the plugins: `cloudflareHost(…)`, `nodeHost(…)` or `postgresHost(…)` of `@sluice/durable`. @default none */
   readonly host?: Host<Env> | undefined;
-  /** Options of `GET /health`; `false` closes it. @default {} */
-  readonly health?: false | Health;
   /** Receives each event, for logs and metrics. An error that it throws is in the log, and breaks no answer. */
   readonly onEvent?: OnEvent<Env>;
   /** Another way to the gateway: a service binding, a test. It must not follow redirects. @default the global `fetch` */

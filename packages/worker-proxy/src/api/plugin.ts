@@ -15,28 +15,28 @@ export interface User {
   readonly address?: string;
 }
 
-/** A part of the proxy's setup that can check what it needs from `env` without a request. */
+/** A part of the proxy's setup that can check its variables and bindings without a request. */
 export interface Checked<Env = unknown> {
   /**
    * The checks of `GET /health`, one for each setting or binding. A check throws, or rejects with, an error whose
-   * message names what is missing, without any value. It sends no request.
+   * message names the missing variable, without any value. It sends no request.
    */
   readonly checks?: readonly ((env: Env) => unknown)[];
 }
 
-/** Access to all that one part of the proxy's setup keeps of a user, for its operator. */
+/** The data of a user that a plugin stores, for the operator. */
 export interface UserData<Env = unknown> {
   /** The part's name in an export: `files`. */
   readonly name: string;
   /**
-   * Deletes all that the part keeps of a user. What is under way for the user is ended first. It can be repeated: after a
-   * failure the next call deletes the rest.
+   * Deletes all data of a user, after it has ended the user's jobs. It can be repeated: after a failure the next call
+   * deletes the rest.
    *
    * @param userId the id that `authenticate` returns
    */
   eraseUser(env: Env, userId: string): Promise<void>;
   /**
-   * Returns all that the part keeps of a user, as JSON; a part that keeps much returns one page of it.
+   * Returns all data of a user, as JSON. A part that stores much returns one page.
    *
    * @param cursor opens the next page
    */
@@ -44,11 +44,11 @@ export interface UserData<Env = unknown> {
 }
 
 /**
- * One operation on what a part keeps, for its operator: `admin(…)` of `@sluice/durable` serves it at
+ * One operation on the data of a plugin, for its operator: `admin(…)` of `@sluice/durable` serves it at
  * `POST /v1/admin/<name>`, to operators alone.
  */
 export interface AdminOperation<Env = unknown> {
-  /** The part, and what is done with it: `files/list`. Small letters, digits and hyphens. */
+  /** The part and the action: `files/list`. Small letters, digits and hyphens. */
   readonly name: string;
   /** The fields that its body may have: a request with any other is refused, and nothing is done. @default any field */
   readonly fields?: readonly string[];
@@ -62,9 +62,9 @@ export interface AdminOperation<Env = unknown> {
   run(env: Env, asked: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 
-/** Access of an operator to what a part keeps. Plugins offer it. */
+/** Access of an operator to the data of a plugin. */
 export interface OperatorPart<Env = unknown> extends Checked<Env> {
-  /** Access to what it keeps of a user. @default it keeps nothing */
+  /** Access to the data of a user. @default it stores none */
   readonly userData?: UserData<Env>;
   /** Further operations, such as lists. @default none */
   readonly operations?: readonly AdminOperation<Env>[];
@@ -110,7 +110,7 @@ export interface Payable<Env = unknown>
   extends Pick<AdmittedRequest<Env>, "env" | "context" | "user" | "route" | "model" | "body"> {
   /**
    * Stores the ticket of a reservation, and its amount in the meter's unit. A meter calls it before it sets anything
-   * aside, and waits for it: a process that is started after a crash then gives back what nobody else knows of.
+   * aside, and waits for it: after a crash the next process finds the reservation by its ticket.
    * @default the ticket is stored once `reserve` has answered
    */
   readonly keepTicket?: ((ticket: string, amount: number) => Promise<void>) | undefined;
@@ -166,11 +166,11 @@ export interface PluginRoute<Env = unknown> {
   readonly isPublic?: boolean;
   /**
    * Decides for whom a path of the group `admin` exists. A user for whom it does not return `true`, or throws, gets the
-   * 404 of a path that is not served. It sees the request before its body is read. @default nobody
+   * 404 of a path that is not served. It runs before the body is read. @default the path exists for no user
    */
   allows?(user: User, asked: OperatorRequest<Env>): boolean | Promise<boolean>;
   /**
-   * Answers with JSON, an event stream or nothing (204). An answer that is no success has the gateway's error shape.
+   * Responds with JSON, an event stream or nothing (204). An error response has the gateway's error shape.
    */
   serve(admitted: AdmittedRequest<Env>): Promise<Response>;
 }
@@ -184,10 +184,10 @@ export interface Reservation {
   /** The amount that is set aside, in the meter's unit, for events. @default events have none */
   readonly amount?: number;
   /** Returns the amount that `settle` spends, in the meter's unit, for events. @default events have none */
-  readonly costOf?: (usage: Usage | undefined) => number;
+  readonly calculateCost?: (usage: Usage | undefined) => number;
   /**
-   * A text by which `settleTicket` of the meter finds the reservation again, in another process. It is stored beside a
-   * kept answer until the answer is settled. @default none: what was reserved for a lost answer is not settled
+   * A text for `settleTicket` of the meter, which finds the reservation by it in another process. It is stored beside a
+   * response until the response is settled. @default none: the reservation of a lost response is not settled
    */
   readonly ticket?: string;
 }
@@ -218,17 +218,25 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
   readonly storage?: StoredPart;
   /** Called once by `createProxy`. A plugin belongs to one proxy. */
   connect?(server: PluginServer<Env>): void;
-  /** Paths of its own, which are open. @default none */
+  /** The paths of the plugin, which are open. @default none */
   readonly routes?: readonly PluginRoute<Env>[];
   /** Creates further paths from all plugins of the proxy: those of operators. @default none */
   createRoutes?(plugins: readonly ProxyPlugin<Env>[]): readonly PluginRoute<Env>[];
   /**
    * The `x-sluice-offers` header of all answers of a group, refusals among them: `video-events`. A client whose answer was
-   * lost reads those of `health`: an offer there opens `GET /health`, also where `health` is `false`.
+   * lost reads the offers of `health`: an offer there opens `GET /health`, also without the plugin `health()`.
    */
   readonly offers?: Partial<Record<RouteName, string>>;
-  /** Rewrites the body of a chat before its fields are checked. `hasField` tells which fields the model takes. */
-  adapt?(body: Record<string, unknown>, hasField: (path: string) => boolean): void;
+  /**
+   * Rewrites a body before its fields are checked. `hasField` tells which fields the model has. Returns the paths of the fields
+   * that it deleted: the response names them in `x-sluice-dropped`.
+   */
+  adapt?(
+    body: Record<string, unknown>,
+    hasField: (path: string) => boolean,
+    route: RouteName,
+    model: string,
+  ): readonly string[] | undefined;
   /**
    * Returns further headers for the request to the gateway: `gatewayHeaders(…)`. A value whose name says that it is a
    * credential (auth, key, token) is kept from answers like the gateway's key; none is in the proxy's log.
@@ -242,11 +250,11 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    * well-formed, and where it throws: a broken log must not break an answer.
    */
   readonly traceparent?: ((begun: BegunRequest) => string | undefined) | undefined;
-  /** True for an address of its own files, which requests may name beside those that `mediaURLs` allows. */
+  /** Returns true for the address of a file of this plugin. Requests may name it although `mediaURLs` does not allow it. */
   allowsMediaURL?(url: URL): boolean;
   /**
-   * Checks an admitted request before any plugin answers it and before anything is reserved. What it throws is the end of the
-   * request.
+   * Checks an admitted request before any plugin responds to it and before anything is reserved. An error that it throws ends
+   * the request.
    */
   checkRequest?(admitted: AdmittedRequest<Env>): Promise<void>;
   /**
@@ -262,19 +270,17 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    */
   reserve?(payable: Payable<Env>): Promise<Reservation | Exhausted>;
   /**
-   * Settles a reservation whose process is gone, or whose settlement has failed. It may be called for one that was
-   * settled, and then changes nothing.
+   * Settles a reservation after the end of its process, or after a settlement that failed. For a settled reservation it
+   * changes nothing.
    *
    * @param spent the amount that is spent; undefined for all that was reserved
    */
   settleTicket?(ticket: string, spent: number | undefined, env: Env): Promise<void>;
   /** The value of `readStreams()`. @default streams are passed on by the platform, unread behind their first event */
   readonly streamReader?: StreamReader;
-  /** The value of `pollCache()`. @default each poll is sent to the gateway */
-  readonly pollCache?: PollCache;
   /**
    * Sees each JSON answer about a task, an asset or images before the client, which waits for it. `admitted` has the id of a
-   * task or an asset, also of a new one, and a `body` where it was created. What is thrown is dropped: an answer that is paid for must arrive.
+   * task or an asset, also of a new one, and a `body` if it was created. An error is logged, and the client gets its response: it is paid for.
    */
   answered?(admitted: AdmittedRequest<Env>, json: unknown): Promise<void>;
   /**
@@ -292,9 +298,6 @@ export interface StreamReader {
   readonly readStream: (...exchange: never[]) => ReadableStream<Uint8Array>;
   readonly openAccount: (...payable: never[]) => Promise<unknown>;
 }
-
-/** Answers polls. Only `pollCache()` has one. */
-export type PollCache = (...poll: never[]) => Promise<Response>;
 
 /** A plugin that reserves and settles what requests cost, as `budget(…)` of `@sluice/durable`. */
 export type Meter<Env = unknown> = ProxyPlugin<Env> & Required<Pick<ProxyPlugin<Env>, "reserve">>;

@@ -1,29 +1,42 @@
+import type { Address, Body, CheckRules } from "../checks/fields.js";
+import type { IdRules } from "../checks/ids.js";
+import type { Gateway } from "./options.js";
+
 /** The kind of thing that an id names. The mark of one does not fit the other. */
 export type IdKind = "task" | "asset" | "epsilon";
 
-/** A group of routes of the gateway: the part of the spec with the same name. */
+/** The name of a group of routes of the gateway: the part of the spec with the same name. */
 export type GatewayRoute = "chat" | "images" | "videos" | "assets" | "epsilon";
 
-/** A group of routes: of the gateway, `health` of the proxy, or the `name` of the routes of a plugin. */
+/** A group of routes: of the gateway, or the `name` of the routes of a plugin. */
 export type RouteName = GatewayRoute | "health" | (string & {});
 
-/** A request of the spec: its group, method and constant path, and the kind of the ids in its path and its answer. */
-type Row = readonly [name: GatewayRoute, method: "GET" | "POST", path: string, ids?: IdKind];
+/** A request of the spec: its method and constant path, and the kind of the ids in its path and its response. */
+export interface GatewayPath {
+  readonly method: "GET" | "POST";
+  /** `{id}` stands for an id, the only part of a path that varies. */
+  readonly path: string;
+  readonly ids?: IdKind;
+  /** The body names an asset, and no model. */
+  readonly isLookup?: boolean;
+}
 
-/** All that can leave for the gateway. An `{id}` stands for an id, the only part of a path that varies. */
-export const gatewayRoutes: readonly Row[] = [
-  ["chat", "POST", "/v1/chat/completions"],
-  ["images", "POST", "/v1/images/generations"],
-  ["videos", "POST", "/v1/video/generations", "task"],
-  ["videos", "GET", "/v1/video/generations/{id}", "task"],
-  ["assets", "POST", "/gamma/asset/CreateAsset", "asset"],
-  ["epsilon", "POST", "/epsilon/v1/videos/text2video", "epsilon"],
-  ["epsilon", "POST", "/epsilon/v1/videos/image2video", "epsilon"],
-  ["epsilon", "POST", "/epsilon/v1/videos/multi-image2video", "epsilon"],
-  ["epsilon", "GET", "/epsilon/v1/videos/{id}", "epsilon"],
-];
-
-/** True for the groups of the gateway. */
-export function isGatewayRoute(name: RouteName): name is GatewayRoute {
-  return gatewayRoutes.some(([known]) => known === name);
+/**
+ * Routes of the gateway for `routes` of `createProxy`: `chat`, `images`, `videos`, `assets` or `epsilon`. A group brings the
+ * rules of its requests, so that a Worker contains no others.
+ */
+export interface RouteGroup {
+  readonly name: GatewayRoute;
+  /** Returns the paths of this gateway. */
+  paths(gateway: Gateway): readonly GatewayPath[];
+  /** The models of the spec: in each line the id, the largest `max_tokens`, and the fields of its requests. */
+  readonly models: string;
+  /** Reads the models that a body names. @default the field `model` */
+  readModels?(body: Body): readonly [string, ...string[]];
+  /** Checks a body by rules of this group alone. @throws {Refusal} */
+  checkBody?(body: Body, rules: CheckRules, model: string): void;
+  /** Checks the address of a file in a body. @default https addresses and images in Base64 */
+  checkAddress?(address: Address, rules: CheckRules): Promise<void>;
+  /** The marks that keep the ids of users apart. @default the routes have no ids */
+  readonly ids?: IdRules;
 }

@@ -11,8 +11,7 @@ import { type Flights, share } from "../base/share.js";
 import { openCall } from "../gateway/call.js";
 import { readText } from "../gateway/read-json.js";
 import { ensure, readOption } from "../refusals/read-option.js";
-import { Refusal } from "../refusals/refusal.js";
-import { textOf } from "../refusals/texts.js";
+import { describeRefusal, Refusal } from "../refusals/refusal.js";
 
 /** The claims that a token must have. */
 export interface Expected {
@@ -45,7 +44,7 @@ const tokenErrors = [
  *
  * @throws {Refusal} 503 where the token can't be checked
  */
-export async function claimsOf(
+export async function readClaims(
   token: string,
   key: JWTVerifyGetKey,
   { issuer, audience, parties, algorithms }: Expected,
@@ -67,12 +66,12 @@ export async function claimsOf(
     // the messages name claims and headers, and no values
     if (tokenErrors.some((type) => error instanceof type))
       return refused((error as Error).message.slice(0, 100));
-    throw error instanceof Refusal ? error : unknowable("a key can't be used to check tokens", error);
+    throw error instanceof Refusal ? error : refuseUnknown("a key can't be used to check tokens", error);
   }
 }
 
 /** Returns the user of an id, or null where the id is not valid. */
-export function userOf(id: unknown): User | null {
+export function createUser(id: unknown): User | null {
   return typeof id === "string" && id !== "" && id.length <= 255 ? { id } : null;
 }
 
@@ -84,14 +83,14 @@ export type Secret<Env> = (env: Env) => string | undefined | Promise<string | un
  *
  * @throws {Refusal} 503 where it is missing or too short; the log says which, without its value
  */
-export async function secretOf<Env>(secret: Secret<Env>, env: Env, minBytes: number): Promise<Uint8Array> {
+export async function readSecret<Env>(secret: Secret<Env>, env: Env, minBytes: number): Promise<Uint8Array> {
   try {
-    return await readOption("jwt: secret", secret, env, bytesOf);
+    return await readOption("jwt: secret", secret, env, toBytes);
   } catch (error) {
-    throw unknowable((error as Refusal).details.problem, (error as Refusal).cause);
+    throw refuseUnknown((error as Refusal).details.problem, (error as Refusal).cause);
   }
 
-  function bytesOf(value: unknown): Uint8Array {
+  function toBytes(value: unknown): Uint8Array {
     ensure(typeof value === "string" && value !== "", "jwt: secret: is empty; is the secret set?");
     const bytes = new TextEncoder().encode(value);
     ensure(bytes.byteLength >= minBytes, `jwt: secret: is shorter than ${minBytes} bytes`);
@@ -100,10 +99,10 @@ export async function secretOf<Env>(secret: Secret<Env>, env: Env, minBytes: num
 }
 
 /** Makes the 503 for a caller that can't be identified now. The reason is in the log alone. */
-export function unknowable(problem = "a fault of the proxy", cause?: unknown): Refusal {
+export function refuseUnknown(problem = "a fault of the proxy", cause?: unknown): Refusal {
   const refusal = new Refusal("authentication_unavailable", { problem, cause });
   // seen by apps that call `authenticate` themselves
-  refusal.message = textOf(refusal).message;
+  refusal.message = describeRefusal(refusal).message;
   return refusal;
 }
 
@@ -129,7 +128,7 @@ const ANSWER_CHARACTERS = 262_144;
 /**
  * Fetches JSON. Time and size of the answer are bounded, and a redirect is an answer, not followed.
  *
- * @returns the answer; `json` is undefined where the body is no JSON, or too large
+ * @returns the answer; `json` is undefined if the body is not JSON, or too large
  * @throws the network's error, or that it took too long
  */
 async function fetchJSON(url: string, headers: Readonly<Record<string, string>>, fetch: Fetch) {
@@ -158,7 +157,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Time in milliseconds before keys are fetched again. A key that was withdrawn is accepted until then. */
+/** Time in milliseconds before keys are fetched again. A withdrawn key is accepted for this time. */
 const FRESH_MS = 600_000;
 /** Time in milliseconds for which an unknown `kid` causes no new fetch. */
 const COOLDOWN_MS = 30_000;
@@ -217,13 +216,13 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
   async function read(): Promise<Keys> {
     const headers = { accept: "application/json, application/jwk-set+json" };
     const answer = await fetchJSON(url, headers, fetch).catch((error: unknown) => {
-      throw unknowable("jwks: the keys could not be fetched", error);
+      throw refuseUnknown("jwks: the keys could not be fetched", error);
     });
-    if (answer.status !== 200) throw unknowable(`jwks: the keys were answered with ${answer.status}`);
+    if (answer.status !== 200) throw refuseUnknown(`jwks: the keys were answered with ${answer.status}`);
     try {
       return { find: createLocalJWKSet(answer.json as JSONWebKeySet), readAt: Date.now() };
     } catch {
-      throw unknowable("jwks: what is there is no JSON Web Key Set");
+      throw refuseUnknown("jwks: what is there is no JSON Web Key Set");
     }
   }
 }

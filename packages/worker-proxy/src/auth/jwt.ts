@@ -1,20 +1,20 @@
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
 import type { Authenticate } from "../api/options.js";
-import { nobody } from "../checks/sign-in.js";
+import { noteReason } from "../checks/sign-in.js";
 import { ensure, readOption } from "../refusals/read-option.js";
 import type { Refusal } from "../refusals/refusal.js";
 import {
   checkKeysURL,
   checkText,
   checkTexts,
-  claimsOf,
+  createUser,
   type Expected,
   type Fetch,
   openKeySet,
+  readClaims,
+  readSecret,
+  refuseUnknown,
   type Secret,
-  secretOf,
-  unknowable,
-  userOf,
 } from "./claims.js";
 
 interface SharedOptions {
@@ -101,15 +101,18 @@ export function jwt<Env = unknown>(options: JWTOptions<Env>): Authenticate<Env> 
   const expected = checkedExpected(options);
   const { userId = ({ sub }) => sub } = options;
   ensure(typeof userId === "function", "userId: give a function, (claims) => claims.sub");
-  const keyOf = options.jwks === undefined ? secretKeys(options, expected) : publicKeys(options);
-  return Object.assign(authenticate, { checks: [keyOf] });
+  const readKey = options.jwks === undefined ? secretKeys(options, expected) : publicKeys(options);
+  return Object.assign(authenticate, { checks: [readKey] });
 
   async function authenticate(request: Request, env: Env) {
     const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "") ?? [];
-    if (token === undefined) return nobody(request, "authorization: has no bearer token");
-    const claims = await claimsOf(token, await keyOf(env), expected, (reason) => nobody(request, reason));
+    if (token === undefined) return noteReason(request, "authorization: has no bearer token");
+    const claims = await readClaims(token, await readKey(env), expected, (reason) =>
+      noteReason(request, reason),
+    );
     return (
-      claims && (userOf(userId(claims)) ?? nobody(request, "userId: gives no text of 1 to 255 characters"))
+      claims &&
+      (createUser(userId(claims)) ?? noteReason(request, "userId: gives no text of 1 to 255 characters"))
     );
   }
 }
@@ -151,7 +154,7 @@ function publicKeys<Env>({ jwks, fetch: ask = (request) => fetch(request) }: Key
   let keys: { readonly url: string; readonly find: JWTVerifyGetKey } | undefined;
   return async (env) => {
     const url = await readOption("jwks", jwks, env, checkKeysURL).catch(({ details, cause }: Refusal) => {
-      throw unknowable(details.problem, cause);
+      throw refuseUnknown(details.problem, cause);
     });
     if (keys?.url !== url) keys = { url, find: openKeySet(url, ask) };
     return keys.find;
@@ -162,7 +165,7 @@ function secretKeys<Env>({ secret }: SecretOptions<Env>, { algorithms }: Expecte
   ensure(typeof secret === "function", "secret: give a function, (env) => env.JWT_SECRET");
   const bits = algorithms.map((algorithm) => Number(algorithm.slice(2)));
   return async (env) => {
-    const key = await secretOf(secret, env, Math.max(...bits) / 8);
+    const key = await readSecret(secret, env, Math.max(...bits) / 8);
     return async () => key;
   };
 }
@@ -201,7 +204,7 @@ export function cloudflareAccess({
   serviceTokens = [],
   fetch: ask = (request) => fetch(request),
 }: CloudflareAccessOptions): Authenticate {
-  const issuer = issuerOf(teamDomain);
+  const issuer = createIssuer(teamDomain);
   const expected = {
     issuer,
     audience: checkTexts("audience", audience, "the application's audience tag"),
@@ -213,23 +216,25 @@ export function cloudflareAccess({
 
   return async (request) => {
     const token = request.headers.get("cf-access-jwt-assertion");
-    if (!token) return nobody(request, "cf-access-jwt-assertion: is missing; the request bypassed Access");
-    const claims = await claimsOf(token, keys, expected, (reason) => nobody(request, reason));
+    if (!token)
+      return noteReason(request, "cf-access-jwt-assertion: is missing; the request bypassed Access");
+    const claims = await readClaims(token, keys, expected, (reason) => noteReason(request, reason));
     return (
       claims &&
-      (userOf(idOf(claims, serviceTokens)) ?? nobody(request, "serviceTokens: does not have this one"))
+      (createUser(findUserId(claims, serviceTokens)) ??
+        noteReason(request, "serviceTokens: does not have this one"))
     );
   };
 }
 
-function idOf({ sub, common_name: name }: JWTPayload, serviceTokens: readonly string[]): unknown {
+function findUserId({ sub, common_name: name }: JWTPayload, serviceTokens: readonly string[]): unknown {
   if (sub) return sub;
   const service = serviceTokens.find((id) => id === name);
   return service && `service:${service}`;
 }
 
 /** Returns the issuer of a team: one label below Cloudflare's own domain. Keys of any other host are not the team's. */
-function issuerOf(teamDomain: unknown): string {
+function createIssuer(teamDomain: unknown): string {
   const [, domain] = /^(?:https:\/\/)?([a-z\d-]+\.cloudflareaccess\.com)\/?$/.exec(String(teamDomain)) ?? [];
   if (!domain) throw new TypeError('teamDomain: give the team\'s domain, "acme.cloudflareaccess.com"');
   return `https://${domain}`;

@@ -1,4 +1,4 @@
-/** Bytes in a buffer of their own. Written so that the declarations fit a TypeScript whose `Uint8Array` takes no type. */
+/** Bytes that own their buffer. The declaration also fits a TypeScript without a type parameter of `Uint8Array`. */
 export type OwnBytes = Uint8Array & { readonly buffer: ArrayBuffer };
 
 /**
@@ -7,7 +7,7 @@ export type OwnBytes = Uint8Array & { readonly buffer: ArrayBuffer };
  *
  * @param expected size that the sender announced; the buffer grows towards it only as bytes arrive
  */
-export function openBytes(expected = 0) {
+export function collectBytes(expected = 0) {
   let room = new Uint8Array(0);
   let size = 0;
   return {
@@ -37,12 +37,12 @@ export function openBytes(expected = 0) {
   };
 }
 
-/** The most that one read of a body takes, in bytes. By itself workerd takes 4 KB, which costs six times the CPU. */
+/** The largest read of a body, in bytes. Without a size workerd reads 4 KB, and uses six times the CPU. */
 export const READ_BYTES = 64 * 1024;
 
 /** Reads a stream in pieces as large as the platform has them, up to `most` bytes, for which it holds room. */
 export function openPieces(body: ReadableStream<Uint8Array>, most = READ_BYTES) {
-  const reader = readerOf(body);
+  const reader = getReader(body);
   let room = new Uint8Array(Math.min(most, READ_BYTES));
   return {
     /** Returns the next bytes, which are valid until the next call; undefined at the end. */
@@ -59,7 +59,7 @@ export function openPieces(body: ReadableStream<Uint8Array>, most = READ_BYTES) 
 }
 
 /** A reader for both kinds of stream: that of a stream made in JavaScript ignores the room. */
-function readerOf(body: ReadableStream<Uint8Array>) {
+function getReader(body: ReadableStream<Uint8Array>) {
   try {
     return body.getReader({ mode: "byob" });
   } catch {
@@ -67,7 +67,7 @@ function readerOf(body: ReadableStream<Uint8Array>) {
   }
 }
 
-/** A pipe. That of workerd has no queue, and goes on without a step in JavaScript; other hosts have the standard one alone. */
+/** Creates a pipe. The identity stream of workerd runs without a queue and without a step in JavaScript. */
 export function openPipe(): TransformStream<Uint8Array, Uint8Array> {
   const { IdentityTransformStream: Pipe = TransformStream } = globalThis as {
     IdentityTransformStream?: typeof TransformStream;

@@ -1,4 +1,4 @@
-import { within } from "./time.js";
+import { waitAtMost } from "./time.js";
 
 /** One read of a value: in flight, or settled and kept for a while. */
 interface Flight<T> {
@@ -21,7 +21,7 @@ interface Keeping<T> {
   /** Time for which a value is fresh, in milliseconds. */
   freshMs(value: T): number;
   /** Size of a value, in characters. @default 0 */
-  sizeOf?(value: T): number;
+  measure?(value: T): number;
 }
 
 const WAIT_MS = 1000;
@@ -30,7 +30,7 @@ const MOST_KEYS = 1000;
 const MOST_CHARACTERS = 4_000_000;
 
 /**
- * Reads a value once for all requests that need it at the same time, and keeps it for those that come soon after.
+ * Reads a value once for all requests that need it at the same time, and caches it for the next ones.
  *
  * @throws the error of `read`, which is not shared: one of the requests that wait reads next
  */
@@ -43,13 +43,13 @@ export async function share<T>(
   for (;;) {
     const flight = flights.get(key);
     if (!flight || Date.now() >= flight.until) return await lead(flight);
-    // a timer of its own: a Worker drops the reading request when its client leaves
-    if (flight.value === undefined) await within(flight.until - Date.now(), flight.settled);
+    // each waits with a timer: a Worker drops the reading request when its client leaves
+    if (flight.value === undefined) await waitAtMost(flight.until - Date.now(), flight.settled);
     if (flight.value !== undefined) return flight.value;
   }
 
   async function lead(last: Flight<T> | undefined): Promise<T> {
-    // a slow read that is still in flight serves those that wait for this one too
+    // a slow read that is still in flight also serves the requests that wait for this read
     const flight = last && last.value === undefined ? last : openFlight<T>();
     flight.until = Date.now() + (keeping.waitMs ?? WAIT_MS);
     put(flight);
@@ -67,16 +67,16 @@ export async function share<T>(
     }
   }
 
-  /** Puts a flight behind all others, and drops from the front what is over or too much. */
+  /** Puts a flight behind all others, and drops expired flights, and the oldest beyond the limits. */
   function put(flight: Flight<T>): void {
     flights.delete(key);
     flights.set(key, flight);
-    const sizeOf = ({ value }: Flight<T>) => (value === undefined ? 0 : (keeping.sizeOf?.(value) ?? 0));
+    const measure = ({ value }: Flight<T>) => (value === undefined ? 0 : (keeping.measure?.(value) ?? 0));
     let size = 0;
-    for (const kept of flights.values()) size += sizeOf(kept);
+    for (const kept of flights.values()) size += measure(kept);
     for (const [oldest, kept] of flights) {
       if (flights.size <= MOST_KEYS && size <= MOST_CHARACTERS && kept.until > Date.now()) return;
-      size -= sizeOf(kept);
+      size -= measure(kept);
       flights.delete(oldest);
     }
   }

@@ -1,5 +1,5 @@
 /** Returns the value of a promise, or undefined where it takes longer than `ms` milliseconds. */
-export async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+export async function waitAtMost<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, ms, undefined);
@@ -11,7 +11,7 @@ export async function within<T>(ms: number, promise: Promise<T>): Promise<T | un
  * Runs `work` with a signal that aborts after `ms` milliseconds. The timer ends with the work: `AbortSignal.timeout` would
  * keep one for each request that was answered long ago.
  */
-export async function limited<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function limitTime<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const timer = setTimeout(
     () => controller.abort(new DOMException(`no answer in ${ms} ms`, "TimeoutError")),

@@ -1,72 +1,109 @@
-import type { Limits, Timeout } from "../api/options.js";
 import type { AdmittedRequest, ProxyPlugin } from "../api/plugin.js";
-import { adaptFields, checkTokens } from "./chat-fields.js";
-import { addFields, type FieldsOf, hasField, hasOwnFields, openField } from "./field-table.js";
-import { holdCaps, siftBody } from "./fields.js";
-import { ownId, type Tenancy } from "./ids.js";
-import { type AddressRules, checkAddress } from "./media.js";
-import { admitModels, checkGroups, type ListedModels } from "./models.js";
+import type { RouteGroup } from "../api/routes.js";
+import { signUser } from "../base/sign.js";
+import { Refusal } from "../refusals/refusal.js";
+import { checkAddress } from "./addresses.js";
+import { readBody } from "./body.js";
+import { applyCaps } from "./caps.js";
+import {
+  addFields,
+  type Body,
+  type CheckRules,
+  checkFields,
+  createField,
+  type FindRules,
+  hasField,
+} from "./fields.js";
+import { admitModels } from "./models.js";
 import type { Match } from "./path.js";
-import { readBody } from "./size.js";
 
 /** The rules of the operator for what a request may say. */
-export interface BodyRules {
-  readonly limits: Required<Pick<Limits, "maxBodyBytes" | "maxDataURIBytes">> & Pick<Limits, "maxTokens">;
-  readonly timeout: Required<Pick<Timeout, "bodyMs">>;
-  readonly models: ListedModels;
-  /** The fields that a model takes at a route. */
-  readonly fieldsOf: FieldsOf;
-  readonly mediaURLs: AddressRules["mediaURLs"];
-  readonly tenancy: Tenancy | undefined;
-  /** True where the gateway is asked for the usage of this model's streams. */
-  readonly asksUsage: (model: string) => boolean;
+export interface BodyRules extends CheckRules {
+  readonly bodyLimits: { readonly maxBytes: number; readonly ms: number };
+  /** The largest `max_tokens` of a chat. */
+  readonly maxTokens: number | undefined;
+  readonly secrets: readonly string[];
+  readonly findRules: FindRules;
+  /** True where each stream is asked for its usage; undefined for models with the field. */
+  readonly asksUsage: boolean | undefined;
   readonly plugins: readonly Pick<ProxyPlugin<never>, "adapt">[];
 }
 
+type Incoming<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId" | "model" | "body">;
+
 /**
- * Reads a request and checks its body, in this order: size, id, model, fields, caps, addresses. The body becomes the one that
+ * Reads a request and checks its body, in this order: size, id, model, fields, caps, addresses. The changed body
  * is sent.
  *
  * @throws {Refusal} 403 for a model that is not listed, 400 for a field that is not listed or is beyond a
- *   limit, 404 for a task or an asset that is not this user's, and those of `readBody`
+ *   limit, 404 for a task or an asset of another user, and those of `readBody`
  */
 export async function admit<Env>(
   { route, sentId }: Match,
-  asked: Omit<AdmittedRequest<Env>, "id" | "sentId" | "model" | "body">,
+  incoming: Incoming<Env>,
   rules: BodyRules,
 ): Promise<AdmittedRequest<Env>> {
-  const { models, fieldsOf, tenancy, limits, mediaURLs, plugins } = rules;
-  const bounds = { maxBytes: limits.maxBodyBytes, ms: rules.timeout.bodyMs };
-  const body = await readBody(asked.request, bounds, route.plugin?.takesBody);
-  if (route.plugin && !route.ids) {
-    const id = sentId !== undefined && { id: sentId, sentId };
-    return { ...asked, ...id, ...(body && { body }) };
-  }
+  const { group, plugin, ids } = route;
+  const body = await readBody(incoming.request, rules.bodyLimits, plugin?.takesBody);
+  if (!group || (plugin && !ids))
+    return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
   if (sentId !== undefined || route.isLookup) {
-    if (body) siftBody(body, addFields(openField(""), "Id+"));
-    // what is no text in a lookup is no id
+    if (body) checkFields(body, addFields(createField(""), "Id+"));
+    // an `Id` that is not a string matches no asset
     const sent = sentId ?? (typeof body?.["Id"] === "string" ? body["Id"] : "");
-    const id = route.ids ? await ownId(tenancy, route.ids, sent) : sent;
-    return { ...asked, id, sentId: sent, ...(body && { body: { Id: id } }) };
+    const id = ids && group.ids ? await group.ids.verify(rules.tenancy, ids, sent) : sent;
+    return { ...incoming, id, sentId: sent, ...(body && { body: { Id: id } }) };
   }
-  if (!body) return asked;
+  return body ? await admitBody(group, body, incoming, rules) : incoming;
+}
 
-  const names = admitModels(body, route.name, models, fieldsOf);
+async function admitBody<Env>(
+  group: RouteGroup,
+  body: Body,
+  incoming: Incoming<Env>,
+  rules: BodyRules,
+): Promise<AdmittedRequest<Env>> {
+  const { models, findRules } = rules;
+  const names = admitModels(body, group, models, findRules);
   const [model] = names;
-  const table = fieldsOf(route.name, model);
-  const isChat = route.name === "chat";
-  if (isChat) adaptFields(body, model);
-  if (isChat) for (const { adapt } of plugins) adapt?.(body, (path) => hasField(table, path));
-  const { dropped, addresses } = siftBody(body, table);
-  if (route.name === "assets") checkGroups(model, models);
+  const own = findRules(group, model);
+  if (group.name === "chat") dropUserId(body, own.hasUserId);
+  const dropped = rules.plugins.flatMap(
+    ({ adapt }) => adapt?.(body, (path) => hasField(own.table, path), group.name, model) ?? [],
+  );
+  const addresses = checkFields(body, own.table);
+  group.checkBody?.(body, rules, model);
   checkTokens(body);
-  const forAll = isChat && limits.maxTokens && { max_tokens: limits.maxTokens };
-  for (const name of names) holdCaps(body, table, { ...forAll, ...models.get(name) }, name);
-  for (const address of addresses)
-    await checkAddress(address, { mediaURLs, maxBytes: limits.maxDataURIBytes, tenancy });
-  if (tenancy && hasOwnFields(model)) body["user_id"] = await tenancy.pseudonym();
-  // without it the answer has no usage to settle by
-  if (body["stream"] === true && rules.asksUsage(model)) body["stream_options"] = { include_usage: true };
+  const forAll = group.name === "chat" && rules.maxTokens && { max_tokens: rules.maxTokens };
+  for (const name of names) applyCaps(body, own, { ...forAll, ...models.get(name) });
+  for (const address of addresses) await (group.checkAddress ?? checkAddress)(address, rules);
+  if (own.hasUserId && rules.secrets.length > 0)
+    body["user_id"] = await signUser(rules.secrets, incoming.user.id);
+  // a response without usage can't be settled
+  if (body["stream"] === true && (rules.asksUsage ?? own.hasUserId))
+    body["stream_options"] = { include_usage: true };
   const texts = addresses.map(({ owner, name }) => owner[name] as string);
-  return { ...asked, model, body, dropped, addresses: texts };
+  return { ...incoming, model, body, dropped, addresses: texts };
+}
+
+/** The spec's pattern of a `user_id`. */
+const USER_ID = /^[\w-]{1,512}$/;
+
+/**
+ * Deletes `user_id`, which the proxy alone sets: a user could send the id of another one.
+ *
+ * @throws {Refusal} 400 for a value that the gateway would refuse: its sender would never learn of the mistake
+ */
+function dropUserId(body: Body, hasUserId: boolean): void {
+  const { user_id: id } = body;
+  delete body["user_id"];
+  if (hasUserId && id !== undefined && !(typeof id === "string" && USER_ID.test(id)))
+    throw new Refusal("bad_field", { param: "user_id", what: "must be 1 to 512 letters, digits, - and _" });
+}
+
+/** @throws {Refusal} 400 for a `max_tokens` with which a meter can't compute, with or without a cap */
+function checkTokens({ max_tokens: tokens }: Body): void {
+  if (tokens === undefined || tokens === null || (Number.isSafeInteger(tokens) && (tokens as number) > 0))
+    return;
+  throw new Refusal("limit_exceeded", { param: "max_tokens", what: "a whole number from 1 up" });
 }

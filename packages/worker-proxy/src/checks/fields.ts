@@ -1,6 +1,124 @@
-import type { Caps } from "../api/options.js";
+import type { Caps, MediaURLs } from "../api/options.js";
+import type { RouteGroup } from "../api/routes.js";
 import { Refusal } from "../refusals/refusal.js";
-import { type Field, isDropped, isFree, maxTokensOf } from "./field-table.js";
+import type { Tenancy } from "./ids.js";
+
+/*
+ * Tables of fields are written as text: the names of the fields, each with a mark for the plain value that it may have.
+ * None: any. `@`: the address of a file. `$`: that of a file or an asset. `*`: JSON of any form. `+`: anything, by the operator's
+ * word. `{…}` has the fields of an object, and `[…]` those of the objects in a list; `~` among them is the plain value that may
+ * stand for one. `[]` is a list of values.
+ */
+
+/** A JSON object. */
+export type Body = Record<string, unknown>;
+
+/** A field of a request, and the fields in it. */
+export interface Field {
+  /** `input.media.url`; empty for the body itself. */
+  readonly path: string;
+  /** The mark of its plain value; undefined where only the fields in it are listed. */
+  mark: string | undefined;
+  isList: boolean;
+  readonly fields: Map<string, Field>;
+}
+
+/** The models that the operator lists, each with its caps. */
+export type ListedModels = ReadonlyMap<string, Caps>;
+
+/** The rules of the operator for the values of a body. */
+export interface CheckRules {
+  readonly models: ListedModels;
+  readonly mediaURLs: MediaURLs;
+  /** The largest file in the body itself, in bytes. */
+  readonly maxDataURIBytes: number;
+  /** The marks of this user's ids; undefined where all callers are one user, and for routes without ids. */
+  readonly tenancy: Tenancy | undefined;
+}
+
+/** The rules of one model. */
+export interface ModelRules {
+  readonly table: Field;
+  /** The largest `max_tokens`; undefined if the spec has none. */
+  readonly maxTokens: number | undefined;
+  /** True for the model with the fields `user_id` and `stream_options`. */
+  readonly hasUserId: boolean;
+}
+
+/** Returns the rules of a model in a group of routes. */
+export type FindRules = (group: RouteGroup, model: string) => ModelRules;
+
+/** Creates the rules of one proxy: the spec's, with the fields that the operator adds to all models. */
+export function createRules(allowed: readonly string[]): FindRules {
+  const known = new Map<string, ModelRules>();
+  return (group, model) => {
+    const specs = group.models.split("\n").map((line) => line.split("|"));
+    const spec = specs.find(([id]) => id === model);
+    // one table for all models that are not known: clients choose their names
+    const key = `${group.name} ${spec ? model : ""}`;
+    const rules = known.get(key) ?? createModelRules(group, spec, specs);
+    known.set(key, rules);
+    return rules;
+  };
+
+  function createModelRules({ name }: RouteGroup, spec: string[] | undefined, specs: string[][]): ModelRules {
+    const table = createField("");
+    for (const [, , fields = ""] of spec ? [spec] : specs) addFields(table, fields);
+    // the spec shows no shapes of these
+    if (name === "epsilon") table.mark = "+";
+    // too many texts for a model are the gateway's to refuse
+    if (name === "chat") addFields(table, "stop[]");
+    for (const path of allowed) addFields(table, `${path.replaceAll(".", "{")}+`);
+    const maxTokens = Number(spec?.[1]) || undefined;
+    return { table, maxTokens, hasUserId: spec?.[2]?.endsWith(" user_id") === true };
+  }
+}
+
+const FIELD = /([\w~]+)([@$*+]?)(\[\]|[[{]?)|[\]}]/g;
+
+/** Adds fields to a table. A field that it already has gets the values of both. */
+export function addFields(table: Field, text: string): Field {
+  const parents = [table];
+  for (const [, name, mark = "", bracket = ""] of text.matchAll(FIELD)) {
+    const parent = parents.at(-1) ?? table;
+    if (name === undefined) {
+      parents.pop();
+      continue;
+    }
+    const field = name === "~" ? parent : addChild(parent, name);
+    if (bracket.startsWith("[")) field.isList = true;
+    if (bracket === "[" || bracket === "{") parents.push(field);
+    // a field that may name an asset for one model may name one for all
+    else if (field.mark !== "$" || mark !== "@") field.mark = mark;
+  }
+  return table;
+}
+
+function addChild(parent: Field, name: string): Field {
+  const child = parent.fields.get(name) ?? createField(parent.path ? `${parent.path}.${name}` : name);
+  parent.fields.set(name, child);
+  return child;
+}
+
+/** Creates a table, or a field of one. */
+export function createField(path: string): Field {
+  return { path, mark: undefined, isList: false, fields: new Map() };
+}
+
+/** Returns true for a field that may hold anything. */
+function isFree({ mark }: Field): boolean {
+  return mark === "*" || mark === "+";
+}
+
+/** Returns true if a table has a field. */
+export function hasField(table: Field, path: string): boolean {
+  let field: Field | undefined = table;
+  for (const name of path.split(".")) {
+    if (field?.mark === "+") return true;
+    field = field?.fields.get(name);
+  }
+  return field !== undefined;
+}
 
 /** More than any request has. Each is parsed, and each asset's signature is checked. */
 const MAX_ADDRESSES = 1000;
@@ -8,7 +126,7 @@ const MAX_ADDRESSES = 1000;
 /** An object of a body, or a list. */
 type Owner = Record<string | number, unknown>;
 
-/** The place in a body of the address of a file or of an asset. */
+/** The address of a file or of an asset, and where it is in a body. */
 export interface Address {
   readonly owner: Owner;
   readonly name: string | number;
@@ -18,138 +136,61 @@ export interface Address {
 }
 
 /**
- * Checks a body against its table in one walk, and takes out of it what is to be left out. The body is changed in
- * place; `readBody` has bounded its depth.
+ * Checks a body against its table in one walk; `readBody` has bounded its depth. A field that is null is deleted unless the
+ * table has it.
  *
- * @returns the paths of the fields that were left out, and the addresses that are still to be checked
+ * @returns the addresses that are still to be checked
  * @throws {Refusal} 400 for a field that is not listed
  */
-export function siftBody(
-  body: Owner,
-  table: Field,
-): { dropped: readonly string[]; addresses: readonly Address[] } {
-  const dropped = new Set<string>();
+export function checkFields(body: Owner, table: Field): readonly Address[] {
   const addresses: Address[] = [];
   visitFields(body, table);
-  return { dropped: [...dropped], addresses };
+  return addresses;
 
   function visitFields(owner: Owner, parent: Field): void {
     for (const name of Object.keys(owner)) {
-      if (isFree(parent) && name === "__proto__") throw new Refusal("proto_field");
-      const field = isFree(parent) ? parent : parent.fields.get(name);
-      if (field && !isDropped(field)) visit(owner, name, field);
-      else {
-        if (owner[name] !== null) {
-          if (!field || (field.mark === "!" && owner[name] !== 1)) throw notAllowed(parent.path, name);
-          dropped.add(field.path);
-        }
-        delete owner[name];
-      }
+      const isAny = isFree(parent);
+      if (isAny && name === "__proto__") throw refuseField(name, "is not a field");
+      const field = isAny ? parent : parent.fields.get(name);
+      if (field) visit(owner, name, field);
+      else if (owner[name] === null) delete owner[name];
+      else throw refuseUnknown(parent.path, name);
     }
   }
 
-  /** @param name a number for an entry of a list, which is no list itself */
+  /** @param name a number for an entry of a list, which must not be a list itself */
   function visit(owner: Owner, name: string | number, field: Field): void {
     const value = owner[name];
     const { mark, path } = field;
     if (Array.isArray(value) && !isFree(field)) {
-      if (!field.isList || typeof name === "number") throw new Refusal("list_not_allowed", { param: path });
+      if (!field.isList || typeof name === "number") throw refuseField(path, "must not be a list here");
       for (const at of value.keys()) visit(value as never, at, field);
-    } else if (isObject(value)) visitFields(value, field);
-    else if (mark === undefined && value !== null) throw new Refusal("no_field_object", { param: path });
+    } else if (typeof value === "object" && value !== null) visitFields(value as Owner, field);
+    else if (mark === undefined && value !== null) throw refuseField(path, "must be an object");
     else if (typeof value === "string") {
-      if (mark === "@" || mark === "$" || (mark === "+" && readsAsAddress(value)))
+      if (mark === "@" || mark === "$" || (mark === "+" && isLikeAddress(value)))
         addresses.push({ owner, name, path, takesAssets: mark !== "@" });
-      if (addresses.length > MAX_ADDRESSES) throw new Refusal("too_many_addresses", { what: MAX_ADDRESSES });
+      if (addresses.length > MAX_ADDRESSES)
+        throw new Refusal("too_much", { what: `has more than ${MAX_ADDRESSES} addresses` });
     }
     // 1e400 is read as Infinity, and would be written as null
-    else if (value === Infinity || value === -Infinity) throw new Refusal("number_out_of_range");
+    else if (value === Infinity || value === -Infinity) throw refuseField(path, "is out of range");
   }
-}
-
-function isObject(value: unknown): value is Owner {
-  return typeof value === "object" && value !== null;
 }
 
 /** A text that begins like an address, once the control characters that some readers ignore are taken out. */
 const ADDRESS = /^\s*(?:[a-z][a-z\d+.-]*:[/\\]|[/\\]{2}|(?:https?|ftp|file|blob|data|asset):\S)/iu;
 
 /** Returns true for a text that could be read as an address. Prose is not: `Asset: gold`. */
-function readsAsAddress(text: string): boolean {
+function isLikeAddress(text: string): boolean {
   return ADDRESS.test(text.replace(/\p{Cc}+/gu, ""));
 }
 
-function notAllowed(parent: string, name: string): Refusal {
+function refuseField(param: string, what: string): Refusal {
+  return new Refusal("bad_field", { param, what });
+}
+
+function refuseUnknown(parent: string, name: string): Refusal {
   const param = (parent && `${parent}.`) + JSON.stringify(name.slice(0, 40)).slice(1, -1);
   return new Refusal("field_not_allowed", { param, advice: param });
-}
-
-/**
- * Values for requests without a field, where the gateway's own default could cost more than the cap. A lower cap takes
- * their place.
- */
-const unsaid: Readonly<Record<string, number>> = {
-  max_tokens: Infinity,
-  "sequential_image_generation_options.max_images": Infinity,
-  // the spec's default, where it has one
-  duration: 5,
-  "parameters.duration": 5,
-};
-
-/**
- * Holds a body to the caps, and sets the capped fields that it lacks. Nothing is lowered in silence: an answer cut
- * short would look like the model's doing.
- *
- * @throws {Refusal} 400 for what is beyond one
- */
-export function holdCaps(body: Owner, table: Field, caps: Caps, model: string): void {
-  for (const [path, given] of Object.entries(caps)) {
-    const isTokens = path === "max_tokens" && typeof given === "number";
-    const cap = isTokens ? Math.min(given, maxTokensOf(model) ?? given) : given;
-    holdIn(body, path.split("."), table, path, cap);
-  }
-}
-
-function holdIn(
-  owner: unknown,
-  [name = "", ...rest]: readonly string[],
-  table: Field | undefined,
-  path: string,
-  cap: Caps[string],
-): void {
-  if (Array.isArray(owner)) for (const entry of owner) holdIn(entry, [name, ...rest], table, path, cap);
-  else if (isObject(owner)) {
-    const field = table?.fields.get(name);
-    if (rest.length === 0) {
-      const value = within(cap, owner[name], path, field?.isList === true);
-      if (value !== undefined) owner[name] = value;
-      return;
-    }
-    const child = owner[name] ?? (field?.isList ? [] : {});
-    holdIn(child, rest, field, path, cap);
-    if (Object.keys(child).length > 0) owner[name] = child;
-  }
-}
-
-/** Checks the value of a field against its cap, and returns it; for a request without the field, the value to set. */
-function within(cap: Caps[string], value: unknown, path: string, isListed: boolean): unknown {
-  if (typeof cap !== "number") {
-    const asked = value ?? cap[0];
-    if (!cap.includes(asked as string)) throw beyond(path, `one of ${cap.join(", ")}`);
-    return asked;
-  }
-  const silent = unsaid[path];
-  const asked = value ?? (silent && Math.min(silent, cap));
-  if (asked === undefined) return undefined;
-  // elsewhere a gateway could take a list of one number for the number
-  const isList = Array.isArray(asked) && (isListed || asked.every((entry) => typeof entry !== "number"));
-  // one entry may come without its list
-  const size = isList ? asked.length : isListed ? 1 : asked;
-  if (!Number.isInteger(size) || (size as number) < (isList ? 0 : 1) || (size as number) > cap)
-    throw beyond(path, isList ? `at most ${cap} long` : `a whole number from 1 to ${cap}`);
-  return asked;
-}
-
-function beyond(param: string, what: string): Refusal {
-  return new Refusal(param === "GroupId" ? "group_not_allowed" : "limit_exceeded", { param, what });
 }

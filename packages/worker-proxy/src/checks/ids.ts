@@ -1,48 +1,43 @@
-import type { User } from "../api/plugin.js";
+import type { AdmittedRequest, User } from "../api/plugin.js";
 import type { IdKind } from "../api/routes.js";
-import { Refusal } from "../refusals/refusal.js";
+import { MARK_LENGTH, signMark } from "../base/sign.js";
+import { refuseAs } from "../refusals/refusal.js";
+import { mediaRefusals } from "../refusals/texts.js";
 
 /** Keeps users apart who share one key: an id leaves the proxy with the mark of the user who made it. */
-export type Tenancy = ReturnType<typeof tenancyOf>;
+export type Tenancy = ReturnType<typeof createTenancy>;
 
-/** Length of a mark: 132 bits. */
-export const MARK = 22;
+/** The handling of ids, for groups of routes that have some. */
+export interface IdRules {
+  createTenancy(secrets: readonly string[], user: User): Tenancy;
+  verify(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string>;
+  /** Reads the id of a response, and marks it for its user. Undefined for a response without an id. */
+  mark(
+    json: unknown,
+    kind: IdKind,
+    admitted: Pick<AdmittedRequest, "id" | "sentId">,
+    tenancy: Tenancy | undefined,
+  ): Promise<{ readonly id: string; readonly sentId: string } | undefined>;
+}
 
 /** @param secrets the first one signs, each of them is known */
-export function tenancyOf(secrets: readonly string[], { id: userId }: User) {
+export function createTenancy(secrets: readonly string[], { id: userId }: User) {
   const [first = ""] = secrets;
   return {
-    sign: async (kind: IdKind, id: string) => `${id}_${await markOf(first, kind, id)}`,
+    sign: async (kind: IdKind, id: string) => `${id}_${await createMark(first, kind, id)}`,
     /** Returns the gateway's own id; undefined where this user was not given it. */
     async verify(kind: IdKind, signed: string): Promise<string | undefined> {
-      const id = signed.slice(0, -MARK - 1);
-      for (const secret of secrets) if (isSame(signed, `${id}_${await markOf(secret, kind, id)}`)) return id;
+      const id = signed.slice(0, -MARK_LENGTH - 1);
+      for (const secret of secrets)
+        if (isSame(signed, `${id}_${await createMark(secret, kind, id)}`)) return id;
       return undefined;
     },
-    /** Returns the gateway's name for the user: always the same, and no way back to the user. */
-    pseudonym: () => markOf(first, "user", ""),
   };
 
   // the user's id may hold anything, and comes last: nothing else can be read into it
-  function markOf(secret: string, kind: string, id: string): Promise<string> {
-    return signatureOf(secret, `${kind}:${id}:${userId}`);
+  function createMark(secret: string, kind: string, id: string): Promise<string> {
+    return signMark(secret, `${kind}:${id}:${userId}`);
   }
-}
-
-const encoder = new TextEncoder();
-
-/** Signs a text with a secret, in {@link MARK} letters that an address may have. */
-export async function signatureOf(secret: string, text: string): Promise<string> {
-  const hash = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), hash, false, ["sign"]);
-  const mark = await crypto.subtle.sign("HMAC", key, encoder.encode(text));
-  return lettersOf(new Uint8Array(mark));
-}
-
-/** The first {@link MARK} letters of bytes in Base64 for addresses. */
-export function lettersOf(bytes: Uint8Array): string {
-  const base64 = btoa(String.fromCharCode(...bytes));
-  return base64.slice(0, MARK).replaceAll("+", "-").replaceAll("/", "_");
 }
 
 /** Takes the same time wherever they differ. */
@@ -59,8 +54,27 @@ const ID = /^[A-Za-z0-9_-]{1,128}$/;
  *
  * @throws {Refusal} 404 where there is none, or it is another user's
  */
-export async function ownId(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string> {
+export async function verifyId(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string> {
   const id = tenancy ? await tenancy.verify(kind, sentId) : sentId;
   if (id !== undefined && ID.test(id)) return id;
-  throw new Refusal(kind === "asset" ? "asset_not_found" : "task_not_found");
+  const name = kind === "asset" ? "asset_not_found" : "task_not_found";
+  throw refuseAs(mediaRefusals[name], name);
 }
+
+/** The id in a receipt (spec, Video task and Asset): some gateways wrap it in `data`. */
+function findId(json: unknown): string | undefined {
+  const { id, task_id, Id, data } = { ...(json as Record<string, unknown>) };
+  const given = [id, task_id, Id].find((value) => typeof value === "string" && value !== "");
+  return (given as string | undefined) ?? (data === undefined ? undefined : findId(data));
+}
+
+/** The ids of tasks and assets. */
+export const ids: IdRules = {
+  createTenancy: createTenancy,
+  verify: verifyId,
+  async mark(json, kind, admitted, tenancy) {
+    const id = admitted.id ?? findId(json);
+    if (id === undefined) return undefined;
+    return { id, sentId: admitted.sentId ?? (await tenancy?.sign(kind, id)) ?? id };
+  },
+};

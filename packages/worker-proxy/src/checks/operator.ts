@@ -1,17 +1,17 @@
-import type { Authenticate } from "../api/options.js";
 import type { AdmittedRequest, User } from "../api/plugin.js";
-import { type Failed, logCause } from "../refusals/log.js";
-import { Refusal } from "../refusals/refusal.js";
+import { logCause } from "../refusals/log.js";
+import { describeRefusal, Refusal } from "../refusals/refusal.js";
 import type { Report } from "../refusals/report.js";
+import type { Settings } from "../settings.js";
 import type { Route } from "./path.js";
-import { userOf } from "./sign-in.js";
+import { findUser } from "./sign-in.js";
 
 /**
  * Returns the user of a request for a path of operators, if the path is open to this user. Everybody else has to get the
- * answer of a path that is not served, so nothing is thrown here: a 401 or 503 would show that there is a path.
+ * response of a path that is not served, so nothing is thrown here: a 401 or 503 would show that there is a path.
  */
-export async function operatorOf<Env>(
-  { authenticate, log }: { readonly authenticate: Authenticate<Env> | "public" } & Pick<Failed<Env>, "log">,
+export async function findOperator<Env>(
+  { authenticate, log }: Pick<Settings<Env>, "authenticate" | "log">,
   { request, env, context }: Pick<AdmittedRequest<Env>, "request" | "env" | "context">,
   { name, path, plugin }: Route,
   report: Report,
@@ -22,14 +22,13 @@ export async function operatorOf<Env>(
   if (request.headers.has("origin")) return undefined;
   const allows = plugin?.allows as ((user: User, asked: unknown) => unknown) | undefined;
   try {
-    const user = await userOf(authenticate, request, env);
+    const user = await findUser(authenticate, request, env);
     known.user = user.id;
     if ((await allows?.(user, { request, env, context, path })) !== true) return undefined;
     known.operation = path.replace(/^.*\/admin\//, "");
     return user;
   } catch (error) {
-    const isSignIn =
-      error instanceof Refusal && ["unauthenticated", "invalid_key", "user_mismatch"].includes(error.reason);
+    const isSignIn = error instanceof Refusal && describeRefusal(error).status < 500;
     const reason = isSignIn ? error.details.reason : undefined;
     if (reason) known.reason = reason;
     const subject = isSignIn ? "admin: a sign-in was refused" : "admin: nobody gets in";

@@ -4,8 +4,8 @@ const EXPOSED =
   "retry-after, x-request-id, x-sluice-account, x-sluice-dropped, x-sluice-offers, x-sluice-source, x-stream-id";
 const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
 
-/** The CORS headers of every answer to a request. They keep other pages from reading it, and authenticate nobody. */
-export function corsHeadersOf(
+/** The CORS headers of every response. They keep other pages from reading it; they authenticate no user. */
+export function createCorsHeaders(
   origin: string | null,
   allowed: readonly string[],
   credentials: boolean,
@@ -32,8 +32,8 @@ export function checkOrigin({ method, headers }: Request, allowed: readonly stri
 }
 
 /** The answer to a preflight. A path that is not served allows all methods: the page can then read the refusal. */
-export function preflight(request: Request, methods: string): Response {
-  // an allowed page may send any header, since none is forwarded; client libraries add a dozen of their own
+export function respondToPreflight(request: Request, methods: string): Response {
+  // an allowed page may send any header, since none is forwarded; client libraries add a dozen
   const asked = request.headers.get("access-control-request-headers") ?? "";
   return new Response(null, {
     status: 204,

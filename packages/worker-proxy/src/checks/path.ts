@@ -1,18 +1,20 @@
 import type { PluginRoute } from "../api/plugin.js";
-import { gatewayRoutes, type IdKind, isGatewayRoute, type RouteName } from "../api/routes.js";
+import type { IdKind, RouteGroup, RouteName } from "../api/routes.js";
 import { Refusal } from "../refusals/refusal.js";
 
-/** One row of the table: a request that is allowed, and its constant path at the gateway. */
+/** A request that is allowed, and its constant path at the gateway. */
 export interface Route {
   readonly name: RouteName;
   readonly method: PluginRoute["method"];
   /** The path at the gateway. An `{id}` stands for an id, the only part that varies. */
   readonly path: string;
-  /** The kind of the id in the path, the body or the answer: what it is signed as. */
+  /** The kind of the id in the path, the body or the response: the kind that its mark is for. */
   readonly ids?: IdKind | undefined;
   /** The body names an asset, and no model. */
   readonly isLookup?: boolean;
-  /** The plugin's route that answers instead of the gateway. */
+  /** The group of the gateway. */
+  readonly group?: RouteGroup | undefined;
+  /** The plugin's route that responds instead of the gateway. */
   readonly plugin?: PluginRoute<never>;
 }
 
@@ -21,32 +23,12 @@ const SENT_ID = /^[A-Za-z0-9_-]{1,151}$/;
 /** An id of the app's: up to 128 letters of up to nine characters each. */
 const NAMED_ID = /^(?:[^/%]|%[0-9A-Fa-f]{2}){1,1152}$/;
 
-/** The tables of one proxy: the rows that are open, and all others. */
-export function tablesOf(
-  isOpen: (name: RouteName) => boolean,
-  assetLookup: string | undefined,
-  added: readonly PluginRoute<never>[],
-): { readonly table: readonly Route[]; readonly closed: readonly Route[] } {
-  const rows: Route[] = gatewayRoutes.map(([name, method, path, ids]) => ({ name, method, path, ids }));
-  rows.push({ name: "health", method: "GET", path: "/health" });
-  if (assetLookup !== undefined)
-    rows.push({ name: "assets", method: "POST", path: assetLookup, ids: "asset", isLookup: true });
-  for (const plugin of added) {
-    const { name, method, path, id } = plugin;
-    rows.push({ name, method, path, ids: id === "task" ? id : undefined, plugin });
-  }
-  // a plugin's paths are open, unless they belong to a group of the gateway that is not
-  const isServed = ({ name, plugin }: Route) =>
-    isOpen(name) || (plugin !== undefined && !isGatewayRoute(name));
-  return { table: rows.filter(isServed), closed: rows.filter((row) => !isServed(row)) };
-}
-
 /** Returns true for a route that is free and used often: it polls a task or an asset, or a plugin says so. */
 export function isPoll({ method, isLookup, plugin }: Route): boolean {
   return method === "GET" || isLookup === true || plugin?.isFree === true;
 }
 
-/** A row that fits a request's path, with the id in it as it was sent. */
+/** A route that fits a request's path, with the id in it as it was sent. */
 export interface Match {
   readonly route: Route;
   readonly sentId: string | undefined;
@@ -55,14 +37,14 @@ export interface Match {
 /** Host, path and query of an address, as they were sent; a host that only writes paths has none. */
 const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*)?([^?]*)(\?)?/i;
 
-/** The rows for an address: more than one where a path has several methods. */
-export type Found = ReturnType<typeof find>;
+/** The routes for an address: more than one where a path has several methods. */
+export type Found = ReturnType<typeof findRoutes>;
 
 /**
- * Looks a request's address up in the table, exactly as it was sent. What parsing would change (`..`, `\`, `//host`, a
- * control character) is no path of ours: to check one form and to send another is how a key gets lost.
+ * Looks a request's address up in the table, exactly as it was sent. Parsing would change `..`, `\`, `//host` and control
+ * characters: such a path is not served, because a key gets lost where one form is checked and another one is sent.
  */
-export function find(
+export function findRoutes(
   url: string,
   { basePath, table }: { readonly basePath: string; readonly table: readonly Route[] },
 ) {
@@ -70,34 +52,57 @@ export function find(
   const parsed = URL.parse(url);
   const isOwn = parsed?.pathname === pathname && pathname.startsWith(basePath);
   const path = pathname.slice(basePath.length);
-  const matches = isOwn ? table.flatMap((route) => matchOf(route, path) ?? []) : [];
-  /** The methods of the path, `GET, DELETE`. */
-  const methods = matches.map(({ route }) => route.method).join(", ");
-  return { matches, methods, hasQuery: query !== undefined, host: parsed?.host ?? "" };
+  const matches = isOwn ? table.flatMap((route) => matchRoute(route, path) ?? []) : [];
+  return { matches, query, parsed, host: parsed?.host ?? "" };
 }
 
 /**
  * @throws {Refusal} 404 for a path that is not served, 400 for a query that it does not take, 405 for a method that the path
  *   does not have
  */
-export function matchFor({ method, url }: Request, { matches, methods, hasQuery }: Found): Match {
-  if (methods === "") throw new Refusal("not_found");
+export function matchRequest(
+  { method }: Request,
+  { matches, query, parsed }: Found,
+  settings: { readonly basePath: string; readonly table: readonly Route[] },
+): Match {
+  if (matches.length === 0) throw refusePath(parsed?.pathname ?? "", settings);
   const match = matches.find(({ route }) => route.method === method);
-  if (hasQuery && !takesQuery(match, url)) throw new Refusal("query_not_allowed");
+  if (query !== undefined && !takesQuery(match, parsed?.searchParams)) throw new Refusal("query_not_allowed");
   if (match) return match;
-  const allow = `${methods}, OPTIONS`;
+  const allow = `${listMethods(matches)}, OPTIONS`;
   throw new Refusal("method_not_allowed", { what: allow, headers: { allow } });
 }
 
+/** Returns the methods of a path, `GET, DELETE`. */
+export function listMethods(matches: readonly Match[]): string {
+  return matches.map(({ route }) => route.method).join(", ");
+}
+
+/** A path of the spec. */
+const SPEC_PATH = /^\/(?:v1|gamma|epsilon)\//;
+
+/** Names the path that was meant: the base URL of a client often has one `/v1` or `basePath` too many or too few. */
+function refusePath(
+  pathname: string,
+  { basePath, table }: { readonly basePath: string; readonly table: readonly Route[] },
+): Refusal {
+  const sent = pathname.replace(/\/+/g, "/").replace(/\/$/, "");
+  const meant = table.find(({ name, path }) => name !== "admin" && sent.endsWith(path.replace(/^\/v1/, "")));
+  if (meant)
+    return new Refusal("not_found", { what: `; did you mean ${basePath}${meant.path}?`, advice: pathname });
+  const isSpec = SPEC_PATH.test(sent.slice(sent.startsWith(basePath) ? basePath.length : 0));
+  return new Refusal("not_found", isSpec ? { what: "; the proxy's operator lists `routes`" } : {});
+}
+
 /** Returns true where a plugin takes each parameter of the query, and none comes twice. */
-function takesQuery(match: Match | undefined, url: string): boolean {
-  const given = [...(URL.parse(url)?.searchParams.keys() ?? [])];
+function takesQuery(match: Match | undefined, query: URLSearchParams | undefined): boolean {
+  const given = [...(query?.keys() ?? [])];
   const taken = match?.route.plugin?.query ?? [];
   const isOnce = new Set(given).size === given.length;
   return isOnce && taken.length > 0 && given.every((name) => taken.includes(name));
 }
 
-function matchOf(route: Route, path: string): Match | undefined {
+function matchRoute(route: Route, path: string): Match | undefined {
   if (route.path === path) return { route, sentId: undefined };
   const [before = "", after] = route.path.split("{id}");
   if (after === undefined || !path.startsWith(before) || !path.endsWith(after)) return undefined;

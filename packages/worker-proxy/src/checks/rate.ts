@@ -1,7 +1,7 @@
 import type { RateLimit, RateLimited, TooMany } from "../api/options.js";
 import type { AdmittedRequest } from "../api/plugin.js";
 import { readBinding } from "../refusals/read-option.js";
-import { decided, tooMany } from "../refusals/refusal.js";
+import { decide, refuseTooMany } from "../refusals/refusal.js";
 import { isPoll, type Route } from "./path.js";
 
 /** The part that is used of the rate-limit binding of Cloudflare Workers. */
@@ -13,7 +13,7 @@ export interface RateLimitBinding {
 export interface WorkersRateLimitOptions<Env = unknown> {
   /** The period of the bindings in wrangler.jsonc, in seconds; a refusal says to come back after it. @default 60 */
   readonly periodSeconds?: 10 | 60;
-  /** A binding of its own for polls, with a higher limit. @default none: polls are not counted */
+  /** Another binding for polls, with a higher limit. @default none: polls are not counted */
   readonly polls?: (env: Env) => RateLimitBinding | undefined;
   /** The key of the count: requests with the same one count together. @default the user's id */
   readonly by?: (asked: RateLimited) => string;
@@ -21,7 +21,7 @@ export interface WorkersRateLimitOptions<Env = unknown> {
 
 /**
  * A limiter on the rate-limit bindings of Cloudflare Workers. Each location counts for itself, and a burst may pass
- * before the count is known: it bounds what is spent, and does not meter it. For that there is a budget.
+ * before the count is known, so a rate limit is not an exact limit of costs. A budget is.
  *
  * @example
  * ```ts
@@ -48,13 +48,13 @@ export function workersRateLimit<Env>(
 
 /** @throws {Refusal} 429 for too many requests, 503 where `rateLimit` fails */
 export async function checkRate<Env>(
-  rateLimit: RateLimit<Env> | undefined,
+  rateLimit: RateLimit<Env>,
   { request, env, user }: Pick<AdmittedRequest<Env>, "request" | "env" | "user">,
   route: Route,
 ): Promise<void> {
-  if (!rateLimit) return;
   const asked = { user, route: route.name, method: route.method, isPoll: isPoll(route), request };
   const limited = () => rateLimit(asked, env);
-  const verdict = await decided("rateLimit", "rate_limit_unavailable", limited);
-  if (verdict) throw tooMany("rate_limited", verdict.retryAfterMs, { limit: verdict.limit ?? "requests" });
+  const verdict = await decide("rateLimit", "rate_limit_unavailable", limited);
+  if (verdict)
+    throw refuseTooMany("rate_limited", verdict.retryAfterMs, { limit: verdict.limit ?? "requests" });
 }

@@ -1,8 +1,8 @@
-import { tooMany } from "../refusals/refusal.js";
+import { refuseTooMany } from "../refusals/refusal.js";
 
 /**
- * Bounds the streams that one user has open in this isolate. The returned function counts one stream, and returns the
- * function that gives the count back. A count that is never given back ends after `longestMs`.
+ * Bounds the open streams of a user in this isolate. The returned function counts one stream, and returns a
+ * function that ends the count. A count ends after `longestMs` at the latest.
  *
  * @throws {Refusal} the function: 429 `too_many_streams`
  */
@@ -12,7 +12,7 @@ export function createStreamCount(most: number, longestMs: number) {
     const now = Date.now();
     const streams = open.get(userId) ?? new Set();
     for (const stream of streams) if (stream.until <= now) streams.delete(stream);
-    if (streams.size >= most) throw tooMany("too_many_streams", 1000, { limit: "maxStreamsPerUser" });
+    if (streams.size >= most) throw refuseTooMany("too_many_streams", 1000, { limit: "maxStreamsPerUser" });
     const stream = { until: now + longestMs };
     open.set(userId, streams.add(stream));
     return () => {

@@ -7,7 +7,7 @@ export type Failure =
   | `upstream_${"unreachable" | "cut" | "idle" | "timeout"}`;
 
 /** The refusal that reports a failure. */
-export function failed(failure: Failure, outcome?: CallOutcome, cause?: unknown): Refusal {
+export function createFailure(failure: Failure, outcome?: CallOutcome, cause?: unknown): Refusal {
   const usual = failure === "upstream_unreachable" ? "not_reached" : "unknown";
   return new Refusal(failure, { outcome: outcome ?? usual, cause });
 }
@@ -24,7 +24,7 @@ export type Call = ReturnType<typeof openCall>;
 /** The reason of each abort: a new error for each call takes longer than the rest of closing it. */
 const CLOSED = new Error("closed");
 
-/** Longest delay of a timer, in milliseconds. A limit that is further away needs no timer of its own. */
+/** Longest delay of a timer, in milliseconds. The timer is set again for a later limit. */
 const CHECK_MS = 30_000;
 
 /**
@@ -71,7 +71,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   }
 
   /**
-   * Ends a call of which nothing more is expected: releases the timer and the client, and closes the connection.
+   * Ends a call: releases the timer and the client, and closes the connection.
    *
    * @param isRead true where the answer was read to its end: an abort would only cost time
    */
@@ -105,7 +105,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   function check(): void {
     const now = timerAt;
     timerAt = Infinity;
-    // the gateway may have sent meanwhile what nobody has read
+    // the gateway may have sent data meanwhile that is still unread
     if (!isPutOff && Date.now() - now > BUSY_MS) return putOff();
     if (stepEndsAt <= now) stop(late);
     else if (endsAt <= now) stop("upstream_timeout");
@@ -135,9 +135,9 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
         if (call.stopped) interrupt();
       });
     } catch (error) {
-      if (call.stopped) throw failed(call.stopped);
+      if (call.stopped) throw createFailure(call.stopped);
       // an error of the platform may name an address or a header: only the log has it
-      throw error instanceof Refusal ? error : failed(broken, undefined, error);
+      throw error instanceof Refusal ? error : createFailure(broken, undefined, error);
     } finally {
       if (within) limit();
     }

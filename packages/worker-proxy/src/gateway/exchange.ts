@@ -14,7 +14,7 @@ import type { Report } from "../refusals/report.js";
 import type { Call } from "./call.js";
 
 /** An answer of the gateway under way, and the call that it belongs to. */
-export interface Upstream {
+export interface GatewayResponse {
   readonly response: Response;
   readonly call: Call;
 }
@@ -25,12 +25,12 @@ export interface Exchange<Env> {
   readonly route: Route;
   readonly report: Report;
   readonly call: Call;
-  /** The reservation, from the moment in which the gateway is about to be called. */
+  /** The reservation. It is set right before the request to the gateway. */
   account?: Account | undefined;
 }
 
 /** The operator's rules for the answer to one user's request. */
-export interface AnswerRules<Env> {
+export interface ResponseRules<Env> {
   /** Values that no answer may hold: the gateway's keys, and keys in further headers. */
   readonly keys: readonly string[];
   /** The time for which an answer may stand still, in milliseconds. */
@@ -56,7 +56,7 @@ type ReadStream = (
   },
 ) => ReadableStream<Uint8Array>;
 
-/** The end of a stream, and what was read of it. */
+/** The end of a stream, and facts that were read from it. */
 export interface StreamEnd {
   /** The `error.code` of what went wrong; absent if the answer is whole. */
   readonly code?: string;
@@ -66,7 +66,7 @@ export interface StreamEnd {
   readonly usage?: Usage;
   /** Outcome of the call. An answer whose choices had finished before a cut is `answered`. */
   readonly outcome: CallOutcome;
-  /** False where `[DONE]` came, and a choice has no `finish_reason`. */
+  /** False if `[DONE]` came before the `finish_reason` of a choice. */
   readonly isConfirmed: boolean;
   /** Number of bytes that were passed on. */
   readonly bytes: number;
@@ -101,17 +101,3 @@ export interface Reading {
     onPaid: (paid: Pick<Paid, "reserved" | "spent">) => void,
   ) => Promise<Account>;
 }
-
-/** A poll, and the rules for it. */
-export interface PollRules {
-  /** The facts that tell it from others of its user. */
-  readonly request: readonly unknown[];
-  readonly send: () => Promise<Response>;
-  /** Time for which an answer may stand still, in milliseconds. */
-  readonly chunkMs: number;
-  /** Values that no answer may hold. */
-  readonly keys: readonly string[];
-}
-
-/** The value of `pollCache()`. */
-export type PollCache = <Env>(exchange: Exchange<Env>, rules: PollRules) => Promise<Response>;

@@ -2,14 +2,14 @@
 const SHORTEST_KEY = 8;
 
 /** Returns true for a text with a whole key in it, as it is written or in the escapes of JSON. */
-export function holdsKey(text: string, keys: readonly string[]): boolean {
+export function containsKey(text: string, keys: readonly string[]): boolean {
   return keys.some(
-    (key) => key.length >= SHORTEST_KEY && (text.includes(key) || unescaped(text).includes(key)),
+    (key) => key.length >= SHORTEST_KEY && (text.includes(key) || unescapeJSON(text).includes(key)),
   );
 }
 
 /** Decodes the escapes of JSON, in a text that need not be JSON. */
-export function unescaped(text: string): string {
+export function unescapeJSON(text: string): string {
   if (!text.includes("\\")) return text;
   const plain = (_: string, hex: string, sign?: string) => sign ?? String.fromCharCode(Number(`0x${hex}`));
   return text.replace(/\\(?:u([\da-f]{4})|(.))/gi, plain);
@@ -21,11 +21,11 @@ const PASSED = {
 };
 
 /** Returns the headers of an answer that may go on to the client, where they are well-formed and hold no key. */
-export function passedHeadersOf({ headers }: Response, keys: readonly string[]): Record<string, string> {
+export function selectHeaders({ headers }: Response, keys: readonly string[]): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, shape] of Object.entries(PASSED)) {
     const value = headers.get(name);
-    if (value !== null && shape.test(value) && !holdsKey(value, keys)) passed[name] = value;
+    if (value !== null && shape.test(value) && !containsKey(value, keys)) passed[name] = value;
   }
   return passed;
 }

@@ -1,8 +1,7 @@
 import { openPipe } from "../base/bytes.js";
-import { Refusal } from "../refusals/refusal.js";
-import { errorEvent } from "../refusals/texts.js";
-import { type Call, failed } from "./call.js";
-import { holdsKey, unescaped } from "./key.js";
+import { formatErrorEvent, Refusal } from "../refusals/refusal.js";
+import { type Call, createFailure } from "./call.js";
+import { containsKey, unescapeJSON } from "./key.js";
 
 /** The most of a stream that is read before the platform takes over, in characters. */
 const HEAD_CHARACTERS = 8 * 1024;
@@ -41,7 +40,7 @@ export function passStream(
   let head = "";
   // a client that takes nothing holds back the pump's own report
   call.onAbort = () => call.stopped && onEnd(call.stopped);
-  pass().catch((error) => end(false, error instanceof Refusal ? error : failed("upstream_cut")));
+  pass().catch((error) => end(false, error instanceof Refusal ? error : createFailure("upstream_cut")));
   return readable;
 
   async function pass(): Promise<void> {
@@ -65,10 +64,10 @@ export function passStream(
         if (value) held.push(value.slice());
         head += decoder.decode(value, { stream: !done });
         // a client may take the lines of an event for one text
-        if (holdsKey(head, keys) || holdsKey(unescaped(head.replace(/[\r\n]+data: ?/g, "")), keys))
+        if (containsKey(head, keys) || containsKey(unescapeJSON(head.replace(/[\r\n]+data: ?/g, "")), keys))
           throw new Refusal("upstream_type");
         const isOver = isChat ? (done ? DONE : WHOLE_DONE).test(head) : done;
-        if (done && !isOver) throw failed("upstream_cut");
+        if (done && !isOver) throw createFailure("upstream_cut");
         const isRead = isOver || head.length >= HEAD_CHARACTERS || EVENT.test(head);
         if (isRead || BLANK_LINE.test(head)) {
           // not waited for: what follows queues behind them, and fails with them
@@ -88,10 +87,10 @@ export function passStream(
     // workerd keeps the lock of a pipe whose client has left
     const writer = writable.locked ? undefined : writable.getWriter();
     if (failure && writer?.desiredSize == null) call.stop("client_left");
-    const cause = call.stopped ? failed(call.stopped) : failure;
+    const cause = call.stopped ? createFailure(call.stopped) : failure;
     const hasFailed = isChat && head.includes("error") && ERROR.test(head);
     onEnd(cause?.reason ?? (hasFailed ? "upstream_error" : undefined));
-    if (cause && cause.reason !== "client_left") writer?.write(errorEvent(cause)).catch(() => {});
+    if (cause && cause.reason !== "client_left") writer?.write(formatErrorEvent(cause)).catch(() => {});
     writer?.close().catch(() => {});
     call.close(isRead);
   }

@@ -1,10 +1,10 @@
-import { logError } from "../base/log-error.js";
-import { type Call, failed } from "./call.js";
+import { logError } from "../refusals/log.js";
+import { type Call, createFailure } from "./call.js";
 
 /** The way to the gateway, for one request of a client. */
-export interface Gateway {
+export interface GatewayConnection {
   readonly baseURL: string;
-  /** The key in use, and the one that follows it while keys are changed. */
+  /** The key in use, and the next key while keys are rotated. */
   readonly apiKeys: readonly string[];
   /** The key that the gateway took last, in this isolate, after it had refused another one. */
   readonly taken: { key?: string };
@@ -15,7 +15,7 @@ export interface Gateway {
 }
 
 /** Notes on a request to the gateway, for its event. */
-export interface Asked {
+export interface RequestFacts {
   readonly known: { upstreamStatus?: number; attempts?: number };
 }
 
@@ -36,21 +36,21 @@ const REFUSES_KEY = [401, 402, 403];
  * Sends a request to the gateway. Of the client's request only `body` goes along: the headers are the proxy's, the
  * path is the table's.
  *
- * @throws {Refusal} 502 when there is no answer, 504 when it takes too long, 499 when the client has left
+ * @throws {Refusal} 502 without a response, 504 if it takes too long, 499 if the client has left
  */
-export async function ask(
-  { baseURL, apiKeys, taken, send, headersMs }: Gateway,
+export async function sendRequest(
+  { baseURL, apiKeys, taken, send, headersMs }: GatewayConnection,
   { method, path, body, headers }: Outgoing,
-  { call, report }: { readonly call: Call; readonly report?: Asked | undefined },
+  { call, report }: { readonly call: Call; readonly report?: RequestFacts | undefined },
 ): Promise<Response> {
   const [one = "", two] = apiKeys;
   const [first, other] = two !== undefined && two === taken.key ? [two, one] : [one, two];
-  let answer = await askWith(first);
+  let answer = await sendWithKey(first);
   if (REFUSES_KEY.includes(answer.status) && other !== undefined) {
     const { status } = answer;
     answer.body?.cancel().catch(() => {});
     if (report) report.known.attempts = 2;
-    answer = await askWith(other);
+    answer = await sendWithKey(other);
     // it is tried first from now on, so that this line comes once
     if (!REFUSES_KEY.includes(answer.status) && taken.key !== other) {
       taken.key = other;
@@ -60,8 +60,8 @@ export async function ask(
   if (report) report.known.upstreamStatus = answer.status;
   return answer;
 
-  async function askWith(apiKey: string): Promise<Response> {
-    if (call.stopped) throw failed(call.stopped, "not_reached");
+  async function sendWithKey(apiKey: string): Promise<Response> {
+    if (call.stopped) throw createFailure(call.stopped, "not_reached");
     const init: RequestInit = {
       method,
       headers: {
@@ -77,11 +77,9 @@ export async function ask(
       redirect: "manual",
       signal: call.signal,
     };
-    const startedAt = Date.now();
     const connected = () =>
       send(baseURL + path, init).catch((error: unknown) => {
-        const isUnsent = Date.now() - startedAt < CONNECT_MS || isUnconnected(error);
-        throw failed(isUnsent ? "upstream_unreachable" : "upstream_cut", undefined, error);
+        throw createFailure(isUnconnected(error) ? "upstream_unreachable" : "upstream_cut", undefined, error);
       });
     const limit = { ms: headersMs, late: "upstream_timeout" } as const;
     return await call.wait(connected, "upstream_unreachable", limit);
@@ -89,15 +87,16 @@ export async function ask(
 }
 
 /**
- * Time within which an attempt to connect fails, in milliseconds. workerd throws the same error where a connection is
- * cut after the request was sent: only the time tells them apart.
+ * Codes of errors that Node and Bun throw before a request is sent: the name is unknown, no connection is made, or the
+ * certificate is wrong.
  */
-const CONNECT_MS = 5000;
-/** Codes of errors by which other hosts say that no connection was made. */
 const NO_CONNECTION =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+  /^(?:ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_CERT_ALTNAME_INVALID|CERT_HAS_EXPIRED|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT(?:_IN_CHAIN)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
 
-/** Returns true for an error that says that no connection was made. Errors of workerd never say so. */
+/**
+ * Returns true if the request was certainly not sent. workerd throws the same error for a refused connection and for one
+ * that breaks off after the request: there the gateway may have done the work.
+ */
 export function isUnconnected(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
   return NO_CONNECTION.test(String(cause?.code ?? code));

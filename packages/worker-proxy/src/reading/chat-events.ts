@@ -1,10 +1,10 @@
 import { isRecord, parseJSON } from "@sluice/core/extend";
 import { createEventParser, createStrayLines, isErrorEvent, type ServerSentEvent } from "@sluice/core/sse";
 import type { Usage } from "../api/plugin.js";
-import { openBytes } from "../base/bytes.js";
-import { tooMuchIn } from "../base/json-size.js";
-import { unescaped } from "../gateway/key.js";
-import { MOST_OF_ANSWER } from "../gateway/read-json.js";
+import { collectBytes } from "../base/bytes.js";
+import { findExcess } from "../checks/json-size.js";
+import { unescapeJSON } from "../gateway/key.js";
+import { MAX_JSON } from "../gateway/read-json.js";
 import { Refusal } from "../refusals/refusal.js";
 import { openKeyWatch } from "./key-watch.js";
 
@@ -26,8 +26,8 @@ const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 /** Reads a chat's event stream once, and hands out the bytes that may be passed on. */
 export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions) {
   const chat = openChat(choices);
-  const holdsKey = openKeyWatch(keys);
-  const held = openBytes();
+  const containsKey = openKeyWatch(keys);
+  const held = collectBytes();
   let searchedTo = 0;
   let alike: Alike | undefined;
   let last = { data: "", json: undefined as unknown };
@@ -55,7 +55,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
      * @throws {Refusal} 502 where they hold a key, or an event is too large
      */
     take(): Uint8Array | undefined {
-      const end = endOfEvents(held.view(), searchedTo);
+      const end = findEventsEnd(held.view(), searchedTo);
       if (end === 0) {
         if (held.size > EVENT_BYTES) throw new Refusal("upstream_type");
         searchedTo = Math.max(0, held.size - 1);
@@ -65,7 +65,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
       searchedTo = 0;
       return held.take(end);
     },
-    /** Hands out what is left without a blank line behind it, if it is a whole event nonetheless. */
+    /** Returns the last event if it is whole although no blank line follows. */
     end(): Uint8Array | undefined {
       const rest = held.take();
       if (rest.byteLength === 0) return undefined;
@@ -84,7 +84,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
     const text = utf8.decode(bytes);
     // as it is written: this finds a key in comments and names as well
     check({ raw: text });
-    const texts = alike && textsIn(text, alike);
+    const texts = alike && readTexts(text, alike);
     if (alike && texts) {
       const joined = texts.join("");
       check(joined, alike.place);
@@ -94,7 +94,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
       return;
     }
     parser.push(bytes);
-    alike = alikeOf(last);
+    alike = findAlike(last);
   }
 
   function readError(data: string): void {
@@ -105,10 +105,11 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
   function readEvent({ event, data }: Pick<ServerSentEvent, "event" | "data">): void {
     stray.close();
     const { isOver } = chat.state;
-    if (tooMuchIn(data, MOST_OF_ANSWER)) throw new Refusal("upstream_too_much");
+    if (findExcess(data, MAX_JSON))
+      throw new Refusal("upstream_type", { what: ": its JSON has too many values" });
     const json = parseJSON(data);
     // a client may take each line for JSON, or all lines together
-    check(json ?? unescaped(data.replaceAll("\n", "")));
+    check(json ?? unescapeJSON(data.replaceAll("\n", "")));
     isWhole = typeof json === "object" || data.trimEnd() === "[DONE]";
     chat.read(event, data, json);
     if (!isOver && (isWhole || !isEnded)) onEvent?.({ event, data });
@@ -116,7 +117,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
   }
 
   function check(value: unknown, place?: string): void {
-    if (holdsKey(value, place)) throw new Refusal("upstream_type");
+    if (containsKey(value, place)) throw new Refusal("upstream_type");
   }
 }
 
@@ -124,7 +125,7 @@ const LINE_FEED = 10;
 const RETURN = 13;
 
 /** The place behind the last blank line that ends after `from`; 0 where there is none. */
-function endOfEvents(bytes: Uint8Array, from: number): number {
+function findEventsEnd(bytes: Uint8Array, from: number): number {
   for (let at = bytes.byteLength - 1; at > from; at -= 1) {
     if (!isLineEnd(bytes[at])) continue;
     const before = bytes[at] === LINE_FEED && bytes[at - 1] === RETURN ? at - 2 : at - 1;
@@ -150,7 +151,7 @@ function openChat(choices: number) {
     isOver: false,
     /** True once each choice has its `finish_reason`, or the stream is over. */
     isFinished: false,
-    /** True unless the stream is over and a choice has no `finish_reason`: it may lack its end. */
+    /** False if the stream is over before the `finish_reason` of a choice: it may lack its end. */
     isConfirmed: true,
     /** True if the gateway said an error within the stream. */
     hasFailed: false,
@@ -159,7 +160,7 @@ function openChat(choices: number) {
   };
   return { state, read, readText };
 
-  /** @param json the event's data, parsed; undefined where it is no JSON */
+  /** @param json the event's data, parsed; undefined for invalid JSON */
   function read(event: string, data: string, json: unknown): void {
     if (state.isOver) return;
     state.hasFailed = isErrorEvent({ event, data }, json);
@@ -223,20 +224,20 @@ interface Alike {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in a string
 const NOT_PLAIN = /["\\\u0000-\u001f]/;
 
-/** Returns the texts of events of which every other byte is alike; undefined where one differs. Saves parsing each. */
-function textsIn(events: string, { head, tail }: Alike): readonly string[] | undefined {
+/** Returns the texts of events that are equal otherwise; undefined if another byte differs. Saves parsing each. */
+function readTexts(events: string, { head, tail }: Alike): readonly string[] | undefined {
   const end = events.length - tail.length;
   if (end < head.length || !events.startsWith(head) || !events.endsWith(tail)) return undefined;
   const written = events.slice(head.length, end).split(tail + head);
   if (!NOT_PLAIN.test(written.join(""))) return written;
-  // no string of JSON goes on behind a line feed, so that each text is one string, or this is no JSON
+  // a JSON string can't contain a line feed: each text is one string, or the parser fails
   const texts = parseJSON(`["${written.join('",\n"')}"]`) as readonly string[] | undefined;
   const areTexts = texts?.length === written.length && texts.every((text) => typeof text === "string");
   return areTexts ? texts : undefined;
 }
 
-/** Returns what is around the text of an event that has one delta with one text, and no finish reason. */
-function alikeOf({ data, json }: { readonly data: string; readonly json: unknown }): Alike | undefined {
+/** Returns the bytes around the text, for an event that has one delta with one text and does not finish. */
+function findAlike({ data, json }: { readonly data: string; readonly json: unknown }): Alike | undefined {
   const { choices, error, usage } = { ...(json as Record<string, unknown>) };
   if (error || usage || !Array.isArray(choices) || choices.length !== 1) return undefined;
   const { index, delta, finish_reason } = { ...choices[0] };
@@ -245,7 +246,7 @@ function alikeOf({ data, json }: { readonly data: string; readonly json: unknown
   if (finish_reason || said.length !== 1 || typeof text !== "string") return undefined;
   const quoted = `"${field}"`;
   const at = data.indexOf(quoted);
-  // a field of the same name, or a text that is that name, may be the one that is found
+  // the search may have found another field of the same name, or a text with that name
   if (!/^(?:reasoning_)?content$/.test(field) || data.includes(quoted, at + 1) || data.includes("\n"))
     return undefined;
   const from = data.indexOf('"', at + quoted.length) + 1;

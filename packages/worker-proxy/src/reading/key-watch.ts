@@ -19,7 +19,7 @@ export function openKeyWatch(keys: readonly string[]) {
   return (value: unknown, place = "") => sought.length > 0 && finds(value, place);
 
   function finds(value: unknown, place: string, depth = 0): boolean {
-    if (typeof value === "string") return findsIn(value, place);
+    if (typeof value === "string") return findInText(value, place);
     if (typeof value !== "object" || value === null) return false;
     if (depth === DEEPEST) return true;
     if (Array.isArray(value))
@@ -29,11 +29,11 @@ export function openKeyWatch(keys: readonly string[]) {
     return false;
   }
 
-  function findsIn(text: string, place: string): boolean {
+  function findInText(text: string, place: string): boolean {
     const before = begun.size > 0 ? (begun.get(place) ?? "") : "";
     const whole = before + text;
     if (holds(whole)) return true;
-    const beginning = beginningAtEndOf(whole);
+    const beginning = findBeginning(whole);
     if (beginning === before) return false;
     begun.delete(place);
     if (begun.size < MOST_PLACES && beginning !== "") begun.set(place, beginning);
@@ -44,7 +44,7 @@ export function openKeyWatch(keys: readonly string[]) {
     return sought.some((key) => text.includes(key));
   }
 
-  function beginningAtEndOf(text: string): string {
+  function findBeginning(text: string): string {
     let longest = "";
     for (const key of sought) {
       const [first = ""] = key;

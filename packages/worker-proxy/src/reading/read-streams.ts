@@ -4,7 +4,7 @@ import { openAccount } from "./reservation.js";
 
 /**
  * Reads each stream of the gateway event by event, as a budget needs it. Its events then have `usage`, `timeout.chunkMs`
- * bounds its silences, and the key is looked for in all of it, also where it is split over events. It takes two to three
+ * bounds its silences, and the key is searched in the whole stream, even if it is split over events. It takes two to three
  * times the CPU of a stream that the platform passes on.
  *
  * @example

@@ -1,8 +1,7 @@
 import { openPieces } from "../base/bytes.js";
-import { type Call, failed } from "../gateway/call.js";
+import { type Call, createFailure } from "../gateway/call.js";
 import type { StreamEnd } from "../gateway/exchange.js";
-import { Refusal } from "../refusals/refusal.js";
-import { errorEvent, textOf } from "../refusals/texts.js";
+import { describeRefusal, formatErrorEvent, Refusal } from "../refusals/refusal.js";
 import { type EventBytesOptions, openEventBytes } from "./chat-events.js";
 
 interface RelayOptions extends EventBytesOptions {
@@ -12,7 +11,7 @@ interface RelayOptions extends EventBytesOptions {
   readonly onPass?: () => void;
   /** Called once, when the stream is over. */
   readonly onEnd: (end: StreamEnd) => void;
-  /** Longest time in which the gateway sends no content, or the client takes none, in milliseconds. */
+  /** Longest time without content from the gateway, or without a read by the client, in milliseconds. */
   readonly stallMs: number;
 }
 
@@ -32,7 +31,7 @@ export function relay(
   return new ReadableStream(
     {
       start(client) {
-        pull = readAnswer(body, call, options, client);
+        pull = readEventStream(body, call, options, client);
       },
       pull: () => pull(),
       cancel: () => call.stop("client_left"),
@@ -46,7 +45,7 @@ export function relay(
  *
  * @returns the client's `pull`
  */
-export function readAnswer(
+export function readEventStream(
   body: ReadableStream<Uint8Array>,
   call: Call,
   { stallMs, onFirstByte, onPass, onEnd, ...options }: RelayOptions,
@@ -61,7 +60,7 @@ export function readAnswer(
   let passedAt = 0;
   let passedBytes = 0;
   let passing: ReturnType<typeof setTimeout> | undefined;
-  /** Time of the last content, plus the time in which the client took nothing. */
+  /** Time of the last content, plus the time during which the client read nothing. */
   let contentAt = Date.now();
   /** Time since which the client has taken nothing; undefined while it waits for more. */
   let idleSince = client && contentAt;
@@ -73,9 +72,9 @@ export function readAnswer(
   limitStall();
   call.onAbort = () => {
     pieces.cancel(); // an answer made in this process does not notice the abort
-    if (call.stopped) fail(failed(call.stopped));
+    if (call.stopped) fail(createFailure(call.stopped));
   };
-  passAll().catch((error) => fail(error instanceof Refusal ? error : failed("upstream_cut")));
+  passAll().catch((error) => fail(error instanceof Refusal ? error : createFailure("upstream_cut")));
   return pull;
 
   function pull(): Promise<void> {
@@ -104,7 +103,7 @@ export function readAnswer(
     }
     pass();
     send(answer.end());
-    end(chat.isOver ? undefined : failed("upstream_cut"));
+    end(chat.isOver ? undefined : createFailure("upstream_cut"));
   }
 
   /** Passes single pieces at once, and collects those of a stream at full speed: each check and write costs. */
@@ -149,7 +148,7 @@ export function readAnswer(
     call.limit({ ms: endsAt - Date.now(), late: isWaiting ? "upstream_idle" : "client_stalled" });
   }
 
-  /** Ends with an error; what is whole of the answer comes before it. */
+  /** Ends with an error, after all whole events. */
   function fail(problem: Refusal): void {
     if (!problem.reason.startsWith("client_")) pass();
     end(problem);
@@ -162,7 +161,7 @@ export function readAnswer(
     const { usage, hasFailed, isFinished, isConfirmed, contents } = chat;
     const isWhole = isFinished && /^upstream_(?:cut|idle)$/.test(problem?.reason ?? "");
     const failure = isWhole ? undefined : problem;
-    const code = failure ? textOf(failure).code : hasFailed ? "upstream_error" : undefined;
+    const code = failure ? describeRefusal(failure).code : hasFailed ? "upstream_error" : undefined;
     const isAnswered = code === undefined || (isFinished && !hasFailed);
     const isRefused = code === "upstream_error" && contents === 1;
     onEnd({
@@ -175,7 +174,7 @@ export function readAnswer(
     });
     if (failure?.reason === "client_stalled") client?.error(failure);
     else if (failure?.reason !== "client_left") {
-      if (failure) client?.enqueue(errorEvent(failure));
+      if (failure) client?.enqueue(formatErrorEvent(failure));
       client?.close();
     }
     if (failure || isRead || !chat.isOver) return call.close(isRead);

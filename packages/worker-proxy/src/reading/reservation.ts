@@ -1,7 +1,8 @@
 import type { Meter, Payable } from "../api/plugin.js";
 import type { Account, Paid } from "../gateway/exchange.js";
 import { logCause } from "../refusals/log.js";
-import { decided, exhausted } from "../refusals/refusal.js";
+import { decide, describeWait, refuseAs } from "../refusals/refusal.js";
+import { budgetRefusals } from "../refusals/texts.js";
 
 /**
  * Reserves the most that a request can cost, right before it is sent.
@@ -13,8 +14,12 @@ export async function openAccount<Env>(
   payable: Payable<Env>,
   onPaid?: (paid: Pick<Paid, "reserved" | "spent">) => void,
 ): Promise<Account> {
-  const reserved = await decided("plugins: reserve", "budget_unavailable", () => meter.reserve(payable));
-  if ("retryAfterMs" in reserved) throw exhausted(reserved);
+  const reserved = await decide("plugins: reserve", "budget_unavailable", () => meter.reserve(payable));
+  if ("retryAfterMs" in reserved) {
+    const { retryAfterMs, budget, isShared } = reserved;
+    const name = isShared ? "shared_budget_exhausted" : "budget_exhausted";
+    throw refuseAs(budgetRefusals[name], name, { budget, ...describeWait(retryAfterMs) });
+  }
   const { amount, ticket } = reserved;
   let isOpen = true;
   return {
@@ -37,7 +42,7 @@ export async function openAccount<Env>(
       payable.context?.waitUntil(settled);
       const amounts = {
         reserved: amount,
-        spent: isFree && amount !== undefined ? 0 : reserved.costOf?.(spent),
+        spent: isFree && amount !== undefined ? 0 : reserved.calculateCost?.(spent),
       };
       onPaid?.(amounts);
       return { ...amounts, settled };

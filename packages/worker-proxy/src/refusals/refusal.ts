@@ -1,42 +1,47 @@
-import type { Exhausted } from "../api/plugin.js";
-import type { Details, Reason } from "./texts.js";
+import { type ErrorText, type Reason, type RefusalDetails, type Row, refusals } from "./texts.js";
 
-/** The end of a request without a success. `texts.ts` has its status and its words. */
+/** The end of a request without a success. The table of texts has its status and its words. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly reason: Reason;
-  readonly details: Details;
+  readonly details: RefusalDetails;
 
-  constructor(reason: Reason, details: Details = {}) {
+  constructor(reason: Reason, details: RefusalDetails = {}) {
     super(reason, { cause: details.cause });
     this.reason = reason;
     this.details = details;
   }
 }
 
+/** Creates a refusal from a row of another table. The reason is its code. */
+export function refuseAs([status, message, code]: Row, name: string, details: RefusalDetails = {}): Refusal {
+  const said = { status, code: code ?? name, message: fillText(message, details) };
+  return new Refusal("said", { ...details, said });
+}
+
 /** Refusal because of a mistake of the operator, which only the log names. */
-export function misconfigured(problem: string, cause?: unknown): Refusal {
+export function refuseSetup(problem: string, cause?: unknown): Refusal {
   return new Refusal("misconfigured", { problem, cause });
 }
 
 /** Turns an unexpected error into a refusal; a refusal stays as it is. */
-export function refusalIn(error: unknown): Refusal {
-  return error instanceof Refusal ? error : misconfigured("a fault of the proxy", error);
+export function toRefusal(error: unknown): Refusal {
+  return error instanceof Refusal ? error : refuseSetup("a fault of the proxy", error);
 }
 
-/** Refusal of a request that may be repeated later: too many requests or streams, or no budget left. */
-export function tooMany(
-  reason: "rate_limited" | "budget_exhausted" | "shared_budget_exhausted" | "too_many_streams",
-  retryAfterMs: number,
-  details: Pick<Details, "budget" | "limit"> = {},
-): Refusal {
+/** Returns `retry-after` and the seconds for a refusal that may pass. */
+export function describeWait(retryAfterMs: number): Pick<RefusalDetails, "what" | "headers"> {
   const what = Math.max(1, Math.ceil(retryAfterMs / 1000) || 1);
-  return new Refusal(reason, { ...details, what, headers: { "retry-after": String(what) } });
+  return { what, headers: { "retry-after": String(what) } };
 }
 
-/** Refusal of a budget that has nothing left. */
-export function exhausted({ retryAfterMs, budget, isShared }: Exhausted): Refusal {
-  return tooMany(isShared ? "shared_budget_exhausted" : "budget_exhausted", retryAfterMs, { budget });
+/** Refusal of a request that may be repeated later: too many requests or streams. */
+export function refuseTooMany(
+  reason: "rate_limited" | "too_many_streams",
+  retryAfterMs: number,
+  details: Pick<RefusalDetails, "limit"> = {},
+): Refusal {
+  return new Refusal(reason, { ...details, ...describeWait(retryAfterMs) });
 }
 
 /**
@@ -44,10 +49,48 @@ export function exhausted({ retryAfterMs, budget, isShared }: Exhausted): Refusa
  *
  * @throws {Refusal} `reason` where it fails: no request gets through, and only the log says why
  */
-export async function decided<T>(option: string, reason: Reason, decide: () => T | Promise<T>): Promise<T> {
+export async function decide<T>(option: string, reason: Reason, decide: () => T | Promise<T>): Promise<T> {
   try {
     return await decide();
   } catch (cause) {
     throw new Refusal(reason, { problem: `${option} failed`, cause });
   }
+}
+
+/** The `error.type` of single statuses. */
+const TYPES: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  403: "permission_error",
+  429: "rate_limit_error",
+};
+
+/** The part of a refusal that its words depend on. */
+type Refused = { readonly reason: Reason; readonly details: RefusalDetails };
+
+/** Returns the status and the words of a refusal. */
+export function describeRefusal({ reason, details }: Refused): ErrorText {
+  const [usual, message, code = reason]: Row = refusals[reason];
+  const status = details.said?.status ?? usual;
+  const type = TYPES[status] ?? (status < 500 ? "invalid_request_error" : "proxy_error");
+  return { code, message: fillText(message, details), type, ...details.said, status };
+}
+
+function fillText(
+  message: string,
+  { what = "", param = "an address", budget = "user", limit = "requests" }: RefusalDetails,
+): string {
+  const words = { param, what, budget, limit };
+  return message.replace(/\{(\w+)\}/g, (_, word: keyof typeof words) => `${words[word]}`);
+}
+
+/** Returns the body of a refusal, and of an error inside a stream, in the gateway's own error shape (spec, Errors). */
+export function formatError(refusal: Refused): string {
+  const { message, type, code } = describeRefusal(refusal);
+  const { param } = refusal.details;
+  return JSON.stringify({ error: { message, type, code, ...(param && { param }) } });
+}
+
+/** Returns the event that ends a stream that failed; a blank line closes the event that may be open. */
+export function formatErrorEvent(refusal: Refused): Uint8Array {
+  return new TextEncoder().encode(`\n\nevent: error\ndata: ${formatError(refusal)}\n\n`);
 }

@@ -1,5 +1,4 @@
 import type { Outcome, RequestEvent } from "../api/events.js";
-import { wellFormed } from "../base/traceparent.js";
 
 /** The record of one request, which becomes its event. */
 export type Report = ReturnType<typeof openReport>;
@@ -13,14 +12,14 @@ export function openReport(
   notify: (event: RequestEvent) => unknown,
   logFailure: (option: string, error: unknown) => void = () => {},
 ) {
-  const traceparent = wellFormed(headers.get("traceparent"));
+  const traceparent = headers.get("traceparent");
   const startedAt = Date.now();
   const works: (() => void)[] = [];
   let isOver = false;
   /** The facts so far. Each check adds its own. */
   const known: { -readonly [Key in keyof RequestEvent]?: RequestEvent[Key] } & { requestId: string } = {
     requestId: crypto.randomUUID(),
-    ...(traceparent && { traceparent }),
+    ...(isTraceparent(traceparent) && { traceparent }),
   };
   /** Values beside the keys that the log must not show. */
   const secrets: string[] = [];
@@ -40,7 +39,7 @@ export function openReport(
       if (isOver) return;
       isOver = true;
       for (const work of works) work();
-      const outcome = outcomeOf(status, code, known.outcome);
+      const outcome = readOutcome(status, code, known.outcome);
       const durationMs = Date.now() - startedAt;
       const event = { ...known, kind: "request", method, status, outcome, durationMs } as const;
       // it may be async: on some hosts an unhandled rejection ends the process
@@ -50,8 +49,16 @@ export function openReport(
   };
 }
 
-function outcomeOf(status: number, code: string | undefined, end: Outcome = "complete"): Outcome {
+function readOutcome(status: number, code: string | undefined, end: Outcome = "complete"): Outcome {
   if (status === 499) return "left";
   if (status >= 400) return status < 500 ? "refused" : "failed";
   return code ? "cut" : end;
+}
+
+/** The header of W3C Trace Context: version, trace id, parent id, flags; neither id may be all zeros. */
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
+
+/** Returns true for a well-formed `traceparent`. */
+export function isTraceparent(value: unknown): value is string {
+  return typeof value === "string" && TRACEPARENT.test(value);
 }

@@ -1,4 +1,5 @@
-import { createProxy, type ProxyContext, type ProxyOptions, type RequestEvent } from "@sluice/worker-proxy";
+import { createProxy, type ProxyContext, type RequestEvent } from "@sluice/worker-proxy";
+import { findGroups, type NamedOptions } from "./groups.js";
 import { KEY, read } from "./key.js";
 
 type Answer = (request: Request) => Response | Promise<Response>;
@@ -10,7 +11,7 @@ export const chat = { model: "delta-5.3", messages: [{ role: "user", content: "h
 export const fine: Answer = () => Response.json({ id: "1" });
 
 /** The proxy with a gateway of this same process, which records what reaches it. */
-export function openProxy(options: Partial<ProxyOptions<Env>> = {}, answer: Answer = fine) {
+export function openProxy(options: NamedOptions<Env> = {}, answer: Answer = fine) {
   const reached: Request[] = [];
   const events: RequestEvent[] = [];
   const proxy = createProxy<Env>({
@@ -33,7 +34,7 @@ export function openProxy(options: Partial<ProxyOptions<Env>> = {}, answer: Answ
       reached.push(request.clone() as Request);
       return answer(request);
     },
-    ...options,
+    ...findGroups(options),
   });
   const send = (request: Request, env: Env = { KEY }, context?: ProxyContext) =>
     proxy.fetch(request, env, context);

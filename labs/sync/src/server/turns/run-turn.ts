@@ -7,7 +7,7 @@ import {
   customStorage,
 } from "@sluice/stores";
 import type { JobContext } from "@sluice/worker-proxy";
-import { innerWay } from "@sluice/worker-proxy/internal";
+import { connectAs } from "@sluice/worker-proxy/plugin";
 import { job } from "../define.js";
 import { listCalls, type MessageValue } from "./turn-messages.js";
 import type { RunState, TurnOperations } from "./turn-operations.js";
@@ -279,7 +279,7 @@ function guardTool(tool: Tool, lease: Lease, log: (subject: string, error: unkno
 }
 
 function openClient<Env>(setup: TurnSetup<Env>, user: TurnRequest["user"], env: Env, lease: Lease): Client {
-  const { baseURL, fetch } = innerWay(setup.proxy(), user, env);
+  const { baseURL, fetch } = connectAs(setup.proxy(), user, env);
   return createClient({
     baseURL,
     async fetch(request) {

@@ -1,5 +1,5 @@
 import type { Job, JSONValue, PluginRoute, User } from "@sluice/worker-proxy";
-import { innerWay } from "@sluice/worker-proxy/internal";
+import { connectAs } from "@sluice/worker-proxy/plugin";
 import { readId, readText } from "../checks.js";
 import { readOutput, SyncFailure } from "../failure.js";
 import { createRoute, type RouteOptions, type SyncRequest } from "../request.js";
@@ -42,7 +42,7 @@ export function createTurnRoutes<Env>({ setup, operations, run, host }: TurnRout
       ...(address !== undefined && { address }),
     };
     // nothing of a turn is stored that could not run
-    innerWay(setup.proxy(), user, admitted.env);
+    connectAs(setup.proxy(), user, admitted.env);
     const input = {
       turn: readId(body["turn"]),
       collection: readId(body["collection"]),

@@ -9,7 +9,15 @@ import {
   videoWatch,
   webhook,
 } from "@sluice/durable";
-import { checkGateway, createProxy, type Payable, type ProxyEvent, pollCache } from "@sluice/worker-proxy";
+import {
+  chat,
+  createProxy,
+  health,
+  images,
+  type Payable,
+  type ProxyEvent,
+  videos,
+} from "@sluice/worker-proxy";
 import { countEvents } from "./metrics.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -79,10 +87,11 @@ export const proxy = createProxy<Env>({
   origins: ({ APP_URL, ORIGINS = "" }) => [APP_URL, ...ORIGINS.split(" ")].filter((page) => page !== ""),
   models: { ...models, ...media },
   rateLimit,
-  routes: ["chat", "images", "videos"],
+  routes: [chat, images, videos],
   host,
   plugins: [
-    pollCache(),
+    // `/api/health` also checks that the gateway accepts the key
+    health<Env>({ checkGateway: true }),
     // tokens that a user may spend per day
     budget<Env>({ limits: { user: 500_000, all: 50_000_000 }, windowMs: DAY_MS, reserve }),
     // an image or a video that is requested twice is paid once
@@ -108,7 +117,5 @@ export const proxy = createProxy<Env>({
       isOperator: ({ id }, { env }) => (env.OPERATORS ?? "").split(" ").includes(id),
     }),
   ],
-  // `/api/health` also checks that the gateway accepts the key
-  health: { checkGateway },
   onEvent,
 });

@@ -1,4 +1,4 @@
-import { checkGateway, createProxy, pollCache } from "@sluice/worker-proxy";
+import { chat, createProxy, health, images, videos } from "@sluice/worker-proxy";
 import { media } from "./media.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -33,12 +33,10 @@ export const proxy = createProxy<Env>({
   origins: ({ APP_URL, ORIGINS = "" }) => [APP_URL, ...ORIGINS.split(" ")].filter((page) => page !== ""),
   models: { ...models, ...media },
   rateLimit,
-  routes: ["chat", "images", "videos"],
-  // several polls of a video by one user become one request to the gateway
-  plugins: [pollCache()],
-  limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
+  routes: [chat, images, videos],
   // `/api/health` also checks that the gateway accepts the key
-  health: { checkGateway },
+  plugins: [health<Env>({ checkGateway: true })],
+  limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
   // one line for each request: no text of a chat, no key, no token
   onEvent: (event) => console.log(JSON.stringify(event)),
 });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { lstat, mkdir, open, opendir, realpath, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { logError } from "@sluice/worker-proxy/internal";
+import { logError } from "@sluice/worker-proxy/plugin";
 
 /** Pause between two searches for files that crashes have left behind. */
 const SWEEP_MS = 3_600_000;

@@ -1,4 +1,4 @@
-import { ensure } from "@sluice/worker-proxy/internal";
+import { ensure } from "@sluice/worker-proxy/plugin";
 
 /** Options of `s3Bucket`. */
 export interface S3BucketOptions {

@@ -1,4 +1,4 @@
-import { type OwnBytes, openBytes } from "@sluice/worker-proxy/internal";
+import { collectBytes, type OwnBytes } from "@sluice/worker-proxy/plugin";
 
 /** Reads a stream in pieces of one size. The last one is shorter; an empty stream has one that is empty. */
 export async function* cutPieces(
@@ -6,7 +6,7 @@ export async function* cutPieces(
   size: number,
 ): AsyncGenerator<OwnBytes, undefined> {
   const reader = content.getReader();
-  const bytes = openBytes();
+  const bytes = collectBytes();
   let isFirst = true;
   try {
     for (;;) {

@@ -1,4 +1,4 @@
-import { limited } from "@sluice/worker-proxy/internal";
+import { limitTime } from "@sluice/worker-proxy/plugin";
 import { AwsClient } from "aws4fetch";
 import type { S3BucketOptions } from "./options.js";
 import { readStart } from "./pieces.js";
@@ -49,7 +49,7 @@ export function openRequests(options: S3BucketOptions) {
    */
   async function ask(request: S3Request): Promise<S3Response> {
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await limited(ATTEMPT_MS, (signal) => sendOnce(request, signal)).catch(
+      const outcome = await limitTime(ATTEMPT_MS, (signal) => sendOnce(request, signal)).catch(
         (cause: unknown) => new S3Error(request.method, { cause }),
       );
       if (!(outcome instanceof S3Error)) return outcome;

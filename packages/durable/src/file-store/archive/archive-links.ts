@@ -1,5 +1,5 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
-import { ownId, Refusal, readBody, tenancyOf } from "@sluice/worker-proxy/internal";
+import { createTenancy, Refusal, readBody, verifyId } from "@sluice/worker-proxy/plugin";
 import { linkFile } from "../files/describe-file.js";
 import { findFileId } from "../files/links.js";
 import { findFiles } from "../files/readings.js";
@@ -27,12 +27,12 @@ interface Named {
 export function createArchiveLinks<Env>(store: Store<Env>) {
   return async (admitted: AdmittedRequest<Env>): Promise<Response> => {
     const { env, user } = admitted;
-    const { tasks, urls } = await readNames(admitted.request, store.server.settings.way.timeout.bodyMs);
+    const { tasks, urls } = await readNames(admitted.request, store.server.settings.upstream.timeout.bodyMs);
     const files = await store.open(env, user.id);
     const secrets = await store.server.settings.read.secrets(env);
-    const tenancy = secrets.length > 0 ? tenancyOf(secrets, user) : undefined;
+    const tenancy = secrets.length > 0 ? createTenancy(secrets, user) : undefined;
     const videos = tasks.map(async (name): Promise<Named> => {
-      const id = await ownId(tenancy, "task", name).catch(() => undefined);
+      const id = await verifyId(tenancy, "task", name).catch(() => undefined);
       return id === undefined
         ? { name }
         : { name, source: await nameVideo(id), frame: await nameLastFrame(id) };

@@ -1,5 +1,5 @@
 import type { AdmittedRequest, ProxyContext } from "@sluice/worker-proxy";
-import { logCause } from "@sluice/worker-proxy/internal";
+import { logCause } from "@sluice/worker-proxy/plugin";
 import type { EndContext, EndedTask } from "../../videos/end-handler.js";
 import type { Store } from "../files/store.js";
 import { addCopies } from "./copies.js";

@@ -1,4 +1,4 @@
-import { limited } from "@sluice/worker-proxy/internal";
+import { limitTime } from "@sluice/worker-proxy/plugin";
 import { toBucketKey } from "../files/bucket-files.js";
 import { openFile } from "../files/file-body.js";
 import { findType, HEAD_BYTES } from "../files/file-type.js";
@@ -50,7 +50,7 @@ export async function copyFile<Env>(
   if (url === "" || !archive) return undefined;
   if (attempts > MAX_ATTEMPTS) throw refuseFile("copy_cut");
   const hosts = await readHosts(archive, env);
-  return await limited(COPY_MS, async (signal) => {
+  return await limitTime(COPY_MS, async (signal) => {
     const response = await fetchSource(url, hosts, signal);
     const copying = { files, copy, erasedAt, archive, signal };
     try {

@@ -1,5 +1,5 @@
 import type { Job, JobContext } from "@sluice/worker-proxy";
-import { logCause, type Refusal, refusalIn, textOf } from "@sluice/worker-proxy/internal";
+import { describeRefusal, logCause, type Refusal, toRefusal } from "@sluice/worker-proxy/plugin";
 import { COPY_MS, MARGIN_MS } from "../files/options.js";
 import { readErasedAt } from "../files/readings.js";
 import type { Store, UserFiles } from "../files/store.js";
@@ -35,7 +35,7 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
       const event = file ? ({ outcome: "complete", bytes: file.bytes, attempts } as const) : STOPPED;
       await reportCopy(store, env as Env, { ...copy, userId }, event);
     } catch (error) {
-      await fail(files, copy, ended, refusalIn(error), env as Env);
+      await fail(files, copy, ended, toRefusal(error), env as Env);
     }
   }
 
@@ -47,7 +47,7 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
     refusal: Refusal,
     env: Env,
   ): Promise<void> {
-    const { code, message, status } = textOf(refusal);
+    const { code, message, status } = describeRefusal(refusal);
     const { log } = store.server.settings;
     // an error of the bucket, the database or an option has no address of a file
     if ([500, 503].includes(status) && refusal.cause !== undefined)
@@ -74,10 +74,10 @@ const STOPPED = { outcome: "stopped" } as const;
 
 /** Returns true for a refusal that says nothing about the file: there is no space for it yet. */
 function isNoSpace(refusal: Refusal): boolean {
-  return ["storage_full", "too_many_files"].includes(textOf(refusal).code);
+  return ["storage_full", "too_many_files"].includes(describeRefusal(refusal).code);
 }
 
 /** Returns true for a refusal after which another attempt would end the same way. */
 function isHopeless(refusal: Refusal): boolean {
-  return [403, 413, 415].includes(textOf(refusal).status);
+  return [403, 413, 415].includes(describeRefusal(refusal).status);
 }

@@ -1,5 +1,5 @@
 import type { JobEvent } from "@sluice/worker-proxy";
-import { hashOf, logError } from "@sluice/worker-proxy/internal";
+import { hashText, logError } from "@sluice/worker-proxy/plugin";
 import type { Store } from "../files/store.js";
 
 /** The copy that an event is about. */
@@ -22,7 +22,7 @@ export async function reportCopy<Env>(
   why?: string,
 ): Promise<void> {
   if (why !== undefined) {
-    const names = [taskId && `task ${taskId}`, `copy ${id}`, `user ${await hashOf(`media\n${userId}`)}`];
+    const names = [taskId && `task ${taskId}`, `copy ${id}`, `user ${await hashText(`media\n${userId}`)}`];
     logError(`archive: ${why}: ${names.filter(Boolean).join(", ")}`);
   }
   store.server.report({ kind: "copy", id, user: userId, taskId: taskId ?? undefined, ...event }, env);

@@ -1,5 +1,5 @@
 import { parseVideoTask } from "@sluice/core";
-import { hashOf } from "@sluice/worker-proxy/internal";
+import { hashText } from "@sluice/worker-proxy/plugin";
 
 /** A file of the gateway: its name for one user, and its address. */
 export interface ResultFile {
@@ -20,13 +20,13 @@ export interface ArchivableTask {
 const MAX_FILES = 100;
 
 /** Names the video of a task. Its address may be signed anew in each response. */
-export const nameVideo = (taskId: string): Promise<string> => hashOf(`task\n${taskId}`);
+export const nameVideo = (taskId: string): Promise<string> => hashText(`task\n${taskId}`);
 
 /** Names the last frame of a task's video. */
-export const nameLastFrame = (taskId: string): Promise<string> => hashOf(`last frame\n${taskId}`);
+export const nameLastFrame = (taskId: string): Promise<string> => hashText(`last frame\n${taskId}`);
 
 /** Names a file by its address. */
-export const nameAddress = (url: string): Promise<string> => hashOf(`file\n${url}`);
+export const nameAddress = (url: string): Promise<string> => hashText(`file\n${url}`);
 
 /** Returns the video of a task, and its last frame; nothing for a task that has none. */
 export async function findVideos({ id, answer }: ArchivableTask): Promise<readonly ResultFile[]> {

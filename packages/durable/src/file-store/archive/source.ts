@@ -1,4 +1,4 @@
-import { isPublic } from "@sluice/worker-proxy/internal";
+import { isPublicURL } from "@sluice/worker-proxy/plugin";
 import { refuseFile } from "../files/refusals.js";
 
 /** The most redirects from a file's address. */
@@ -41,11 +41,11 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
  */
 function isAllowed(url: URL, hosts: readonly string[] | undefined): boolean {
   if (url.username !== "" || url.password !== "") return false;
-  if (hosts === undefined) return isPublic(url);
+  if (hosts === undefined) return isPublicURL(url);
   const isListed = hosts.some((host) => host.toLowerCase() === url.host);
   if (isListed) return url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.test(url.hostname));
   const isBelow = hosts.some(
     (host) => host.startsWith("*.") && url.host.endsWith(host.slice(1).toLowerCase()),
   );
-  return isBelow && isPublic(url);
+  return isBelow && isPublicURL(url);
 }

@@ -1,4 +1,4 @@
-import { Refusal } from "@sluice/worker-proxy/internal";
+import { Refusal } from "@sluice/worker-proxy/plugin";
 import { openFixedPipe } from "../../buckets/fixed-pipe.js";
 import { type Bytes, HEAD_BYTES } from "./file-type.js";
 import { refuseFile } from "./refusals.js";

@@ -1,4 +1,4 @@
-import { isSame, lettersOf, MARK, signatureOf } from "@sluice/worker-proxy/internal";
+import { encodeMark, isSame, MARK_LENGTH, signMark } from "@sluice/worker-proxy/plugin";
 
 /** Ids of files and links to them. An id names its owner, a link is open to everyone who has it until it expires. */
 export type Links = ReturnType<typeof createLinks>;
@@ -23,7 +23,7 @@ export function findLink(address: string): string | undefined {
 
 /** Returns the id of the file that an address leads to, also where its link has expired; undefined for other addresses. */
 export function findFileId(address: string): string | undefined {
-  return findLink(address)?.slice(0, 2 * MARK);
+  return findLink(address)?.slice(0, 2 * MARK_LENGTH);
 }
 
 /** @param secrets the first one signs, each of them is known */
@@ -32,13 +32,13 @@ export function createLinks(secrets: readonly string[]) {
   return {
     /** Makes the id of a new file: 128 random bits, with the mark of its owner. */
     async createId(userId: string): Promise<string> {
-      const random = lettersOf(crypto.getRandomValues(new Uint8Array(16)));
+      const random = encodeMark(crypto.getRandomValues(new Uint8Array(16)));
       return random + (await signText(first, `owner:${random}:${userId}`));
     },
     /** Returns true if the id was made for this user. */
     async isOwn(id: string, userId: string): Promise<boolean> {
-      const random = id.slice(0, MARK);
-      return ID.test(id) && (await isSigned(`owner:${random}:${userId}`, id.slice(MARK)));
+      const random = id.slice(0, MARK_LENGTH);
+      return ID.test(id) && (await isSigned(`owner:${random}:${userId}`, id.slice(MARK_LENGTH)));
     },
     /** Makes the last part of a link. */
     async sign(id: string, expiresAt: number): Promise<string> {
@@ -63,5 +63,5 @@ export function createLinks(secrets: readonly string[]) {
 
 /** Signs a text. The prefix makes it differ from the ids of the proxy. */
 function signText(secret: string, text: string): Promise<string> {
-  return signatureOf(secret, `media:${text}`);
+  return signMark(secret, `media:${text}`);
 }

@@ -1,5 +1,5 @@
 import type { Keys } from "@sluice/worker-proxy";
-import { ensure, readOption } from "@sluice/worker-proxy/internal";
+import { ensure, readOption } from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../../shared/check-options.js";
 import { type FileType, fileTypes } from "./file-type.js";

@@ -1,5 +1,5 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
-import { isFile, Refusal } from "@sluice/worker-proxy/internal";
+import { isFile, Refusal } from "@sluice/worker-proxy/plugin";
 import { findLink, type Links } from "./links.js";
 
 /**

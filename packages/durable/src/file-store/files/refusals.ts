@@ -1,4 +1,4 @@
-import { Refusal } from "@sluice/worker-proxy/internal";
+import { Refusal } from "@sluice/worker-proxy/plugin";
 import { createRefusals } from "../../shared/create-refusals.js";
 
 /** Creates a refusal of a file. */

@@ -1,4 +1,4 @@
-import { limited } from "@sluice/worker-proxy/internal";
+import { limitTime } from "@sluice/worker-proxy/plugin";
 import type { UploadedPart } from "../../buckets/bucket.js";
 import { toBucketKey } from "./bucket-files.js";
 import { type FileBody, openUpload } from "./file-body.js";
@@ -66,7 +66,7 @@ async function putFirst(
 export async function storePart(files: UserFiles, request: Request, row: FileRow): Promise<FileRow> {
   const { id, received: from, claim, uploadId, bytes } = row;
   const to = Math.min(bytes, from + PART_BYTES);
-  return await limited(getPartMs(files.settings), async (signal) => {
+  return await limitTime(getPartMs(files.settings), async (signal) => {
     const body = openUpload(request, signal);
     try {
       if (body.length !== to - from) throw refuseFile("part_size", { what: to - from });

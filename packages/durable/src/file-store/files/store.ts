@@ -1,5 +1,5 @@
 import type { BoundHost, JSONValue, Operation, Reading, User } from "@sluice/worker-proxy";
-import { ensure, readBinding, readOption, type Server } from "@sluice/worker-proxy/internal";
+import { ensure, readBinding, readOption, type Server } from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { createUserKey } from "../../host/user-key.js";
 import { deleteFromBucket, type StoredName } from "./bucket-files.js";

@@ -1,5 +1,5 @@
 import type { HostContext, Job, JobEvent } from "@sluice/worker-proxy";
-import { logError } from "@sluice/worker-proxy/internal";
+import { logError } from "@sluice/worker-proxy/plugin";
 import { findDue } from "./removal.js";
 import type { Store } from "./store.js";
 import { type FileRow, SWEEP, type UserInput } from "./tables.js";

@@ -1,5 +1,5 @@
 import type { AdmittedRequest, JobEvent, JobOutcome } from "@sluice/worker-proxy";
-import { limited, refusalIn, textOf } from "@sluice/worker-proxy/internal";
+import { describeRefusal, limitTime, toRefusal } from "@sluice/worker-proxy/plugin";
 import { describeFile } from "./describe-file.js";
 import { type FileBody, openUpload } from "./file-body.js";
 import { findType } from "./file-type.js";
@@ -24,14 +24,14 @@ export function createUploads<Env>(store: Store<Env>) {
     const { request, env, user } = admitted;
     const files = await store.open(env, user.id);
     const erasedAt = await files.run(readErasedAt, null);
-    return await limited(UPLOAD_MS, async (signal) => {
+    return await limitTime(UPLOAD_MS, async (signal) => {
       const body = openUpload(request, signal);
       try {
         const bytes = readBytes(request, "upload-length", 1, body.length);
         const type = await checkFile(body, bytes, settings);
         const file = { id: await files.links.createId(user.id), bytes, type, erasedAt };
         const row = await storeFile(files, body, file).catch((error: unknown) => {
-          report(admitted, file, "failed", { code: textOf(refusalIn(error)).code });
+          report(admitted, file, "failed", { code: describeRefusal(toRefusal(error)).code });
           throw error;
         });
         if (row.state === "whole") report(admitted, row, "complete");

@@ -1,5 +1,5 @@
 import type { AdminOperation, AdmittedRequest, UserData } from "@sluice/worker-proxy";
-import { Refusal, tenancyOf } from "@sluice/worker-proxy/internal";
+import { createTenancy, Refusal } from "@sluice/worker-proxy/plugin";
 import { readCursor, readText } from "../../admin/body.js";
 import { describeFile } from "./describe-file.js";
 import { type Page, readCopies, readFile, readPage } from "./readings.js";
@@ -103,7 +103,7 @@ export function createFileList<Env>(store: Store<Env>) {
     const files = await store.open(env, user.id);
     const { rows, next } = await readUserPage(files, query[1] ?? "");
     const secrets = await store.server.settings.read.secrets(env);
-    const { sign } = tenancyOf(secrets, user);
+    const { sign } = createTenancy(secrets, user);
     const described = rows.map(async (row) => {
       const { taskId } = row;
       const task = taskId !== null && { taskId: secrets.length > 0 ? await sign("task", taskId) : taskId };

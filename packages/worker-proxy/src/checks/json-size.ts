@@ -16,14 +16,14 @@ const SHORT = 32;
 
 /**
  * Counts values and depth outside of strings before anything is built of them, because a small value takes twenty times
- * its letters of memory. Returns the bound that is passed. The parser finds what is no JSON.
+ * its letters of memory. Returns the bound that is passed. The parser finds invalid JSON.
  */
-export function tooMuchIn(json: string, most: JSONSize): keyof JSONSize | undefined {
+export function findExcess(json: string, most: JSONSize): keyof JSONSize | undefined {
   let values = 1;
   let depth = 0;
   for (let at = 0; at < json.length; at += 1) {
     const letter = json.charCodeAt(at);
-    if (letter === QUOTE) at = endOfString(json, at);
+    if (letter === QUOTE) at = findStringEnd(json, at);
     else if (letter === COMMA) values += 1;
     else if ((letter & ~BRACE) === OPEN) {
       values += 1;
@@ -37,7 +37,7 @@ export function tooMuchIn(json: string, most: JSONSize): keyof JSONSize | undefi
 }
 
 /** The place of the quote that ends a string; the last letter where there is none. */
-function endOfString(json: string, start: number): number {
+function findStringEnd(json: string, start: number): number {
   let near = start + 1;
   // most texts are short, and the search that is built in is slow to begin
   while (near < start + SHORT && json.charCodeAt(near) !== QUOTE && json.charCodeAt(near) !== BACKSLASH)

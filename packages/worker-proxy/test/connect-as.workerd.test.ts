@@ -1,5 +1,5 @@
 import { createProxy, readStreams, type User } from "@sluice/worker-proxy";
-import { innerWay } from "@sluice/worker-proxy/internal";
+import { connectAs } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, chat, fine } from "./support/in-process.js";
@@ -11,7 +11,7 @@ expectLog("502 upstream_type");
 const env = { KEY };
 const ada: User = { id: "ada", session: "s-1" };
 
-/** A proxy that nobody can sign in to, so that only the inner way leads to its gateway. */
+/** A proxy that accepts no sign-in, so that only the operator's own code reaches its gateway. */
 function openClosedProxy(options: Partial<Parameters<typeof createProxy<typeof env>>[0]> = {}) {
   const reached: Request[] = [];
   const events: { readonly user?: string; readonly code?: string }[] = [];
@@ -38,10 +38,10 @@ const post = (path: string, body: unknown = chat) =>
     body: JSON.stringify(body),
   });
 
-describe("case 240: the inner way into the proxy", () => {
-  test("An answer is given to the user that the caller names, with the key, and the event has the user", async () => {
+describe("case 240: a request of the operator's own code for a user", () => {
+  test("is sent with the key, and its event names the user", async () => {
     const { proxy, reached, events } = openClosedProxy({ basePath: "/api" });
-    const { baseURL, fetch } = innerWay(proxy, ada, env);
+    const { baseURL, fetch } = connectAs(proxy, ada, env);
     const { status } = await read(await fetch(post(`${baseURL}/v1/chat/completions`)));
     expect(status).toBe(200);
     expect(reached[0]?.headers.get("authorization")).toBe(`Bearer ${KEY}`);
@@ -58,14 +58,14 @@ describe("case 240: the inner way into the proxy", () => {
       { plugins: [{ ...readStreams(), reserve: async () => ({ retryAfterMs: 1000 }) }] },
       429,
     ],
-  ])("%s holds as for a session of the user", async (_, body, options, status) => {
+  ])("meets %s as the user's own requests do", async (_, body, options, status) => {
     const { proxy, reached } = openClosedProxy(options);
-    const { baseURL, fetch } = innerWay(proxy, ada, env);
+    const { baseURL, fetch } = connectAs(proxy, ada, env);
     expect((await fetch(post(`${baseURL}/v1/chat/completions`, body))).status).toBe(status);
     expect(reached).toEqual([]);
   });
 
-  test("No header, address or field of a request from outside opens it", async () => {
+  test("cannot be imitated by a header, an address or a field of a request from outside", async () => {
     const { proxy, reached } = openClosedProxy();
     const names = [
       "x-sluice-user",
@@ -84,20 +84,17 @@ describe("case 240: the inner way into the proxy", () => {
     expect(reached).toEqual([]);
   });
 
-  test.each([[undefined], [null], [{}], [{ id: "" }], [{ id: 7 }]])(
-    "Without a user (%j) there is no way in",
-    (user) => {
-      const { proxy } = openClosedProxy();
-      expect(() => innerWay(proxy, user as unknown as User, env)).toThrow(TypeError);
-    },
-  );
-
-  test("What is no proxy of createProxy has no way in", () => {
+  test.each([[undefined], [null], [{}], [{ id: "" }], [{ id: 7 }]])("needs a user: %j is none", (user) => {
     const { proxy } = openClosedProxy();
-    expect(() => innerWay({ ...proxy }, ada, env)).toThrow("give the proxy that createProxy made");
+    expect(() => connectAs(proxy, user as unknown as User, env)).toThrow(TypeError);
   });
 
-  test("Only routes of the gateway are open inside: no operator, no budget, no health, no path of a part", async () => {
+  test("needs a proxy of createProxy", () => {
+    const { proxy } = openClosedProxy();
+    expect(() => connectAs({ ...proxy }, ada, env)).toThrow("give the proxy that createProxy made");
+  });
+
+  test("reaches routes of the gateway alone: no operator's, no health, none of a plugin", async () => {
     const serve = async () => Response.json({});
     const { proxy } = openClosedProxy({
       secret: () => SECRET,
@@ -109,15 +106,15 @@ describe("case 240: the inner way into the proxy", () => {
         },
       ],
     });
-    const { baseURL, fetch } = innerWay(proxy, ada, env);
+    const { baseURL, fetch } = connectAs(proxy, ada, env);
     expect((await fetch(post(`${baseURL}/v1/admin/all`, {}))).status).toBe(404);
     expect((await fetch(new Request(`${baseURL}/health`))).status).toBe(404);
     expect((await fetch(new Request(`${baseURL}/v1/budget`))).status).toBe(404);
   });
 
-  test("An answer has no part of the key", async () => {
+  test("gets no part of the key", async () => {
     const { proxy } = openClosedProxy({ fetch: async () => Response.json({ said: KEY }) });
-    const { baseURL, fetch } = innerWay(proxy, ada, env);
+    const { baseURL, fetch } = connectAs(proxy, ada, env);
     const response = await fetch(post(`${baseURL}/v1/chat/completions`));
     expectNoKey(await response.text());
   });

@@ -1,7 +1,7 @@
-import { openBytes, openPieces, READ_BYTES } from "../base/bytes.js";
-import { tooMuchIn } from "../base/json-size.js";
-import { within } from "../base/time.js";
-import { misconfigured, Refusal } from "../refusals/refusal.js";
+import { collectBytes, openPieces, READ_BYTES } from "../base/bytes.js";
+import { waitAtMost } from "../base/time.js";
+import { Refusal, refuseSetup } from "../refusals/refusal.js";
+import { findExcess } from "./json-size.js";
 
 /** More than any request of the spec has; a JSON Schema of a tool included. */
 const MOST = { values: 200_000, depth: 64 };
@@ -25,13 +25,13 @@ export async function readBody(
   if (headers.has("content-encoding")) throw new Refusal("unsupported_encoding");
   const length = Number(headers.get("content-length")) || 0;
   if (length > maxBytes) throw new Refusal("body_too_large", { what: maxBytes });
-  if (request.bodyUsed) throw misconfigured("authenticate: must leave the body unread");
+  if (request.bodyUsed) throw refuseSetup("authenticate: must leave the body unread");
   if (!body) throw new Refusal("no_object");
   const pieces = length > READ_BYTES || length === 0 ? openPieces(body, length || undefined) : undefined;
   try {
     // the platform's own read of what comes in one piece takes a third of the CPU, and can't be stopped
-    const reading = pieces ? readAll(pieces, length, maxBytes) : request.arrayBuffer().then(bytesOf);
-    const bytes = await within(ms, reading);
+    const reading = pieces ? readAll(pieces, length, maxBytes) : request.arrayBuffer().then(toBytes);
+    const bytes = await waitAtMost(ms, reading);
     if (bytes) return parsed(bytes);
   } catch (error) {
     throw error instanceof Refusal ? error : new Refusal("no_object");
@@ -41,10 +41,10 @@ export async function readBody(
   throw new Refusal("body_timeout");
 }
 
-const bytesOf = (buffer: ArrayBuffer) => new Uint8Array(buffer);
+const toBytes = (buffer: ArrayBuffer) => new Uint8Array(buffer);
 
 async function readAll({ next }: ReturnType<typeof openPieces>, length: number, most: number) {
-  const bytes = openBytes(length);
+  const bytes = collectBytes(length);
   for (let piece = await next(); piece; piece = await next()) {
     if (bytes.size + piece.byteLength > most) throw new Refusal("body_too_large", { what: most });
     bytes.add(piece);
@@ -65,10 +65,11 @@ function parsed(bytes: Uint8Array): Record<string, unknown> {
   return json as Record<string, unknown>;
 }
 
-/** @throws {Refusal} 400 */
+/** @throws {Refusal} 400 for more values, or deeper nesting, than the gateway's requests have */
 function checkSize(text: string): void {
-  const passed = tooMuchIn(text, MOST);
-  if (passed) throw new Refusal(passed === "depth" ? "too_deep" : "too_many_values", { what: MOST[passed] });
+  const passed = findExcess(text, MOST);
+  if (passed === "depth") throw new Refusal("too_much", { what: `is nested deeper than ${MOST.depth}` });
+  if (passed) throw new Refusal("too_much", { what: `has more than ${MOST.values} values` });
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

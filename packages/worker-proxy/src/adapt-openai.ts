@@ -1,0 +1,98 @@
+import type { ProxyPlugin } from "./api/plugin.js";
+import type { RouteName } from "./api/routes.js";
+import { addFields, type Body, createField, type Field } from "./checks/fields.js";
+import { Refusal, refuseAs } from "./refusals/refusal.js";
+
+/** Fields that OpenAI clients send to any gateway, and that change little where they are left out. */
+const dropped: Partial<Record<RouteName, string>> = {
+  // the proxy alone sets `user_id`: a user could send the id of another one
+  chat: `n user seed parallel_tool_calls store metadata service_tier logprobs top_logprobs logit_bias
+    safety_identifier prompt_cache_key prompt_cache_retention verbosity stream_options{include_obfuscation}
+    messages{refusal annotations audio function_call index id parsed reasoning reasoning_details cache_control
+    content{cache_control image_url{details}} tool_calls{index function{parsed_arguments}}} tools{cache_control}`,
+  images: "n user response_format quality style",
+};
+
+const SCHEMA = "write the schema into the messages, or let the proxy's operator add `adaptJSONSchema()`";
+
+/** Fields that the gateway does not have under any name, and what to send instead. */
+const instead: Readonly<Record<string, string>> = {
+  n: "one request has one result; for several images set `sequential_image_generation`",
+  response_format: `ask for JSON in the messages; ${SCHEMA}`,
+  "response_format.json_schema": `send { type: "json_object" }; ${SCHEMA}`,
+  "response_format.schema": SCHEMA,
+  functions: "use `tools`",
+  function_call: "use `tools` and `tool_choice`",
+};
+
+/**
+ * Accepts requests of OpenAI clients. It deletes fields that the model does not have and that change little, such as `seed`
+ * or `user`; the response names them in `x-sluice-dropped`. It rewrites `max_completion_tokens`, the role `developer`, and a
+ * list of one `stop`. An `n` of 1 is deleted; any other is refused. The refusal of a field that the gateway does not have names
+ * what to send instead. List it after `adaptJSONSchema()`.
+ *
+ * @example
+ * ```ts
+ * createProxy<Env>({ ...options, plugins: [adaptOpenAI()] });
+ * ```
+ */
+export function adaptOpenAI(): ProxyPlugin {
+  const tables = new Map(
+    Object.entries(dropped).map(([name, text = ""]) => [name, addFields(createField(""), text)]),
+  );
+  return {
+    adapt(body, hasField, route, model) {
+      if (route === "chat") rewriteChat(body, model);
+      const table = tables.get(route);
+      const paths = new Set<string>();
+      if (table) dropFields(body, table);
+      for (const [path, advice] of Object.entries(instead))
+        if (!hasField(path)) refuseField(body, path, advice);
+      return [...paths];
+
+      function dropFields(owner: unknown, { fields }: Field): void {
+        if (Array.isArray(owner)) for (const entry of owner) dropFields(entry, { fields } as Field);
+        else if (typeof owner === "object" && owner !== null)
+          for (const [name, value] of Object.entries(owner)) {
+            const field = fields.get(name);
+            if (field && field.fields.size > 0) dropFields(value, field);
+            else if (
+              field &&
+              !hasField(field.path) &&
+              (field.path !== "n" || value === 1 || value === null)
+            ) {
+              if (value !== null) paths.add(field.path);
+              delete (owner as Body)[name];
+            }
+          }
+      }
+    },
+  };
+}
+
+/** @throws {Refusal} 400 for a body with this field */
+function refuseField(body: Body, path: string, advice: string): void {
+  let value: unknown = body;
+  for (const name of path.split(".")) value = (value as Body | undefined)?.[name];
+  if (value === undefined || value === null) return;
+  const text = `"{param}" is no field of this model; ${advice}`;
+  throw refuseAs([400, text, "field_not_allowed"], "field_not_allowed", { param: path });
+}
+
+/** @throws {Refusal} 400 for two limits of tokens */
+function rewriteChat(body: Body, model: string): void {
+  const { stop, messages } = body;
+  for (const message of Array.isArray(messages) ? messages : [])
+    if (message?.role === "developer") message.role = "system";
+  // these models have one text
+  if (/^gamma-chat-/.test(model) && Array.isArray(stop) && stop.length === 1) body["stop"] = stop[0];
+  const newer = body["max_completion_tokens"] ?? undefined;
+  delete body["max_completion_tokens"];
+  if (newer === undefined) return;
+  if ((body["max_tokens"] ?? newer) !== newer)
+    throw new Refusal("bad_field", {
+      param: "max_completion_tokens",
+      what: "means the same as max_tokens: send one",
+    });
+  body["max_tokens"] = newer;
+}

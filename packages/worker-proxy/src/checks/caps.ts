@@ -1,0 +1,70 @@
+import type { Caps } from "../api/options.js";
+import { Refusal } from "../refusals/refusal.js";
+import type { Field, ModelRules } from "./fields.js";
+
+/**
+ * Values for requests without a field, where the gateway's own default could cost more than the cap. A lower cap takes
+ * their place.
+ */
+const unsaid: Readonly<Record<string, number>> = {
+  max_tokens: Infinity,
+  "sequential_image_generation_options.max_images": Infinity,
+  // the spec's default, where it has one
+  duration: 5,
+  "parameters.duration": 5,
+};
+
+/**
+ * Checks a body against its caps, and sets the capped fields that it lacks. A value is refused, and not lowered: an answer
+ * cut short would look like the model's doing.
+ *
+ * @throws {Refusal} 400 for a value beyond a cap, and for a `max_tokens` with which a meter can't compute
+ */
+export function applyCaps(body: object, { table, maxTokens }: ModelRules, caps: Caps): void {
+  for (const [path, given] of Object.entries(caps)) {
+    const isTokens = path === "max_tokens" && typeof given === "number";
+    const cap = isTokens ? Math.min(given, maxTokens ?? given) : given;
+    visit(body, path.split("."), table);
+
+    function visit(owner: unknown, [name = "", ...rest]: readonly string[], parent: Field | undefined): void {
+      if (Array.isArray(owner)) for (const entry of owner) visit(entry, [name, ...rest], parent);
+      else if (typeof owner === "object" && owner !== null) {
+        const fields = owner as Record<string, unknown>;
+        const field = parent?.fields.get(name);
+        const isList = field?.isList === true;
+        const value =
+          rest.length === 0
+            ? checkCap(cap, fields[name], path, isList)
+            : (fields[name] ?? (isList ? [] : {}));
+        if (rest.length > 0) visit(value, rest, field);
+        const isSet = rest.length === 0 ? value !== undefined : Object.keys(value as object).length > 0;
+        if (isSet) fields[name] = value;
+      }
+    }
+  }
+}
+
+/** Checks the value of a field against its cap, and returns it; for a request without the field, the value to set. */
+function checkCap(cap: Caps[string], value: unknown, path: string, isListed: boolean): unknown {
+  if (typeof cap !== "number") {
+    const asked = value ?? cap[0];
+    if (!cap.includes(asked as string)) throw refuseCap(path, `one of ${cap.join(", ")}`);
+    return asked;
+  }
+  const silent = unsaid[path];
+  const asked = value ?? (silent && Math.min(silent, cap));
+  if (asked === undefined) return undefined;
+  // elsewhere a gateway could take a list of one number for the number
+  const isList = Array.isArray(asked) && (isListed || asked.every((entry) => typeof entry !== "number"));
+  // one entry may come without its list
+  const size = isList ? asked.length : isListed ? 1 : asked;
+  if (!Number.isInteger(size) || (size as number) < (isList ? 0 : 1) || (size as number) > cap)
+    throw refuseCap(path, isList ? `at most ${cap} long` : `a whole number from 1 to ${cap}`);
+  return asked;
+}
+
+function refuseCap(param: string, what: string): Refusal {
+  // a group of assets is a place and not an amount: who may use it is a matter of permission
+  const said = param === "GroupId" && { said: { status: 403 } };
+  return new Refusal("limit_exceeded", { param, what, ...said });
+}

@@ -1,0 +1,58 @@
+import { containsKey } from "./key.js";
+import { passStream } from "./pass-stream.js";
+import { setPasser } from "./passers.js";
+import { checkType, passJSON } from "./respond.js";
+
+/** Facts about a response that a plugin has requested, read, checked and paid for: it passes unread. */
+export interface StoredMark {
+  /** The id of the stream; absent for JSON. */
+  readonly streamId?: string;
+  /** True if it was stored already. */
+  readonly isReplayed: boolean;
+  /** Returns the `error.code` with which its stream has ended; undefined for a whole one. */
+  readonly endCode?: () => Promise<string | undefined>;
+}
+
+/** Marks the response of a plugin that stores responses, so that the proxy neither reads nor counts it again. */
+export function markStored(marked: Response, { streamId, isReplayed, endCode }: StoredMark): Response {
+  return setPasser(marked, async (exchange, response, headers, rules) => {
+    const { call, report, admitted, route } = exchange;
+    const { known, firstByte: onFirstByte } = report;
+    const { status } = response;
+    if (streamId) known.streamId = streamId;
+    if (isReplayed) known.replayed = true;
+    const id = response.headers.get("x-stream-id") ?? "";
+    if (/^[\w-]{1,128}$/.test(id) && !containsKey(id, rules.keys)) headers["x-stream-id"] = id;
+    if (status === 204 && route.plugin) {
+      call.close();
+      report.end(status);
+      return new Response(null, { status, headers });
+    }
+    const { type, body } = checkType(response, true);
+    headers["content-type"] = type;
+    if (type !== "text/event-stream") {
+      // the job that asked the gateway reports its count
+      const passed = await passJSON(
+        { ...exchange, report: { ...report, end: () => {} } },
+        response,
+        headers,
+        rules,
+      );
+      delete known.usage;
+      report.end(status);
+      return passed;
+    }
+    let isOver = false;
+    // the stream passes unread, so that its job is asked for the code
+    const onEnd = (code?: string) => {
+      if (isOver) return;
+      isOver = true;
+      const finish = (code?: string) => report.end(code?.startsWith("client_") ? 499 : status, code);
+      if (code !== undefined || !endCode) return finish(code);
+      const ended = endCode().then(finish, () => finish());
+      admitted.context?.waitUntil(ended);
+    };
+    const options = { keys: rules.keys, onFirstByte, isChat: false, onEnd };
+    return new Response(passStream(body, call, options), { status, headers });
+  });
+}

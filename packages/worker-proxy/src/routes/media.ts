@@ -1,0 +1,84 @@
+import type { GatewayPath, IdKind, RouteGroup } from "../api/routes.js";
+import type { Body } from "../checks/fields.js";
+import { ids } from "../checks/ids.js";
+import { checkMediaAddress } from "../checks/media.js";
+import { refuseAs } from "../refusals/refusal.js";
+import { mediaRefusals } from "../refusals/texts.js";
+import { assetModels, imageModels, videoModels } from "./spec-models.js";
+
+/** `POST /v1/images/generations`. */
+export const images: RouteGroup = {
+  name: "images",
+  models: imageModels,
+  paths: () => [{ method: "POST", path: "/v1/images/generations" }],
+  checkAddress: checkMediaAddress,
+};
+
+/** `POST /v1/video/generations`, and the polls of its tasks. Needs a `secret`, unless all callers are one user. */
+export const videos: RouteGroup = {
+  name: "videos",
+  models: videoModels,
+  paths: () => [
+    { method: "POST", path: "/v1/video/generations", ids: "task" },
+    { method: "GET", path: "/v1/video/generations/{id}", ids: "task" },
+  ],
+  checkAddress: checkMediaAddress,
+  ids,
+};
+
+/**
+ * `POST /gamma/asset/CreateAsset`, and the lookup at `gateway.assetLookup`. Needs a `secret`, unless all callers are one user, and
+ * a cap that lists the groups of assets: `models: { "gamma-asset": { GroupId: ["group-1"] } }`.
+ */
+export const assets: RouteGroup = {
+  name: "assets",
+  models: assetModels,
+  paths({ assetLookup }) {
+    const lookup: readonly GatewayPath[] = assetLookup
+      ? [{ method: "POST", path: assetLookup, ids: "asset", isLookup: true }]
+      : [];
+    return [{ method: "POST", path: "/gamma/asset/CreateAsset", ids: "asset" }, ...lookup];
+  },
+  /** A cap alone says who may use which group. */
+  checkBody(_body, { models }, model) {
+    if (Object.hasOwn(models.get(model) ?? {}, "GroupId")) return;
+    throw refuseAs(mediaRefusals.no_groups, "no_groups", { what: model, param: "GroupId", advice: model });
+  },
+  checkAddress: checkMediaAddress,
+  ids,
+};
+
+const createEpsilonPath = (kind: string): GatewayPath => ({
+  method: "POST",
+  path: `/epsilon/v1/videos/${kind}`,
+  ids: "epsilon" satisfies IdKind,
+});
+
+/**
+ * The requests of epsilon, whose fields the spec does not list: every field passes. Needs a `secret`, unless all callers are
+ * one user.
+ */
+export const epsilon: RouteGroup = {
+  name: "epsilon",
+  models: "",
+  paths: () => [
+    createEpsilonPath("text2video"),
+    createEpsilonPath("image2video"),
+    createEpsilonPath("multi-image2video"),
+    { method: "GET", path: "/epsilon/v1/videos/{id}", ids: "epsilon" },
+  ],
+  readModels: readEpsilonModels,
+  checkAddress: checkMediaAddress,
+  ids,
+};
+
+/** @throws {Refusal} 400 for another spelling of the field, which no table refuses */
+function readEpsilonModels(body: Body): readonly [string, ...string[]] {
+  const other = Object.keys(body).find(
+    (key) => /^model[_-]?(?:name|id)?$/i.test(key) && !/^model(?:_name)?$/.test(key),
+  );
+  if (other !== undefined) throw refuseAs(mediaRefusals.model_misnamed, "model_misnamed", { param: other });
+  const given = [body["model"], body["model_name"]].filter((named) => (named ?? undefined) !== undefined);
+  const [first = "epsilon", ...others] = given as string[];
+  return [first, ...others];
+}

@@ -1,0 +1,25 @@
+import {
+  assets,
+  chat,
+  epsilon,
+  type GatewayRoute,
+  images,
+  type ProxyOptions,
+  type RouteGroup,
+  videos,
+} from "@sluice/worker-proxy";
+
+const groups: Readonly<Record<GatewayRoute, RouteGroup>> = { chat, images, videos, assets, epsilon };
+
+/** Options whose groups of routes are named, as JSON and tables of cases can have them. */
+export type NamedOptions<Env> = Partial<Omit<ProxyOptions<Env>, "routes">> & {
+  readonly routes?: readonly (GatewayRoute | RouteGroup)[] | undefined;
+};
+
+/** Replaces the names of groups by the groups. */
+export function findGroups<Env>({ routes, ...options }: NamedOptions<Env>): Partial<ProxyOptions<Env>> {
+  return {
+    ...options,
+    ...(routes && { routes: routes.map((group) => (typeof group === "string" ? groups[group] : group)) }),
+  };
+}
