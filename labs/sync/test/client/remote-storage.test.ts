@@ -351,6 +351,22 @@ describe("Two tabs", () => {
   });
 });
 
+test("close() of a chat leaves a call that waits to the other devices", async () => {
+  const server = createSyncServer();
+  const { client, storage } = createDevice(server).openTab();
+  const call = { id: "c", name: "mail", arguments: "{}", input: {}, state: "needs-approval" };
+  const waiting = message("r", "q", { role: "assistant", outcome: "tool-calls", toolCalls: [call] });
+  server.set("ada", "chat/trip", { q: message("q"), r: waiting });
+  const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage });
+  const unsubscribe = chat.subscribe(() => {});
+  await settle();
+  expect(chat.getSnapshot().status).toBe("requires-action");
+  chat.close();
+  unsubscribe();
+  await settle();
+  expect(server.list("ada", "chat/trip").get("r")).toEqual(waiting);
+});
+
 describe("Signing out", () => {
   test("writes and deletes nothing on the server, with a chat open in two tabs", async () => {
     const server = createSyncServer();
