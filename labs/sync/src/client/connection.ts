@@ -60,10 +60,18 @@ export function createConnection(client: Client, account: Account): Connection {
         const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
         if (!isStream || !response.body || !response.headers.has(ACCOUNT)) throw createShapeError(response);
         const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
+        let failure: SyncError | undefined;
         const parser = createEventParser({
           onEvent({ event, data }) {
             const json = parseJSON(data);
-            if (event === "changed" && isObject(json)) onEvent(json);
+            if (!isObject(json)) return;
+            if (event === "changed") onEvent(json);
+            else if (event === "failed")
+              failure = new SyncError(
+                "temporary",
+                String(json["code"]),
+                "the server ended the change events",
+              );
           },
         });
         try {
@@ -72,6 +80,7 @@ export function createConnection(client: Client, account: Account): Connection {
             if (done) return;
             extend();
             parser.push(value);
+            if (failure) throw failure;
           }
         } finally {
           reader.cancel().catch(() => {});

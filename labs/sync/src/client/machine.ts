@@ -31,7 +31,7 @@ export type SyncEvent =
   | { readonly type: "started" }
   /** Everything is read and sent. */
   | { readonly type: "synced" }
-  /** The server's change events arrive. */
+  /** The server's change events have arrived for a while. */
   | { readonly type: "followed" }
   /** A request failed. `now` is the time, `jitter` a number from 0 to 1. */
   | { readonly type: "failed"; readonly error: SyncError; readonly now: number; readonly jitter: number }

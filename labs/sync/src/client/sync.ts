@@ -62,8 +62,10 @@ const MAX_CHANGES = 100;
 const MAX_BYTES = 1_000_000;
 /** Time after which a collection that no tab has opened is not pulled any longer, in milliseconds. */
 const IN_USE_MS = 86_400_000;
-/** Shortest time between two connections for change events, in milliseconds. */
+/** Time before change events that have ended are read again, in milliseconds. */
 const RECONNECT_MS = 1000;
+/** Time after which change events count as working, in milliseconds. */
+const STABLE_MS = 10_000;
 
 /** Creates the sync. It sends nothing before `run`. */
 export function createSync(client: Client, copy: Copy, connection: Connection): Sync {
@@ -446,10 +448,18 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
     const { signal: ended } = following;
     const readAll = async () => {
       for (;;) {
+        const startedAt = clock.now();
         await connection.follow(since, handleChanges, ended);
+        // otherwise an intermediary that ends each stream at once would be asked every second
+        if (clock.now() - startedAt < STABLE_MS)
+          throw new SyncError("temporary", "stream_ended", "the change events ended too early");
         await clock.sleep(RECONNECT_MS, ended);
       }
     };
+    clock.sleep(STABLE_MS, ended).then(
+      () => dispatch({ type: "followed" }),
+      () => {},
+    );
     readAll().catch((error) => {
       if (ended.aborted || signal.aborted) return;
       if (error instanceof SyncError && error.code === "unknown_cursor") since = undefined;
@@ -468,7 +478,6 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
       const known = collections.get(change["collection"]);
       if (known) known.announced = Math.max(known.announced, Number(change["version"]) || 0);
     }
-    dispatch({ type: "followed" });
     wakeUp();
   }
 

@@ -170,6 +170,26 @@ describe("A response", () => {
     expect(server.requests.length).toBe(2);
   });
 
+  test.each([
+    ["end at once", ": nothing\n\n", "stream_ended"],
+    ["are refused", 'event: failed\ndata: {"code":"too_many_connections"}\n\n', "too_many_connections"],
+  ])("is not asked for every second if change events %s", async (_, text, code) => {
+    const server = createSyncServer();
+    const device = createDevice(server);
+    const headers = {
+      "x-sluice-offers": "sync",
+      "x-sluice-account": "account-of-ada",
+      "content-type": "text/event-stream",
+    };
+    server.script = ({ path }) => (path === "events" ? new Response(text, { headers }) : undefined);
+    const tab = device.openTab();
+    await tab.write("chat/trip", { a: message("a") });
+    await settle();
+    await device.clock.advance(3_600_000);
+    expect(server.requests.filter(({ path }) => path === "events").length).toBeLessThan(30);
+    expect(tab.storage.status.getSnapshot()).toMatchObject({ unsent: 0, error: { code } });
+  });
+
   test("of a signed-out session ends all requests until the app tries again", async () => {
     const server = createSyncServer();
     const device = createDevice(server);
@@ -329,6 +349,22 @@ describe("Two tabs", () => {
     expect([...shown.keys()].sort()).toEqual(["a", "s"]);
     expect(server.list("ada", "chat/trip").size).toBe(2);
   });
+});
+
+test("close() of a chat leaves a call that waits to the other devices", async () => {
+  const server = createSyncServer();
+  const { client, storage } = createDevice(server).openTab();
+  const call = { id: "c", name: "mail", arguments: "{}", input: {}, state: "needs-approval" };
+  const waiting = message("r", "q", { role: "assistant", outcome: "tool-calls", toolCalls: [call] });
+  server.set("ada", "chat/trip", { q: message("q"), r: waiting });
+  const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage });
+  const unsubscribe = chat.subscribe(() => {});
+  await settle();
+  expect(chat.getSnapshot().status).toBe("requires-action");
+  chat.close();
+  unsubscribe();
+  await settle();
+  expect(server.list("ada", "chat/trip").get("r")).toEqual(waiting);
 });
 
 describe("Signing out", () => {

@@ -57,20 +57,25 @@ export function refresh({ thread, store }: Pick<Chat, "thread" | "store">): void
   store.flush();
 }
 
-/** Ends the turn in flight, the waits of methods, and the queue of this page. */
-export function stop(chat: Chat): void {
+/**
+ * Ends the turn in flight, the waits of methods, and the queue of this page.
+ *
+ * @param isLeft true if others may still handle the pending calls
+ */
+export function stop(chat: Chat, isLeft = false): void {
   const { thread, queue, storage, store, turn } = chat;
   queue.dropAll(createStoppedError(), false);
   storage.stop(createStoppedError());
   if (turn) turn.stop();
-  else closeLastCalls(thread, "the user stopped before the call had a result");
+  else if (!isLeft) closeLastCalls(thread, "the user stopped before the call had a result");
   store.flush();
 }
 
-/** Ends the work of this page. A runner continues its turn. */
+/** Ends the work of this page. A runner continues its turn, and other devices may handle pending calls. */
 export function leave(chat: Chat): void {
   chat.turn?.close();
-  stop(chat);
+  const isOfRunner = chat.thread.get(getLastMessage(chat)?.id)?.turn !== undefined;
+  stop(chat, isOfRunner || chat.sync !== undefined);
 }
 
 /** Stops the turn in flight and replaces the thread. */

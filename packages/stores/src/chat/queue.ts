@@ -118,7 +118,7 @@ export function createQueue<Options>(
     prune() {
       for (const entry of entries.values()) {
         if (!isSent(entry.id)) continue;
-        // if this page has not sent the message, another device has
+        // if this page has not sent the message, another tab has
         if (entry.phase === "starting") dequeue(entry.id);
         else end(entry, createSentElsewhereTurn());
       }

@@ -10,7 +10,7 @@ import { isLocked, withLock } from "../tabs/locks.js";
  *
  * - `ready`: waits for the next message
  * - `answering`: this tab streams a response
- * - `answering-elsewhere`: another tab streams a response, or another device does in a chat that this tab shows. Other
+ * - `answering-elsewhere`: another tab streams a response, or a runner does in a chat that this tab shows. Other
  *   tabs are detected only in browsers with Web Locks
  * - `requires-action`: a tool call waits for the user or the app
  * - `error`: the last turn failed
