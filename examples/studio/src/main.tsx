@@ -1,0 +1,17 @@
+import "./styles.css";
+import { GatewayProvider } from "@sluice/react";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { HostedGate } from "../demo/hosted/gate.js";
+import { client } from "./client.js";
+import { Shell } from "./shell.js";
+
+createRoot(document.getElementById("root") as HTMLElement).render(
+  <StrictMode>
+    <GatewayProvider client={client}>
+      <HostedGate>
+        <Shell />
+      </HostedGate>
+    </GatewayProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,84 @@
+import { Box, Clapperboard, Image, MessageSquare } from "lucide-react";
+import { lazy, useSyncExternalStore } from "react";
+
+/** The rooms. The navigation, the palette and the addresses read this list. */
+export const rooms = [
+  {
+    name: "chat",
+    label: "Chat",
+    Icon: MessageSquare,
+    Room: lazy(async () => ({ default: (await import("./chat-start.js")).ChatStart })),
+    loadSource: () => import("./chat-room.tsx?raw"),
+  },
+  {
+    name: "images",
+    label: "Images",
+    Icon: Image,
+    Room: lazy(async () => ({ default: (await import("./images-room.js")).ImagesRoom })),
+    loadSource: () => import("./images-room.tsx?raw"),
+  },
+  {
+    name: "videos",
+    label: "Videos",
+    Icon: Clapperboard,
+    Room: lazy(async () => ({ default: (await import("./videos-room.js")).VideosRoom })),
+    loadSource: () => import("./videos-room.tsx?raw"),
+  },
+  {
+    name: "assets",
+    label: "Assets",
+    Icon: Box,
+    Room: lazy(async () => ({ default: (await import("./assets-room.js")).AssetsRoom })),
+    loadSource: () => import("./assets-room.tsx?raw"),
+  },
+] as const;
+
+export type Room = (typeof rooms)[number];
+
+/** An address of the studio: `#/chat/abc`. */
+export interface Route {
+  readonly room: Room;
+  /** Id of the open conversation. Undefined for a new chat and for other rooms. */
+  readonly id: string | undefined;
+}
+
+/** Reads an address. Addresses come from anywhere: an unknown room is a new chat. */
+function parseRoute(hash: string): Route {
+  const [name, id] = hash.replace(/^#?\/?/, "").split("/");
+  const room = rooms.find((known) => known.name === name) ?? rooms[0];
+  return { room, id: room.name === "chat" && id ? decode(id) : undefined };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Writes an address, for a link. */
+export function formatRoute(room: Room["name"], id?: string): string {
+  return `#/${room}${id === undefined ? "" : `/${encodeURIComponent(id)}`}`;
+}
+
+/** Opens an address. With `replace`, the browser's "Back" skips the present address. */
+export function openRoute(room: Room["name"], id?: string, { replace = false } = {}): void {
+  const hash = formatRoute(room, id);
+  if (hash === location.hash) return;
+  if (!replace) location.hash = hash;
+  else {
+    history.replaceState(null, "", hash);
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  }
+}
+
+function subscribe(onChange: () => void): () => void {
+  addEventListener("hashchange", onChange);
+  return () => removeEventListener("hashchange", onChange);
+}
+
+/** Returns the address of the page. */
+export function useRoute(): Route {
+  return parseRoute(useSyncExternalStore(subscribe, () => location.hash));
+}
