@@ -154,6 +154,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     const studio = await reopenStudio(await getSharedBrowser(), `${demo.address}/#/videos`);
     const { page } = studio;
     const film = Buffer.from(createVideo(640, 360, 5, { content: 9_000_000 }));
+    await page.getByRole("button", { name: "References" }).click();
     await page.getByRole("button", { name: "Add: Reference videos" }).click();
     const folder = await mkdtemp(join(tmpdir(), "sluice-film-"));
     const path = join(folder, "walk.mp4");

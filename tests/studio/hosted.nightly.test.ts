@@ -227,6 +227,7 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     await page.getByRole("combobox", { name: "Model" }).click();
     await page.getByRole("option", { name: "gamma-video-2.0" }).click();
     await write(field("Prompt"), "Video 1 by night");
+    await button("References").click();
     await button("Add: Reference videos").click();
     // longer than one part
     const buffer = Buffer.from(createVideo(640, 360, 8, { content: 8_388_608 + 1_000_000 }));

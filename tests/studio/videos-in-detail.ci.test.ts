@@ -18,7 +18,10 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
   }
   /** Adds a file to a field, through its box. */
   async function give(label: string, name: string, mimeType: string, buffer: Buffer): Promise<void> {
-    await button(`Add: ${label}`).click();
+    const add = button(`Add: ${label}`);
+    await add.or(button("References")).first().waitFor();
+    if ((await add.count()) === 0) await button("References").click();
+    await add.click();
     await studio.page.getByLabel(`${label}: files`).setInputFiles({ name, mimeType, buffer });
     await studio.page.keyboard.press("Escape");
   }
@@ -177,6 +180,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
   test("have a form of what the model takes: references, sound and the last frame", async () => {
     await choose("gamma-video-2.0");
     await field("Prompt").fill("She waves");
+    await button("References").click();
     await button("Add: Reference sounds").click();
     await link("Reference sounds", "https://example.com/steps.mp3");
     await studio.page.getByText("Add a picture or a video, too.").waitFor();

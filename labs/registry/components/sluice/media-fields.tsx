@@ -28,7 +28,11 @@ export function MediaFields({ form, upload, onBusy, ...props }: MediaFieldsProps
   const words = { ...mediaFormWords, ...props.words };
   const [refusals, setRefusals] = useState<readonly string[]>([]);
   const [isAdding, setIsAdding] = useState(false);
+  const [showsAll, setShowsAll] = useState(false);
   const fields = form.fields.filter((field): field is MediaField => field.kind === "media");
+  const shown = fields.filter(
+    ({ name }, at) => showsAll || at < FIRST_FIELDS || listURLs(form, name).length > 0,
+  );
   // `set` of a form replaces the value, and files arrive one after the other
   const urls = useRef(new Map<FieldName, readonly string[]>());
   for (const { name } of fields) urls.current.set(name, listURLs(form, name));
@@ -57,7 +61,7 @@ export function MediaFields({ form, upload, onBusy, ...props }: MediaFieldsProps
   return (
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
-        {fields.map((field) => (
+        {shown.map((field) => (
           <FieldTiles
             key={field.name}
             field={field}
@@ -67,6 +71,11 @@ export function MediaFields({ form, upload, onBusy, ...props }: MediaFieldsProps
             onFiles={(files) => void addFiles(field, files)}
           />
         ))}
+        {shown.length < fields.length && (
+          <Button look="quiet" onClick={() => setShowsAll(true)}>
+            {words.more}
+          </Button>
+        )}
         {isAdding && (
           <span role="status" className="text-sm text-muted-foreground">
             {words.adding}
@@ -87,6 +96,9 @@ export function MediaFields({ form, upload, onBusy, ...props }: MediaFieldsProps
     </div>
   );
 }
+
+/** Number of fields that are shown at first: the first and the last frame of a video. */
+const FIRST_FIELDS = 2;
 
 /** Maximum number of files of a field without a limit of its own. */
 const MAX_FILES = 10;

@@ -70,6 +70,7 @@ export const mediaFormWords = {
   link: (label: string) => `${label}: link`,
   addLink: "Add",
   remove: (label: string) => `Remove ${label}`,
+  more: "References",
   adding: "Adding…",
   refused: (name: string) => `“${name}” can't be used here.`,
   tooMany: (max: number) => `Only ${max} can be used.`,
