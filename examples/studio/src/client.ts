@@ -16,7 +16,7 @@ declare global {
 /** True if the page is built as static files: its server is a Service Worker of this browser. */
 export const isHosted = import.meta.env.MODE === "hosted";
 /** URL of the proxy. A hosted page may have any path. */
-const baseURL =
+export const baseURL =
   import.meta.env.VITE_GATEWAY ||
   (isHosted ? new URL(".", location.href).href.replace(/\/$/, "") : location.origin);
 
