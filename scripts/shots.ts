@@ -41,10 +41,10 @@ try {
   await demo.interrupt();
 }
 
-/** Takes a screenshot of a message with code, and the code of the room. */
+/** Takes a screenshot of a message with code, and the file of the room. */
 async function recordHero(): Promise<void> {
   const page = await open(1440, 900);
-  await page.getByRole("button", { name: "Stream and render" }).click();
+  await page.getByRole("button", { name: "Stream a response" }).click();
   await page.getByRole("button", { name: "Regenerate" }).waitFor({ timeout: 120_000 });
   await page.getByRole("region", { name: "Code" }).waitFor();
   const code = page.getByRole("figure", { name: "Code: ts" });
@@ -64,41 +64,33 @@ async function recordHero(): Promise<void> {
 /** Records the same message: cut, reloaded, and complete at the end. */
 async function recordCut(): Promise<void> {
   const page = await open(1200, 750);
-  await page.getByRole("tab", { name: "Network" }).click();
   const devtools = await page.context().newCDPSession(page);
   const frames = await record(devtools);
   await page.waitForTimeout(800);
-  await page.getByRole("button", { name: "Offline" }).click();
-  // the second success is the resumed message
-  await page.getByLabel("Timeline").getByText("200").nth(1).waitFor();
+  await page.getByRole("button", { name: "Cut" }).click();
+  // the client reads on after the last event
+  await page.getByRole("list", { name: "Calls" }).getByText("200, 200").waitFor();
   await page.waitForTimeout(1500);
   await page.reload();
-  await page.getByRole("tab", { name: "Network" }).click();
-  await page.getByText("complete", { exact: true }).waitFor({ timeout: 120_000 });
+  await page.getByRole("button", { name: "Regenerate" }).waitFor({ timeout: 120_000 });
   await page.waitForTimeout(1500);
   await devtools.send("Page.stopScreencast");
   await save("resume.webp", await createAnimation(frames));
   await page.context().close();
 }
 
-/** Takes a screenshot of `labs/devtools` after a cut message was resumed. Only the development server has it. */
+/** Takes a screenshot of `labs/devtools` after a cut message was resumed. */
 async function shootDevtools(): Promise<void> {
-  // the Worker accepts only its own page
-  const target = { target: demo.address, headers: { origin: demo.address } };
-  const root = fileURLToPath(new URL("../examples/studio/", import.meta.url));
-  const server = { port: 0, host: "127.0.0.1", proxy: { "/v1": target, "/health": target } };
-  const vite = await createServer({ root, logLevel: "error", server });
-  await vite.listen();
-  const page = await open(1440, 900, `${vite.resolvedUrls?.local[0]}?devtools`);
-  await page.getByRole("button", { name: "Sluice Devtools" }).click();
+  const page = await open(1440, 900);
+  await page.getByRole("button", { name: "Cut" }).click();
+  await page.getByRole("button", { name: "Regenerate" }).waitFor({ timeout: 120_000 });
   await page.getByRole("tab", { name: "Faults" }).click();
-  await page.getByRole("group", { name: "Faults" }).getByRole("button", { name: "Cut" }).click();
-  await page.getByRole("button", { name: "Stream and render" }).click();
-  await page.getByText("complete", { exact: true }).waitFor({ timeout: 120_000 });
+  await page.getByText("complete", { exact: true }).first().waitFor();
+  await page.mouse.move(0, 0);
+  await page.waitForTimeout(1000);
   const picture = await page.screenshot();
   await save("../../labs/devtools/devtools.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
   await page.context().close();
-  await vite.close();
 }
 
 /** Takes a screenshot of the registry's rooms, with a tool that waits for approval. */

@@ -6,7 +6,7 @@ import { GatewayProvider } from "@sluice/react";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
 import { Chat } from "../../examples/minimal-chat/chat/chat.tsx";
-import { PromptForm } from "../../labs/registry/rooms/prompt-form.tsx";
+import { PromptForm } from "../../labs/registry/components/sluice/prompt-form.tsx";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -69,7 +69,8 @@ test("Enter sends a prompt for images and videos, once and not while one is made
   const estimate = { amount: 1, min: 1, currency: "EUR", missing: [] } as never;
   const form = (props: object) => (
     <PromptForm
-      label="Prompt"
+      label="New image"
+      placeholder="Describe an image"
       prompt="A reef"
       onPrompt={() => {}}
       onSubmit={onSubmit}
@@ -85,10 +86,8 @@ test("Enter sends a prompt for images and videos, once and not while one is made
   expect(onSubmit).toHaveBeenCalledTimes(1);
   press({ key: "Enter", repeat: true });
   for (const [, init] of others) press(init);
-  for (const props of [{ isBusy: true }, { prompt: " " }]) {
-    rerender(form(props));
-    press({ key: "Enter" });
-  }
+  rerender(form({ isBusy: true }));
+  press({ key: "Enter" });
   expect(onSubmit).toHaveBeenCalledTimes(1);
 });
 

@@ -347,6 +347,13 @@ test.each(["react", "studio", "start", "worker"])(
   },
 );
 
+test("The template studio writes at most 30 files", () => {
+  create("small-studio", "--template", "studio");
+  const files = filesOf("small-studio");
+  expect(files).toContain("src/rooms/rooms.tsx");
+  expect(files.length).toBeLessThanOrEqual(30);
+});
+
 describe("an app that pnpm installs", () => {
   test("The app allows the install scripts that it needs, which pnpm asks for", () => {
     write("with-pnpm", { "package.json": vite["package.json"], "pnpm-lock.yaml": "" });

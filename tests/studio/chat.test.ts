@@ -15,6 +15,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     findAnswers,
     findEntry,
     findEntries,
+    findCard,
   } = openChat();
 
   describe("an answer", () => {
@@ -48,9 +49,11 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       expect(room.studio.bodies).toHaveLength(1);
       await findButton("Approve").press("Enter");
       await room.studio.answer().getByText("The page has your note now").waitFor();
-      await findButton("Notes: 1").click();
-      await room.page.getByRole("list", { name: "Notes" }).getByText(LONG_NOTE).waitFor();
-      await room.page.keyboard.press("Escape");
+      await room.studio
+        .answer()
+        .getByRole("button", { name: /^Save a note · / })
+        .click();
+      await findCard("Save a note").getByText("saved").waitFor();
     });
   });
 
@@ -109,8 +112,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await findButton("Remove weir.png").click();
       await findButton("Remove dropped.png").click();
       await give("drop", "notes.pdf", "application/pdf");
-      // its bytes are those of a picture
-      await room.page.getByText("“notes.pdf” is broken.").waitFor();
+      await room.page.getByRole("alert").getByText("notes.pdf").waitFor();
       await expect.poll(() => findButton("Send").isEnabled()).toBe(true);
       await findButton("Send").click();
       await room.studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();

@@ -81,11 +81,10 @@ test("A start of the demo that fails leaves nothing in the folder for temporary 
 describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is none)", () => {
   test("has the API key nowhere: not in traffic, not in storage, not in scripts", async () => {
     const { page, seen, close, problems } = await openStudio(await getSharedBrowser(), demo.address);
-    await page.getByRole("button", { name: "Stream and render" }).click();
-    await page.getByRole("tab", { name: "Network" }).click();
+    await page.getByRole("button", { name: "Stream a response" }).click();
+    await page.getByRole("button", { name: "Calls" }).click();
     const inspector = page.getByRole("complementary", { name: "Inspector" });
-    await inspector.getByText("Key added by the Worker").waitFor();
-    await inspector.getByText("complete", { exact: true }).waitFor({ timeout: 20_000 });
+    await inspector.getByText("complete", { exact: true }).first().waitFor({ timeout: 20_000 });
     const inPage = await page.evaluate(() =>
       [
         document.documentElement.outerHTML,
@@ -140,8 +139,8 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     await studio.ask("[[stall]] Plan a quiet weekend in a town by a river");
     await text().waitFor();
     await page.reload();
-    await studio.answer().getByText("Resumed").waitFor();
     await text().waitFor();
+    await page.getByRole("button", { name: "Stop" }).waitFor();
     await expect.poll(() => studio.seen.join()).toContain("/v1/chat/streams/");
     expect(studio.bodies).toHaveLength(1);
     await studio.field.press("Escape");
@@ -156,12 +155,13 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     const { page } = studio;
     const film = Buffer.from(createVideo(640, 360, 5, { content: 9_000_000 }));
     await page.getByRole("button", { name: "References" }).click();
+    await page.getByRole("button", { name: "Add: Reference videos" }).click();
     const folder = await mkdtemp(join(tmpdir(), "sluice-film-"));
     const path = join(folder, "walk.mp4");
     await writeFile(path, film);
     await page.getByLabel("Reference videos: files").setInputFiles(path);
     await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Remove walk.mp4" }).waitFor();
+    await page.getByRole("button", { name: "Remove Reference videos" }).waitFor();
     await page.getByRole("textbox", { name: "Prompt" }).fill("Video 1 by night");
     await page.getByRole("button", { name: "Generate" }).click();
     // the demo makes a video in 12 s, and its Worker polls every 2 s

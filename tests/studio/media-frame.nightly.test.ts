@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there
     await items.first().waitFor();
     await expect
       .poll(() => items.allInnerTexts())
-      .toEqual(expect.arrayContaining(["Open", "Reuse settings", "Copy link", "Download", "Delete"]));
+      .toEqual(expect.arrayContaining(["Open", "Reuse settings", "Copy prompt", "Download", "Delete"]));
     await studio.page.keyboard.press("Escape");
     await restore();
     await studio.page.evaluate(() => dispatchEvent(new Event("online")));

@@ -1,12 +1,10 @@
-import { readFile } from "node:fs/promises";
 import type { Page } from "playwright";
 import { describe, expect, test } from "vitest";
-import { createDemoScript } from "../../examples/studio/demo/script.ts";
 import { findProblems } from "../support/axe.ts";
 import { hasChromium, MINUTE, openRoom, PNG, type StudioSuite } from "../support/studio-suite.ts";
 
 /*
- * A chat, an image and a film are shared as files: with an app where the browser hands files to apps, and else saved. The
+ * An image and a film are shared as files: with an app where the browser hands files to apps, and else saved. The
  * Chromium of Linux hands on none; the tests stand in for one that does.
  */
 
@@ -38,65 +36,7 @@ async function useSharing(studio: StudioSuite): Promise<void> {
 }
 
 const filesOf = (page: Page) => page.evaluate(() => globalThis.shared);
-const named = (page: Page, role: "menuitem" | "option", name: string) =>
-  page.getByRole(role, { name, exact: true });
-
-describe.skipIf(!hasChromium)("a chat that is shared in Chromium (skipped where there is none)", () => {
-  const studio = openRoom("chat", { chat: createDemoScript() });
-
-  async function ask(): Promise<void> {
-    await studio.field("Message").fill("Show me what you can do");
-    await studio.page.keyboard.press("Enter");
-    await studio.button("Regenerate").waitFor();
-  }
-  async function runInPalette(name: string): Promise<void> {
-    await studio.page.getByRole("button", { name: /^Search/ }).click();
-    await studio.page.getByRole("combobox").fill(name);
-    await named(studio.page, "option", name).waitFor();
-    await studio.page.keyboard.press("Enter");
-  }
-  async function importOf(file: { name: string; mimeType: string; buffer: Buffer }): Promise<void> {
-    const before = studio.page.url();
-    const chooser = studio.page.waitForEvent("filechooser");
-    await runInPalette("Import a chat");
-    await (await chooser).setFiles(file);
-    await studio.page.getByText("Chat imported").waitFor();
-    await expect.poll(() => studio.page.url()).not.toBe(before);
-    await studio.page.getByRole("log").getByText("Show me what you can do").waitFor();
-  }
-
-  test("A chat is saved as the file that Import reads where the browser shares none, and the page says so", {
-    timeout: 2 * MINUTE,
-  }, async () => {
-    await ask();
-    const download = studio.page.waitForEvent("download");
-    await runInPalette("Share this chat as a file");
-    const file = await download;
-    expect(file.suggestedFilename()).toBe("Show-me-what-you-can-do.json");
-    await studio.page.getByText("Saved as a file. “Import a chat” reads it.").waitFor();
-    const buffer = await readFile(await file.path());
-    await importOf({ name: file.suggestedFilename(), mimeType: "application/json", buffer });
-  });
-
-  test("A chat is handed to an app as plain text, which Import reads, from its menu by keyboard", {
-    timeout: 2 * MINUTE,
-  }, async () => {
-    await useSharing(studio);
-    await ask();
-    const menu = studio.page.getByRole("button", { name: /^Actions for/ }).first();
-    await menu.focus();
-    await studio.page.keyboard.press("Enter");
-    await named(studio.page, "menuitem", "Share as a file").waitFor();
-    expect(await findProblems(studio.page)).toEqual([]);
-    await named(studio.page, "menuitem", "Share as a file").focus();
-    await studio.page.keyboard.press("Enter");
-    await expect.poll(() => filesOf(studio.page)).toHaveLength(1);
-    const [[name = "", mimeType = "", text = ""] = []] = await filesOf(studio.page);
-    expect([name, mimeType]).toEqual(["Show-me-what-you-can-do.json.txt", "text/plain"]);
-    await expect.poll(() => studio.page.getByText("Saved as a file").count()).toBe(0);
-    await importOf({ name, mimeType, buffer: Buffer.from(text) });
-  });
-});
+const named = (page: Page, role: "menuitem", name: string) => page.getByRole(role, { name, exact: true });
 
 describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped where there is none)", () => {
   const picture = Uint8Array.from(Buffer.from(PNG, "base64"));

@@ -1,74 +1,67 @@
-import type { Browser, Page } from "playwright";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { findChromium } from "../../scripts/chromium.ts";
-import { getSharedBrowser } from "../support/browser.ts";
-import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
-import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
+import { describe, expect, test } from "vitest";
+import { hasChromium, openRoom } from "../support/studio-suite.ts";
 
-describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped where there is none)", () => {
-  let server: QuickStudio;
-  let browser: Browser;
-  let studio: StudioPage;
-  let page: Page;
+/** Wide enough for the inspector. */
+const WIDTH = 1280;
 
-  beforeAll(async () => {
-    [server, browser] = await Promise.all([
-      startQuickStudio({ speed: Number.POSITIVE_INFINITY }),
-      getSharedBrowser(),
-    ]);
-  });
-  afterAll(() => server.close());
-  beforeEach(async () => {
-    studio = await reopenStudio(browser, server.address);
-    page = studio.page;
-    await title("Chat").waitFor();
-  });
-  afterEach(async () => {
-    await studio.close();
-    expect(studio.problems).toEqual([]);
-  });
+describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped where there is none)", () => {
+  const studio = openRoom("chat", { speed: Number.POSITIVE_INFINITY }, undefined, WIDTH);
+  const title = (name: string) => studio.page.getByRole("heading", { level: 1, name, exact: true });
+  const theme = () => studio.page.evaluate(() => document.documentElement.dataset["theme"]);
+  const inspector = () => studio.page.getByRole("complementary", { name: "Inspector" });
 
-  const title = (name: string) => page.getByRole("heading", { level: 1, name, exact: true });
-  const rail = () => page.getByRole("navigation", { name: "Studio" });
-  const theme = () => page.evaluate(() => document.documentElement.dataset["theme"]);
-
-  test("opens every room and command by the keyboard alone", async () => {
-    await page.keyboard.press("Control+k");
-    const search = page.getByRole("combobox", { name: "Search and commands" });
-    await search.waitFor();
-    // a group's name finds what is in it
-    await page.keyboard.type("break it");
-    await page.getByRole("option", { name: /^429/ }).waitFor();
-    await page.keyboard.press("ControlOrMeta+a");
-    await page.keyboard.type("images");
-    await page.getByRole("option", { name: "Images", selected: true }).waitFor();
-    await page.keyboard.press("Enter");
-    await title("Images").waitFor();
-    await search.waitFor({ state: "detached" });
-    await page.keyboard.press("?");
-    await page.getByRole("dialog", { name: "Shortcuts" }).waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-    await page.keyboard.press("Control+Shift+o");
-    await title("Chat").waitFor();
+  test("The palette opens each room of the navigation by the keyboard alone", async () => {
+    const names = await studio.page
+      .getByRole("navigation", { name: "Rooms" })
+      .getByRole("link")
+      .allInnerTexts();
+    expect(names).toEqual(["Chat", "Images", "Videos", "Assets"]);
+    for (const name of names.toReversed()) {
+      await studio.page.keyboard.press("Control+k");
+      await studio.page.getByRole("combobox", { name: "Search and commands" }).waitFor();
+      await studio.page.keyboard.type(name);
+      await studio.page.getByRole("option", { name, exact: true, selected: true }).waitFor();
+      await studio.page.keyboard.press("Enter");
+      await title(name).waitFor();
+      await expect.poll(() => studio.page.title()).toBe(`${name} · Sluice`);
+    }
   });
 
-  test("keeps the theme and the panels over a reload", async () => {
-    await page.getByRole("button", { name: "Theme: system" }).click();
-    await page.getByRole("button", { name: "Theme: light" }).click();
+  test("The theme and the inspector stay over a reload", async () => {
+    await inspector().waitFor();
+    await studio.button("Theme: system").click();
+    await studio.button("Theme: light").click();
     await expect.poll(theme).toBe("dark");
-    await page.keyboard.press("Control+b");
-    await rail().waitFor({ state: "hidden" });
-    await page.getByRole("tab", { name: "State" }).click();
-    await page.keyboard.press("Control+.");
-    await page.getByRole("complementary", { name: "Inspector" }).waitFor({ state: "detached" });
-    await page.reload({ waitUntil: "commit" });
+    await studio.page.keyboard.press("Control+.");
+    await inspector().waitFor({ state: "detached" });
+    await studio.page.reload({ waitUntil: "commit" });
     // set before the first paint, by a script of its own
     await expect.poll(theme).toBe("dark");
     await title("Chat").waitFor();
-    await expect.poll(() => rail().isVisible()).toBe(false);
-    await expect.poll(() => page.getByRole("complementary", { name: "Inspector" }).count()).toBe(0);
-    await page.keyboard.press("Control+.");
-    await page.getByRole("tab", { name: "State", selected: true }).waitFor();
+    expect(await inspector().count()).toBe(0);
+    await studio.page.keyboard.press("Control+.");
+    await inspector().waitFor();
+  });
+
+  test("The inspector shows the file of the room and marks the line that runs", async () => {
+    const code = inspector().getByRole("region", { name: "Code" });
+    const marked = code.locator(".bg-primary\\/20");
+    await code.getByText("export function ChatRoom").waitFor();
+    await studio.field("Message").fill("[[stall]] Hello");
+    await studio.field("Message").press("Enter");
+    await expect.poll(() => marked.first().innerText()).toContain("useChatStream({");
+    await studio.button("Stop").click();
+    await marked.first().waitFor({ state: "detached" });
+    await studio.page.getByRole("link", { name: "Images" }).click();
+    await code.getByText("export function ImagesRoom").waitFor();
+  });
+
+  test("The first screen has no link without a target", async () => {
+    const links = studio.page.getByRole("link");
+    const targets = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? ""));
+    expect(targets.filter((href) => !/^#\/(chat|images|videos|assets)|^https:\/\/[a-z]/.test(href))).toEqual(
+      [],
+    );
+    expect(targets.join()).not.toMatch(/YOUR-/);
   });
 });

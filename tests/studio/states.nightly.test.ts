@@ -75,11 +75,6 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
   /** Keeps requests to these addresses in flight. */
   const hold = (addresses: string) => page.route(addresses, () => {});
 
-  async function offerTools(): Promise<void> {
-    await button("Settings").click();
-    await page.getByRole("switch", { name: "Tools" }).check();
-    await page.keyboard.press("Escape");
-  }
   async function addAsset(link: string): Promise<void> {
     await field("Link").fill(link);
     await button("Add").click();
@@ -127,22 +122,15 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await ask("[[length]] Compare SQL and NoSQL");
         await button("Continue").waitFor();
       },
-      "a retry with a countdown": async () => {
-        await ask("[[429:9]] Hello");
-        await page.getByRole("timer").waitFor();
-      },
       "a tool that needs approval": async () => {
-        await offerTools();
         await ask('Keep a note: "Buy bread"');
         await button("Approve").waitFor();
       },
       "a tool that asks the user": async () => {
-        await offerTools();
         await ask("Help me choose a color for my boat");
-        await button("heather").waitFor();
+        await button("dusk").waitFor();
       },
       "the steps of a turn": async () => {
-        await offerTools();
         await ask("Roll three six-sided dice");
         await page.getByRole("button", { name: /3 steps$/ }).click();
       },
@@ -167,21 +155,6 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
           .click();
         await page.getByRole("menu").waitFor();
       },
-      "a chat in a folder": async () => {
-        await ask("Hello");
-        await answered();
-        await page
-          .getByRole("button", { name: /^Actions for/ })
-          .first()
-          .click();
-        await page.getByRole("menuitem", { name: "Move to a folder" }).click();
-        const name = field("Folder");
-        await expect.poll(() => name.evaluate((it) => it === document.activeElement)).toBe(true);
-        await name.fill("Letters");
-        await name.press("Enter");
-        await button("Actions for the folder Letters").click();
-        await page.getByRole("menu").waitFor();
-      },
       "images to send, and one that can't be": async () => {
         const files = ["a.png", "b.pdf"].map((name) => ({
           name,
@@ -197,7 +170,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await button("Stop").waitFor();
       },
       "two models side by side": async () => {
-        await button("Compare models").click();
+        await button("Compare").click();
         await page.getByText("Ask both models one question").first().waitFor();
         await ask("Hello");
         await page.getByRole("button", { name: "Regenerate" }).nth(1).waitFor();
@@ -205,8 +178,8 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
     },
     images: {
       "without one": () => field("Prompt").waitFor(),
-      "more settings": async () => {
-        await button("More settings").click();
+      settings: async () => {
+        await page.getByRole("button", { name: /^Settings: / }).click();
         await page.getByRole("dialog").waitFor();
       },
       "a prompt that is missing": async () => {
@@ -223,7 +196,9 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await page.locator(".yarl__slide_current").getByText("A reef").waitFor();
       },
       "a set of which one failed": async () => {
+        await page.getByRole("button", { name: /^Settings: / }).click();
         await field("Number of images").fill("3");
+        await page.keyboard.press("Escape");
         await generate("Waves [[partial]]");
         await page.getByText("This image failed").waitFor();
       },
@@ -233,16 +208,16 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await button("Stop").waitFor();
       },
       references: async () => {
-        await button("Add references").click();
+        await button("Add: Reference images").click();
         await field("Reference images: link").fill("ftp://example.com/a.png");
         await field("Reference images: link").press("Enter");
-        await page.getByText("Use a link: https://…").waitFor();
+        await page.getByText("Use a link: https://…").first().waitFor();
       },
     },
     videos: {
       "without one": () => field("Prompt").waitFor(),
-      "more settings": async () => {
-        await button("More settings").click();
+      settings: async () => {
+        await page.getByRole("button", { name: /^Settings: / }).click();
         await page.getByRole("dialog").waitFor();
       },
       "a finished video": async () => {
@@ -265,12 +240,6 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await hold("**/v1/video/generations/*");
         await generate("Waves at dawn");
         await page.getByRole("progressbar", { name: "Progress", exact: true }).waitFor();
-      },
-      "the tasks of all rooms": async () => {
-        await hold("**/v1/video/generations/*");
-        await generate("Waves at night");
-        await page.getByRole("button", { name: /^\d running$/ }).click();
-        await page.getByRole("dialog").waitFor();
       },
     },
     assets: {
@@ -310,8 +279,10 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
     test("beside the inspector", async () => {
       if (room !== opened) await open(room);
       await page.setViewportSize(INSPECTED);
+      await page.keyboard.press("Control+.");
       await page.getByRole("complementary", { name: "Inspector" }).waitFor();
       await isVisible(INSPECTED);
+      await page.keyboard.press("Control+.");
     });
   });
 
@@ -332,7 +303,6 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
     const opened = {
       "the actions of a chat": menu(/^Actions for/),
       "the palette": dialog("Control+k"),
-      "the shortcuts": dialog("?"),
       "a list of models": async () => {
         await page.getByRole("link", { name: "Images" }).click();
         await page.getByRole("combobox").first().click();

@@ -14,8 +14,10 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
   }
 
   test("are made with progress on the way, played, deleted with a way back, and gone when their link ends", async () => {
+    await studio.page.getByRole("button", { name: /^Settings: / }).click();
     await button("720p").click();
     await studio.page.getByRole("slider", { name: "Length" }).press("ArrowLeft");
+    await studio.page.keyboard.press("Escape");
     await sendVideo("A reef at dawn");
     studio.ahead = MINUTE / 2;
     await look();

@@ -83,7 +83,7 @@ export function openChat() {
   const findQuestion = () => page.getByRole("article", { name: "Your message" }).last();
   const findAnswers = () => page.getByRole("article", { name: "Assistant's answer" });
   const findCard = (tool: string) => page.getByRole("group", { name: tool });
-  const findRail = () => page.getByRole("navigation", { name: "Studio" });
+  const findRail = () => page.getByRole("navigation", { name: "Chats" });
   const findEntry = (title: string) => findRail().getByRole("link", { name: title, exact: true });
   const findEntries = () => findRail().getByRole("listitem").getByRole("link").allInnerTexts();
 
@@ -95,10 +95,10 @@ export function openChat() {
     await studio.settled();
   }
 
-  /** Does nothing if an earlier test has done it: the page stores its settings. */
+  /** Does nothing unless an earlier test has turned tools off: the page stores its settings. */
   async function offerTools(): Promise<void> {
     const kept = await page.evaluate(() => localStorage.getItem("sluice-chat") ?? "");
-    if (kept.includes('"offersTools":true')) return;
+    if (!kept.includes('"offersTools":false')) return;
     await findButton("Settings").click();
     await page.getByRole("switch", { name: "Tools" }).check();
     await page.keyboard.press("Escape");

@@ -107,5 +107,5 @@ export async function askInNewChat({ page, field, button }: StudioSuite, text: s
   await field("Message").fill(text);
   await field("Message").press("Enter");
   await button("Regenerate").waitFor();
-  await page.getByRole("region", { name: "Chats" }).getByRole("link", { name: text }).waitFor();
+  await page.getByRole("navigation", { name: "Chats" }).getByRole("link", { name: text }).waitFor();
 }

@@ -7,7 +7,7 @@ export const VIDEOS = "/v1/video/generations";
 
 /** Opens the studio's videos for the tests of the suite that calls this. */
 export function openVideos() {
-  const studio = openRoom("videos", { cors: true }, /Failed to load resource|ERR_/);
+  const studio = openRoom("videos", { cors: true }, /Failed to load resource|ERR_|Content Security Policy/);
   const { button, field } = studio;
   const findCard = (name: string, page: Page = studio.page) =>
     page.getByRole("article", { name, exact: true });

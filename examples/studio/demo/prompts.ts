@@ -57,7 +57,7 @@ export const demoPrompts: readonly DemoPrompt[] = [
     after: "debounce",
   },
   { id: "quadratic", room: "chat", title: "Explain a formula", prompt: "Explain the quadratic formula" },
-  { id: "canal-lock", room: "chat", title: "Draw a diagram", prompt: "How does a canal lock work?" },
+  { id: "canal-lock", room: "chat", title: "Explain in steps", prompt: "How does a canal lock work?" },
   { id: "sql-nosql", room: "chat", title: "Compare two things", prompt: "Compare SQL and NoSQL" },
   {
     id: "small-steps",

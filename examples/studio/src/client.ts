@@ -1,81 +1,75 @@
 import { createClient, streamResumption } from "@sluice/core";
-import { devtoolsFetch } from "@sluice/devtools";
-import { uploads } from "@sluice/media";
+import { devtoolsFetch } from "@sluice/devtools/production";
 import { indexedDBStorage } from "@sluice/react";
 import { atom } from "nanostores";
-import { recordEvent, recordRequest } from "./inspector/feed.js";
-import { checkFiles } from "./media/check-files.js";
-import { assertReachable, isHosted, serverURL } from "./server.js";
+import { startService } from "../demo/hosted/start.js";
 
-/**
- * State of the storage. `failing`: it failed, and not all is written since; `refused`: the browser has refused its
- * database.
- */
-export type Keeping = "well" | "failing" | "refused";
-
-/** Says if this browser keeps chats and tasks. */
-export const keeping = atom<Keeping>("well");
-
-/** Notes that the browser did not keep something. */
-export function noteStorageFailure(): void {
-  if (keeping.get() !== "refused") keeping.set("failing");
+declare global {
+  interface ImportMetaEnv {
+    /** URL of the proxy, if another server than the page's own answers. */
+    readonly VITE_GATEWAY?: string;
+    /** URL of the docs. */
+    readonly VITE_DOCS?: string;
+  }
 }
 
-/** Storage of chats, tasks, images, assets and drafts between visits: one for the whole page. */
+/** True if the page is built as static files: its server is a Service Worker of this browser. */
+export const isHosted = import.meta.env.MODE === "hosted";
+/** URL of the proxy. A hosted page may have any path. */
+export const baseURL =
+  import.meta.env.VITE_GATEWAY ||
+  (isHosted ? new URL(".", location.href).href.replace(/\/$/, "") : location.origin);
+
+/** Storage of chats, tasks, images and drafts between visits. */
 export const storage = indexedDBStorage();
 
-/** Options of every list of chats. A title leaves out the failures that a question asks the emulator for. */
-export const chatListOptions = {
-  storage,
-  createTitle(question: string): string {
-    const [line = ""] = question
-      .replace(/\[\[[^\]]*\]\]\s*/g, "")
-      .trim()
-      .split("\n", 1);
-    return line.length > 60 ? `${line.slice(0, 59).trimEnd()}…` : line;
-  },
-} as const;
+/** True while the browser has no network and the server does not respond. A server on this machine responds. */
+export const isOffline = atom(false);
 
-/** Options of every list of video tasks: all of them poll the same way. Each object keeps its identity. */
-export const videoOptions = { storage, intervalMs: 4000 } as const;
+/** Message of an error that the client takes for a request that never left. */
+const NOT_SENT = "Failed to fetch: ENETUNREACH";
 
-/** Says if the page plays a lost connection. */
-export const isCut = atom(false);
-
-let cable = new AbortController();
-
-/** Fetches, unless the connection is cut; a cut ends what is under way as a lost network would. */
-async function fetchUnlessCut(request: Request): Promise<Response> {
-  await assertReachable();
-  if (isCut.get()) throw new TypeError("Failed to fetch");
-  return globalThis.fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
+/** Sends a request. Without a network, a free request goes first, because a failed request may have arrived. */
+async function send(request: Request): Promise<Response> {
+  if (isHosted)
+    await startService().catch((cause: unknown) => {
+      throw new TypeError(NOT_SENT, { cause });
+    });
+  if (!(await checkNetwork())) throw new TypeError(NOT_SENT);
+  return fetch(request);
 }
 
-/** Cuts the connection of the client for a while. */
-export function cutConnection(ms: number): void {
-  isCut.set(true);
-  cable.abort(new TypeError("network error"));
-  cable = new AbortController();
-  setTimeout(() => isCut.set(false), ms);
+async function checkNetwork(): Promise<boolean> {
+  const isReachable =
+    isHosted ||
+    navigator.onLine ||
+    (await fetch(`${baseURL}/`, { method: "HEAD", mode: "no-cors", cache: "no-store" }).then(
+      () => true,
+      () => false,
+    ));
+  isOffline.set(!isReachable);
+  return isReachable;
 }
 
-/** The client of all rooms. It has no key: the proxy that serves this page adds it. */
+addEventListener("online", checkNetwork);
+addEventListener("offline", checkNetwork);
+
+/** Checks for the error of a request that never left. */
+export function isUnsent(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof Error && error.cause.message === NOT_SENT;
+}
+
+/** Id of the last call whose response began. */
+export const firstChunk = atom("");
+
+/** The client of all rooms. It has no key: the proxy adds the key. */
 export const client = createClient({
-  // a host of many pages has one storage for all of them
-  ...(isHosted && { user: serverURL }),
-  baseURL: serverURL,
+  // a host with several pages has one storage for all of them
+  ...(isHosted && { user: baseURL }),
+  baseURL,
   resume: streamResumption(),
-  uploads: uploads({ check: checkFiles }),
-  // the studio shows the tokens of each response; the lookup of assets is the emulator's, and the Worker lets it through
+  // the emulator looks up assets at this path
   gateway: { includeUsage: true, assetLookup: "/gamma/asset/GetAsset" },
-  onEvent(event) {
-    if (event.type === "feature-unavailable" && event.feature === "indexed-db") keeping.set("refused");
-    if (event.type === "storage-error") noteStorageFailure();
-    if (event.type === "storage-recovered") keeping.set("well");
-    recordEvent(event);
-  },
-  fetch: devtoolsFetch((request) => {
-    recordRequest(request);
-    return fetchUnlessCut(request);
-  }),
+  onEvent: (event) => event.type === "first-chunk" && firstChunk.set(event.callId),
+  fetch: devtoolsFetch(send),
 });

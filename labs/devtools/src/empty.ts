@@ -7,6 +7,14 @@ export function SluiceDevtools(): null {
   return null;
 }
 
+/** Shows nothing. */
+export function SluiceDevtoolsPanel(): null {
+  return null;
+}
+
+/** Plays no fault. */
+export function playFault(): void {}
+
 /** Returns `fetch` unchanged. */
 export const devtoolsFetch: typeof tap = (fetch) => fetch;
 

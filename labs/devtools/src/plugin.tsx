@@ -1,10 +1,8 @@
 import type { Client } from "@sluice/core";
 import type { Prices } from "@sluice/prices";
-import { type ReactElement, Suspense, useRef } from "react";
-import { createPortal } from "react-dom";
-import { Panel } from "./devtools.js";
+import type { ReactElement } from "react";
+import { SluiceDevtoolsPanel } from "./docked-panel.js";
 import { getRecording } from "./recording.js";
-import { useShadowRoot } from "./shadow-root.js";
 
 /** Options of {@link sluiceDevtoolsPlugin}. */
 export interface SluiceDevtoolsPluginOptions {
@@ -41,20 +39,5 @@ export interface SluiceDevtoolsPlugin {
  */
 export function sluiceDevtoolsPlugin({ client, prices }: SluiceDevtoolsPluginOptions): SluiceDevtoolsPlugin {
   getRecording(client).start();
-  return { id: "sluice", name: "Sluice", render: <DockedPanel client={client} prices={prices} /> };
-}
-
-function DockedPanel({ client, prices }: SluiceDevtoolsPluginOptions) {
-  const place = useRef<HTMLDivElement>(null);
-  const root = useShadowRoot(place);
-  const panel = (
-    <Suspense>
-      <Panel client={client} prices={prices} />
-    </Suspense>
-  );
-  return (
-    <div ref={place} style={{ height: "100%" }}>
-      {root && createPortal(panel, root)}
-    </div>
-  );
+  return { id: "sluice", name: "Sluice", render: <SluiceDevtoolsPanel client={client} prices={prices} /> };
 }

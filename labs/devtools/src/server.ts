@@ -1,2 +1,8 @@
 "use client";
-export { devtoolsFetch, SluiceDevtools, sluiceDevtoolsPlugin } from "./index.js";
+export {
+  devtoolsFetch,
+  playFault,
+  SluiceDevtools,
+  SluiceDevtoolsPanel,
+  sluiceDevtoolsPlugin,
+} from "./index.js";

@@ -3,14 +3,9 @@ export const styles = `
 :host {
   all: initial;
   color-scheme: light dark;
-  --ink: #1b1b1f; --muted: #5c5c66; --ground: #fff; --raised: #f3f3f6; --edge: #d5d5dd;
-  --accent: #3a4fd0; --good: #11703a; --bad: #b3201f;
-}
-@media (prefers-color-scheme: dark) {
-  :host {
-    --ink: #ececf1; --muted: #a5a5b2; --ground: #17171b; --raised: #232329; --edge: #3c3c46;
-    --accent: #9fadff; --good: #63d08e; --bad: #ff8b85;
-  }
+  --ink: light-dark(#1b1b1f, #ececf1); --muted: light-dark(#5c5c66, #a5a5b2);
+  --ground: light-dark(#fff, #17171b); --raised: light-dark(#f3f3f6, #232329); --edge: light-dark(#d5d5dd, #3c3c46);
+  --accent: light-dark(#3a4fd0, #9fadff); --good: light-dark(#11703a, #63d08e); --bad: light-dark(#b3201f, #ff8b85);
 }
 * { box-sizing: border-box; font: 13px/1.45 system-ui, sans-serif; color: inherit; }
 code, pre, td:nth-child(-n+2) { font-family: ui-monospace, monospace; font-size: 12px; }
@@ -47,6 +42,6 @@ td, th { padding: 2px 14px 2px 0; text-align: left; vertical-align: top; overflo
 fieldset, figure { border: 0; margin: 0; padding: 0; }
 .buttons { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; }
 @media (max-width: 800px) { .panel { inset: auto 0 0 0; width: auto; height: 60vh; border-width: 1px 0 0; } }
-:host([docked]) { display: block; height: 100%; }
+:host([docked]) { display: block; height: 100%; color-scheme: inherit; }
 :host([docked]) .panel { position: static; width: auto; height: 100%; border: 0; }
 `;

@@ -83,6 +83,20 @@ export function getTap({ fetch }: { readonly fetch: object }): Tap | undefined {
   return taps.get(fetch);
 }
 
+/**
+ * Plays a fault on the next matching request of a client, as a button of the panel does. `offline` lasts until another
+ * call with `undefined`. Does nothing for a client without {@link devtoolsFetch}.
+ *
+ * @example
+ * ```ts
+ * playFault(client, "cut");
+ * await chat.send("Hello"); // the stream breaks after three events
+ * ```
+ */
+export function playFault(client: { readonly fetch: object }, fault: Fault | undefined): void {
+  getTap(client)?.arm(fault && { fault, isKept: fault === "offline" });
+}
+
 /** Maximum number of stored frames per request. */
 const MAX_FRAMES = 300;
 /** Maximum number of stored characters of a frame, and of a request's body. */

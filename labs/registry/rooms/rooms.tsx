@@ -2,6 +2,7 @@
 
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 import { Button } from "@/components/sluice/button";
+import { Toasts } from "@/components/sluice/toasts";
 import { Tooltips } from "@/components/sluice/tooltips";
 import { ChatRoom } from "./chat-room";
 import { ImageRoom } from "./image-room";
@@ -38,6 +39,7 @@ export function Rooms({ children }: { readonly children?: ReactNode }) {
         <h1 className="sr-only">{name}</h1>
         <Room />
       </main>
+      <Toasts />
       <Tooltips />
     </div>
   );

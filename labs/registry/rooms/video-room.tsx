@@ -2,11 +2,11 @@
 
 import { estimateCost } from "@sluice/prices";
 import { useVideoTask, useVideoTasks, type VideoTaskEntry } from "@sluice/react";
+import { PromptForm } from "@/components/sluice/prompt-form";
 import { useDraft } from "@/components/sluice/use-draft";
 import { usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { prices } from "./prices";
-import { PromptForm } from "./prompt-form";
 import { storage } from "./storage";
 
 const options = { storage };
@@ -26,13 +26,15 @@ export function VideoRoom() {
   return (
     <div className="flex grow flex-col gap-4 overflow-y-auto p-4">
       <PromptForm
-        label="Describe a video"
+        label="New video"
+        placeholder="Describe a video"
         prompt={prompt}
         onPrompt={setPrompt}
-        onSubmit={() => void start()}
+        onSubmit={() => prompt.trim() !== "" && void start()}
         isBusy={phase === "uploading" || phase === "creating"}
         estimate={estimateCost({ model, parameters }, prices)}
         error={error}
+        onDismiss={reset}
       />
       <ul
         aria-label="Videos"

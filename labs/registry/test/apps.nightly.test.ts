@@ -208,7 +208,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
   test("Images come on the wall, open in the lightbox, and are deleted", { timeout: 120_000 }, async () => {
     await button("Images").click();
     await page.getByText("0.04 USD").waitFor();
-    await page.getByRole("textbox", { name: "Describe an image" }).fill("A reef");
+    await page.getByRole("textbox", { name: "Prompt" }).fill("A reef");
     await button("Generate").click();
     const tile = page.getByRole("listitem", { name: "A reef" });
     await tile.getByRole("button", { name: "Open A reef" }).waitFor();
@@ -226,7 +226,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
 
   test("A video is made, plays, and is deleted", { timeout: 120_000 }, async () => {
     await button("Videos").click();
-    await page.getByRole("textbox", { name: "Describe a video" }).fill("A reef");
+    await page.getByRole("textbox", { name: "Prompt" }).fill("A reef");
     await button("Generate").click();
     const card = page.getByRole("article", { name: "A reef" });
     await card.getByText("Done", { exact: true }).waitFor({ state: "attached" });

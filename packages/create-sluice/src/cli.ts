@@ -56,9 +56,7 @@ function chooseTemplate(given: string | undefined, folder: string, add: boolean)
   if (name === undefined)
     throw new Error(`${folder} has no framework that this command knows. Give --template: ${names}.`);
   if (name === "studio" && add && findTemplate(folder) !== "studio")
-    throw new Error(
-      "studio is a new app. Take its components into yours with shadcn's command: see the guide Components to take home.",
-    );
+    throw new Error("studio is a new app. Add the template react to an app that exists.");
   if (isTemplate(name)) return name;
   throw new Error(`there is no template ${name}; there are ${names}.`);
 }

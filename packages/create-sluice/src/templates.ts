@@ -33,8 +33,6 @@ const server = {
   "server/development.ts": "when somebody is the development user",
   "scripts/check-deploy.ts": "the list that production has to meet",
 };
-/** The components to take home, and the rooms that use them. */
-const REGISTRY = "../../../labs/registry";
 /** The chat. The example shows it in a page without a sign-in. */
 const CHAT = "../../../examples/minimal-chat/chat";
 const listChatFiles = (folder: string) => ({
@@ -89,28 +87,23 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     ...pageWithWorker,
   },
   studio: {
-    title: "A page for chat, images and videos (Vite, React, Tailwind), and the Worker",
+    title: "A page for chat, images and videos (Vite, React), and the Worker that keeps the gateway's key",
     parts: [
       ["react", "."],
-      [`${REGISTRY}/components/sluice`, "src/components/sluice"],
-      [`${REGISTRY}/rooms`, "src/rooms"],
-      ["session", "src/session"],
+      [CHAT, "src/chat"],
+      ["session", "src/chat"],
       ["server", "server"],
       ["worker/server", "server"],
       ["workers-limit", "server"],
       ["scripts", "scripts"],
-      // a separate page, configuration and proxy in place of the shared files
+      // rooms, and a separate configuration and proxy in place of the shared files
       ["studio", "."],
     ],
     ...pageWithWorker,
     files: {
       "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration",
       "src/rooms/rooms.tsx": "the rooms: chat, images, videos",
-      "src/components/sluice/words.ts":
-        "the words of the components, to translate; each component is a file beside it",
-      "src/index.css": "the colors, in the names of shadcn",
-      "src/app.tsx": "the client, for a user who is signed in",
-      "src/session/session.ts": "the token of the user",
+      ...listChatFiles("src/chat"),
       ...server,
       "server/media.ts": "the models for images and videos, and what they may be asked for",
     },

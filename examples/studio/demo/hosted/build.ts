@@ -53,10 +53,7 @@ function filesIn(outDir: string): readonly string[] {
   return all.filter((path) => path !== "index.html");
 }
 
-/**
- * Files that the page may load: grammars and diagrams are loaded elsewhere, and are kept as they are used, as is the reader
- * of PDFs, which few visitors need.
- */
+/** Files that the page may load. The Service Worker caches grammars, which the worker of the highlighter loads, on use. */
 function coreOf({ output }: Rollup.RollupOutput): readonly string[] {
   const chunks = new Map(
     output.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file] as const] : [])),
@@ -70,7 +67,7 @@ function coreOf({ output }: Rollup.RollupOutput): readonly string[] {
   return [...core];
 
   function add(name: string): void {
-    if (core.has(name) || name.startsWith("assets/pdf-")) return;
+    if (core.has(name)) return;
     core.add(name);
     const chunk = chunks.get(name);
     for (const imported of [...(chunk?.imports ?? []), ...(chunk?.dynamicImports ?? [])]) add(imported);

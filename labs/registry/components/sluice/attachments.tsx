@@ -38,7 +38,7 @@ interface AttachmentsProps {
   readonly onSwitchModel?: () => void;
   /** Called after the user took the note about files away, which had the focus. */
   readonly onDismiss?: () => void;
-  /** Lines about the files that were not added. @default one for each */
+  /** Lines about the files that were not added. @default one for each problem */
   readonly refusals?: readonly string[];
   readonly words?: Partial<typeof attachmentWords>;
 }
@@ -48,7 +48,8 @@ export function Attachments(props: AttachmentsProps) {
   const { attachments, model, seeingModel, onSwitchModel, onDismiss } = props;
   const words = { ...attachmentWords, ...props.words };
   const { problems, isPreparing, isBlind, dismiss } = attachments;
-  const lines = props.refusals ?? problems.map(({ message }) => message);
+  // many files with one problem are one line
+  const lines = props.refusals ?? [...new Set(problems.map(({ message }) => message))];
   return (
     <>
       <Previews attachments={attachments} words={words} />

@@ -1,66 +1,57 @@
 "use client";
 
-import type { ChatMessage, ChatToolCall, UseChatStreamResult } from "@sluice/react";
+import type { ChatMessage, ChatToolCall, ErrorDescription, UseChatStreamResult } from "@sluice/react";
 import { RefreshCw } from "lucide-react";
-import type { ReactNode } from "react";
+import { memo, type ReactNode, useEffect, useRef, useState } from "react";
 import { AssistantMessage } from "@/components/sluice/answer";
 import { Branches } from "@/components/sluice/branches";
 import { IconButton, onPressOnce } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { Elsewhere } from "@/components/sluice/devices";
 import { canRetry, Ending, Unanswered } from "@/components/sluice/ending";
+import { modelName } from "@/components/sluice/format";
 import { UserMessage } from "@/components/sluice/message";
-import { ToolCallCard } from "@/components/sluice/tool-approval";
+import { soon } from "@/components/sluice/soon";
+import { Steps } from "@/components/sluice/steps";
+import type { TurnMessages } from "@/components/sluice/turns";
 import { Pending, Silence } from "@/components/sluice/waiting";
 import { chatWords, endingWords } from "@/components/sluice/words";
-
-interface TurnMessages {
-  readonly id: string;
-  readonly question?: ChatMessage;
-  readonly answers: ChatMessage[];
-}
-
-/** Groups messages to turns: a question, and the answers to it. */
-export function turnsOf(messages: readonly ChatMessage[]): readonly TurnMessages[] {
-  const turns: TurnMessages[] = [];
-  for (const message of messages) {
-    if (message.role === "user") turns.push({ id: message.id, question: message, answers: [] });
-    else if (message.role === "assistant") {
-      if (turns.length === 0) turns.push({ id: message.id, answers: [] });
-      turns.at(-1)?.answers.push(message);
-    }
-  }
-  return turns;
-}
+import { cn } from "@/lib/utils";
 
 export interface ChatTurnProps {
   readonly turn: TurnMessages;
   readonly chat: UseChatStreamResult;
   readonly isLast: boolean;
-  /** Shows the text of an answer, for example as Markdown. `isCut` says if it ends before its end. @default as it is */
+  /**
+   * Shows the text of a response, for example as Markdown. `isCut` is true if the response broke off. Define it outside
+   * of components: a turn renders again when it changes. @default plain text
+   */
   readonly renderText?: (text: string, isLive: boolean, isCut: boolean) => ReactNode;
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
   /** Asks a user for the result of a tool that has no function, and gives it to `answer`. */
   readonly renderTool?: (call: ChatToolCall, answer: (output: unknown) => void) => ReactNode;
+  /** Words of an error. @default `describeError` */
+  readonly describe?: ((error: Error) => ErrorDescription) | undefined;
   readonly words?: Partial<typeof chatWords>;
 }
 
-/** A question, and the answers to it: several where the model calls tools. */
-export function ChatTurn(props: ChatTurnProps) {
+/** A question, and the answers to it: several where the model calls tools. A turn far from the window is plain text. */
+export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
   const {
     turn: { question, answers },
     chat,
     isLast,
-    renderText,
     toolTitles = {},
     renderTool,
+    describe,
   } = props;
+  const { ref, isNear } = useNear(isLast);
+  const renderText = isNear ? props.renderText : undefined;
   const words = { ...chatWords, ...props.words };
   const { regenerate, edit, switchBranch, approve, deny, retry, send } = chat;
-  const isBusy = isLast && (chat.status === "submitted" || chat.status === "streaming");
+  const isBusy = isLast && isStreaming(chat);
   const last = answers.at(-1);
-  const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls);
   const isOver = last !== undefined && last.outcome !== undefined && !isBusy;
   const versioned = answers.find(({ branches = [] }) => branches.length > 1);
   const text = answers
@@ -68,7 +59,13 @@ export function ChatTurn(props: ChatTurnProps) {
     .join("\n\n")
     .trim();
   return (
-    <div className="group/turn mx-auto flex w-full max-w-3xl shrink-0 flex-col gap-3 px-4 py-3">
+    <div
+      ref={ref}
+      className={cn(
+        "mx-auto flex w-full max-w-3xl shrink-0 flex-col gap-3 px-4 py-3 [contain-intrinsic-size:auto_24rem]",
+        !isLast && "[content-visibility:auto]",
+      )}
+    >
       {question && (
         <UserMessage message={question} isBusy={isBusy} onEdit={edit} onSwitchBranch={switchBranch} />
       )}
@@ -77,23 +74,26 @@ export function ChatTurn(props: ChatTurnProps) {
           answers={answers}
           isBusy={isBusy}
           {...(renderText && { renderText })}
-          before={calls.map((call) => (
-            <ToolCallCard
-              key={call.id}
-              call={call}
-              title={toolTitles[call.name] ?? call.name}
+          before={
+            <Steps
+              answers={answers}
+              isBusy={isBusy}
+              toolTitles={toolTitles}
               onApprove={approve}
               onDeny={deny}
-            >
-              {renderTool?.(call, (output) => void chat.addToolOutput(call.id, output))}
-            </ToolCallCard>
-          ))}
+              {...(renderText && { renderText: (text, isLive) => renderText(text, isLive, false) })}
+              {...(renderTool && {
+                renderTool: (call) => renderTool(call, (output) => void chat.addToolOutput(call.id, output)),
+              })}
+            />
+          }
         >
           <Elsewhere chat={chat} isLast={isLast} />
           {isBusy && (last.content === "" ? <Pending /> : <Silence key={last.content.length} />)}
           {isOver && (
             <Ending
               message={last}
+              describe={describe}
               {...(isLast && { onRetry: retry, onContinue: () => void send(endingWords.continue) })}
             />
           )}
@@ -104,18 +104,64 @@ export function ChatTurn(props: ChatTurnProps) {
               {!(isLast && canRetry(last)) && (
                 <IconButton
                   label={words.regenerate}
-                  disabled={chat.status === "submitted" || chat.status === "streaming"}
+                  disabled={isStreaming(chat)}
                   {...onPressOnce(() => void regenerate(answers[0]?.id))}
                 >
                   <RefreshCw aria-hidden />
                 </IconButton>
               )}
+              <span className="px-2 text-xs">{describeTurn(answers)}</span>
             </div>
           )}
         </AssistantMessage>
       )}
       {!last && isBusy && <Pending />}
-      {!last && !isBusy && isLast && <Unanswered error={chat.error} onRetry={retry} />}
+      {!last && !isBusy && isLast && <Unanswered error={chat.error} onRetry={retry} describe={describe} />}
     </div>
   );
+}, isSameTurn);
+
+/** Compares an earlier turn by its messages. The last turn also shows the state of the chat. */
+function isSameTurn(one: ChatTurnProps, other: ChatTurnProps): boolean {
+  return (
+    !one.isLast &&
+    !other.isLast &&
+    one.renderText === other.renderText &&
+    isStreaming(one.chat) === isStreaming(other.chat) &&
+    one.turn.question === other.turn.question &&
+    one.turn.answers.length === other.turn.answers.length &&
+    one.turn.answers.every((answer, at) => answer === other.turn.answers[at])
+  );
+}
+
+function isStreaming({ status }: Pick<UseChatStreamResult, "status">): boolean {
+  return status === "submitted" || status === "streaming";
+}
+
+/** Returns the model of a turn and its time: `Delta 5.3 · 2.1 s`. */
+function describeTurn(answers: readonly ChatMessage[]): string {
+  const model = answers.at(-1)?.model;
+  const ms = answers.reduce((sum, { timing }) => sum + (timing?.totalMs ?? 0), 0);
+  return [model && modelName(model), ms > 0 && `${(ms / 1000).toFixed(1)} s`].filter(Boolean).join(" · ");
+}
+
+/** Distance to the window at which a turn renders in full. */
+const MARGIN = "800px 0px";
+
+/** Watches whether an element is or was near the visible part of its log. */
+function useNear(isNearAtFirst: boolean) {
+  const ref = useRef<HTMLDivElement>(null);
+  const [isNear, setIsNear] = useState(isNearAtFirst);
+  useEffect(() => {
+    if (isNear || !ref.current) return;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some(({ isIntersecting }) => isIntersecting)) soon(() => setIsNear(true));
+      },
+      { root: ref.current.closest('[role="log"]'), rootMargin: MARGIN },
+    );
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, [isNear]);
+  return { ref, isNear };
 }

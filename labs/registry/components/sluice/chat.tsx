@@ -1,83 +1,149 @@
 "use client";
 
+import type { ChatModel } from "@sluice/core";
 import { type UseChatStreamResult, useAttachments } from "@sluice/react";
-import { type ReactNode, useRef } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
 import { AttachButton, Attachments, DropHint } from "@/components/sluice/attachments";
-import { ChatTurn, type ChatTurnProps, turnsOf } from "@/components/sluice/chat-turn";
+import type { ChatTurnProps } from "@/components/sluice/chat-turn";
 import { Composer, Queue } from "@/components/sluice/composer";
 import { SyncStatus } from "@/components/sluice/devices";
+import { modelName } from "@/components/sluice/format";
+import { turnsOf } from "@/components/sluice/turns";
 import { useDraft } from "@/components/sluice/use-draft";
+import { useStop } from "@/components/sluice/use-stop";
 import { chatWords } from "@/components/sluice/words";
 
-interface ChatProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool" | "words"> {
+const loadTurn = () => import("@/components/sluice/chat-turn");
+/** Loads after the composer: a new chat has no turn. */
+const ChatTurn = lazy(async () => ({ default: (await loadTurn()).ChatTurn }));
+
+interface ChatLogProps
+  extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool" | "describe" | "words"> {
   /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during an answer. */
   readonly chat: UseChatStreamResult;
-  /** Name of the draft: that of the conversation. */
+  /** Id of the conversation. */
   readonly id: string;
-  /** Model of the next answer. */
-  readonly model: string;
   /** Content of a chat without messages. */
   readonly empty?: ReactNode;
+  /** Name of the log, for screen readers. @default that of `words` */
+  readonly label?: string;
+}
+
+interface ChatProps extends ChatLogProps {
+  /** Model of the next answer. */
+  readonly model: string;
+  /** Name of the draft. @default `id` */
+  readonly draftKey?: string;
   /** Content below the place to write, for what is written: `MessageCost`. */
   readonly below?: (text: string, images: number) => ReactNode;
   /** Controls beside the button that adds images: a menu of models. */
   readonly controls?: ReactNode;
+  /** Chooses a model that sees images, if the chosen model sees none. @default no button for it */
+  readonly onModel?: (model: ChatModel) => void;
 }
 
-/** A whole chat: its messages, and the place to write more. */
-export function Chat({ chat, id, model, empty, below, controls, ...show }: ChatProps) {
+/** The messages of a chat. It stays at the end while a response grows. */
+export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
   const words = { ...chatWords, ...show.words };
-  const { messages, status, queued } = chat;
-  const attachments = useAttachments(model);
-  const { draft, setDraft, clearDraft } = useDraft(`chat/${id}`, "");
-  const field = useRef<HTMLTextAreaElement>(null);
-  const isBusy = status === "submitted" || status === "streaming";
+  const { messages, status } = chat;
   const turns = turnsOf(messages);
-  const send = async () => {
-    const files = attachments.attachments.map(({ file }) => file);
-    clearDraft();
-    attachments.clear();
-    const sent = await chat.send(draft, { images: attachments.images });
-    if (sent.outcome !== "not-sent" || sent.messages.length > 0) return;
-    // not sent: what was written comes back
-    setDraft((later) => later || draft);
-    attachments.add(files);
-  };
+  const shown = { ...chat, stop: useStop(id, chat) };
+  useEffect(() => void loadTurn().catch(() => {}), []);
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it takes drops, and Escape from what is inside
-    <div
-      className="relative flex h-full min-h-0 flex-col"
-      onKeyDown={({ key }) => key === "Escape" && isBusy && chat.stop()}
-      {...attachments.dropProps}
-    >
+    <>
       <div
         role="log"
-        aria-label={words.messages}
+        aria-label={label ?? words.messages}
         aria-live="off"
-        aria-busy={isBusy}
+        aria-busy={status === "submitted" || status === "streaming"}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
         tabIndex={0}
-        // reversed, so that it stays at its end while an answer grows
+        // reversed, so that it stays at its end while a response grows
         className="flex grow flex-col-reverse overflow-y-auto overscroll-contain -outline-offset-2"
       >
         <div className="flex grow flex-col">
           {turns.length === 0 && !chat.isRestoring && empty}
-          {turns.map((turn, at) => (
-            <ChatTurn key={turn.id} turn={turn} chat={chat} isLast={at === turns.length - 1} {...show} />
-          ))}
+          <Suspense>
+            {turns.map((turn, at) => (
+              <ChatTurn key={turn.id} turn={turn} chat={shown} isLast={at === turns.length - 1} {...show} />
+            ))}
+          </Suspense>
         </div>
       </div>
       <p role="status" className="sr-only">
         {words.status[messages.at(-1)?.outcome === "complete" ? "complete" : status]}
       </p>
       <SyncStatus chat={chat} />
+    </>
+  );
+}
+
+/** A whole chat: its messages, and the place to write more. */
+export function Chat({ model, draftKey, below, controls, onModel, ...log }: ChatProps) {
+  const { chat, id } = log;
+  const { status, queued } = chat;
+  const attachments = useAttachments(model);
+  const { draft, setDraft, clearDraft } = useDraft(`chat/${draftKey ?? id}`, "");
+  const field = useRef<HTMLTextAreaElement>(null);
+  const isBusy = status === "submitted" || status === "streaming";
+  const isStopped = useRef(false);
+  const [seeing] = attachments.switchTo;
+  /** The pressed button leaves the page, so the field gets the focus. A finger would open the keyboard with it. */
+  const focusField = () => {
+    if (!matchMedia("(pointer: coarse)").matches) field.current?.focus();
+  };
+  const withFocus =
+    <Inputs extends readonly unknown[], Result>(act: (...inputs: Inputs) => Result) =>
+    (...inputs: Inputs) => {
+      focusField();
+      return act(...inputs);
+    };
+  const stop = withFocus(() => {
+    isStopped.current = true;
+    chat.stop();
+  });
+  const acting = {
+    ...chat,
+    stop,
+    send: withFocus(chat.send),
+    retry: withFocus(chat.retry),
+    regenerate: withFocus(chat.regenerate),
+    approve: withFocus(chat.approve),
+    deny: withFocus(chat.deny),
+    addToolOutput: withFocus(chat.addToolOutput),
+  };
+  const send = async () => {
+    isStopped.current = false;
+    const files = attachments.attachments.map(({ file }) => file);
+    clearDraft();
+    attachments.clear();
+    const sent = await chat.send(draft, { images: attachments.images });
+    const isSent = sent.outcome !== "not-sent" || sent.messages.length > 0;
+    // removed from the queue by hand
+    const isRemoved = sent.error?.name === "AbortError" && !isStopped.current;
+    if (isSent || isRemoved) return;
+    // not sent: what was written comes back
+    setDraft((later) => [later, draft].filter(Boolean).join("\n\n"));
+    attachments.add(files);
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it takes drops, and Escape from what is inside
+    <div
+      className="relative flex h-full min-h-0 flex-col"
+      onKeyDown={({ key, target, currentTarget }) => {
+        // keys of popups come through here, too
+        if (key === "Escape" && isBusy && currentTarget.contains(target as Node)) stop();
+      }}
+      {...attachments.dropProps}
+    >
+      <ChatLog {...log} chat={acting} />
       <Composer
         field={field}
         text={draft}
         onText={setDraft}
         onSend={() => void send()}
         isBusy={isBusy}
-        onStop={chat.stop}
+        onStop={stop}
         hasFiles={attachments.images.length > 0}
         isBlocked={attachments.isPreparing || attachments.isBlind}
         onPaste={attachments.onPaste}
@@ -86,12 +152,18 @@ export function Chat({ chat, id, model, empty, below, controls, ...show }: ChatP
           <Queue
             queued={queued}
             isBusy={isBusy}
-            onCancel={chat.cancelQueued}
-            onRetry={() => void chat.retry()}
+            onCancel={withFocus(chat.cancelQueued)}
+            onRetry={() => void acting.retry()}
           />
         }
         above={
-          <Attachments attachments={attachments} model={model} onDismiss={() => field.current?.focus()} />
+          <Attachments
+            attachments={attachments}
+            model={modelName(model)}
+            seeingModel={onModel && seeing && modelName(seeing)}
+            onSwitchModel={() => seeing && onModel?.(seeing)}
+            onDismiss={focusField}
+          />
         }
       >
         <AttachButton attachments={attachments} />

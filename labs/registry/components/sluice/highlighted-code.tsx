@@ -8,17 +8,24 @@ interface CodeProps {
   readonly language: string;
   /** True while the code still grows. */
   readonly isIncomplete?: boolean;
+  /** Lines that contain this text are marked: the line that runs now. @default no line */
+  readonly marked?: string | undefined;
 }
 
 /** Code in colors; plain until the highlighter is there. */
-export function Highlighted({ code, language, isIncomplete = false }: CodeProps) {
+export function Highlighted({ code, language, isIncomplete = false, marked }: CodeProps) {
   const result = useHighlight(code, language, isIncomplete);
   if (!result || !code.startsWith(result.code)) return <code>{code}</code>;
   return (
     // the colors are those of the theme, also where a class chooses it and not the browser
     <code className="scheme-light dark:scheme-dark">
       {result.tokens.map((line, index) => (
-        <span key={index}>
+        <span
+          key={index}
+          className={
+            marked && line.some(({ content }) => content.includes(marked)) ? "bg-primary/20" : undefined
+          }
+        >
           {line.map(({ content, htmlStyle, offset }) => (
             <span key={offset} style={styleOf(htmlStyle)}>
               {content}

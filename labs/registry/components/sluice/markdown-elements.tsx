@@ -95,12 +95,31 @@ function Table({ node: _, children, className, ...rest }: ComponentProps<"table"
   );
 }
 
-/** An image of another server. It is loaded when the user wants it: the server learns who reads this. */
+/**
+ * An image of another server. It loads after a click, because the server learns who reads the response. If the policy of
+ * the page refuses it, a link remains.
+ */
 function RemoteImage({ node: _, src, alt }: ComponentProps<"img"> & ExtraProps) {
   const { words } = useContext(MarkdownContext);
   const [isShown, setIsShown] = useState(false);
+  const [hasFailed, setHasFailed] = useState(false);
   if (typeof src !== "string" || src === "") return null;
-  if (isShown) return <img src={src} alt={alt ?? ""} className="max-w-full rounded-xl" />;
+  if (hasFailed)
+    return (
+      <a href={src} target="_blank" rel="noreferrer" className="underline underline-offset-4">
+        {alt || src}
+      </a>
+    );
+  if (isShown)
+    return (
+      <img
+        src={src}
+        alt={alt ?? ""}
+        className="max-w-full rounded-xl"
+        referrerPolicy="no-referrer"
+        onError={() => setHasFailed(true)}
+      />
+    );
   return (
     <Button onClick={() => setIsShown(true)}>
       {words.showImage(URL.canParse(src) ? new URL(src).host : undefined)}

@@ -40,7 +40,60 @@ export const imageWords = {
   pending: (time: string) => `Generating · ${time}`,
   stop: "Stop",
   download: "Download",
+  share: SHARE,
   actions: "Actions",
+  remove: "Delete",
+  images: "Images",
+  notFinished: "It was not finished here. You may have been charged.",
+  retry: "Try again",
+  reuse: "Reuse settings",
+  removed: "Image deleted",
+  copyPrompt: "Copy prompt",
+  copied: "Prompt copied",
+};
+
+/** Words of the form of an image or a video. */
+export const mediaFormWords = {
+  prompt: "Prompt",
+  model: "Model",
+  settings: "Settings",
+  auto: "Auto",
+  generate: "Generate",
+  generating: "Generating…",
+  noneBilled: "Nothing was billed.",
+  retry: "Try again",
+  retryLost: "Retry anyway",
+  dismiss: "Dismiss",
+  add: (label: string) => `Add: ${label}`,
+  choose: "Choose files",
+  files: (label: string) => `${label}: files`,
+  link: (label: string) => `${label}: link`,
+  addLink: "Add",
+  remove: (label: string) => `Remove ${label}`,
+  more: "References",
+  adding: "Adding…",
+  refused: (name: string) => `“${name}” can't be used here.`,
+  tooMany: (max: number) => `Only ${max} can be used.`,
+};
+
+/** Words of a picture that is registered at the gateway. */
+export const assetWords = {
+  states: {
+    sending: "Sending",
+    unsent: "Not added",
+    preparing: "Preparing",
+    ready: "Ready",
+    failed: "Failed",
+    unknown: "Unknown",
+  },
+  refused: "This picture can't be used. Choose another one.",
+  lost: "No response came back.",
+  charged: "You may have been charged.",
+  retry: "Try again",
+  retryLost: "Retry anyway",
+  check: "Check again",
+  copy: "Copy URI",
+  copied: "URI copied",
   remove: "Delete",
 };
 

@@ -6,7 +6,7 @@ import { createTabCoordination } from "./tab-coordination.js";
 import { createThreadReader } from "./thread-reader.js";
 import type { ThreadRecords } from "./thread-records.js";
 import { createThreadWriter } from "./thread-writer.js";
-import { createTabLocks, type WorkLocks } from "./work-locks.js";
+import { createTabLocks } from "./work-locks.js";
 
 /**
  * Creates the records of one thread: reads the thread, writes its changes, and coordinates with other tabs which of them

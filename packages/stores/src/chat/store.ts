@@ -45,9 +45,7 @@ import type { CallDecision } from "./runner.js";
 import { noStorage, type StorageSession } from "./session.js";
 import type { SessionContext } from "./storage-session.js";
 import type { ChatStorage } from "./storages.js";
-import type { StoredThread } from "./stored-thread.js";
 import { createThread, createThreadList } from "./thread.js";
-import type { ThreadRecords } from "./thread-records.js";
 import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
 import {
   BUSY,

@@ -1,0 +1,187 @@
+import { useStore } from "@nanostores/react";
+import { createAsset, type VideoModel } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
+import { checkMedia, toDataURI } from "@sluice/media";
+import { Clapperboard, Upload } from "lucide-react";
+import { atom } from "nanostores";
+import { useRef, useState } from "react";
+import { AssetCard } from "@/components/sluice/asset-card";
+import { DropHint, Refusals } from "@/components/sluice/attachments";
+import { Button, onPressOnce } from "@/components/sluice/button";
+import { Field, TextInput } from "@/components/sluice/fields";
+import { createStoredList, isStoredItem, type StoredItem } from "@/components/sluice/stored-list";
+import { toast } from "@/components/sluice/toasts";
+import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
+import { listURLs } from "@/components/sluice/use-media-form";
+import { client, storage } from "./client.js";
+import { openRoute } from "./rooms.js";
+import { useRunningCode, useTitle } from "./state.js";
+import { useVideoForm } from "./videos-room.js";
+
+/** A picture for videos. It is stored before it is sent, because registering it may be billed. */
+interface Asset extends StoredItem {
+  readonly name: string;
+  /** The picture: a data URI or a link. */
+  readonly picture: string;
+  /** Id and URI at the gateway. Undefined before the response. */
+  readonly handle?: { readonly id: string; readonly uri: string };
+}
+
+/** The assets of this browser. The gateway has no list of them. */
+const list = createStoredList<Asset>({
+  storage,
+  name: "assets",
+  isItem: (record): record is Asset => isStoredItem(record, "name", "picture"),
+});
+
+/** State of each request of this page that has no success: in flight, or its error. */
+const requests = atom<ReadonlyMap<string, "sending" | { readonly error: unknown }>>(new Map());
+
+/** Registers a picture. The list has it before it is sent. */
+async function register(name: string, picture: string): Promise<void> {
+  const asset: Asset = { id: crypto.randomUUID(), at: Date.now(), name, picture };
+  list.put(asset);
+  requests.set(new Map(requests.get()).set(asset.id, "sending"));
+  try {
+    const handle = await createAsset(client, {
+      model: "gamma-asset",
+      GroupId: "studio",
+      Name: name,
+      AssetType: "Image",
+      URL: picture,
+    });
+    list.put({ ...asset, handle });
+    requests.set(new Map([...requests.get()].filter(([id]) => id !== asset.id)));
+  } catch (error) {
+    requests.set(new Map(requests.get()).set(asset.id, { error }));
+  }
+}
+
+/** The room for pictures that several videos use. */
+export function AssetsRoom() {
+  const assets = list.useItems();
+  const sent = useStore(requests);
+  const [link, setLink] = useState("");
+  const [linkProblem, setLinkProblem] = useState<string>();
+  const [refusals, setRefusals] = useState<readonly string[]>([]);
+  const [isDragging, setIsDragging] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  const videoForm = useVideoForm();
+  const isSending = [...sent.values()].includes("sending");
+  useTitle("Assets");
+  useLeaveWarning(isSending);
+  useRunningCode(isSending && "await createAsset(");
+
+  const addFiles = async (files: readonly File[]) => {
+    const problems: string[] = [];
+    for (const file of files)
+      if ((await checkMedia([{ media: file, use: "chat_image" }])).length > 0)
+        problems.push(`“${file.name}” is not a picture.`);
+      else void register(file.name, await toDataURI(file));
+    setRefusals(problems);
+  };
+  const addLink = () => {
+    const url = URL.parse(link.trim());
+    const isLink = url !== null && /^https?:$/.test(url.protocol) && !/\s/.test(link.trim());
+    setLinkProblem(isLink ? undefined : "Use a link: https://…");
+    if (!isLink) return;
+    void register(url.pathname.split("/").at(-1) || url.host, url.href);
+    setLink("");
+  };
+  const addToVideo = (uri: string) => {
+    const { first_frame: _, last_frame: __, ...values } = videoForm.values;
+    videoForm.fill({
+      model: takesAssets(videoForm.model) ? videoForm.model : "gamma-video-2.0",
+      values: { ...values, reference_image: [...listURLs(values, "reference_image"), uri] },
+    });
+    openRoute("videos");
+  };
+
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the button inside does the same by keyboard
+    <div
+      className="relative grow overflow-y-auto"
+      onDragOver={(event) => {
+        event.preventDefault();
+        setIsDragging(true);
+      }}
+      onDragLeave={() => setIsDragging(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setIsDragging(false);
+        void addFiles([...event.dataTransfer.files]);
+      }}
+    >
+      <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
+        <h1 className="sr-only">Assets</h1>
+        <section aria-label="New asset" className="flex flex-col gap-4 rounded-2xl border bg-card p-4">
+          <div className="flex flex-wrap items-center gap-3">
+            <p className="grow text-sm text-muted-foreground">Add a picture once. Use it in many videos.</p>
+            <Button look="primary" onClick={() => input.current?.click()}>
+              <Upload aria-hidden />
+              Choose pictures
+            </Button>
+            <input
+              ref={input}
+              type="file"
+              hidden
+              multiple
+              accept="image/png,image/jpeg,image/webp"
+              onChange={({ currentTarget }) => {
+                void addFiles([...(currentTarget.files ?? [])]);
+                currentTarget.value = "";
+              }}
+            />
+          </div>
+          <Refusals lines={refusals} onDismiss={() => setRefusals([])} />
+          <Field label="Link" issues={linkProblem ? [linkProblem] : []}>
+            <span className="flex gap-2">
+              <TextInput
+                type="url"
+                placeholder="https://…"
+                value={link}
+                onChange={(event) => setLink(event.target.value)}
+                onKeyDown={(event) => event.key === "Enter" && !event.repeat && addLink()}
+              />
+              <Button {...onPressOnce(addLink)}>Add</Button>
+            </span>
+          </Field>
+        </section>
+        <ul
+          aria-label="Assets"
+          className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,17rem),1fr))] gap-4"
+        >
+          {assets.map((asset) => (
+            <li key={asset.id}>
+              <AssetCard
+                name={asset.name}
+                picture={asset.picture}
+                handle={asset.handle}
+                request={sent.get(asset.id)}
+                onRetry={() => {
+                  list.remove(asset.id);
+                  void register(asset.name, asset.picture);
+                }}
+                onRemove={() => {
+                  list.remove(asset.id);
+                  toast("Asset deleted", { onUndo: () => list.put(asset) });
+                }}
+              >
+                <Button onClick={() => asset.handle && addToVideo(asset.handle.uri)}>
+                  <Clapperboard aria-hidden />
+                  Video
+                </Button>
+              </AssetCard>
+            </li>
+          ))}
+        </ul>
+      </div>
+      {isDragging && <DropHint>Drop pictures here</DropHint>}
+    </div>
+  );
+}
+
+function takesAssets(model: VideoModel): boolean {
+  const { family } = models[model];
+  return family === "2-0" || family === "fast";
+}

@@ -1,0 +1,47 @@
+import { useConversations } from "@sluice/react";
+import { Plus } from "lucide-react";
+import { useEffect } from "react";
+import { ConversationList } from "@/components/sluice/conversation-list";
+import { toast } from "@/components/sluice/toasts";
+import { storage } from "./client.js";
+import { formatRoute, openRoute } from "./rooms.js";
+
+interface ChatListProps {
+  readonly activeId: string | undefined;
+  readonly onOpen: () => void;
+}
+
+/** The conversations of this browser. */
+export function ChatList({ activeId, onOpen }: ChatListProps) {
+  const { conversations, removed, isRestoring, update, remove, restore } = useConversations({ storage });
+  const isGone = removed.some(({ id }) => id === activeId);
+  useEffect(() => {
+    if (isGone) openRoute("chat", undefined, { replace: true });
+  }, [isGone]);
+  return (
+    <nav aria-label="Chats" className="flex min-h-0 grow flex-col gap-2 overflow-y-auto p-2">
+      <a
+        href={formatRoute("chat")}
+        onClick={onOpen}
+        className="control inline-flex items-center justify-center gap-2 rounded-lg border border-input bg-card px-3 text-sm font-medium hover:bg-secondary"
+      >
+        <Plus aria-hidden className="size-4" />
+        New chat
+      </a>
+      {conversations.length === 0 && !isRestoring && (
+        <p className="px-3 py-2 text-sm text-muted-foreground">No chats yet</p>
+      )}
+      <ConversationList
+        conversations={conversations}
+        activeId={activeId}
+        hrefOf={(id) => formatRoute("chat", id)}
+        onOpen={onOpen}
+        onUpdate={update}
+        onRemove={({ id }) => {
+          remove(id);
+          toast("Chat deleted", { onUndo: () => restore(id) });
+        }}
+      />
+    </nav>
+  );
+}

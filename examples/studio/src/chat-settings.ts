@@ -1,0 +1,60 @@
+import type { ChatModel } from "@sluice/core";
+import type { ChatTarget } from "@sluice/react";
+import { chatModelInfo, chatTargetOf } from "@/components/sluice/chat-form";
+import type { FormValues } from "@/components/sluice/form-fields";
+import { storedAtom } from "./state.js";
+import { tools } from "./tools.js";
+
+/** Settings of the chat. They stay when the model changes. A model ignores settings that it does not have. */
+export interface ChatSettings {
+  readonly model: ChatModel;
+  readonly values: FormValues;
+  readonly offersTools: boolean;
+  readonly wantsJSON: boolean;
+  /** System prompt. */
+  readonly instructions: string;
+}
+
+/** The models of the menu. */
+export const models = [
+  { id: "alpha-v4.1-flash", name: "Alpha 4.1 Flash", note: "Fast, and sees images" },
+  { id: "delta-5.3", name: "Delta 5.3", note: "Thinks before each response" },
+  { id: "gamma-chat-1-6-251015", name: "Gamma Chat 1.6", note: "Short responses, text only" },
+] as const;
+
+/** The settings of this browser. */
+export const chatSettings = storedAtom<ChatSettings>(
+  "sluice-chat",
+  { model: "alpha-v4.1-flash", values: {}, offersTools: true, wantsJSON: false, instructions: "" },
+  isSettings,
+);
+
+/** Changes some of the settings. */
+export function changeSettings(changes: Partial<ChatSettings>): void {
+  chatSettings.set({ ...chatSettings.get(), ...changes });
+}
+
+/** Returns the options of `useChatStream` for the settings. */
+export function createChatOptions({ model, values, offersTools, wantsJSON, instructions }: ChatSettings) {
+  const { tools: support, hasJSONMode } = chatModelInfo(model, values);
+  const target = chatTargetOf(model, values);
+  const json = wantsJSON && hasJSONMode && { response_format: { type: "json_object" } };
+  return {
+    ...({ ...target, params: { ...target.params, ...json } } as ChatTarget),
+    ...(instructions.trim() && { instructions: instructions.trim() }),
+    ...(offersTools && support !== "no" && { tools }),
+  };
+}
+
+function isSettings(stored: unknown): stored is ChatSettings {
+  if (typeof stored !== "object" || stored === null) return false;
+  const { model, values, offersTools, wantsJSON, instructions } = stored as Record<string, unknown>;
+  return (
+    models.some(({ id }) => id === model) &&
+    typeof values === "object" &&
+    values !== null &&
+    typeof offersTools === "boolean" &&
+    typeof wantsJSON === "boolean" &&
+    typeof instructions === "string"
+  );
+}

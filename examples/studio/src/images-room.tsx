@@ -1,0 +1,181 @@
+import type { ImageModel } from "@sluice/core";
+import { checkRequest } from "@sluice/core/schemas";
+import { estimateCost } from "@sluice/prices";
+import type { ImageRequestOf } from "@sluice/react";
+import { Clapperboard, ImagePlus, Shuffle } from "lucide-react";
+import { useRef, useState } from "react";
+import { Field, NumberField } from "@/components/sluice/fields";
+import { fieldOf } from "@/components/sluice/form-chips";
+import type { FormValues } from "@/components/sluice/form-fields";
+import { imageForm, imageRequestOf } from "@/components/sluice/image-form";
+import { ImageGallery, type ShownImage } from "@/components/sluice/image-gallery";
+import { createImageOrders, useImageOrders } from "@/components/sluice/image-orders";
+import { MediaFields } from "@/components/sluice/media-fields";
+import { MediaSettings } from "@/components/sluice/media-settings";
+import { PromptForm } from "@/components/sluice/prompt-form";
+import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
+import { listURLs, type MediaDraft, useMediaForm } from "@/components/sluice/use-media-form";
+import type { DemoPrompt } from "../demo/prompts.js";
+import { storage } from "./client.js";
+import { Examples, uploadFile } from "./media.js";
+import { prices } from "./prices.js";
+import { openRoute } from "./rooms.js";
+import { useRunningCode, useTitle } from "./state.js";
+import { useVideoForm } from "./videos-room.js";
+
+type Request = ImageRequestOf<ImageModel>;
+
+/** The requests of this browser. Each is stored before it is sent, because it may be billed. */
+const list = createImageOrders(storage);
+
+/** The room where images are made. A request goes on while another room is open. */
+export function ImagesRoom() {
+  const form = useImageForm();
+  const videoForm = useVideoForm();
+  const { model, values, prompt } = form;
+  const request = imageRequestOf(model, values);
+  const { generate, stop, reset, orders, status, error, variables, submittedAt } = useImageOrders(
+    list,
+    model,
+  );
+  const [isAdding, setIsAdding] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const isPending = status === "pending";
+  const isUnsaved = list.useIsUnsaved();
+  useTitle("Images");
+  useLeaveWarning(isPending || isUnsaved);
+  useRunningCode(isPending && "await generate(");
+
+  const send = async (next: Request) => {
+    button.current?.focus();
+    await generate(next);
+  };
+  const listActions = ({ order, image: { url = "" } }: ShownImage) => [
+    {
+      label: "Vary",
+      icon: <Shuffle aria-hidden />,
+      onSelect: () => void send({ ...order.request, seed: Math.floor(Math.random() * 1_000_000) }),
+    },
+    {
+      label: "Use as reference",
+      icon: <ImagePlus aria-hidden />,
+      onSelect: () => form.set("image", [...listURLs(values, "image"), url]),
+    },
+    {
+      label: "Make a video",
+      icon: <Clapperboard aria-hidden />,
+      onSelect() {
+        videoForm.fill({
+          model: videoForm.model,
+          values: { ...videoForm.values, prompt: order.request.prompt, first_frame: [url] },
+        });
+        openRoute("videos");
+      },
+    },
+  ];
+
+  return (
+    <div className="grow overflow-y-auto">
+      <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
+        <h1 className="sr-only">Images</h1>
+        <PromptForm
+          label="New image"
+          placeholder="Describe an image"
+          prompt={prompt}
+          problem={form.problems.get("prompt")}
+          onPrompt={(text) => form.set("prompt", text)}
+          onSubmit={() => form.submit() && void send(request)}
+          isBusy={isPending || isAdding}
+          estimate={estimateCost(request, prices)}
+          error={error}
+          onDismiss={reset}
+          button={button}
+          above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
+        >
+          <MediaSettings form={form}>
+            <Field label="Number of images">
+              <NumberField min={1} value={countImages(values)} onChange={setCount} />
+            </Field>
+          </MediaSettings>
+        </PromptForm>
+        {isUnsaved && <p role="status">Not everything is saved. Keep this page open.</p>}
+        {orders.length === 0 && !isPending ? (
+          <Examples
+            room="images"
+            onPick={(example) => {
+              form.fill(createDraft(example, model));
+              button.current?.focus();
+            }}
+          />
+        ) : (
+          <ImageGallery
+            orders={orders}
+            list={list}
+            pending={isPending ? { request: variables, since: submittedAt } : undefined}
+            onStop={stop}
+            onReuse={(next) => form.fill(readRequest(next))}
+            onRetry={(next) => void send(next)}
+            actions={listActions}
+          />
+        )}
+      </div>
+    </div>
+  );
+
+  function setCount(count = 1): void {
+    form.fill({
+      model,
+      values: {
+        ...values,
+        sequential_image_generation: count > 1,
+        max_images: count > 1 ? count : undefined,
+      },
+    });
+  }
+}
+
+/** The form of this room. It is the same wherever it is used. */
+export function useImageForm() {
+  return useMediaForm<ImageModel>({
+    kind: "image",
+    storage,
+    initial: "gamma-image-5-0-260128",
+    formOf: imageForm,
+    check({ model, values }) {
+      const { issues, warnings } = checkRequest(imageRequestOf(model, values));
+      // the library warns of an empty prompt; here it is a mistake
+      return [...issues, ...warnings.filter(({ rule }) => rule.endsWith("prompt-empty"))];
+    },
+  });
+}
+
+function countImages({ sequential_image_generation: isSet, max_images: max }: FormValues): number {
+  return isSet === true && typeof max === "number" ? max : 1;
+}
+
+/** Fills the form for an example: its words, and the first size of its shape. */
+function createDraft({ prompt, ratio, count }: DemoPrompt, model: ImageModel): MediaDraft<ImageModel> {
+  const size = fieldOf(imageForm(model), "choice", "size")?.choices.find((choice) => choice.ratio === ratio);
+  return {
+    model,
+    values: {
+      prompt,
+      size: size?.value,
+      ...(count && { sequential_image_generation: true, max_images: count }),
+    },
+  };
+}
+
+/** Reads the values of the form from a request. */
+function readRequest(request: Request): MediaDraft<ImageModel> {
+  const { model, sequential_image_generation: set, sequential_image_generation_options: options } = request;
+  const { sequential_image_generation: _, sequential_image_generation_options: __, image, ...rest } = request;
+  return {
+    model,
+    values: {
+      ...(rest as FormValues),
+      ...(image && { image: [image].flat() }),
+      ...(set === "auto" && { sequential_image_generation: true, max_images: options?.max_images }),
+    },
+  };
+}

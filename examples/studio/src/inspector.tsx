@@ -1,0 +1,80 @@
+import { useStore } from "@nanostores/react";
+import { SluiceDevtoolsPanel } from "@sluice/devtools/production";
+import { X } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { Button, IconButton } from "@/components/sluice/button";
+import { Highlighted } from "@/components/sluice/highlighted-code";
+import { prices } from "./prices.js";
+import type { Room } from "./rooms.js";
+import { inspectorTab, isInspectorOpen, runningCode } from "./state.js";
+
+const tabs = ["Code", "Calls"] as const;
+
+/** The code of the room on screen, and the calls of the client. */
+export function Inspector({ room }: { readonly room: Room }) {
+  const tab = useStore(inspectorTab);
+  return (
+    <>
+      <div className="flex items-center gap-1 border-b p-2">
+        {tabs.map((name) => (
+          <Button
+            key={name}
+            look="quiet"
+            aria-pressed={name === tab}
+            className="aria-pressed:bg-secondary aria-pressed:text-foreground"
+            onClick={() => inspectorTab.set(name)}
+          >
+            {name}
+          </Button>
+        ))}
+        <span className="grow" />
+        <IconButton label="Close the inspector" onClick={() => isInspectorOpen.set(false)}>
+          <X aria-hidden />
+        </IconButton>
+      </div>
+      {tab === "Code" && <Source key={room.name} room={room} />}
+      {/* it records calls from its first mount */}
+      <div hidden={tab !== "Calls"} className="min-h-0 grow">
+        <SluiceDevtoolsPanel prices={prices} />
+      </div>
+    </>
+  );
+}
+
+/** The file of a room. The line that runs now is marked. */
+function Source({ room }: { readonly room: Room }) {
+  const [code, setCode] = useState("");
+  const box = useRef<HTMLPreElement>(null);
+  const running = useStore(runningCode);
+  useEffect(() => {
+    let isLeft = false;
+    room.loadSource().then(
+      ({ default: text }) => !isLeft && setCode(text),
+      () => !isLeft && setCode("// This part could not load."),
+    );
+    return () => {
+      isLeft = true;
+    };
+  }, [room]);
+  useEffect(() => {
+    const marked = running && box.current?.querySelector(".bg-primary\\/20");
+    if (marked && box.current) box.current.scrollTop = (marked as HTMLElement).offsetTop - 120;
+  }, [running]);
+  return (
+    <>
+      <p className="px-3 py-2 text-xs text-muted-foreground">
+        This is <code>src/{room.name}-room.tsx</code>, the whole room.
+      </p>
+      <section aria-label="Code" className="flex min-h-0 grow flex-col">
+        <pre
+          ref={box}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
+          tabIndex={0}
+          className="relative min-h-0 grow overflow-auto px-3 pb-3 font-mono text-xs -outline-offset-2"
+        >
+          <Highlighted code={code} language="tsx" marked={running} />
+        </pre>
+      </section>
+    </>
+  );
+}

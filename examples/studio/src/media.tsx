@@ -1,0 +1,73 @@
+import { checkMedia, fitImage, toDataURI, uploadMedia } from "@sluice/media";
+import type { MediaField } from "@/components/sluice/form-fields";
+import { fileProblem } from "@/components/sluice/form-problems";
+import { type DemoPrompt, demoPrompts } from "../demo/prompts.js";
+import { client } from "./client.js";
+
+/**
+ * Returns the URL of a file: a data URI if the model takes one, the link of an uploaded file otherwise.
+ *
+ * @throws {TypeError} with a text for people if the model can't use the file
+ */
+export async function uploadFile(file: File, field: MediaField): Promise<string> {
+  if (field.media !== "image") {
+    const use = (["reference_video", "reference_audio", "file"] as const).find(
+      (known) => known === field.name,
+    );
+    const { mediabunny } = await import("@sluice/media/mediabunny");
+    const [issue] = use ? await checkMedia([{ media: file, use }], { parser: mediabunny }) : [];
+    if (issue) throw new TypeError(`“${file.name}”: ${fileProblem(issue.rule)}`);
+    return (await uploadMedia(client, file)).url;
+  }
+  const frame = (["first_frame", "last_frame", "reference_image"] as const).find((use) => use === field.name);
+  const isPicture = frame || (await checkMedia([{ media: file, use: "chat_image" }])).length === 0;
+  const picture = isPicture && (frame ? await fitImage(file, frame).catch(() => undefined) : { blob: file });
+  if (!picture) throw new TypeError(`“${file.name}” is not a picture.`);
+  return field.accept === "" ? (await uploadMedia(client, picture.blob)).url : toDataURI(picture.blob);
+}
+
+/** Thumbnails of the examples, by the path of the file. */
+const thumbnails = import.meta.glob<string>("../demo/thumbnails/*.webp", {
+  eager: true,
+  query: "?url",
+  import: "default",
+});
+
+interface ExamplesProps {
+  readonly room: DemoPrompt["room"];
+  readonly onPick: (example: DemoPrompt) => void;
+}
+
+/** Content of an empty room: prompts to try. They fill the form, and send nothing. */
+export function Examples({ room, onPick }: ExamplesProps) {
+  return (
+    <ul
+      aria-label="Examples"
+      className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,12rem),1fr))] gap-4"
+    >
+      {demoPrompts
+        .filter((example) => example.room === room)
+        .map((example) => (
+          <li key={example.id}>
+            <button
+              type="button"
+              onClick={() => onPick(example)}
+              className="flex h-full w-full cursor-pointer flex-col overflow-hidden rounded-xl border bg-card text-left hover:border-primary"
+            >
+              <img
+                src={thumbnails[`../demo/thumbnails/${example.id}.webp`]}
+                alt=""
+                width={480}
+                height={270}
+                className="aspect-video w-full object-cover"
+              />
+              <span className="flex flex-col gap-1 p-3 text-sm">
+                <span className="font-medium">{example.title}</span>
+                <span className="text-muted-foreground">{example.prompt}</span>
+              </span>
+            </button>
+          </li>
+        ))}
+    </ul>
+  );
+}

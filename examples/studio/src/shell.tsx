@@ -1,0 +1,145 @@
+import { useStore } from "@nanostores/react";
+import { FlaskConical, Monitor, Moon, PanelRight, Search, Sun, WifiOff } from "lucide-react";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { ErrorBoundary } from "react-error-boundary";
+import { Button, IconButton } from "@/components/sluice/button";
+import { Tooltips } from "@/components/sluice/tooltips";
+import { isHosted, isOffline } from "./client.js";
+import { formatRoute, openRoute, type Room, rooms, useRoute } from "./rooms.js";
+import { chooseNextTheme, isInspectorOpen, isPaletteOpen, theme, toggleInspector } from "./state.js";
+
+const Inspector = lazy(async () => ({ default: (await import("./inspector.js")).Inspector }));
+const Palette = lazy(async () => ({ default: (await import("./palette.js")).Palette }));
+const Toasts = lazy(async () => ({ default: (await import("@/components/sluice/toasts")).Toasts }));
+
+/** The frame of every room: navigation, banner, inspector, palette and shortcuts. */
+export function Shell() {
+  const { room } = useRoute();
+  const hasInspector = useStore(isInspectorOpen);
+  const hasPalette = useStore(isPaletteOpen);
+  const [isRoomReady, setRoomReady] = useState(false);
+  useEffect(() => {
+    document.addEventListener("keydown", onShortcut);
+    return () => document.removeEventListener("keydown", onShortcut);
+  }, []);
+  return (
+    <div className="isolate flex h-full flex-col">
+      <Banner />
+      <Header room={room} />
+      <div className="flex min-h-0 grow">
+        <main className="flex min-w-0 grow flex-col">
+          <ErrorBoundary key={room.name} fallback={<Failed />}>
+            <Suspense>
+              <room.Room />
+              <Mounted onMount={() => setRoomReady(true)} />
+            </Suspense>
+          </ErrorBoundary>
+        </main>
+        {hasInspector && isRoomReady && (
+          <aside
+            aria-label="Inspector"
+            className="flex w-[clamp(22.5rem,30vw,34rem)] shrink-0 flex-col border-l bg-card max-[72rem]:fixed max-[72rem]:inset-y-0 max-[72rem]:right-0 max-[72rem]:z-20 max-[72rem]:w-[min(30rem,92vw)] max-[72rem]:shadow-lg"
+          >
+            <ErrorBoundary fallback={<Failed />}>
+              <Suspense>
+                <Inspector room={room} />
+              </Suspense>
+            </ErrorBoundary>
+          </aside>
+        )}
+      </div>
+      <Suspense>
+        {isRoomReady && <Toasts />}
+        {hasPalette && <Palette />}
+      </Suspense>
+      <Tooltips />
+    </div>
+  );
+}
+
+/** Calls `onMount` once its Suspense boundary has loaded. */
+function Mounted({ onMount }: { readonly onMount: () => void }) {
+  useEffect(onMount);
+  return null;
+}
+
+const themeIcons = { system: Monitor, light: Sun, dark: Moon };
+
+function Header({ room }: { readonly room: Room }) {
+  const chosen = useStore(theme);
+  const isOpen = useStore(isInspectorOpen);
+  const ThemeIcon = themeIcons[chosen];
+  return (
+    <header className="flex h-12 shrink-0 items-center gap-1 border-b px-2 short:h-9">
+      <img src={`${import.meta.env.BASE_URL}favicon.svg`} alt="" className="mx-1 size-6 max-sm:hidden" />
+      <span className="pr-3 font-semibold max-md:sr-only">Sluice</span>
+      <nav aria-label="Rooms" className="flex min-w-0 grow gap-1">
+        {rooms.map(({ name, label, Icon }) => (
+          <a
+            key={name}
+            href={formatRoute(name)}
+            aria-current={name === room.name ? "page" : undefined}
+            aria-label={label}
+            data-tip={label}
+            className="control inline-flex items-center gap-2 rounded-lg px-3 text-sm hover:bg-secondary aria-[current=page]:bg-secondary aria-[current=page]:font-medium"
+          >
+            <Icon aria-hidden className="size-4" />
+            <span className="max-sm:hidden">{label}</span>
+          </a>
+        ))}
+      </nav>
+      <IconButton label="Search and commands" keys="Ctrl+K" onClick={() => isPaletteOpen.set(true)}>
+        <Search aria-hidden />
+      </IconButton>
+      <IconButton label={`Theme: ${chosen}`} onClick={chooseNextTheme}>
+        <ThemeIcon aria-hidden />
+      </IconButton>
+      <IconButton label="Inspector" keys="Ctrl+." aria-pressed={isOpen} onClick={toggleInspector}>
+        <PanelRight aria-hidden />
+      </IconButton>
+    </header>
+  );
+}
+
+/** Says that nothing here costs money, or that the server can't be reached. */
+function Banner() {
+  const isAway = useStore(isOffline);
+  const place = isHosted ? "Runs in your browser" : "Runs on this machine";
+  const text = isAway
+    ? "No connection"
+    : !import.meta.env.VITE_GATEWAY && `${place} · Free · Scripted responses`;
+  if (!text) return null;
+  const Icon = isAway ? WifiOff : FlaskConical;
+  return (
+    <p
+      role="status"
+      className="flex h-7 shrink-0 items-center justify-center gap-2 bg-secondary text-xs text-muted-foreground short:hidden"
+    >
+      <Icon aria-hidden className="size-3.5" />
+      {text}
+    </p>
+  );
+}
+
+function Failed() {
+  return (
+    <div role="alert" className="m-auto flex flex-col items-center gap-4 p-8 text-center">
+      <p>This part could not load. Check your connection.</p>
+      <Button onClick={() => location.reload()}>Reload</Button>
+    </div>
+  );
+}
+
+function onShortcut(event: KeyboardEvent): void {
+  if (event.altKey || event.isComposing || !(event.ctrlKey || event.metaKey)) return;
+  const run = shortcuts[`${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`];
+  if (!run) return;
+  event.preventDefault();
+  run();
+}
+
+const shortcuts: Readonly<Record<string, () => void>> = {
+  k: () => isPaletteOpen.set(true),
+  ".": toggleInspector,
+  "shift+o": () => openRoute("chat"),
+};

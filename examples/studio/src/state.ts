@@ -1,0 +1,114 @@
+import { atom, type WritableAtom } from "nanostores";
+import { useEffect, useState } from "react";
+
+/** Creates a value that the browser stores between visits. `isValid` checks a stored value. */
+export function storedAtom<State>(
+  key: string,
+  initial: State,
+  isValid: (stored: unknown) => stored is State,
+): WritableAtom<State> {
+  const value = atom(read());
+  value.listen((state) => {
+    try {
+      localStorage.setItem(key, JSON.stringify(state));
+    } catch {
+      // private windows and full disks: the value lasts as long as the page
+    }
+  });
+  return value;
+
+  function read(): State {
+    try {
+      const stored: unknown = JSON.parse(localStorage.getItem(key) ?? "null");
+      return isValid(stored) ? stored : initial;
+    } catch {
+      return initial;
+    }
+  }
+}
+
+const themes = ["system", "light", "dark"] as const;
+type Theme = (typeof themes)[number];
+
+/** The chosen theme. `public/boot.js` applies it before the first paint of the next visit. */
+export const theme = storedAtom("sluice-theme", "system", (stored): stored is Theme =>
+  themes.some((known) => known === stored),
+);
+
+theme.listen((chosen) => {
+  if (chosen === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = chosen;
+});
+
+/** Chooses the next theme: system, light, dark. */
+export function chooseNextTheme(): void {
+  theme.set(themes[(themes.indexOf(theme.get()) + 1) % themes.length] ?? "system");
+}
+
+/** True while the inspector is open. On a small screen it lies over the room, so that it is closed at first. */
+export const isInspectorOpen = storedAtom(
+  "sluice-inspector",
+  matchMedia("(width >= 72rem)").matches,
+  (stored): stored is boolean => typeof stored === "boolean",
+);
+
+/** Tab of the inspector. */
+export const inspectorTab = atom<"Code" | "Calls">("Code");
+
+/** Opens or closes the inspector. */
+export function toggleInspector(): void {
+  isInspectorOpen.set(!isInspectorOpen.get());
+}
+
+/** True while the palette is open. */
+export const isPaletteOpen = atom(false);
+
+/** Part of the line of the room's code that runs now. */
+export const runningCode = atom<string | undefined>(undefined);
+
+/** Marks the line of the room's code that runs now. */
+export function useRunningCode(code: string | false): void {
+  useEffect(() => {
+    runningCode.set(code || undefined);
+    return () => runningCode.set(undefined);
+  }, [code]);
+}
+
+/** Sets the title of the tab. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Sluice`;
+  }, [title]);
+}
+
+/** Returns true after the first paint. What the first screen does not need waits for it. */
+export function useIsMounted(): boolean {
+  const [isMounted, setMounted] = useState(false);
+  useEffect(() => setMounted(true), []);
+  return isMounted;
+}
+
+/** Question of the first screen that the chat has not sent yet. */
+export const pendingQuestion = atom<string | undefined>(undefined);
+
+/** Selection of a field that left the page with the focus. */
+let selection: readonly [start: number, end: number] | undefined;
+
+/**
+ * Moves the focus and the selection from a field to the field that replaces it in the same commit. Call it in a layout
+ * effect.
+ */
+export function takeFocus(field: HTMLTextAreaElement | null | undefined): () => void {
+  if (selection) {
+    field?.focus({ preventScroll: true });
+    field?.setSelectionRange(...selection);
+    selection = undefined;
+  }
+  return () => {
+    if (!field || document.activeElement !== field) return;
+    selection = [field.selectionStart, field.selectionEnd];
+    queueMicrotask(() => {
+      selection = undefined;
+    });
+  };
+}

@@ -1,0 +1,183 @@
+import { useStore } from "@nanostores/react";
+import type { VideoModel } from "@sluice/core";
+import { checkRequest } from "@sluice/core/schemas";
+import { estimateCost } from "@sluice/prices";
+import { useVideoTask, useVideoTasks, type VideoTaskEntry } from "@sluice/react";
+import { useRef, useState } from "react";
+import { MediaFields } from "@/components/sluice/media-fields";
+import { MediaSettings } from "@/components/sluice/media-settings";
+import { PromptForm } from "@/components/sluice/prompt-form";
+import { createStoredList, isStoredItem, type StoredItem } from "@/components/sluice/stored-list";
+import { toast } from "@/components/sluice/toasts";
+import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
+import { listURLs, type MediaDraft, useMediaForm } from "@/components/sluice/use-media-form";
+import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
+import { usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";
+import { VideoTaskCard } from "@/components/sluice/video-task-card";
+import { baseURL, isOffline, storage } from "./client.js";
+import { Examples, uploadFile } from "./media.js";
+import { prices } from "./prices.js";
+import { useRunningCode, useTitle } from "./state.js";
+
+const options = { storage, intervalMs: 4000 } as const;
+
+/** A form that was sent. The library stores the task; the form has what its card shows beside it. */
+interface Order extends StoredItem, MediaDraft<VideoModel> {
+  readonly label: string;
+}
+
+const list = createStoredList<Order>({
+  storage,
+  name: "video-orders",
+  isItem: (record): record is Order => isStoredItem(record, "label", "model") && "values" in record,
+});
+
+/** The room where videos are made. Each video is a task that goes on at the gateway while the page is closed. */
+export function VideosRoom() {
+  const form = useVideoForm();
+  const { model, values, prompt } = form;
+  const request = videoRequestOf(model, values);
+  const { create, reset, phase, error } = useVideoTask(options);
+  const { tasks, remove } = useVideoTasks(options);
+  const orders = list.useItems();
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [isAdding, setIsAdding] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const isCreating = phase === "uploading" || phase === "creating";
+  const shown = tasks.filter(({ key }) => !hidden.has(key));
+  useTitle("Videos");
+  useLeaveWarning(isCreating);
+  useRunningCode(isCreating ? "await create(" : shown.some(isRunning) && "useVideoTasks(options)");
+
+  const send = async (draft: MediaDraft<VideoModel>) => {
+    const { prompt: text } = draft.values;
+    const label = (typeof text === "string" && text.trim()) || draft.model;
+    list.put({ id: crypto.randomUUID(), at: Date.now(), label, model: draft.model, values: draft.values });
+    const { handle } = await create(videoRequestOf(draft.model, draft.values), { label });
+    // the list shows the task from here on; the form is free for the next task
+    if (handle) reset();
+  };
+  const hide = (key: string) => {
+    setHidden((before) => new Set([...before, key]));
+    // a removed task can't come back, so remove it once "Undo" is gone
+    const timer = setTimeout(() => remove(key), UNDO_MS);
+    toast("Video deleted", {
+      timeout: UNDO_MS,
+      onUndo() {
+        clearTimeout(timer);
+        setHidden((before) => new Set([...before].filter((one) => one !== key)));
+      },
+    });
+    button.current?.focus();
+  };
+
+  return (
+    <div className="grow overflow-y-auto">
+      <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
+        <h1 className="sr-only">Videos</h1>
+        <PromptForm
+          label="New video"
+          placeholder="Describe a video"
+          prompt={prompt}
+          problem={form.problems.get("prompt")}
+          onPrompt={(text) => form.set("prompt", text)}
+          onSubmit={() => form.submit() && void send({ model, values })}
+          isBusy={isCreating || isAdding}
+          estimate={estimateCost(request, prices)}
+          // the card of a task that may exist shows its error
+          error={error && "billing" in error && error.billing === "maybe" ? undefined : error}
+          onDismiss={reset}
+          button={button}
+          above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
+        >
+          <MediaSettings form={form} />
+        </PromptForm>
+        {shown.length === 0 ? (
+          <Examples
+            room="video"
+            onPick={({ prompt: text, ratio }) => {
+              form.fill({ model, values: { prompt: text, ratio } });
+              button.current?.focus();
+            }}
+          />
+        ) : (
+          <ul
+            aria-label="Videos"
+            className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] gap-4"
+          >
+            {shown.map((entry) => {
+              const order = findOrder(entry, orders);
+              return (
+                <li key={entry.key}>
+                  <Task
+                    entry={entry}
+                    usualMs={usualTimeOf(entry.model, tasks)}
+                    poster={order && findPoster(order)}
+                    onReuse={order && (() => form.fill({ model: order.model, values: order.values }))}
+                    onRetry={
+                      order &&
+                      (() => {
+                        remove(entry.key);
+                        void send(order);
+                      })
+                    }
+                    onRemove={() => hide(entry.key)}
+                  />
+                </li>
+              );
+            })}
+          </ul>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** The form of this room. It is the same wherever it is used. */
+export function useVideoForm() {
+  return useMediaForm<VideoModel>({
+    kind: "video",
+    storage,
+    initial: "beta3.0-video",
+    formOf: videoForm,
+    check({ model, values }) {
+      // a proxy on this machine is no public address, but its gateway reaches it
+      const text = JSON.stringify(videoRequestOf(model, values));
+      return checkRequest(JSON.parse(text.replaceAll(`${baseURL}/v1/media/`, "https://file.invalid/")))
+        .issues;
+    },
+  });
+}
+
+/** Milliseconds in which a deleted video can come back. */
+const UNDO_MS = 10_000;
+
+function isRunning(entry: VideoTaskEntry): boolean {
+  return videoStateOf(entry) === "running";
+}
+
+/** Finds the form of a task: the last form of its name and model that was sent before it. */
+function findOrder(entry: VideoTaskEntry, orders: readonly Order[]): Order | undefined {
+  return orders.find(
+    ({ at, label, model }) => label === entry.label && model === entry.model && at <= entry.submittedAt,
+  );
+}
+
+/** Returns the picture with which the video begins. */
+function findPoster({ values }: Order): string | undefined {
+  const [first] = [...listURLs(values, "first_frame"), ...listURLs(values, "reference_image")];
+  return first && /^(?:https?|data):/.test(first) ? first : undefined;
+}
+
+type TaskProps = Pick<
+  Parameters<typeof VideoTaskCard>[0],
+  "entry" | "usualMs" | "poster" | "onReuse" | "onRetry" | "onRemove"
+>;
+
+function Task({ entry, ...rest }: TaskProps) {
+  // the list polls running tasks; a card polls a task that the list gave up
+  const taskId = videoStateOf(entry) === "unknown" ? entry.handle?.id : undefined;
+  const { refetch } = useVideoTask({ taskId, ...options });
+  const isAway = useStore(isOffline);
+  return <VideoTaskCard entry={entry} isOffline={isAway} onCheck={refetch} onNotice={toast} {...rest} />;
+}

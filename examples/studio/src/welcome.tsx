@@ -1,0 +1,119 @@
+import { type Fault, playFault } from "@sluice/devtools/production";
+import { Hand, Play, Unplug } from "lucide-react";
+import { Button, Chip, onPressOnce } from "@/components/sluice/button";
+import manifest from "../../../package.json";
+import { demoPrompts } from "../demo/prompts.js";
+import { client, firstChunk } from "./client.js";
+import { inspectorTab, pendingQuestion } from "./state.js";
+
+/** URL of the repository. Undefined until a release has set it. */
+const source = (manifest as { repository?: { url: string } }).repository?.url.replace(/^git\+|\.git$/g, "");
+const docs = import.meta.env.VITE_DOCS || (source && `${source}/tree/main/docs`);
+const links = Object.entries({ Docs: docs, Source: source });
+
+const findPrompt = (id: string) => demoPrompts.find((one) => one.id === id)?.prompt ?? "";
+const questions = demoPrompts.filter(({ id }) =>
+  ["debounce", "quadratic", "canal-lock", "sql-nosql", "roll-dice", "pick-color"].includes(id),
+);
+
+/** Faults of the inspector that the first screen plays. */
+const faults: readonly { readonly fault: Fault; readonly label: string; readonly hint: string }[] = [
+  { fault: "rate-limit", label: "429", hint: "The gateway refuses once, and the client retries" },
+  { fault: "cut", label: "Cut", hint: "The stream breaks off, and goes on" },
+  { fault: "stall", label: "Stall", hint: "The stream falls silent" },
+  { fault: "lost-response", label: "Lost response", hint: "The request arrives, the response is lost" },
+  { fault: "offline", label: "Offline", hint: "No network for 4 seconds" },
+];
+
+/** Milliseconds without a network. */
+const OFFLINE_MS = 4000;
+
+/** Sends a question and plays a fault on it. The inspector shows the attempts. */
+function playOn(fault: Fault): void {
+  inspectorTab.set("Calls");
+  if (fault === "offline") goOfflineAfterFirstChunk();
+  else playFault(client, fault);
+  ask(findPrompt("show-me"));
+}
+
+function goOfflineAfterFirstChunk(): void {
+  const unsubscribe = firstChunk.listen(() => {
+    unsubscribe();
+    playFault(client, "offline");
+    setTimeout(() => playFault(client, undefined), OFFLINE_MS);
+  });
+}
+
+/** Asks a question in the new chat. */
+function ask(prompt: string): void {
+  pendingQuestion.set(prompt);
+}
+
+/** The first screen of a new chat: what this is, and one thing to press. */
+export function Welcome() {
+  return (
+    <section aria-label="Welcome" className="m-auto flex w-full max-w-2xl flex-col items-start gap-6 p-4">
+      <div className="flex flex-col gap-2">
+        <h2 className="text-2xl font-semibold tracking-tight text-balance">
+          Sluice is a TypeScript client for chat, images and video models
+        </h2>
+        <p className="text-muted-foreground">
+          It streams, retries and resumes.
+          {!import.meta.env.VITE_GATEWAY && " This page runs offline and is free."}
+        </p>
+      </div>
+      <div className="flex flex-wrap gap-2">
+        <Button look="primary" {...onPressOnce(() => ask(findPrompt("show-me")))}>
+          <Play aria-hidden />
+          Stream a response
+        </Button>
+        <Button {...onPressOnce(() => ask(findPrompt("save-note")))}>
+          <Hand aria-hidden />
+          Approve a tool
+        </Button>
+      </div>
+      <fieldset aria-label="Break it" className="flex flex-wrap items-center gap-1.5">
+        <span className="flex items-center gap-2 pr-2 text-sm text-muted-foreground">
+          <Unplug aria-hidden className="size-4" />
+          Break it
+        </span>
+        {faults.map(({ fault, label, hint }) => (
+          <Chip key={fault} data-tip={hint} {...onPressOnce(() => playOn(fault))}>
+            {label}
+          </Chip>
+        ))}
+        <Chip
+          data-tip="Both tabs share the chats"
+          {...onPressOnce(() => void open(location.href, "_blank", "noopener"))}
+        >
+          Second tab
+        </Chip>
+      </fieldset>
+      <ul aria-label="Questions to ask" className="flex flex-wrap gap-1.5 short:hidden">
+        {questions.map(({ id, title, prompt }) => (
+          <li key={id}>
+            <Chip data-tip={prompt} {...onPressOnce(() => ask(prompt))}>
+              {title}
+            </Chip>
+          </li>
+        ))}
+      </ul>
+      <p className="flex gap-4 text-sm">
+        {links.map(
+          ([label, href]) =>
+            href && (
+              <a
+                key={label}
+                href={href}
+                target="_blank"
+                rel="noreferrer"
+                className="underline underline-offset-4"
+              >
+                {label}
+              </a>
+            ),
+        )}
+      </p>
+    </section>
+  );
+}

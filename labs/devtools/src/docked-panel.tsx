@@ -1,0 +1,47 @@
+import type { Client } from "@sluice/core";
+import { useClient } from "@sluice/react";
+import { Suspense, useEffect, useRef } from "react";
+import { createPortal } from "react-dom";
+import { Panel, type SluiceDevtoolsProps } from "./devtools.js";
+import { getRecording } from "./recording.js";
+import { useShadowRoot } from "./shadow-root.js";
+
+/** Props of {@link SluiceDevtoolsPanel}. */
+export type SluiceDevtoolsPanelProps = Omit<SluiceDevtoolsProps, "defaultOpen">;
+
+/**
+ * The panel of `SluiceDevtools` as a part of the page. It fills its parent. The recording starts with its first mount.
+ *
+ * @throws {ConfigurationError} without `client` outside a `GatewayProvider`
+ * @example
+ * ```tsx
+ * <aside style={{ height: "100vh" }}>
+ *   <SluiceDevtoolsPanel />
+ * </aside>
+ * ```
+ */
+export function SluiceDevtoolsPanel({ client, ...props }: SluiceDevtoolsPanelProps) {
+  return client ? <DockedPanel client={client} {...props} /> : <PanelOfProvider {...props} />;
+}
+
+type DockedProps = SluiceDevtoolsPanelProps & { readonly client: Client };
+
+function PanelOfProvider(props: Omit<DockedProps, "client">) {
+  return <DockedPanel client={useClient()} {...props} />;
+}
+
+function DockedPanel({ client, prices }: DockedProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const root = useShadowRoot(place);
+  useEffect(() => getRecording(client).start(), [client]);
+  const panel = (
+    <Suspense>
+      <Panel client={client} prices={prices} />
+    </Suspense>
+  );
+  return (
+    <div ref={place} style={{ height: "100%" }}>
+      {root && createPortal(panel, root)}
+    </div>
+  );
+}

@@ -1,0 +1,140 @@
+"use client";
+
+import { describeError, useAsset } from "@sluice/react";
+import { Copy, LoaderCircle, Trash2 } from "lucide-react";
+import type { ReactNode } from "react";
+import { Badge, Button, IconButton, onPressOnce } from "@/components/sluice/button";
+import { LinkedImage, MediaFrame } from "@/components/sluice/media-frame";
+import { useMediaLink } from "@/components/sluice/media-link";
+import { assetWords } from "@/components/sluice/media-words";
+import { toast } from "@/components/sluice/toasts";
+
+interface AssetCardProps {
+  readonly name: string;
+  /** The picture: a data URI or a link. */
+  readonly picture: string;
+  /** Id and URI at the gateway. Undefined before the response. */
+  readonly handle: { readonly id: string; readonly uri: string } | undefined;
+  /** Request of this page: in flight, or its error. Undefined after a reload. */
+  readonly request: "sending" | { readonly error: unknown } | undefined;
+  /** Registers the picture again. */
+  readonly onRetry: () => void;
+  readonly onRemove: () => void;
+  /** Actions of a ready asset. */
+  readonly children?: ReactNode;
+  readonly words?: Partial<typeof assetWords>;
+}
+
+/** A picture that is registered at the gateway, and its state. */
+export function AssetCard(props: AssetCardProps) {
+  const { handle, request } = props;
+  if (handle) return <Registered {...props} handle={handle} />;
+  if (request === "sending") return <Card {...props} state="sending" />;
+  return <Unregistered {...props} error={request?.error} />;
+}
+
+type RegisteredProps = AssetCardProps & { readonly handle: NonNullable<AssetCardProps["handle"]> };
+
+function Registered(props: RegisteredProps) {
+  const { id, uri } = props.handle;
+  const words = { ...assetWords, ...props.words };
+  const { data, error, asset, refetch } = useAsset({ assetId: id });
+  const hasFailed = asset?.state === "failed";
+  const state = data ? "ready" : hasFailed ? "failed" : error ? "unknown" : "preparing";
+  const copy = async () => {
+    await navigator.clipboard.writeText(uri);
+    toast(words.copied);
+  };
+  return (
+    <Card
+      {...props}
+      state={state}
+      text={error && (hasFailed ? words.refused : describeError(error).hint)}
+      actions={
+        <>
+          {data && props.children}
+          {error && !hasFailed && <Button onClick={refetch}>{words.check}</Button>}
+          <span className="grow" />
+          <IconButton label={words.copy} onClick={() => void copy()}>
+            <Copy aria-hidden />
+          </IconButton>
+        </>
+      }
+    />
+  );
+}
+
+/** A picture that the gateway may not have. The page may have been reloaded during its request. */
+function Unregistered({ error, ...props }: AssetCardProps & { readonly error: unknown }) {
+  const words = { ...assetWords, ...props.words };
+  const known = error === undefined ? undefined : describeError(error);
+  const isBilled = known?.billing !== "none";
+  const text = known ? `${known.title}. ${known.hint}` : words.lost;
+  return (
+    <Card
+      {...props}
+      state="unsent"
+      text={isBilled ? `${text} ${words.charged}` : text}
+      actions={
+        <>
+          <Button {...onPressOnce(props.onRetry)}>{isBilled ? words.retryLost : words.retry}</Button>
+          <span className="grow" />
+        </>
+      }
+    />
+  );
+}
+
+interface CardProps extends AssetCardProps {
+  readonly state: keyof typeof assetWords.states;
+  /** Problem, in words for people. */
+  readonly text?: string | undefined;
+  readonly actions?: ReactNode;
+}
+
+const tones = {
+  sending: "neutral",
+  preparing: "neutral",
+  ready: "accent",
+  unsent: "danger",
+  failed: "danger",
+  unknown: "warn",
+} as const;
+
+function Card({ name, picture, state, text, actions, onRemove, ...props }: CardProps) {
+  const words = { ...assetWords, ...props.words };
+  const link = useMediaLink(picture);
+  return (
+    <article aria-label={name} className="flex h-full flex-col overflow-hidden rounded-xl border bg-card">
+      <div className="relative aspect-4/3 bg-secondary">
+        <MediaFrame
+          link={link}
+          kind="preview"
+          element={<LinkedImage link={link} src={picture} alt="" className="size-full object-cover" />}
+        />
+      </div>
+      <div className="flex grow flex-col gap-2 p-3">
+        <p className="flex items-center gap-2 text-sm">
+          <bdi className="min-w-0 grow truncate font-medium">{name}</bdi>
+          <Badge role="status" tone={tones[state]}>
+            {tones[state] === "neutral" && <LoaderCircle aria-hidden className="animate-spin" />}
+            {words.states[state]}
+          </Badge>
+        </p>
+        {text && (
+          <p role="alert" className="text-xs text-destructive">
+            {text}
+          </p>
+        )}
+        {state !== "sending" && (
+          <div className="flex flex-wrap items-center gap-1">
+            {actions}
+            <IconButton label={words.remove} onClick={onRemove}>
+              <Trash2 aria-hidden />
+            </IconButton>
+          </div>
+        )}
+      </div>
+    </article>
+  );
+}

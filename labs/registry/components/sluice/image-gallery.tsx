@@ -1,0 +1,216 @@
+"use client";
+
+import type { ImageModel } from "@sluice/core";
+import type { ImageRequestOf } from "@sluice/react";
+import { Copy, Download, RotateCcw, Share, Trash2 } from "lucide-react";
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
+import { Button, onPressOnce } from "@/components/sluice/button";
+import { downloadMedia, shareMedia } from "@/components/sluice/download";
+import { modelName } from "@/components/sluice/format";
+import { type ImageOrder, type ImageOrders, waitUntilAbandoned } from "@/components/sluice/image-orders";
+import { ImageTile } from "@/components/sluice/image-tile";
+import { ImageWall, PendingImages } from "@/components/sluice/image-wall";
+import { downloadWords, imageWords, shareWords } from "@/components/sluice/media-words";
+import type { MenuItem } from "@/components/sluice/popups";
+import { toast } from "@/components/sluice/toasts";
+
+const Lightbox = lazy(async () => ({ default: (await import("@/components/sluice/lightbox")).Lightbox }));
+
+type Request = ImageRequestOf<ImageModel>;
+
+/** An image on the wall, with its order. `key` is unique in the gallery. */
+export interface ShownImage {
+  readonly key: string;
+  readonly order: ImageOrder;
+  readonly image: ImageOrder["images"][number];
+}
+
+interface ImageGalleryProps {
+  readonly orders: readonly ImageOrder[];
+  /** List of the orders, from which a deleted image is removed. */
+  readonly list: Pick<ImageOrders, "put" | "remove">;
+  /** Request in flight in this tab: `variables` and `submittedAt` of `useImages`. */
+  readonly pending?:
+    | { readonly request: Request | undefined; readonly since: number | undefined }
+    | undefined;
+  readonly onStop: () => void;
+  /** Fills the form with a request. */
+  readonly onReuse: (request: Request) => void;
+  /** Sends a request again whose images did not arrive. */
+  readonly onRetry: (request: Request) => void;
+  /** Further actions of an image. */
+  readonly actions?: (shown: ShownImage) => readonly MenuItem[];
+  readonly words?: Partial<typeof imageWords>;
+}
+
+/** All images, newest first, with the requests that may be billed and have no image. A click opens an image. */
+export function ImageGallery(props: ImageGalleryProps) {
+  const { orders, list, pending, onStop, onReuse, onRetry, actions } = props;
+  const words = { ...imageWords, ...props.words };
+  const [open, setOpen] = useState<string>();
+  const wall = useRef<HTMLUListElement>(null);
+  const shown = orders.flatMap((order) => listImages(order, words.notFinished));
+  const remove = ({ order, image, key }: ShownImage) => {
+    const rest = order.images.filter((other) => other !== image);
+    if (rest.length > 0) list.put({ ...order, images: rest });
+    else list.remove(order.id);
+    toast(words.removed, { onUndo: () => list.put(order) });
+    focusAt(
+      wall.current,
+      shown.findIndex((one) => one.key === key) + (pending ? countOf(pending.request) : 0),
+    );
+  };
+  const listActions = (one: ShownImage): readonly (MenuItem & { readonly stays?: boolean })[] => {
+    const { prompt } = one.order.request;
+    const { url } = one.image;
+    const files = url
+      ? [
+          {
+            label: words.download,
+            icon: <Download aria-hidden />,
+            stays: true,
+            onSelect: () => void save(url, prompt),
+          },
+          {
+            label: words.share,
+            icon: <Share aria-hidden />,
+            stays: true,
+            onSelect: () => void share(url, prompt),
+          },
+        ]
+      : [];
+    return [
+      ...(url ? (actions?.(one) ?? []) : []),
+      { label: words.reuse, icon: <RotateCcw aria-hidden />, onSelect: () => onReuse(one.order.request) },
+      { label: words.copyPrompt, icon: <Copy aria-hidden />, stays: true, onSelect: () => void copy(prompt) },
+      ...files,
+      { label: words.remove, icon: <Trash2 aria-hidden />, isDanger: true, onSelect: () => remove(one) },
+    ];
+  };
+  const copy = async (prompt: string) => {
+    await navigator.clipboard.writeText(prompt);
+    toast(words.copied);
+  };
+  return (
+    <>
+      <ImageWall label={words.images} list={wall}>
+        {(styleOf) => (
+          <>
+            {pending && (
+              <PendingImages
+                styleOf={styleOf}
+                size={pending.request?.size}
+                count={countOf(pending.request)}
+                since={pending.since}
+                onStop={onStop}
+              />
+            )}
+            {shown.map((one) => (
+              <WhenAbandoned key={one.key} order={one.order}>
+                <li aria-label={one.order.request.prompt} style={styleOf(sizeOf(one))}>
+                  <ImageTile
+                    image={one.image}
+                    prompt={one.order.request.prompt}
+                    size={sizeOf(one)}
+                    actions={listActions(one)}
+                    onOpen={() => setOpen(one.key)}
+                    onDownload={(link) =>
+                      void save(one.image.url ?? "", one.order.request.prompt, link.onGone)
+                    }
+                    onRemove={() => remove(one)}
+                  >
+                    {one.order.images.length === 0 ? (
+                      <Button
+                        look="quiet"
+                        disabled={pending !== undefined}
+                        {...onPressOnce(() => {
+                          list.remove(one.order.id);
+                          onRetry(one.order.request);
+                        })}
+                      >
+                        <RotateCcw aria-hidden />
+                        {words.retry}
+                      </Button>
+                    ) : (
+                      <Button look="quiet" onClick={() => onReuse(one.order.request)}>
+                        <RotateCcw aria-hidden />
+                        {words.reuse}
+                      </Button>
+                    )}
+                  </ImageTile>
+                </li>
+              </WhenAbandoned>
+            ))}
+          </>
+        )}
+      </ImageWall>
+      {open !== undefined && (
+        <Suspense>
+          <Lightbox
+            images={shown.flatMap(createSlide)}
+            open={open}
+            onClose={() => setOpen(undefined)}
+            root={document.getElementById("root")}
+            actionsOf={({ key }) => shown.filter((one) => one.key === key).flatMap(listActions)}
+          />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+function listImages(order: ImageOrder, notFinished: string): readonly ShownImage[] {
+  const images = order.images.length > 0 ? order.images : [{ error: { message: notFinished } }];
+  return images.map((image, at) => ({ key: `${order.id} ${image.url ?? at}`, order, image }));
+}
+
+function createSlide({ key, order: { request }, image: { url, size } }: ShownImage) {
+  const facts = [modelName(request.model), size?.replace("x", " × ")].filter((fact) => fact !== undefined);
+  return url ? [{ key, url, prompt: request.prompt, size, facts }] : [];
+}
+
+/** Size of an image. A failed image has the size of its request. */
+function sizeOf({ order, image }: ShownImage): string | undefined {
+  return image.size ?? order.request.size;
+}
+
+/** Number of images that a request asks for. */
+function countOf(request: Request | undefined): number {
+  return request?.sequential_image_generation_options?.max_images ?? 1;
+}
+
+async function save(url: string, prompt: string, onGone?: () => void): Promise<void> {
+  const result = await downloadMedia(url, prompt);
+  if (result === "expired") onGone?.();
+  const text = downloadWords[result];
+  if (text) toast(text);
+}
+
+async function share(url: string, prompt: string): Promise<void> {
+  const text = shareWords[await shareMedia(url, prompt)];
+  if (text) toast(text);
+}
+
+/** Moves the focus to the item in the position of a removed item, after React has removed it. */
+function focusAt(list: HTMLElement | null, at: number): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement !== document.body) return;
+    const item = list?.children[Math.min(at, list.children.length - 1)];
+    (item ?? document.querySelector("main"))?.querySelector<HTMLElement>("button, textarea")?.focus();
+  });
+}
+
+/** Shows an order without images once no tab waits for it any more. */
+function WhenAbandoned({ order, children }: { readonly order: ImageOrder; readonly children: ReactNode }) {
+  const isKnown = order.images.length > 0 || order.isLost === true;
+  const [isAbandoned, setIsAbandoned] = useState(false);
+  useEffect(() => {
+    if (isKnown) return;
+    const unmount = new AbortController();
+    void waitUntilAbandoned(order, unmount.signal).then(
+      () => !unmount.signal.aborted && setIsAbandoned(true),
+    );
+    return () => unmount.abort();
+  }, [order, isKnown]);
+  return (isKnown || isAbandoned) && children;
+}

@@ -1,0 +1,57 @@
+"use client";
+
+import type { ReactNode } from "react";
+import { Button } from "@/components/sluice/button";
+import { ResolutionChips, ShapeChips, SwitchChips } from "@/components/sluice/form-chips";
+import { LengthSlider, MoreSettings } from "@/components/sluice/form-settings";
+import { modelName } from "@/components/sluice/format";
+import { mediaFormWords } from "@/components/sluice/media-words";
+import { Popover } from "@/components/sluice/popups";
+import { Select } from "@/components/sluice/select";
+import type { MediaForm } from "@/components/sluice/use-media-form";
+
+interface MediaSettingsProps<Model extends string> {
+  readonly form: MediaForm<Model>;
+  /** Further settings in the box. */
+  readonly children?: ReactNode;
+  readonly words?: Partial<typeof mediaFormWords>;
+}
+
+/** The model of an image or a video, and its settings behind a button that names them: `16:9 2K · 5 s`. */
+export function MediaSettings<Model extends string>({ form, children, ...props }: MediaSettingsProps<Model>) {
+  const words = { ...mediaFormWords, ...props.words };
+  const summary = summarize(form) || words.auto;
+  return (
+    <>
+      <Select
+        label={words.model}
+        value={form.model}
+        options={form.choices.map((id) => ({ value: id, label: modelName(id), note: id }))}
+        onChange={form.setModel}
+      />
+      <Popover
+        title={words.settings}
+        trigger={<Button aria-label={`${words.settings}: ${summary}`}>{summary}</Button>}
+      >
+        <ShapeChips form={form} />
+        <ResolutionChips form={form} />
+        <LengthSlider form={form} />
+        <SwitchChips form={form} />
+        {children}
+      </Popover>
+      <MoreSettings form={form} />
+    </>
+  );
+}
+
+function summarize<Model extends string>({ fields, values }: MediaForm<Model>): string {
+  const parts = fields.map((field) => {
+    const value = values[field.name] ?? ("default" in field ? field.default : undefined);
+    if (field.kind === "choice") {
+      const choice = field.choices.find((one) => one.value === value);
+      return choice && ([choice.ratio, choice.tier].filter(Boolean).join(" ") || choice.label);
+    }
+    return field.name === "duration" && typeof value === "number" && value > 0 ? `${value} s` : undefined;
+  });
+  return parts.filter((part) => part !== undefined).join(" · ");
+}

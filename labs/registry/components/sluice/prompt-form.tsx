@@ -1,0 +1,135 @@
+"use client";
+
+import { describeError } from "@sluice/react";
+import { CircleAlert, Sparkles } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, type RefObject, useId, useRef } from "react";
+import { Button, onPressOnce } from "@/components/sluice/button";
+import { Estimate } from "@/components/sluice/cost";
+import type { ShownEstimate } from "@/components/sluice/cost-text";
+import { directionOf } from "@/components/sluice/field-text";
+import { mediaFormWords } from "@/components/sluice/media-words";
+
+type Words = typeof mediaFormWords;
+
+interface PromptFormProps {
+  /** Name of the form: "New image". */
+  readonly label: string;
+  readonly placeholder: string;
+  readonly prompt: string;
+  /** Problem of the prompt. */
+  readonly problem?: string | undefined;
+  readonly onPrompt: (prompt: string) => void;
+  readonly onSubmit: () => void;
+  /** True while a request is in flight: the form sends no other request. */
+  readonly isBusy: boolean;
+  /** Cost of the request. @default no cost is shown */
+  readonly estimate?: ShownEstimate;
+  /** Error of the last request. */
+  readonly error?: Error | undefined;
+  readonly onDismiss?: () => void;
+  /** Button that sends the form, for the focus. */
+  readonly button?: RefObject<HTMLButtonElement | null>;
+  /** Content above the prompt: the pictures of the request. */
+  readonly above?: ReactNode;
+  /** Settings beside the button. */
+  readonly children?: ReactNode;
+  readonly words?: Partial<Words>;
+}
+
+/** The form of an image or a video: its prompt, its settings, the cost, and the error of the last request. */
+export function PromptForm(props: PromptFormProps) {
+  const { label, placeholder, prompt, problem, onPrompt, onSubmit, isBusy, estimate, error } = props;
+  const words = { ...mediaFormWords, ...props.words };
+  const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  const submit = () => {
+    onSubmit();
+    // once the problems are shown
+    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    // a held key must not pay again
+    if (!event.repeat && !isBusy) submit();
+  };
+  const button = (
+    <Button
+      ref={props.button}
+      look="primary"
+      aria-disabled={isBusy || undefined}
+      className="aria-disabled:opacity-60"
+      {...onPressOnce(() => !isBusy && submit())}
+    >
+      <Sparkles aria-hidden />
+      {isBusy ? words.generating : words.generate}
+    </Button>
+  );
+  return (
+    <div ref={box} className="flex flex-col gap-4">
+      <section
+        aria-label={label}
+        className="@container flex w-full flex-col gap-3 rounded-2xl border border-input bg-card p-4 shadow-sm focus-within:border-primary"
+      >
+        {props.above}
+        <textarea
+          aria-label={words.prompt}
+          aria-invalid={problem ? true : undefined}
+          aria-describedby={problem ? id : undefined}
+          placeholder={placeholder}
+          dir={directionOf(prompt)}
+          rows={2}
+          value={prompt}
+          onChange={({ target }) => onPrompt(target.value)}
+          onKeyDown={onKeyDown}
+          className="field-sizing-content max-h-60 min-h-14 w-full resize-none bg-transparent px-1 outline-none"
+        />
+        {problem && (
+          <p id={id} role="alert" className="text-xs text-destructive">
+            {problem}
+          </p>
+        )}
+        <div className="flex flex-wrap items-end gap-2">
+          {props.children}
+          <span className="ml-auto">
+            {estimate ? <Estimate estimate={estimate}>{button}</Estimate> : button}
+          </span>
+        </div>
+      </section>
+      {error && <Failure error={error} onRetry={submit} onDismiss={props.onDismiss} words={words} />}
+    </div>
+  );
+}
+
+interface FailureProps {
+  readonly error: Error;
+  readonly onRetry: () => void;
+  readonly onDismiss: (() => void) | undefined;
+  readonly words: Words;
+}
+
+/** A failed request: what happened, whether it may be billed, and what to do. */
+function Failure({ error, onRetry, onDismiss, words }: FailureProps) {
+  const { kind, title, hint, action, billing } = describeError(error);
+  const canRetry = action === "retry" || action === "wait";
+  return (
+    <div
+      role="alert"
+      className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-xl bg-destructive/10 p-3 text-sm"
+    >
+      <CircleAlert className="size-4.5 shrink-0 text-destructive" aria-hidden />
+      <p className="min-w-48 grow basis-0">
+        <strong className="font-medium">{title}.</strong> {hint}
+        {kind !== "invalidInput" && billing === "none" && ` ${words.noneBilled}`}
+      </p>
+      {canRetry && (
+        <Button {...onPressOnce(onRetry)}>{billing === "maybe" ? words.retryLost : words.retry}</Button>
+      )}
+      {onDismiss && (
+        <Button look="quiet" onClick={onDismiss}>
+          {words.dismiss}
+        </Button>
+      )}
+    </div>
+  );
+}

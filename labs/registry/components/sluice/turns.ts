@@ -1,0 +1,21 @@
+import type { ChatMessage } from "@sluice/react";
+
+/** A message of the user, and the responses to it: several if the model calls tools. */
+export interface TurnMessages {
+  readonly id: string;
+  readonly question?: ChatMessage;
+  readonly answers: ChatMessage[];
+}
+
+/** Groups messages to turns: a question, and the answers to it. */
+export function turnsOf(messages: readonly ChatMessage[]): readonly TurnMessages[] {
+  const turns: TurnMessages[] = [];
+  for (const message of messages) {
+    if (message.role === "user") turns.push({ id: message.id, question: message, answers: [] });
+    else if (message.role === "assistant") {
+      if (turns.length === 0) turns.push({ id: message.id, answers: [] });
+      turns.at(-1)?.answers.push(message);
+    }
+  }
+  return turns;
+}

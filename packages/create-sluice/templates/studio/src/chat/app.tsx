@@ -1,0 +1,47 @@
+import { createClient, streamResumption } from "@sluice/core";
+import { GatewayProvider, signOut } from "@sluice/react";
+import { useState } from "react";
+import { Rooms } from "../rooms/rooms";
+import type { Models } from "./chat";
+import { endSession, headersOf, type Session } from "./session";
+import { SignIn } from "./sign-in";
+import "./chat.css";
+
+/** The whole app, for a signed-in user. `models` are the chat models, and the first one is preselected. */
+export function ChatApp({ models }: { models: Models }) {
+  return (
+    <div className="chat">
+      <SignIn>{(session) => <SignedIn session={session} models={models} />}</SignIn>
+    </div>
+  );
+}
+
+function SignedIn({ session, models }: { session: Session; models: Models }) {
+  // the server at this URL adds the key
+  const [client] = useState(() =>
+    createClient({
+      baseURL: "/api",
+      user: session.user,
+      headers: headersOf(session),
+      resume: streamResumption(),
+    }),
+  );
+
+  async function leave() {
+    await signOut(client);
+    endSession();
+    location.reload();
+  }
+
+  return (
+    <GatewayProvider client={client}>
+      <p className="account">
+        {session.isDevelopment ? "Development user (not in production)" : session.user}{" "}
+        <button type="button" onClick={leave}>
+          Sign out
+        </button>
+      </p>
+      <Rooms models={models} />
+    </GatewayProvider>
+  );
+}
