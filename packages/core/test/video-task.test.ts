@@ -127,6 +127,22 @@ describe("createVideoTask", () => {
     });
   });
 
+  test("accepts a file that a proxy on this machine stores, and no other local address", async () => {
+    const { client, requests } = clientOf(() => Response.json(receipt), { baseURL: "http://127.0.0.1:5180" });
+    const ask = (url: string) =>
+      createVideoTask(client, {
+        model: "beta3.0-video",
+        input: { prompt: "Video 1 by night", media: [{ type: "reference_video", url }] },
+      });
+    await ask("http://127.0.0.1:5180/v1/media/f-1");
+    expect(await requests[0]?.json()).toMatchObject({
+      input: { media: [{ url: "http://127.0.0.1:5180/v1/media/f-1" }] },
+    });
+    for (const url of ["http://127.0.0.1:5181/v1/media/f-1", "http://127.0.0.1:5180/film.mp4"])
+      expect(await catchError(ask(url))).toMatchObject({ name: "ValidationError" });
+    expect(requests).toHaveLength(1);
+  });
+
   test("does not send a request that breaks a rule", async () => {
     const { client, requests } = clientOf(() => Response.json(receipt));
     const wrong = { ...request, parameters: { duration: 31 } };

@@ -1,10 +1,10 @@
-import { assertAccepted, type RequestFor } from "../base/validate.js";
+import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { findId, readField, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { findVideoModel } from "../vocabulary/media-models.js";
 import type { VideoTaskHandle } from "../vocabulary/video-task.js";
-import { checkVideoRequest, type VideoRequest, type VideoRequests } from "./schema/request.js";
+import { assertVideoRequest, type VideoRequest, type VideoRequests } from "./schema/request.js";
 
 /** Five minutes: the body contains references of up to 20 MB each. */
 const FIRST_CHUNK_MS = 300_000;
@@ -44,7 +44,7 @@ export async function createVideoTask<const Model extends string, Checks extends
       path: "/v1/video/generations",
       subject: request,
       body() {
-        assertAccepted(request, checkVideoRequest, client.warn, options);
+        assertVideoRequest(client, request, options);
         return request;
       },
       firstChunkMs: FIRST_CHUNK_MS,
