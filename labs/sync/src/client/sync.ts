@@ -236,6 +236,8 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
     try {
       const { changes, ...end } = await readPages(name, cursor, signal);
       signal.throwIfAborted();
+      // a copy that is ahead of its cursor after a crash could not notice a restore of the server
+      if (changes.length > 0 && cursor !== null) await saveCursor(name, null);
       await receive(name, changes, { isJoin: cursor === null, droppedAt: end.droppedAt });
       await saveCursor(name, end.cursor);
       since ??= end.cursor;
@@ -292,9 +294,13 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
           collection.isStale = true;
         } else if (status === "refused") refuse(collection, changes[nth], code, message);
       }
-      await receive(name, received, { confirmed });
+      // the next pull confirms what was stored among the changes of others
       if (cursor === null) collection.isStale = true;
-      else await saveCursor(name, cursor);
+      else {
+        // first, so that the copy is never ahead of its cursor: after a crash the push is repeated
+        await saveCursor(name, cursor);
+        await receive(name, received, { confirmed });
+      }
     } catch (error) {
       if (!(error instanceof SyncError) || error.kind !== "request") throw error;
       if (error.code === "unknown_cursor" || error.code === "dropped") {

@@ -288,6 +288,9 @@ export async function playHistory(
         await synchronize(user);
         await clock.advance(1000);
       }
+      // the time may have ended change events that nothing was sent on
+      for (const { tabs } of browsers)
+        for (const tab of tabs) if (tab.isOpen && tab.user === user) tab.storage.retryNow();
       await synchronize(user);
       const stored = await readAll(user);
       found.push(...findStrangers(user, stored), ...findLosses(user, stored), ...findHoles(user, stored));
