@@ -27,10 +27,10 @@ export async function startAttacked(attacked: Attacked = {}) {
     code: [
       `const TIMEOUT = ${JSON.stringify({ chunkMs })};`,
       `const PLAN = ${JSON.stringify(plan)};`,
+      `const OPTIONS = ${JSON.stringify(options)};`,
       await bundle("worker-proxy/test/fixture/attacked.ts"),
     ].join("\n"),
     texts: { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: key },
-    values: { OPTIONS: options },
     objects: { SLUICE: "Sluice" },
     heapMB,
   });
