@@ -1,6 +1,6 @@
 import { createEmulator } from "@sluice/emulator";
 import { type AssumptionName, assumptions } from "@sluice/emulator/assumptions";
-import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
+import { createProxy, health, type ProxyOptions } from "@sluice/worker-proxy";
 import { expect, test } from "vitest";
 import { createClock, type Fetch, KEY, listNames, openDoctor } from "./support/doctor.js";
 
@@ -30,6 +30,7 @@ async function diagnoseWorker({ proxy, front, upstream }: Setup = {}) {
     origins: [PAGE],
     models: ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"],
     limits: { maxTokens: 4096 },
+    plugins: [health()],
     fetch: (request) => (upstream ? upstream(request, emulator.fetch) : emulator.fetch(request)),
     ...proxy,
   });
