@@ -84,7 +84,10 @@ export function useTitle(title: string): void {
 /** Returns true after the first paint. What the first screen does not need waits for it. */
 export function useIsMounted(): boolean {
   const [isMounted, setMounted] = useState(false);
-  useEffect(() => setMounted(true), []);
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => setMounted(true));
+    return () => cancelAnimationFrame(frame);
+  }, []);
   return isMounted;
 }
 

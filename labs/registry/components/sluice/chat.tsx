@@ -92,25 +92,42 @@ export function Chat({ model, draftKey, below, controls, onModel, ...log }: Chat
   const focusField = () => {
     if (!matchMedia("(pointer: coarse)").matches) field.current?.focus();
   };
-  const withFocus =
-    <Inputs extends readonly unknown[], Result>(act: (...inputs: Inputs) => Result) =>
-    (...inputs: Inputs) => {
-      focusField();
-      return act(...inputs);
-    };
-  const stop = withFocus(() => {
+  const stop = () => {
+    focusField();
     isStopped.current = true;
     chat.stop();
-  });
-  const acting = {
+  };
+  const acting: typeof chat = {
     ...chat,
     stop,
-    send: withFocus(chat.send),
-    retry: withFocus(chat.retry),
-    regenerate: withFocus(chat.regenerate),
-    approve: withFocus(chat.approve),
-    deny: withFocus(chat.deny),
-    addToolOutput: withFocus(chat.addToolOutput),
+    send(...inputs: Parameters<typeof chat.send>) {
+      focusField();
+      return chat.send(...inputs);
+    },
+    retry() {
+      focusField();
+      return chat.retry();
+    },
+    regenerate(...inputs) {
+      focusField();
+      return chat.regenerate(...inputs);
+    },
+    approve(...inputs) {
+      focusField();
+      return chat.approve(...inputs);
+    },
+    deny(...inputs) {
+      focusField();
+      return chat.deny(...inputs);
+    },
+    addToolOutput(...inputs) {
+      focusField();
+      return chat.addToolOutput(...inputs);
+    },
+    cancelQueued(...inputs) {
+      focusField();
+      return chat.cancelQueued(...inputs);
+    },
   };
   const send = async () => {
     isStopped.current = false;
@@ -152,7 +169,7 @@ export function Chat({ model, draftKey, below, controls, onModel, ...log }: Chat
           <Queue
             queued={queued}
             isBusy={isBusy}
-            onCancel={withFocus(chat.cancelQueued)}
+            onCancel={acting.cancelQueued}
             onRetry={() => void acting.retry()}
           />
         }

@@ -1,7 +1,7 @@
 "use client";
 
 import { FileText, Film, Globe, ImageOff, Music, Plus, X } from "lucide-react";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Refusals } from "@/components/sluice/attachments";
 import { Button } from "@/components/sluice/button";
 import type { FieldName } from "@/components/sluice/field-labels";
@@ -35,7 +35,9 @@ export function MediaFields({ form, upload, onBusy, ...props }: MediaFieldsProps
   );
   // `set` of a form replaces the value, and files arrive one after the other
   const urls = useRef(new Map<FieldName, readonly string[]>());
-  for (const { name } of fields) urls.current.set(name, listURLs(form, name));
+  useEffect(() => {
+    for (const { name } of fields) urls.current.set(name, listURLs(form, name));
+  });
   const add = (field: MediaField, added: readonly string[]) => {
     const { name, max = Number.POSITIVE_INFINITY } = field;
     const known = urls.current.get(name) ?? [];

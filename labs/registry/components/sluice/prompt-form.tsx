@@ -2,7 +2,7 @@
 
 import { describeError } from "@sluice/react";
 import { CircleAlert, Sparkles } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, type RefObject, useId, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, type RefObject, useId, useState } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
 import { Estimate } from "@/components/sluice/cost";
 import type { ShownEstimate } from "@/components/sluice/cost-text";
@@ -39,13 +39,14 @@ interface PromptFormProps {
 /** The form of an image or a video: its prompt, its settings, the cost, and the error of the last request. */
 export function PromptForm(props: PromptFormProps) {
   const { label, placeholder, prompt, problem, onPrompt, onSubmit, isBusy, estimate, error } = props;
+  const { button: buttonRef, above, children, onDismiss } = props;
   const words = { ...mediaFormWords, ...props.words };
   const id = useId();
-  const box = useRef<HTMLDivElement>(null);
+  const [box, setBox] = useState<HTMLDivElement | null>(null);
   const submit = () => {
     onSubmit();
     // once the problems are shown
-    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
+    requestAnimationFrame(() => box?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -55,7 +56,7 @@ export function PromptForm(props: PromptFormProps) {
   };
   const button = (
     <Button
-      ref={props.button}
+      ref={buttonRef}
       look="primary"
       aria-disabled={isBusy || undefined}
       className="aria-disabled:opacity-60"
@@ -66,12 +67,12 @@ export function PromptForm(props: PromptFormProps) {
     </Button>
   );
   return (
-    <div ref={box} className="flex flex-col gap-4">
+    <div ref={setBox} className="flex flex-col gap-4">
       <section
         aria-label={label}
         className="@container flex w-full flex-col gap-3 rounded-2xl border border-input bg-card p-4 shadow-sm focus-within:border-primary"
       >
-        {props.above}
+        {above}
         <textarea
           aria-label={words.prompt}
           aria-invalid={problem ? true : undefined}
@@ -90,13 +91,13 @@ export function PromptForm(props: PromptFormProps) {
           </p>
         )}
         <div className="flex flex-wrap items-end gap-2">
-          {props.children}
+          {children}
           <span className="ml-auto">
             {estimate ? <Estimate estimate={estimate}>{button}</Estimate> : button}
           </span>
         </div>
       </section>
-      {error && <Failure error={error} onRetry={submit} onDismiss={props.onDismiss} words={words} />}
+      {error && <Failure error={error} onRetry={submit} onDismiss={onDismiss} words={words} />}
     </div>
   );
 }
