@@ -73,6 +73,8 @@ function findModules(folder: string, { exports, bin }: Manifest): ReadonlySet<st
 
 /** Returns a module without blanks, and with short local names. Functions keep their names in the stack of an error. */
 function shorten(module: string): string {
+  const reexports = joinReexports(module);
+  if (reexports !== undefined) return reexports;
   const keepNames = { keep_fnames: true, keep_classnames: true };
   // the annotation of a returned call would move before `return`, and Rollup warns of it there
   const { code = "" } = minify_sync(module.replaceAll("return /* @__PURE__ */ ", "return "), {
@@ -82,6 +84,29 @@ function shorten(module: string): string {
     format: { comments: /@__NO_SIDE_EFFECTS__/, max_line_len: 120, preserve_annotations: true },
   });
   return code;
+}
+
+const IMPORT = /import\s*\{([^}]*)\}\s*from\s*("[^"]+");\s*/g;
+const EXPORT = /export\s*\{([^}]*)\};\s*/g;
+
+/** Returns a module that only exports what it imports, without names of its own; undefined for another module. */
+function joinReexports(module: string): string | undefined {
+  if (module.replace(IMPORT, "").replace(EXPORT, "").trim() !== "") return undefined;
+  const split = (list = "") => list.split(",").flatMap((name) => name.trim() || []);
+  const exported = new Map<string, string[]>();
+  for (const [, list] of module.matchAll(EXPORT))
+    for (const name of split(list)) {
+      const [local = "", outer = local] = name.split(" as ");
+      exported.set(local, [...(exported.get(local) ?? []), outer]);
+    }
+  const lines = [...module.matchAll(IMPORT)].map(([, list, from]) => {
+    const names = split(list).flatMap((name) => {
+      const [outer = "", local = outer] = name.split(" as ");
+      return (exported.get(local) ?? []).map((as) => (as === outer ? outer : `${outer} as ${as}`));
+    });
+    return names.length > 0 ? `export{${names}}from${from};` : `import${from};`;
+  });
+  return `${lines.join("\n")}\n`;
 }
 
 function findTexts(value: unknown): readonly string[] {

@@ -198,7 +198,7 @@ function jsonSchemas(): Readonly<Record<string, JSONSchema>> {
 }
 
 /** Length of JSON from which on a part that occurs again is a constant. */
-const LEAST_SHARED = 250;
+const LEAST_SHARED = 60;
 
 /** Writes schemas as source. A part that occurs more than once is a constant, which stands before those that use it. */
 function sourceOf(schemas: Readonly<Record<string, JSONSchema>>): string {
@@ -216,12 +216,13 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = ${all};
 `;
 
   function count(part: unknown): void {
-    if (typeof part !== "object" || part === null) return;
+    if (part === null || (typeof part !== "object" && typeof part !== "string")) return;
     const json = JSON.stringify(part);
     const before = counts.get(json) ?? 0;
     counts.set(json, before + 1);
     // what is in a part that was seen is written once, with it
-    if (before === 0 || json.length < LEAST_SHARED) for (const inside of Object.values(part)) count(inside);
+    if (typeof part === "object" && (before === 0 || json.length < LEAST_SHARED))
+      for (const inside of Object.values(part)) count(inside);
   }
 
   /** @param field name of the part, or of the nearest field that has one */

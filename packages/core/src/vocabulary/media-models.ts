@@ -93,6 +93,10 @@ const betaVideo = {
   retentionHours: 24,
 } as const;
 
+type BetaValues = typeof betaVideo;
+/** Row of the beta models. It has a name, so that its values are declared once. */
+interface BetaVideo extends BetaValues {}
+
 /**
  * Table of the video models (spec, POST /v1/video/generations): the values and bounds that each model accepts. `beta`
  * models write `1080P`, `gamma` models `1080p`.
@@ -104,9 +108,9 @@ const betaVideo = {
  */
 export const videoModels = {
   /** Videos from a prompt, frames or references (spec, Family `beta`). */
-  "beta3.0-video": betaVideo,
+  "beta3.0-video": betaVideo as BetaVideo,
   /** Accepts the same requests (spec, Family `beta`). */
-  "beta3.0-video-prime": betaVideo,
+  "beta3.0-video-prime": betaVideo as BetaVideo,
   /** Videos from a text or frames, with sound. */
   "gamma-video-1-5-pro-251215": {
     family: "1-5-pro",
