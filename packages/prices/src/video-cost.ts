@@ -58,7 +58,7 @@ export function readRequestMetadata(request: object): VideoMetadata {
 }
 
 /** Finds the row of a video model; undefined for an unknown id. */
-export function findVideoModel(id: string) {
+export function findVideoModel(id: string): (typeof videoModels)[VideoModel] | undefined {
   return Object.hasOwn(videoModels, id) ? videoModels[id as VideoModel] : undefined;
 }
 
