@@ -20,6 +20,7 @@ const copied = [
   "field-labels-de",
   "form-fields",
   "image-form",
+  "stored-list",
   "text-blocks",
   "use-draft",
   "use-leave-warning",
