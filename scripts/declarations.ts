@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Identifier, Node, SourceFile, Statement } from "typescript/unstable/ast";
 import {
@@ -20,23 +20,21 @@ type Symbol = Type extends { getSymbol(): infer Found } ? NonNullable<Found> : n
  * refer to. The rest describes functions that no user can import.
  */
 
-const root = join(import.meta.dirname, "..");
-
 /** Returns the text of each declaration file that an entry of the package reaches, by path. */
 export function readDeclarations(folder: string): ReadonlyMap<string, string> {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  const entries = Object.entries<unknown>(manifest.exports ?? {}).flatMap(([entry, target]) =>
-    findPaths(target).map((path) => ({ name: manifest.name + entry.slice(1), path: join(folder, path) })),
-  );
+  const entries = Object.values<unknown>(manifest.exports ?? {})
+    .flatMap(findPaths)
+    .map((path) => join(folder, path));
   const [first] = entries;
   if (!first) return new Map();
   const api = new API({ cwd: folder });
   try {
-    const snapshot = api.updateSnapshot({ openFiles: entries.map(({ path }) => path) });
-    const project = snapshot.getDefaultProjectForFile(first.path);
-    if (!project) throw new Error(`${first.path} cannot be read`);
+    const snapshot = api.updateSnapshot({ openFiles: entries });
+    const project = snapshot.getDefaultProjectForFile(first);
+    if (!project) throw new Error(`${first} cannot be read`);
     const graph = createGraph(project, join(folder, "dist/"));
-    for (const { name, path } of entries) graph.reach(findUsed(name, graph.readExports(path)));
+    for (const path of entries) graph.reach(graph.readExports(path));
     return new Map(
       graph.readFiles().flatMap((file) => {
         const text = writeFile(file, graph);
@@ -52,20 +50,6 @@ export function readDeclarations(folder: string): ReadonlyMap<string, string> {
 function findPaths(target: unknown): readonly string[] {
   if (typeof target === "string") return target.endsWith(".d.ts") ? [target] : [];
   return typeof target === "object" && target !== null ? Object.values(target).flatMap(findPaths) : [];
-}
-
-/**
- * Finds the exports of an entry that a user's compiler needs. For an internal entry, these are the types in the
- * signatures of our other packages, and what those packages re-export.
- */
-function findUsed(entry: string, symbols: readonly Symbol[]): readonly Symbol[] {
-  if (!entry.includes("/internal")) return symbols;
-  const again = globSync("packages/*/src/**/*.{ts,tsx}", { cwd: root }).flatMap((path) =>
-    [...readFileSync(join(root, path), "utf8").matchAll(/^export \{([^}]*)\} from "([^"]*)";$/gm)]
-      .filter(([, , from]) => from === entry)
-      .flatMap(([, names = ""]) => names.split(",").map((name) => name.trim())),
-  );
-  return symbols.filter(({ name, flags }) => flags & SymbolFlags.Type || again.includes(name));
 }
 
 /**

@@ -37,7 +37,7 @@ export function openDevice(
     openChat: (id) => createChatStore(client, { id, model: "delta-5.3", storage, runner }),
     describeSync() {
       const { isSyncing, unsent, error } = storage.status.getSnapshot();
-      if (error) return `${unsent} not sent: ${error.message}`;
+      if (error) return `${unsent} wait for the server`;
       return isSyncing || unsent > 0 ? `${unsent} to send` : "in sync";
     },
     async leave() {

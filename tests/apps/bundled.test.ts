@@ -12,7 +12,7 @@ const folder = createTemporaryFolder("bundled");
 const entries = ["core", "stores", "media", "react"].flatMap((name) => {
   const manifest = readFileSync(join(import.meta.dirname, `../../packages/${name}/package.json`), "utf8");
   return Object.keys(JSON.parse(manifest).exports)
-    .filter((path) => path !== "./package.json" && !path.startsWith("./internal"))
+    .filter((path) => path !== "./package.json")
     .map((path) => join("@sluice", name, path));
 });
 

@@ -20,6 +20,7 @@ const copied = [
   "field-labels-de",
   "form-fields",
   "image-form",
+  "stored-list",
   "text-blocks",
   "use-draft",
   "use-leave-warning",
@@ -73,9 +74,7 @@ const compilerOptions = {
 /** Names of the packages that examples of doc comments use without an import. */
 const exported: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
-    Object.entries(sources)
-      .filter(([name]) => !name.includes("/internal"))
-      .map(([name, file]) => [name, listNames(readFileSync(file, "utf8"))]),
+    Object.entries(sources).map(([name, file]) => [name, listNames(readFileSync(file, "utf8"))]),
   ),
   ...Object.fromEntries(
     copied.map((name) => [

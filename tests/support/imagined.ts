@@ -3,8 +3,8 @@
  * of a page.
  */
 export const imagined = `
-import type { Asset, AssetHandle, ChatDelta, ChatRequestMessage, Client, RecordStorage, StandardSchema, VideoTaskHandle } from "@sluice/core";
-import type { ImageStore, VideoTaskStore } from "@sluice/stores";
+import type { Asset, AssetHandle, ChatDelta, ChatRequestMessage, Client, StandardSchema, VideoTaskHandle } from "@sluice/core";
+import type { ChatStorage, ImageStore, VideoTaskStore } from "@sluice/stores";
 import type { toDataURI } from "@sluice/media";
 import type { Emulator } from "@sluice/emulator";
 import type { ProxyPlugin, GatewayProxy, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
@@ -19,6 +19,7 @@ declare global {
     SLUICE: DurableObjectNamespace;
     MEDIA: Bucket;
     WEBHOOK_URL: string; WEBHOOK_SECRET: string;
+    PAUSED?: string;
   }
   const options: ProxyOptions<Env>;
   const proxy: GatewayProxy<Env>;
@@ -31,7 +32,7 @@ declare global {
   const client: Client;
   const emulator: Emulator;
   const sluice: SluiceProvider;
-  const storage: RecordStorage;
+  const storage: ChatStorage;
   const zodSchema: StandardSchema<{ city: string }>;
   const handle: VideoTaskHandle & AssetHandle;
   const request: never;

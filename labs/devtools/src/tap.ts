@@ -89,6 +89,7 @@ export function getTap({ fetch }: { readonly fetch: object }): Tap | undefined {
  *
  * @example
  * ```ts
+ * const chat = createChatStore(client, { model: "delta-5.3" });
  * playFault(client, "cut");
  * await chat.send("Hello"); // the stream breaks after three events
  * ```

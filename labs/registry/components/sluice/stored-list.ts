@@ -35,6 +35,12 @@ const MAX_DELAY_MS = 60_000;
  *
  * @example
  * ```ts
+ * interface Note extends StoredItem {
+ *   readonly text: string;
+ * }
+ * const isNote = (record: unknown): record is Note =>
+ *   typeof record === "object" && record !== null && "text" in record;
+ *
  * const notes = createStoredList({ storage: indexedDBStorage(), name: "notes", isItem: isNote });
  * notes.put({ id: crypto.randomUUID(), at: Date.now(), text: "Look at the sea at noon" });
  * ```

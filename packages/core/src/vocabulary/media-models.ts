@@ -67,26 +67,47 @@ const betaVideo = {
   references: ["reference_image", "reference_video", "reference_audio", "file", "link"],
   /** Kind of the file at the `url` of an item type. */
   kinds: {
+    /** Kind of the first frame. */
     first_frame: "image",
+    /** Kind of the last frame. */
     last_frame: "image",
+    /** Kind of a reference image. */
     reference_image: "image",
+    /** Kind of a reference video. */
     reference_video: "video",
+    /** Kind of a reference sound. */
     reference_audio: "audio",
+    /** Kind of an uploaded file. */
     file: "file",
+    /** Kind of a link. */
     link: "link",
   },
   /** Largest number of items of a type. */
   most: {
+    /** Largest number of first frames. */
     first_frame: 1,
+    /** Largest number of last frames. */
     last_frame: 1,
+    /** Largest number of reference images. */
     reference_image: 10,
+    /** Largest number of reference videos. */
     reference_video: 5,
+    /** Largest number of reference sounds. */
     reference_audio: 5,
+    /** Largest number of uploaded files. */
     file: 1,
+    /** Largest number of links. */
     link: 1,
   },
   /** Name of an item type in the prompt, before a number from 1: `Image 1`. */
-  promptNames: { reference_image: "Image", reference_video: "Video", reference_audio: "Audio" },
+  promptNames: {
+    /** Name of a reference image. */
+    reference_image: "Image",
+    /** Name of a reference video. */
+    reference_video: "Video",
+    /** Name of a reference sound. */
+    reference_audio: "Audio",
+  },
   /** Formats of images within the request. `mediaLimits` of `@sluice/media` has all limits of files. */
   imageFormats: ["jpeg", "png", "bmp", "webp"],
   /** Hours after its creation during which a task can be queried and its result URL works. */

@@ -34,7 +34,9 @@ export function mergeMessages(
  *
  * @example
  * ```ts
- * const merged = mergeRecords(key, mine, theirs); // after a conflict, in your storage
+ * function mergeAll(local: ReadonlyMap<string, unknown>, remote: ReadonlyMap<string, unknown>) {
+ *   return new Map([...remote].map(([key, record]) => [key, mergeRecords(key, local.get(key), record)]));
+ * }
  * ```
  */
 export function mergeRecords(key: string, localRecord: unknown, remoteRecord: unknown): unknown {
