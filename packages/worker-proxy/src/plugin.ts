@@ -9,7 +9,7 @@ export { encodeMark, MARK_LENGTH, signMark } from "./base/sign.js";
 export { limitTime, waitAtMost } from "./base/time.js";
 export { isPublicURL } from "./checks/addresses.js";
 export { readBody } from "./checks/body.js";
-export { createTenancy, isSame, type Tenancy, verifyId } from "./checks/ids.js";
+export { createTenancy, isSame, verifyId } from "./checks/ids.js";
 export { isFile } from "./checks/media.js";
 // the request to the gateway
 export { type Call, openCall } from "./gateway/call.js";

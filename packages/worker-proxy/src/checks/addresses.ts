@@ -1,6 +1,6 @@
 import type { MediaURLs } from "../api/options.js";
+import type { Address, CheckRules } from "../api/routes.js";
 import { decide, Refusal } from "../refusals/refusal.js";
-import type { Address, CheckRules } from "./fields.js";
 
 /** An address whose host all parsers agree on. They differ after a backslash, an `@`, a tab or a `#`. */
 const PLAIN = /^[a-z][a-z\d+.-]*:\/\/[\p{L}\p{M}\p{N}.:[\]-]+(?:\/\P{Cc}*)?$/iu;

@@ -1,32 +1,15 @@
-import type { AdmittedRequest, User } from "../api/plugin.js";
-import type { IdKind } from "../api/routes.js";
+import type { User } from "../api/plugin.js";
+import type { IdKind, IdRules, Tenancy } from "../api/routes.js";
 import { MARK_LENGTH, signMark } from "../base/sign.js";
 import { refuseAs } from "../refusals/refusal.js";
 import { mediaRefusals } from "../refusals/texts.js";
 
-/** Keeps users apart who share one key: an id leaves the proxy with the mark of the user who made it. */
-export type Tenancy = ReturnType<typeof createTenancy>;
-
-/** The handling of ids, for groups of routes that have some. */
-export interface IdRules {
-  createTenancy(secrets: readonly string[], user: User): Tenancy;
-  verify(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string>;
-  /** Reads the id of a response, and marks it for its user. Undefined for a response without an id. */
-  mark(
-    json: unknown,
-    kind: IdKind,
-    admitted: Pick<AdmittedRequest, "id" | "sentId">,
-    tenancy: Tenancy | undefined,
-  ): Promise<{ readonly id: string; readonly sentId: string } | undefined>;
-}
-
 /** @param secrets the first one signs, each of them is known */
-export function createTenancy(secrets: readonly string[], { id: userId }: User) {
+export function createTenancy(secrets: readonly string[], { id: userId }: User): Tenancy {
   const [first = ""] = secrets;
   return {
-    sign: async (kind: IdKind, id: string) => `${id}_${await createMark(first, kind, id)}`,
-    /** Returns the gateway's own id; undefined where this user was not given it. */
-    async verify(kind: IdKind, signed: string): Promise<string | undefined> {
+    sign: async (kind, id) => `${id}_${await createMark(first, kind, id)}`,
+    async verify(kind, signed) {
       const id = signed.slice(0, -MARK_LENGTH - 1);
       for (const secret of secrets)
         if (isSame(signed, `${id}_${await createMark(secret, kind, id)}`)) return id;

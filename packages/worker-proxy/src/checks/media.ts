@@ -1,5 +1,5 @@
+import type { Address, CheckRules } from "../api/routes.js";
 import { checkAddress, isDataURI, isLikeAsset, refuseMedia } from "./addresses.js";
-import type { Address, CheckRules } from "./fields.js";
 import { verifyId } from "./ids.js";
 
 /** The first bytes of JPEG, PNG, GIF, WebP, BMP, AVIF and HEIC files. */

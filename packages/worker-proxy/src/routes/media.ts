@@ -1,5 +1,4 @@
-import type { GatewayPath, IdKind, RouteGroup } from "../api/routes.js";
-import type { Body } from "../checks/fields.js";
+import type { Body, GatewayPath, IdKind, RouteGroup } from "../api/routes.js";
 import { ids } from "../checks/ids.js";
 import { checkMediaAddress } from "../checks/media.js";
 import { refuseAs } from "../refusals/refusal.js";
