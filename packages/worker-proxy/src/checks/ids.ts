@@ -4,7 +4,17 @@ import { MARK_LENGTH, signMark } from "../base/sign.js";
 import { refuseAs } from "../refusals/refusal.js";
 import { mediaRefusals } from "../refusals/texts.js";
 
-/** @param secrets the first one signs, each of them is known */
+/**
+ * Creates the marks of a user's ids. An id with the mark of another user does not verify.
+ *
+ * @param secrets the first secret signs, and all of them verify
+ * @example
+ * ```ts
+ * const tenancy = createTenancy([env.PROXY_SECRET], { id: "ada" });
+ * const sentId = await tenancy.sign("task", "task-1");
+ * const id = await tenancy.verify("task", sentId); // "task-1"
+ * ```
+ */
 export function createTenancy(secrets: readonly string[], { id: userId }: User): Tenancy {
   const [first = ""] = secrets;
   return {
@@ -24,7 +34,7 @@ export function createTenancy(secrets: readonly string[], { id: userId }: User):
 }
 
 /** Takes the same time wherever they differ. */
-export function isSame(one: string, other: string): boolean {
+function isSame(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let at = 0; at < one.length; at += 1) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
   return difference === 0;
