@@ -19,6 +19,7 @@ declare global {
     SLUICE: DurableObjectNamespace;
     MEDIA: Bucket;
     WEBHOOK_URL: string; WEBHOOK_SECRET: string;
+    PAUSED: string | undefined;
   }
   const options: ProxyOptions<Env>;
   const proxy: GatewayProxy<Env>;

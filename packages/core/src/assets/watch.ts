@@ -19,6 +19,8 @@ import {
  *
  * @example
  * ```ts
+ * import { assets } from "@sluice/core/extend";
+ *
  * const { state } = (await assets.read(client, assets.toHandle("a-1"), {})).task;
  * ```
  */

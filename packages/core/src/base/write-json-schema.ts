@@ -17,6 +17,10 @@ export function assertWritable({ "~standard": { vendor, jsonSchema } }: Standard
  * Writes the JSON Schema of a schema's input, because a model writes the input.
  *
  * @throws {ConfigurationError} that begins with `path`, for a schema that cannot be converted
+ * @example
+ * ```ts
+ * const parameters = await writeJSONSchema(zodSchema, "tools.weather");
+ * ```
  */
 export async function writeJSONSchema(
   schema: StandardSchema,

@@ -10,6 +10,8 @@ import { createBodyReader } from "./read-body.js";
  *
  * @example
  * ```ts
+ * import { createRequest, readRefusal } from "@sluice/core/extend";
+ *
  * const response = await client.fetch(await createRequest(client, "/v1/usage", { signal }));
  * if (!response.ok) throw await readRefusal(response, client, signal);
  * ```

@@ -25,6 +25,8 @@ const RESULT_POLLS = 3;
  *
  * @example
  * ```ts
+ * import { videos } from "@sluice/core/extend";
+ *
  * const { task } = await videos.read(client, videos.toHandle("t-1"), {});
  * if (videos.isFinal(task)) show(task.state);
  * ```
