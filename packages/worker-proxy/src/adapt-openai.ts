@@ -1,6 +1,6 @@
 import type { ProxyPlugin } from "./api/plugin.js";
-import type { RouteName } from "./api/routes.js";
-import { addFields, type Body, createField, type Field } from "./checks/fields.js";
+import type { Body, RouteName } from "./api/routes.js";
+import { addFields, createField, type Field } from "./checks/fields.js";
 import { Refusal, refuseAs } from "./refusals/refusal.js";
 
 /** Fields that OpenAI clients send to any gateway, and that change little where they are left out. */

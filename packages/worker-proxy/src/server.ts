@@ -60,6 +60,10 @@ export function openServer<Env>(proxy: object, settings: Settings<Env>, serveAs:
  * Returns the server of a proxy.
  *
  * @throws {TypeError} for anything but a proxy of `createProxy`
+ * @example
+ * ```ts
+ * const { settings } = findServer<Env>(proxy);
+ * ```
  */
 export function findServer<Env>(proxy: object): Server<Env> {
   const server = servers.get(proxy);
@@ -96,7 +100,19 @@ export function connectAs<Env>(proxy: object, user: User, env: Env): UserConnect
   };
 }
 
-/** Returns everything that a server has. */
+/**
+ * Returns the server that `connect` of a plugin gets, with the settings of the proxy. They are not stable.
+ *
+ * @example
+ * ```ts
+ * let server: Server<Env> | undefined;
+ * const plugin: ProxyPlugin<Env> = {
+ *   connect(connected) {
+ *     server = castServer(connected);
+ *   },
+ * };
+ * ```
+ */
 export function castServer<Env>(server: PluginServer<Env>): Server<Env> {
   return server as Server<Env>;
 }

@@ -1,12 +1,5 @@
 import type { AdmittedRequest, CallOutcome, ProxyPlugin } from "@sluice/worker-proxy";
-import {
-  checkType,
-  hashText,
-  isUnconnected,
-  MAX_JSON_CHARACTERS,
-  markStored,
-  type Refusal,
-} from "@sluice/worker-proxy/plugin";
+import { checkType, hashText, isUnconnected, markStored, type Refusal } from "@sluice/worker-proxy/plugin";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { createRefusalHead, jobRefusal } from "../jobs/refusals.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
@@ -32,6 +25,9 @@ export interface IdempotencyOptions {
 
 /** Number of responses above 64 KiB that are stored for one user. */
 const MAX_LARGE = 32;
+
+/** Larger than any JSON of the spec. */
+const MAX_JSON_CHARACTERS = 32 * 1024 * 1024;
 
 /** The groups of routes that create something. */
 const CREATES = ["images", "videos", "assets", "epsilon"];

@@ -6,7 +6,7 @@ import type {
   StoredPart,
   UserData,
 } from "@sluice/worker-proxy";
-import { castServer, ensure, hashText, Refusal, refuseTooMany } from "@sluice/worker-proxy/plugin";
+import { castServer, ensure, hashText, Refusal } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
 import { createUserKey } from "../host/user-key.js";
 import { createFollow, type Follow } from "./follow.js";
@@ -130,7 +130,12 @@ export function createJobs(options: JobsOptions): Jobs {
       const claim = { id, owner, fingerprint, details: { ...details }, maxOpen };
       const claimed = await host.run(key, store.claim, claim);
       if (claimed === "different") throw jobRefusal("idempotency_mismatch");
-      if (claimed === "full") throw refuseTooMany("too_many_streams", 1000, { limit: "maxStreamsPerUser" });
+      if (claimed === "full")
+        throw new Refusal("too_many_streams", {
+          limit: "maxStreamsPerUser",
+          what: 1,
+          headers: { "retry-after": "1" },
+        });
       if (claimed === "crowded")
         throw jobRefusal("too_many_keys", { what: options.maxJobs ?? 0, headers: { "retry-after": "3600" } });
       if (claimed === "stale") {

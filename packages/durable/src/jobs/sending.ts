@@ -10,11 +10,9 @@ import {
   openAccount,
   parseJSON,
   Refusal,
-  type RequestFacts,
   readOutcome,
   readRefusal,
   readText,
-  readUsage,
   selectHeaders,
   sendRequest,
 } from "@sluice/worker-proxy/plugin";
@@ -46,7 +44,8 @@ export interface Sending {
   readonly live: LiveJob;
   readonly owner: JobOwner;
   readonly call: Call;
-  readonly asked: RequestFacts;
+  /** Facts about the request to the gateway, for the event of the job. */
+  readonly asked: { readonly known: { upstreamStatus?: number; attempts?: number } };
   account?: Account | undefined;
   /** A text by which the meter finds the reservation; known before anything is reserved. */
   ticket?: string | undefined;
@@ -145,4 +144,9 @@ export async function readWhole(
       `${options.store.options.kind}: a response of ${text.length} characters is not stored; see maxBytes`,
     );
   return { state: "complete", outcome: paid.callOutcome === "refused" ? "failed" : "complete", ...paid };
+}
+
+function readUsage(json: unknown): Usage | undefined {
+  const { usage } = { ...(json as { usage?: unknown }) };
+  return typeof usage === "object" && usage !== null ? (usage as Usage) : undefined;
 }

@@ -1,6 +1,5 @@
-import type { Address, Body, CheckRules } from "../checks/fields.js";
-import type { IdRules } from "../checks/ids.js";
-import type { Gateway } from "./options.js";
+import type { Caps, Gateway, MediaURLs } from "./options.js";
+import type { AdmittedRequest, User } from "./plugin.js";
 
 /** The kind of thing that an id names. The mark of one does not fit the other. */
 export type IdKind = "task" | "asset" | "epsilon";
@@ -39,4 +38,52 @@ export interface RouteGroup {
   checkAddress?(address: Address, rules: CheckRules): Promise<void>;
   /** The marks that keep the ids of users apart. @default the routes have no ids */
   readonly ids?: IdRules;
+}
+
+/** A JSON object. */
+export type Body = Record<string, unknown>;
+
+/** The address of a file or of an asset in a body. */
+export interface Address {
+  /** The object or the list that has the address. */
+  readonly owner: Record<string | number, unknown>;
+  readonly name: string | number;
+  /** `input.media.url`. */
+  readonly path: string;
+  /** True if the field may name an asset. */
+  readonly takesAssets: boolean;
+}
+
+/** The models that the operator lists, each with its caps. */
+export type ListedModels = ReadonlyMap<string, Caps>;
+
+/** The rules of the operator for the values of a body. */
+export interface CheckRules {
+  readonly models: ListedModels;
+  readonly mediaURLs: MediaURLs;
+  /** Size of the largest file in a body, in bytes. */
+  readonly maxDataURIBytes: number;
+  /** The marks of this user's ids; undefined if all callers are one user, and for routes without ids. */
+  readonly tenancy: Tenancy | undefined;
+}
+
+/** Separates the users of one key: an id leaves the proxy with the mark of its user. */
+export interface Tenancy {
+  /** Adds the user's mark to an id of the gateway. */
+  sign(kind: IdKind, id: string): Promise<string>;
+  /** Returns the gateway's id; undefined for an id with another mark. */
+  verify(kind: IdKind, signed: string): Promise<string | undefined>;
+}
+
+/** Signs and verifies the ids of a group of routes. */
+export interface IdRules {
+  createTenancy(secrets: readonly string[], user: User): Tenancy;
+  verify(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string>;
+  /** Reads the id of a response, and marks it for its user. Undefined for a response without an id. */
+  mark(
+    json: unknown,
+    kind: IdKind,
+    admitted: Pick<AdmittedRequest, "id" | "sentId">,
+    tenancy: Tenancy | undefined,
+  ): Promise<{ readonly id: string; readonly sentId: string } | undefined>;
 }

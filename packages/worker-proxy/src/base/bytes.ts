@@ -2,10 +2,16 @@
 export type OwnBytes = Uint8Array & { readonly buffer: ArrayBuffer };
 
 /**
- * Collects pieces in one buffer. A list of pieces would also keep the buffer of each, a thousand times the size of a
- * piece of one letter.
+ * Collects pieces of bytes in one buffer. A list of pieces also keeps the buffer of each piece, which can be a thousand
+ * times larger than the piece.
  *
- * @param expected size that the sender announced; the buffer grows towards it only as bytes arrive
+ * @param expected size that the sender announced; the buffer grows only as bytes arrive
+ * @example
+ * ```ts
+ * const bytes = collectBytes();
+ * for await (const piece of file.stream()) bytes.add(piece);
+ * const whole = bytes.take();
+ * ```
  */
 export function collectBytes(expected = 0) {
   let room = new Uint8Array(0);

@@ -3,7 +3,15 @@ const encoder = new TextEncoder();
 /** Length of a mark: 132 bits. */
 export const MARK_LENGTH = 22;
 
-/** Signs a text with a secret, in {@link MARK} letters that an address may have. */
+/**
+ * Signs a text with HMAC-SHA-256. Returns the first 132 bits of the signature as 22 characters that a URL may have. Begin
+ * the text with a prefix of the plugin, so that a mark fits only one purpose.
+ *
+ * @example
+ * ```ts
+ * const mark = await signMark(env.PROXY_SECRET, "invite:ada");
+ * ```
+ */
 export async function signMark(secret: string, text: string): Promise<string> {
   const hash = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", encoder.encode(secret), hash, false, ["sign"]);
@@ -12,7 +20,7 @@ export async function signMark(secret: string, text: string): Promise<string> {
 }
 
 /** The first {@link MARK} letters of bytes in Base64 for addresses. */
-export function encodeMark(bytes: Uint8Array): string {
+function encodeMark(bytes: Uint8Array): string {
   const base64 = btoa(String.fromCharCode(...bytes));
   return base64.slice(0, MARK_LENGTH).replaceAll("+", "-").replaceAll("/", "_");
 }

@@ -1,4 +1,11 @@
-/** Returns the value of a promise, or undefined where it takes longer than `ms` milliseconds. */
+/**
+ * Returns the value of a promise, or undefined if it takes longer than `ms` milliseconds.
+ *
+ * @example
+ * ```ts
+ * const response = await waitAtMost(500, fetch("https://flags.example.com"));
+ * ```
+ */
 export async function waitAtMost<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => {
@@ -8,8 +15,13 @@ export async function waitAtMost<T>(ms: number, promise: Promise<T>): Promise<T 
 }
 
 /**
- * Runs `work` with a signal that aborts after `ms` milliseconds. The timer ends with the work: `AbortSignal.timeout` would
- * keep one for each request that was answered long ago.
+ * Runs `work` with a signal that aborts after `ms` milliseconds. The timer ends with the work. A timer of
+ * `AbortSignal.timeout` does not.
+ *
+ * @example
+ * ```ts
+ * const response = await limitTime(5000, (signal) => fetch("https://app.example.com/hook", { signal }));
+ * ```
  */
 export async function limitTime<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();

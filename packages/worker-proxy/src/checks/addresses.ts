@@ -1,6 +1,6 @@
 import type { MediaURLs } from "../api/options.js";
+import type { Address, CheckRules } from "../api/routes.js";
 import { decide, Refusal } from "../refusals/refusal.js";
-import type { Address, CheckRules } from "./fields.js";
 
 /** An address whose host all parsers agree on. They differ after a backslash, an `@`, a tab or a `#`. */
 const PLAIN = /^[a-z][a-z\d+.-]*:\/\/[\p{L}\p{M}\p{N}.:[\]-]+(?:\/\P{Cc}*)?$/iu;
@@ -48,7 +48,16 @@ async function isAllowed(url: URL, mediaURLs: Exclude<MediaURLs, "any">): Promis
   return await decide("mediaURLs", "media_unavailable", () => mediaURLs(url) === true);
 }
 
-/** Returns true for an https address with a public name. Numbers are refused: private ones have many spellings. */
+/**
+ * Returns true for an https address with a public host name. Returns false for an IP address, because a private one has
+ * many spellings.
+ *
+ * @example
+ * ```ts
+ * isPublicURL(new URL("https://files.example.com/cat.png")); // true
+ * isPublicURL(new URL("https://10.0.0.1/")); // false
+ * ```
+ */
 export function isPublicURL({ protocol, hostname, port }: URL): boolean {
   return (
     protocol === "https:" &&

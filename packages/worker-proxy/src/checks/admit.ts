@@ -1,19 +1,11 @@
 import type { AdmittedRequest, ProxyPlugin } from "../api/plugin.js";
-import type { RouteGroup } from "../api/routes.js";
+import type { Body, CheckRules, RouteGroup } from "../api/routes.js";
 import { signUser } from "../base/sign.js";
 import { Refusal } from "../refusals/refusal.js";
 import { checkAddress } from "./addresses.js";
 import { readBody } from "./body.js";
 import { applyCaps } from "./caps.js";
-import {
-  addFields,
-  type Body,
-  type CheckRules,
-  checkFields,
-  createField,
-  type FindRules,
-  hasField,
-} from "./fields.js";
+import { addFields, checkFields, createField, type FindRules, hasField } from "./fields.js";
 import { admitModels } from "./models.js";
 import type { Match } from "./path.js";
 

@@ -7,10 +7,14 @@ import { findExcess } from "./json-size.js";
 const MOST = { values: 200_000, depth: 64 };
 
 /**
- * Reads the body of a POST as a JSON object; another method has none, unless a plugin takes one. What leaves for the gateway is written anew from
- * it, so that a duplicate key, a comment or a byte order mark can't mean one thing here and another there.
+ * Reads the body of a POST as a JSON object. Another method has no body, unless `takesBody` is true. Serialize the object
+ * again before it leaves: a duplicate key, a comment or a byte order mark could be read in two ways.
  *
- * @throws {Refusal} 408, 413, 415 or 400
+ * @throws {Refusal} 408 for a late body, 413 for a large one, 415 for another type than JSON, 400 for anything else
+ * @example
+ * ```ts
+ * const readNote = (request: Request) => readBody(request, { maxBytes: 65_536, ms: 30_000 });
+ * ```
  */
 export async function readBody(
   request: Request,

@@ -1,7 +1,5 @@
-import type { Caps, MediaURLs } from "../api/options.js";
-import type { RouteGroup } from "../api/routes.js";
+import type { Address, RouteGroup } from "../api/routes.js";
 import { Refusal } from "../refusals/refusal.js";
-import type { Tenancy } from "./ids.js";
 
 /*
  * Tables of fields are written as text: the names of the fields, each with a mark for the plain value that it may have.
@@ -9,9 +7,6 @@ import type { Tenancy } from "./ids.js";
  * word. `{…}` has the fields of an object, and `[…]` those of the objects in a list; `~` among them is the plain value that may
  * stand for one. `[]` is a list of values.
  */
-
-/** A JSON object. */
-export type Body = Record<string, unknown>;
 
 /** A field of a request, and the fields in it. */
 export interface Field {
@@ -21,19 +16,6 @@ export interface Field {
   mark: string | undefined;
   isList: boolean;
   readonly fields: Map<string, Field>;
-}
-
-/** The models that the operator lists, each with its caps. */
-export type ListedModels = ReadonlyMap<string, Caps>;
-
-/** The rules of the operator for the values of a body. */
-export interface CheckRules {
-  readonly models: ListedModels;
-  readonly mediaURLs: MediaURLs;
-  /** The largest file in the body itself, in bytes. */
-  readonly maxDataURIBytes: number;
-  /** The marks of this user's ids; undefined where all callers are one user, and for routes without ids. */
-  readonly tenancy: Tenancy | undefined;
 }
 
 /** The rules of one model. */
@@ -123,17 +105,7 @@ export function hasField(table: Field, path: string): boolean {
 /** More than any request has. Each is parsed, and each asset's signature is checked. */
 const MAX_ADDRESSES = 1000;
 
-/** An object of a body, or a list. */
-type Owner = Record<string | number, unknown>;
-
-/** The address of a file or of an asset, and where it is in a body. */
-export interface Address {
-  readonly owner: Owner;
-  readonly name: string | number;
-  readonly path: string;
-  /** True where the address may be that of an asset. */
-  readonly takesAssets: boolean;
-}
+type Owner = Address["owner"];
 
 /**
  * Checks a body against its table in one walk; `readBody` has bounded its depth. A field that is null is deleted unless the

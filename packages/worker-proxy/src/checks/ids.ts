@@ -1,32 +1,25 @@
-import type { AdmittedRequest, User } from "../api/plugin.js";
-import type { IdKind } from "../api/routes.js";
+import type { User } from "../api/plugin.js";
+import type { IdKind, IdRules, Tenancy } from "../api/routes.js";
 import { MARK_LENGTH, signMark } from "../base/sign.js";
 import { refuseAs } from "../refusals/refusal.js";
 import { mediaRefusals } from "../refusals/texts.js";
 
-/** Keeps users apart who share one key: an id leaves the proxy with the mark of the user who made it. */
-export type Tenancy = ReturnType<typeof createTenancy>;
-
-/** The handling of ids, for groups of routes that have some. */
-export interface IdRules {
-  createTenancy(secrets: readonly string[], user: User): Tenancy;
-  verify(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string>;
-  /** Reads the id of a response, and marks it for its user. Undefined for a response without an id. */
-  mark(
-    json: unknown,
-    kind: IdKind,
-    admitted: Pick<AdmittedRequest, "id" | "sentId">,
-    tenancy: Tenancy | undefined,
-  ): Promise<{ readonly id: string; readonly sentId: string } | undefined>;
-}
-
-/** @param secrets the first one signs, each of them is known */
-export function createTenancy(secrets: readonly string[], { id: userId }: User) {
+/**
+ * Creates the marks of a user's ids. An id with the mark of another user does not verify.
+ *
+ * @param secrets the first secret signs, and all of them verify
+ * @example
+ * ```ts
+ * const tenancy = createTenancy([env.PROXY_SECRET], { id: "ada" });
+ * const sentId = await tenancy.sign("task", "task-1");
+ * const id = await tenancy.verify("task", sentId); // "task-1"
+ * ```
+ */
+export function createTenancy(secrets: readonly string[], { id: userId }: User): Tenancy {
   const [first = ""] = secrets;
   return {
-    sign: async (kind: IdKind, id: string) => `${id}_${await createMark(first, kind, id)}`,
-    /** Returns the gateway's own id; undefined where this user was not given it. */
-    async verify(kind: IdKind, signed: string): Promise<string | undefined> {
+    sign: async (kind, id) => `${id}_${await createMark(first, kind, id)}`,
+    async verify(kind, signed) {
       const id = signed.slice(0, -MARK_LENGTH - 1);
       for (const secret of secrets)
         if (isSame(signed, `${id}_${await createMark(secret, kind, id)}`)) return id;
@@ -41,7 +34,7 @@ export function createTenancy(secrets: readonly string[], { id: userId }: User) 
 }
 
 /** Takes the same time wherever they differ. */
-export function isSame(one: string, other: string): boolean {
+function isSame(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let at = 0; at < one.length; at += 1) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
   return difference === 0;

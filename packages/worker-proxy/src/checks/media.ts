@@ -1,12 +1,19 @@
+import type { Address, CheckRules } from "../api/routes.js";
 import { checkAddress, isDataURI, isLikeAsset, refuseMedia } from "./addresses.js";
-import type { Address, CheckRules } from "./fields.js";
 import { verifyId } from "./ids.js";
 
 /** The first bytes of JPEG, PNG, GIF, WebP, BMP, AVIF and HEIC files. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a BMP has zeros there
 const IMAGE = /^(?:\xff\xd8\xff|\x89PNG\r\n\x1a\n|GIF8[79]a|RIFF.{4}WEBP|BM.{4}\0{4}|.{4}ftyp)/s;
 
-/** Returns true for a text that is a file itself, and no address of one. */
+/**
+ * Returns true for a field that contains a file in Base64 or in a data URI. Returns false for an address.
+ *
+ * @example
+ * ```ts
+ * isFile("data:image/png;base64,iVBORw0KGgo="); // true
+ * ```
+ */
 export function isFile(text: string): boolean {
   return isDataURI(text) || isBase64Image(text);
 }

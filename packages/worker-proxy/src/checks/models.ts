@@ -1,6 +1,6 @@
-import type { RouteGroup, RouteName } from "../api/routes.js";
+import type { Body, ListedModels, RouteGroup, RouteName } from "../api/routes.js";
 import { Refusal } from "../refusals/refusal.js";
-import { type Body, checkFields, type FindRules, type ListedModels } from "./fields.js";
+import { checkFields, type FindRules } from "./fields.js";
 
 /** The routes of each family of models, by the beginning of its ids. */
 const families: readonly (readonly [ids: RegExp, route: RouteName])[] = [

@@ -1,8 +1,8 @@
+import type { Authenticate } from "../api/options.js";
 import type { AdmittedRequest, User } from "../api/plugin.js";
-import { logCause } from "../refusals/log.js";
+import { type LoggedError, logCause } from "../refusals/log.js";
 import { describeRefusal, Refusal } from "../refusals/refusal.js";
 import type { Report } from "../refusals/report.js";
-import type { Settings } from "../settings.js";
 import type { Route } from "./path.js";
 import { findUser } from "./sign-in.js";
 
@@ -11,7 +11,10 @@ import { findUser } from "./sign-in.js";
  * response of a path that is not served, so nothing is thrown here: a 401 or 503 would show that there is a path.
  */
 export async function findOperator<Env>(
-  { authenticate, log }: Pick<Settings<Env>, "authenticate" | "log">,
+  {
+    authenticate,
+    log,
+  }: Pick<LoggedError<Env>, "log"> & { readonly authenticate: Authenticate<Env> | "public" },
   { request, env, context }: Pick<AdmittedRequest<Env>, "request" | "env" | "context">,
   { name, path, plugin }: Route,
   report: Report,

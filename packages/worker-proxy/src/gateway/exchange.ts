@@ -7,7 +7,7 @@ import type {
   Reservation,
   Usage,
 } from "../api/plugin.js";
-import type { Tenancy } from "../checks/ids.js";
+import type { Tenancy } from "../api/routes.js";
 import type { Route } from "../checks/path.js";
 import type { Refusal } from "../refusals/refusal.js";
 import type { Report } from "../refusals/report.js";

@@ -1,7 +1,16 @@
 /** Shortest key that is looked for: a shorter word may well be part of an honest answer. */
 const SHORTEST_KEY = 8;
 
-/** Returns true for a text with a whole key in it, as it is written or in the escapes of JSON. */
+/**
+ * Returns true for a text that contains a key of 8 characters or more, plain or in the escapes of JSON.
+ *
+ * @example
+ * ```ts
+ * function checkText(text: string, gateway: GatewayConnection): void {
+ *   if (containsKey(text, gateway.apiKeys)) throw new Refusal("upstream_type");
+ * }
+ * ```
+ */
 export function containsKey(text: string, keys: readonly string[]): boolean {
   return keys.some(
     (key) => key.length >= SHORTEST_KEY && (text.includes(key) || unescapeJSON(text).includes(key)),
@@ -20,7 +29,16 @@ const PASSED = {
   "retry-after": /^(?:\d{1,6}|[A-Z][a-z]{2}, [\w :]{10,30})$/,
 };
 
-/** Returns the headers of an answer that may go on to the client, where they are well-formed and hold no key. */
+/**
+ * Returns the headers of a response that the client may get: `x-request-id` and `retry-after`. A header that is malformed
+ * or contains a key is left out.
+ *
+ * @example
+ * ```ts
+ * const copyHeaders = (response: Response, gateway: GatewayConnection) =>
+ *   selectHeaders(response, gateway.apiKeys);
+ * ```
+ */
 export function selectHeaders({ headers }: Response, keys: readonly string[]): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, shape] of Object.entries(PASSED)) {

@@ -6,7 +6,7 @@ import type { Exchange, GatewayResponse, ResponseRules } from "./exchange.js";
 import { containsKey } from "./key.js";
 
 /** Larger than any JSON of the spec's. */
-export const MAX_JSON_CHARACTERS = 32 * 1024 * 1024;
+const MAX_JSON_CHARACTERS = 32 * 1024 * 1024;
 
 /** Reads a response of JSON, checks it and writes it again. @throws {Refusal} 502 for invalid JSON, and after a cut */
 export async function readJSON<Env>(
@@ -26,7 +26,15 @@ export async function readJSON<Env>(
   return new TextEncoder().encode(await writeJSON(json, exchange, rules));
 }
 
-/** @throws {Refusal} 502 for a page, a text, JSON that was cut, or more values than an answer has */
+/**
+ * Parses the JSON of a response, with at most a million values and 100 levels.
+ *
+ * @throws {Refusal} 502 for a page, a text, JSON that was cut, or too many values
+ * @example
+ * ```ts
+ * const { id } = parseJSON('{"id":"task-1"}') as { readonly id: string };
+ * ```
+ */
 export function parseJSON(text: string): unknown {
   // 16 MB of small values would take the memory of all streams of an isolate
   if (findExcess(text, MAX_JSON))
@@ -50,11 +58,18 @@ function tryParse(text: string): unknown {
 }
 
 /**
- * Reads the whole text of an answer.
+ * Reads the whole text of a response.
  *
- * @param idleMs the time that each piece of it may take
- * @param endsAt the time until which all of it has to be there
- * @throws {Refusal} 504 when it takes longer, 502 for a text longer than `most` characters
+ * @param most the largest number of characters
+ * @param idleMs the longest time for each piece, in milliseconds
+ * @param endsAt the time at which the text must be complete, in Unix milliseconds
+ * @throws {Refusal} 504 for a late text, 502 for a longer one
+ * @example
+ * ```ts
+ * async function readTask(response: Response, call: Call): Promise<unknown> {
+ *   return parseJSON(await readText({ response, call }, 1_000_000));
+ * }
+ * ```
  */
 export async function readText(
   { response, call }: GatewayResponse,
@@ -79,7 +94,14 @@ export async function readText(
   return text;
 }
 
-/** The outcome of a JSON answer: with an `error` and nothing else that could be one, the gateway has refused. */
+/**
+ * Returns the outcome of a JSON response. A response with an `error` and without any result is `refused`.
+ *
+ * @example
+ * ```ts
+ * const outcome = readOutcome({ error: { message: "no balance" } }); // "refused"
+ * ```
+ */
 export function readOutcome(json: unknown): CallOutcome {
   const { error, choices, data, usage } = { ...(json as Record<string, unknown>) };
   return error && !choices && !data && !usage ? "refused" : "answered";
@@ -112,7 +134,7 @@ function isConfirmed(json: unknown): boolean {
 }
 
 /** The `usage` of an answer. */
-export function readUsage(json: unknown): Usage | undefined {
+function readUsage(json: unknown): Usage | undefined {
   const { usage } = { ...(json as { usage?: unknown }) };
   return typeof usage === "object" && usage !== null ? (usage as Usage) : undefined;
 }

@@ -26,7 +26,18 @@ const OTHER_SERVER: Partial<Record<"code" | "message" | "param", string>> = {
   message: "what answered is not the gateway; the proxy's operator checks `baseURL`",
 };
 
-/** Creates a refusal from an error response. Only the caller's mistakes come with the gateway's message. */
+/**
+ * Creates a refusal from an error response of the gateway. Only mistakes of the caller keep the gateway's message.
+ *
+ * @param keys values that no message may contain
+ * @param chunkMs the longest time for the body, in milliseconds, at most 10,000
+ * @example
+ * ```ts
+ * async function checkResponse(response: Response, call: Call, gateway: GatewayConnection): Promise<void> {
+ *   if (!response.ok) throw await readRefusal({ response, call }, gateway.apiKeys);
+ * }
+ * ```
+ */
 export async function readRefusal(
   upstream: GatewayResponse,
   keys: readonly string[],

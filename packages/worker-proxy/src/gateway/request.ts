@@ -1,7 +1,7 @@
 import { logError } from "../refusals/log.js";
 import { type Call, createFailure } from "./call.js";
 
-/** The way to the gateway, for one request of a client. */
+/** The address and the keys of the gateway, for one request. `settings.upstream.open` of a server returns them. */
 export interface GatewayConnection {
   readonly baseURL: string;
   /** The key in use, and the next key while keys are rotated. */
@@ -33,10 +33,15 @@ export interface Outgoing {
 const REFUSES_KEY = [401, 402, 403];
 
 /**
- * Sends a request to the gateway. Of the client's request only `body` goes along: the headers are the proxy's, the
- * path is the table's.
+ * Sends a request to the gateway. The proxy sets the headers, and the path is constant. A refused key is replaced by the
+ * second key while keys are rotated.
  *
  * @throws {Refusal} 502 without a response, 504 if it takes too long, 499 if the client has left
+ * @example
+ * ```ts
+ * const queryTask = (gateway: GatewayConnection, call: Call) =>
+ *   sendRequest(gateway, { method: "GET", path: "/v1/video/generations/task-1" }, { call });
+ * ```
  */
 export async function sendRequest(
   { baseURL, apiKeys, taken, send, headersMs }: GatewayConnection,
@@ -94,8 +99,16 @@ const NO_CONNECTION =
   /^(?:ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_CERT_ALTNAME_INVALID|CERT_HAS_EXPIRED|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT(?:_IN_CHAIN)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
 
 /**
- * Returns true if the request was certainly not sent. workerd throws the same error for a refused connection and for one
- * that breaks off after the request: there the gateway may have done the work.
+ * Returns true if the request was certainly not sent, so that it may be sent again. workerd throws the same error for a
+ * refused connection and for a connection that breaks after the request: the function returns false for both.
+ *
+ * @example
+ * ```ts
+ * const response = await fetch("https://gateway.example.com/v1/models").catch((error: unknown) => {
+ *   if (isUnconnected(error)) return undefined;
+ *   throw error;
+ * });
+ * ```
  */
 export function isUnconnected(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };

@@ -86,7 +86,15 @@ function openStream<Env>(
   });
 }
 
-/** @throws {Refusal} 502 for a response that is not JSON, and not an event stream where there can be one */
+/**
+ * Checks that a response is JSON, or an event stream if `canStream` is true.
+ *
+ * @throws {Refusal} 502 for any other type, and without a body
+ * @example
+ * ```ts
+ * const { type, body } = checkType(await fetch("https://gateway.example.com/v1/models"), false);
+ * ```
+ */
 export function checkType(
   { body, headers }: Response,
   canStream: boolean,

@@ -13,7 +13,14 @@ export interface StoredMark {
   readonly endCode?: () => Promise<string | undefined>;
 }
 
-/** Marks the response of a plugin that stores responses, so that the proxy neither reads nor counts it again. */
+/**
+ * Marks the response of a plugin that stores responses. The proxy passes it on, and neither reads nor counts it again.
+ *
+ * @example
+ * ```ts
+ * const response = markStored(Response.json({ id: "task-1" }), { isReplayed: true });
+ * ```
+ */
 export function markStored(marked: Response, { streamId, isReplayed, endCode }: StoredMark): Response {
   return setPasser(marked, async (exchange, response, headers, rules) => {
     const { call, report, admitted, route } = exchange;

@@ -41,9 +41,22 @@ export function relay(
 }
 
 /**
- * Reads an event stream as {@link relay} does. Without a client it is read as fast as it comes, for `onEvent` alone.
+ * Reads the event stream of a chat, with the checks of `readStreams()`. Without `client` it reads as fast as the events
+ * arrive, for `onEvent` alone.
  *
- * @returns the client's `pull`
+ * @returns the `pull` of the client's stream
+ * @example
+ * ```ts
+ * async function countEvents(response: Response, call: Call, keys: readonly string[]): Promise<number> {
+ *   let events = 0;
+ *   const { body } = checkType(response, true);
+ *   await new Promise<StreamEnd>((onEnd) => {
+ *     const onEvent = () => void (events += 1);
+ *     readEventStream(body, call, { keys, stallMs: 60_000, onEvent, onEnd });
+ *   });
+ *   return events;
+ * }
+ * ```
  */
 export function readEventStream(
   body: ReadableStream<Uint8Array>,

@@ -5,9 +5,16 @@ import { decide, describeWait, refuseAs } from "../refusals/refusal.js";
 import { budgetRefusals } from "../refusals/texts.js";
 
 /**
- * Reserves the most that a request can cost, right before it is sent.
+ * Reserves the most that a request can cost. Call it right before the request is sent, and close the account after it.
  *
  * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
+ * @example
+ * ```ts
+ * async function pay(meter: Meter<Env>, admitted: AdmittedRequest<Env>): Promise<void> {
+ *   const account = await openAccount(meter, admitted);
+ *   await account.close("answered", { total_tokens: 12 })?.settled;
+ * }
+ * ```
  */
 export async function openAccount<Env>(
   meter: Meter<Env>,

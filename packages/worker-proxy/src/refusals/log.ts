@@ -3,7 +3,14 @@ import type { ProxyOptions } from "../api/options.js";
 import { describeRefusal, Refusal } from "./refusal.js";
 import type { Report } from "./report.js";
 
-/** Writes one line to the operator's log. */
+/**
+ * Writes one line to the operator's log.
+ *
+ * @example
+ * ```ts
+ * logError("quota: 3 users are above their limit");
+ * ```
+ */
 export function logError(problem: string): void {
   // biome-ignore lint/suspicious/noConsole: this is the log
   console.error(`sluice proxy: ${problem}`);
@@ -27,7 +34,14 @@ export interface LoggedError<Env> {
   readonly report?: Pick<Report, "secrets">;
 }
 
-/** Tells whether the value of a header of this name is a credential. */
+/**
+ * Returns true for the name of a header whose value is a credential.
+ *
+ * @example
+ * ```ts
+ * isCredential("x-api-key"); // true
+ * ```
+ */
 export function isCredential(name: string): boolean {
   return /auth|cookie|token|key|secret|session|jwt|signature/i.test(name);
 }
@@ -50,8 +64,14 @@ const MIN_SECRET_CHARACTERS = 8;
 const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{16,}/gi;
 
 /**
- * Logs an error in one line, without a value of `env`, a credential, a secret, or what looks like a key. Of the equal lines
- * of one minute only the first is written, and later the number of the others: in an outage each request has one.
+ * Logs an error in one line, without a value of `env`, a credential, a secret, or a text that looks like a key. Equal
+ * lines of one minute are written once, and then counted.
+ *
+ * @example
+ * ```ts
+ * const logFailure = (server: Server<Env>, error: unknown) =>
+ *   logCause("quota: the count could not be read", error, { env, log: server.settings.log });
+ * ```
  */
 export async function logCause<Env>(
   subject: string,

@@ -1,6 +1,17 @@
 import { refuseSetup } from "./refusal.js";
 
-/** @throws {TypeError} with this message, unless the condition holds */
+/**
+ * Checks an option of a plugin when the proxy is created.
+ *
+ * @throws {TypeError} with this message, unless the condition holds
+ * @example
+ * ```ts
+ * function quota(limit: number): ProxyPlugin<Env> {
+ *   ensure(limit > 0, "quota: give a limit above 0");
+ *   return {};
+ * }
+ * ```
+ */
 export function ensure(holds: unknown, message: string): asserts holds {
   if (!holds) throw new TypeError(message);
 }
@@ -9,6 +20,11 @@ export function ensure(holds: unknown, message: string): asserts holds {
  * Reads an option that is a function of `env`, also an async one, and checks its value.
  *
  * @throws {Refusal} 500 `misconfigured`; the log names the option and its problem, without any value
+ * @example
+ * ```ts
+ * const read = ({ WEBHOOK_URL }: Env) => WEBHOOK_URL;
+ * const url = await readOption("webhook", read, env, (value) => new URL(String(value)));
+ * ```
  */
 export async function readOption<Env, T>(
   name: string,
@@ -32,7 +48,11 @@ export async function readOption<Env, T>(
 /**
  * Reads a binding.
  *
- * @throws {Refusal} 500 `misconfigured` where it is missing; the log names the option
+ * @throws {Refusal} 500 `misconfigured` if it is missing; the log names the option
+ * @example
+ * ```ts
+ * const limiter = await readBinding("quota", ({ RATE_LIMITER }: Env) => RATE_LIMITER, env);
+ * ```
  */
 export function readBinding<Env, T>(name: string, read: (env: Env) => T, env: Env): Promise<NonNullable<T>> {
   return readOption(name, read, env, (binding) => {

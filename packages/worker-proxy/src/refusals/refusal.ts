@@ -1,6 +1,15 @@
 import { type ErrorText, type Reason, type RefusalDetails, type Row, refusals } from "./texts.js";
 
-/** The end of a request without a success. The table of texts has its status and its words. */
+/**
+ * Ends a request without a success. The reason is a row of the proxy's table, which has the status and the message.
+ * `said` is the reason of an error with a status, a code and a message of the plugin.
+ *
+ * @example
+ * ```ts
+ * const details = { said: { status: 503, code: "paused", message: "paused until noon" } };
+ * throw new Refusal("said", details);
+ * ```
+ */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly reason: Reason;
@@ -19,12 +28,26 @@ export function refuseAs([status, message, code]: Row, name: string, details: Re
   return new Refusal("said", { ...details, said });
 }
 
-/** Refusal because of a mistake of the operator, which only the log names. */
+/**
+ * Creates the refusal of a mistake in the setup, 500 `misconfigured`. Only the log names the problem.
+ *
+ * @example
+ * ```ts
+ * if (!env.WEBHOOK_URL) throw refuseSetup("WEBHOOK_URL: is missing");
+ * ```
+ */
 export function refuseSetup(problem: string, cause?: unknown): Refusal {
   return new Refusal("misconfigured", { problem, cause });
 }
 
-/** Turns an unexpected error into a refusal; a refusal stays as it is. */
+/**
+ * Turns an unexpected error into a refusal, 500 `misconfigured`. Returns a refusal unchanged.
+ *
+ * @example
+ * ```ts
+ * const readCode = (error: unknown) => describeRefusal(toRefusal(error)).code;
+ * ```
+ */
 export function toRefusal(error: unknown): Refusal {
   return error instanceof Refusal ? error : refuseSetup("a fault of the proxy", error);
 }
@@ -45,9 +68,13 @@ export function refuseTooMany(
 }
 
 /**
- * Runs a part of the proxy's setup that decides about requests.
+ * Runs a function that decides about a request. If it fails, the request is refused, and only the log has the cause.
  *
- * @throws {Refusal} `reason` where it fails: no request gets through, and only the log says why
+ * @throws {Refusal} `reason` if the function throws or rejects
+ * @example
+ * ```ts
+ * const isAllowed = await decide("quota", "rate_limit_unavailable", () => isCustomer("ada", env));
+ * ```
  */
 export async function decide<T>(option: string, reason: Reason, decide: () => T | Promise<T>): Promise<T> {
   try {
@@ -67,7 +94,14 @@ const TYPES: Readonly<Record<number, string>> = {
 /** The part of a refusal that its words depend on. */
 type Refused = { readonly reason: Reason; readonly details: RefusalDetails };
 
-/** Returns the status and the words of a refusal. */
+/**
+ * Returns the status, the code, the type and the message of a refusal.
+ *
+ * @example
+ * ```ts
+ * const { status, code } = describeRefusal(new Refusal("not_found")); // 404, "not_found"
+ * ```
+ */
 export function describeRefusal({ reason, details }: Refused): ErrorText {
   const [usual, message, code = reason]: Row = refusals[reason];
   const status = details.said?.status ?? usual;
@@ -83,7 +117,14 @@ function fillText(
   return message.replace(/\{(\w+)\}/g, (_, word: keyof typeof words) => `${words[word]}`);
 }
 
-/** Returns the body of a refusal, and of an error inside a stream, in the gateway's own error shape (spec, Errors). */
+/**
+ * Returns the body of a refusal, in the gateway's error shape (spec, Errors).
+ *
+ * @example
+ * ```ts
+ * const response = new Response(formatError(new Refusal("not_found")), { status: 404 });
+ * ```
+ */
 export function formatError(refusal: Refused): string {
   const { message, type, code } = describeRefusal(refusal);
   const { param } = refusal.details;

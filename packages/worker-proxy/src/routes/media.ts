@@ -1,12 +1,18 @@
-import type { GatewayPath, IdKind, RouteGroup } from "../api/routes.js";
-import type { Body } from "../checks/fields.js";
+import type { Body, GatewayPath, IdKind, RouteGroup } from "../api/routes.js";
 import { ids } from "../checks/ids.js";
 import { checkMediaAddress } from "../checks/media.js";
 import { refuseAs } from "../refusals/refusal.js";
 import { mediaRefusals } from "../refusals/texts.js";
 import { assetModels, imageModels, videoModels } from "./spec-models.js";
 
-/** `POST /v1/images/generations`. */
+/**
+ * Opens `POST /v1/images/generations`.
+ *
+ * @example
+ * ```ts
+ * createProxy<Env>({ ...options, routes: [chat, images] });
+ * ```
+ */
 export const images: RouteGroup = {
   name: "images",
   models: imageModels,
@@ -14,7 +20,14 @@ export const images: RouteGroup = {
   checkAddress: checkMediaAddress,
 };
 
-/** `POST /v1/video/generations`, and the polls of its tasks. Needs a `secret`, unless all callers are one user. */
+/**
+ * Opens `POST /v1/video/generations`, and the polls of its tasks. Needs a `secret`, unless all callers are one user.
+ *
+ * @example
+ * ```ts
+ * createProxy<Env>({ ...options, routes: [videos], secret: (env) => env.PROXY_SECRET });
+ * ```
+ */
 export const videos: RouteGroup = {
   name: "videos",
   models: videoModels,
@@ -27,8 +40,18 @@ export const videos: RouteGroup = {
 };
 
 /**
- * `POST /gamma/asset/CreateAsset`, and the lookup at `gateway.assetLookup`. Needs a `secret`, unless all callers are one user, and
- * a cap that lists the groups of assets: `models: { "gamma-asset": { GroupId: ["group-1"] } }`.
+ * Opens `POST /gamma/asset/CreateAsset`, and the lookup at `gateway.assetLookup`. Needs a `secret`, unless all callers are
+ * one user, and a cap that lists the groups of assets.
+ *
+ * @example
+ * ```ts
+ * createProxy<Env>({
+ *   ...options,
+ *   routes: [assets],
+ *   secret: (env) => env.PROXY_SECRET,
+ *   models: { "gamma-asset": { GroupId: ["group-1"] } },
+ * });
+ * ```
  */
 export const assets: RouteGroup = {
   name: "assets",
@@ -55,8 +78,18 @@ const createEpsilonPath = (kind: string): GatewayPath => ({
 });
 
 /**
- * The requests of epsilon, whose fields the spec does not list: every field passes. Needs a `secret`, unless all callers are
- * one user.
+ * Opens the three requests of epsilon, and the polls of its tasks. The spec does not list their fields, so every field
+ * passes. Needs a `secret`, unless all callers are one user.
+ *
+ * @example
+ * ```ts
+ * createProxy<Env>({
+ *   ...options,
+ *   routes: [epsilon],
+ *   secret: (env) => env.PROXY_SECRET,
+ *   models: ["epsilon"],
+ * });
+ * ```
  */
 export const epsilon: RouteGroup = {
   name: "epsilon",

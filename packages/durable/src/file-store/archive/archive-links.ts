@@ -1,5 +1,5 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
-import { createTenancy, Refusal, readBody, verifyId } from "@sluice/worker-proxy/plugin";
+import { createTenancy, Refusal, readBody } from "@sluice/worker-proxy/plugin";
 import { linkFile } from "../files/describe-file.js";
 import { findFileId } from "../files/links.js";
 import { findFiles } from "../files/readings.js";
@@ -32,7 +32,7 @@ export function createArchiveLinks<Env>(store: Store<Env>) {
     const secrets = await store.server.settings.read.secrets(env);
     const tenancy = secrets.length > 0 ? createTenancy(secrets, user) : undefined;
     const videos = tasks.map(async (name): Promise<Named> => {
-      const id = await verifyId(tenancy, "task", name).catch(() => undefined);
+      const id = tenancy ? await tenancy.verify("task", name) : name;
       return id === undefined
         ? { name }
         : { name, source: await nameVideo(id), frame: await nameLastFrame(id) };

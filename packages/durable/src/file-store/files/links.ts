@@ -1,10 +1,13 @@
-import { encodeMark, isSame, MARK_LENGTH, signMark } from "@sluice/worker-proxy/plugin";
+import { signMark } from "@sluice/worker-proxy/plugin";
 
 /** Ids of files and links to them. An id names its owner, a link is open to everyone who has it until it expires. */
 export type Links = ReturnType<typeof createLinks>;
 
 const ID = /^[\w-]{44}$/;
 const LINK = /^(?<id>[\w-]{44})_(?<end>[0-9a-z]{8,9})_(?<mark>[\w-]{22})$/;
+
+/** Length of an encoded mark, and of 16 random bytes. */
+const MARK_LENGTH = 22;
 
 /** Characters that readers of addresses leave out: spaces, lines, marks that can't be seen. */
 const LEFT_OUT = /[\s\p{Cc}\p{Cf}]+/gu;
@@ -32,7 +35,9 @@ export function createLinks(secrets: readonly string[]) {
   return {
     /** Makes the id of a new file: 128 random bits, with the mark of its owner. */
     async createId(userId: string): Promise<string> {
-      const random = encodeMark(crypto.getRandomValues(new Uint8Array(16)));
+      const bytes = crypto.getRandomValues(new Uint8Array(16));
+      const base64 = btoa(String.fromCharCode(...bytes)).slice(0, MARK_LENGTH);
+      const random = base64.replaceAll("+", "-").replaceAll("/", "_");
       return random + (await signText(first, `owner:${random}:${userId}`));
     },
     /** Returns true if the id was made for this user. */
@@ -64,4 +69,11 @@ export function createLinks(secrets: readonly string[]) {
 /** Signs a text. The prefix makes it differ from the ids of the proxy. */
 function signText(secret: string, text: string): Promise<string> {
   return signMark(secret, `media:${text}`);
+}
+
+/** Compares in constant time, so that a client can't guess a mark letter by letter. */
+function isSame(one: string, other: string): boolean {
+  let difference = one.length ^ other.length;
+  for (let at = 0; at < one.length; at += 1) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
+  return difference === 0;
 }
