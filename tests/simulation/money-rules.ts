@@ -15,8 +15,8 @@ interface Account {
   sent?: Exchange;
 }
 
-/** Milliseconds within which a failed call counts as one that never reached the gateway. */
-const CONNECT_MS = 5000;
+/** Milliseconds that a reservation may take. */
+const RESERVE_MS = 5000;
 /** Statuses of a wait that ended before the work did. */
 const MAY_HAVE_WORKED = [408, 504, 520, 524];
 const TOTAL = '"total_tokens":';
@@ -98,13 +98,10 @@ function findWrongCharge({ id, reserve, amount, settles, sent }: Account): strin
 /** Charges that fit the outcome of a request. Several, if the proxy may know less than the simulation. */
 function computeRightCharges(sent: Exchange | undefined, reserved: number): readonly number[] {
   if (!sent) return [0];
-  const { status, error, at, endedAt = at, received, isWhole, isLeft } = sent;
+  const { status, error, received, isWhole, isLeft } = sent;
   // the next process knows that it was sent, and not what came of it
   if (isLeft && status !== 200) return [reserved];
-  if (status === undefined) {
-    if (error === "ECONNREFUSED") return [0];
-    return error && endedAt - at < CONNECT_MS ? [0] : [reserved];
-  }
+  if (status === undefined) return [error === "ECONNREFUSED" ? 0 : reserved];
   if (status !== 200) return [MAY_HAVE_WORKED.includes(status) ? reserved : 0];
   const usage = readUsage(received);
   if (usage === undefined) return [reserved];
@@ -124,7 +121,7 @@ function findWrongLedger({ objects }: Proxy, accounts: readonly Account[], now: 
   const windowAt = now - (now % WINDOW_MS);
   const isInWindow = (ms: number) => BEGINNING + ms >= windowAt;
   // a reservation at the turn of the windows may belong to either
-  if (accounts.some(({ reserve: { at } }) => isInWindow(at) !== isInWindow(at + CONNECT_MS)))
+  if (accounts.some(({ reserve: { at } }) => isInWindow(at) !== isInWindow(at + RESERVE_MS)))
     return undefined;
   for (const { name, storage } of objects.storages()) {
     const [row] = storage.rowsOf(`${WINDOWS} AND resets_at > ${now}`);

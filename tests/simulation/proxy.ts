@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { budget, idempotency, resumableStreams, videoWatch } from "@sluice/durable";
-import { cloudflareHost, durableObject } from "@sluice/durable/cloudflare";
+import { cloudflareHost, type DurableObjectNamespace, durableObject } from "@sluice/durable/cloudflare";
 import {
   assets,
   chat,
@@ -41,6 +41,9 @@ export const WINDOW_MS = 3_600_000;
 /** Requests of one user in a minute. */
 const RATE = 30;
 
+/** Number of hosts that all simulations have made. The package numbers them in the same way. */
+let hostCount = 0;
+
 /**
  * Creates the proxy between the tabs and the gateway: its process, its Durable Objects, and the network behind it. What
  * it does for one request of a tab has the number of that request as its purpose.
@@ -72,7 +75,7 @@ export function createProxyServer(
     createRandom(seed, "objects"),
     (state, page) => {
       const Kind = durableObject<Env>(createOwnProxy());
-      return new Kind(state, { purpose: page.name });
+      return numberCalls(new Kind(state, { purpose: page.name }), hostCount);
     },
     upstream.drop,
     log,
@@ -116,7 +119,13 @@ export function createProxyServer(
     return { process, proxy };
   }
 
+  function bindObjects(purpose: string): DurableObjectNamespace {
+    const binding = objects.bindingOf(purpose);
+    return { ...binding, get: (id) => numberCalls(binding.get(id), 1) };
+  }
+
   function createOwnProxy(): GatewayProxy<Env> {
+    hostCount += 1;
     return createProxy<Env>({
       ...way,
       authenticate: () => ({ id: "user" }),
@@ -131,7 +140,7 @@ export function createProxyServer(
       routes: [chat, images, videos, assets],
       gateway: { assetLookup: "/gamma/asset/GetAsset" },
       rateLimit: workersRateLimit<Env>(() => ({ limit })),
-      host: ledger.watch(cloudflareHost(({ purpose }) => objects.bindingOf(purpose))),
+      host: ledger.watch(cloudflareHost(({ purpose }) => bindObjects(purpose))),
       plugins: [
         budget<Env>({
           limits: { user: most, all: 10_000_000 },
@@ -153,6 +162,24 @@ export function createProxyServer(
     counted.requests += 1;
     return { success: counted.requests <= RATE };
   }
+}
+
+/**
+ * Writes the number of a host into each call of an object. Deployed, each process runs the program anew and its only host
+ * has the number 1. The processes of a simulation share the count of the package.
+ */
+function numberCalls<Target extends { fetch(request: Request): Promise<Response> }>(
+  target: Target,
+  host: number,
+): Target {
+  const send = target.fetch.bind(target);
+  target.fetch = (request) => {
+    const read = request.json.bind(request);
+    const json = async () => ({ ...(await read()), host });
+    const text = async () => JSON.stringify(await json());
+    return send(Object.assign(request, { json, text }));
+  };
+  return target;
 }
 
 /**

@@ -14,6 +14,17 @@ test("no rule is broken in simulations with faults at any step", async () => {
   if (first !== undefined) expect.fail(report(await findShortest(first)));
 }, 600_000); // hundreds of simulations at night
 
+// a proxy that refuses every request breaks no rule
+test.each(["metered", "kept"] as const)("requests reach the gateway through a %s proxy", async (proxy) => {
+  const scenario = scenarios.find(({ plan }) => plan.proxy === proxy && plan.view === "stores");
+  if (!scenario) throw new Error(`no scenario has a ${proxy} proxy`);
+  const steps = [{ afterMs: 0, do: "send", tab: 0, nth: 0 }] as const;
+  const { trace } = await simulation.simulate({ ...scenario.plan, budget: 1_000_000, steps });
+  expect(trace).toContainEqual(
+    expect.stringMatching(/network, (?:proxy |user:)\S*, POST \/v1\/chat\/completions: 200/),
+  );
+});
+
 describe("bugs that the simulation found stay fixed:", () => {
   test.each(scenarios)("$name", async ({ plan }) => {
     expect((await simulation.simulate(plan)).failure).toBeUndefined();
