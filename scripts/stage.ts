@@ -81,7 +81,7 @@ function shorten(module: string): string {
     module: true,
     ...keepNames,
     mangle: { toplevel: false, ...keepNames },
-    format: { comments: /@__NO_SIDE_EFFECTS__/, max_line_len: 120, preserve_annotations: true },
+    format: { comments: /@__NO_SIDE_EFFECTS__/, max_line_len: 500, preserve_annotations: true },
   });
   return code;
 }

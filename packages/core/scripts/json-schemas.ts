@@ -198,7 +198,7 @@ function jsonSchemas(): Readonly<Record<string, JSONSchema>> {
 }
 
 /** Length of JSON from which on a part that occurs again is a constant. */
-const LEAST_SHARED = 60;
+const LEAST_SHARED = 25;
 
 /** Writes schemas as source. A part that occurs more than once is a constant, which stands before those that use it. */
 function sourceOf(schemas: Readonly<Record<string, JSONSchema>>): string {

@@ -20,6 +20,7 @@ export { createOptionsReader, createStore, type StoreControl } from "../base/sto
 export type { RequestFor } from "../base/validate.js";
 export { writeJSONSchema } from "../base/write-json-schema.js";
 export { isImageURL } from "../chat/protocol/image-url.js";
+export type { ChatParams, SharedChatParams } from "../chat/protocol/schema.js";
 export { readStoredChat } from "../chat/read-stored.js";
 export { assertImageRequest } from "../images/schema.js";
 export type { TaskKind } from "../tasks/define-task.js";

@@ -1,8 +1,8 @@
 import type { ChatModel, ChatRequestMessage, StandardSchema, Tool } from "@sluice/core";
+import type { ChatParams, SharedChatParams } from "@sluice/core/extend";
 import type { StoreRequestOptions } from "../base/request-options.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ChatTurn } from "./message.js";
-import type { ChatParams, SharedChatParams } from "./params.js";
 import type { TurnRunner } from "./runner.js";
 import type { ChatStorage } from "./storages.js";
 
