@@ -63,7 +63,9 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
       const ada = await signIn("ada");
       deployed.emulator.reset();
       const { ask, logs } = deployed.other(index);
-      expect((await ask(undefined, "/health")).status).toBe(503);
+      // the origins of a response are read before its path
+      const status = named.startsWith("origins") ? 500 : 503;
+      expect((await ask(undefined, "/health")).status).toBe(status);
       await expect.poll(() => logs.join("\n")).toContain(named);
       const isOfVideos = /POLL_LIMITER/.test(named);
       const answer = await (isOfVideos ? ask(ada, `${videos}/a/events`) : ask(ada, chats, chat));

@@ -145,7 +145,7 @@ async function eraseAndBegin(life: Life, act: Act): Promise<void> {
   await Promise.race([act().catch(() => {}), settle(60)]);
   simulation.isFaulty = false;
   await erase();
-  expect(await simulation.current.exportUser(), "an erased user").toEqual([]);
+  expect(await simulation.current.exportUser(), "an erased user").toMatchObject({ items: [] });
   for (const table of TABLES.slice(0, 3))
     expect(await simulation.current.count(table), `rows of an erased user in ${table}`).toBe(0);
   simulation.isFaulty = true;
