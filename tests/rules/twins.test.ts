@@ -2,12 +2,15 @@ import { checkRequest, requestSchemas } from "@sluice/core/schemas";
 import { createEmulator } from "@sluice/emulator";
 import { adaptOpenAI, assets, chat, createProxy, images, videos } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
+import { expectLog } from "../../packages/worker-proxy/test/support/expected-log.js";
 import { pathsIn, type Twin, type TwinTable, twins, twinTables, withTwin } from "./twins.ts";
 
 /*
  * Each twin of each field of the spec's requests, in the client before sending, the emulator and the proxy in front of
  * it: the same verdict in all three, which `rules/twins.ts` decides.
  */
+
+expectLog("is no field of this model");
 
 /** The three places of a verdict, of which the proxy asks an emulator of its own. */
 function openPlaces(endpoint: string, model: string) {

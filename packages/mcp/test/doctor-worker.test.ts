@@ -2,9 +2,13 @@ import { createEmulator } from "@sluice/emulator";
 import { type AssumptionName, assumptions } from "@sluice/emulator/assumptions";
 import { createProxy, health, type ProxyOptions } from "@sluice/worker-proxy";
 import { expect, test } from "vitest";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { createClock, type Fetch, KEY, listNames, openDoctor } from "./support/doctor.js";
 
 /* `sluice doctor` at a real Worker before the emulator. */
+
+// the proxy reports what doctor tries
+expectLog("this page may not call", "is no field of this model", "apiKey: is the secret set");
 
 const TOKEN = "token-canary-0123456789";
 const PAGE = "https://app.example.com";
