@@ -107,7 +107,7 @@ export function Gallery() {
         <Retrying title="Too many requests" at={retryAt} onRetryNow={press("retry now")} />
       </Part>
       <Part title="Devices">
-        <Elsewhere chat={{ isRunningElsewhere: true }} isLast />
+        <Elsewhere chat={{ isRunningElsewhere: true, stop() {} }} isLast />
         <SyncStatus chat={{ sync: { isSyncing: true, unsent: 1 }, unsaved: 0 }} />
         <SyncStatus
           chat={{ sync: { isSyncing: false, unsent: 1, error: new Error("no network") }, unsaved: 0 }}

@@ -36,7 +36,7 @@ export function AnswerSource({ text, isLive = false, onStop, ...props }: AnswerS
 
 interface ElsewhereProps {
   /** Return value of `useChatStream`. */
-  readonly chat: Pick<UseChatStreamResult, "isRunningElsewhere">;
+  readonly chat: Pick<UseChatStreamResult, "isRunningElsewhere" | "stop">;
   /** True for the last message of the chat: the one that another tab may work on. */
   readonly isLast: boolean;
   readonly words?: Partial<typeof deviceWords>;
@@ -46,7 +46,7 @@ interface ElsewhereProps {
 export function Elsewhere({ chat, isLast, ...props }: ElsewhereProps) {
   const words = { ...deviceWords, ...props.words };
   return isLast && chat.isRunningElsewhere ? (
-    <AnswerSource isLive text={words.elsewhere} words={words} />
+    <AnswerSource isLive text={words.elsewhere} onStop={chat.stop} words={words} />
   ) : null;
 }
 
