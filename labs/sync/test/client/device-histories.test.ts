@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
+import { expectLog } from "../../../../packages/worker-proxy/test/support/expected-log.js";
 import { createFileServer } from "./support/file-server.js";
 import { type HistoryServer, playHistory } from "./support/history.js";
 import { createSyncServer } from "./support/sync-server.js";
+
+// a history ends the server while requests are in flight
+expectLog("nodeHost: it is closed");
 
 // SLUICE_HISTORY_SEED=1000 SLUICE_HISTORIES=500 plays others, and more of them
 const first = Number(process.env["SLUICE_HISTORY_SEED"] ?? 1);
