@@ -106,9 +106,11 @@ async function runTier(tier: "quick" | Tier): Promise<void> {
   for (const { output } of runs) showOutput(output);
   if (read.ended < count || (crashed.length > 0 && failed.length + read.failures.length === 0))
     failures.push("a run of vitest ended without results");
-  failures.push(...read.failures);
+  const crashes = new Set(read.crashes.map(({ failure }) => failure));
+  failures.push(...read.failures.filter((failure) => !crashes.has(failure)));
   files.push(...read.files);
   if (mode === "ci" && failed.length <= MAX_RERUNS) for (const file of failed) await runAgain(file);
+  for (const crash of read.crashes) await runCrashedAgain(crash, tier);
   failures.push(...files.flatMap((file) => file.failures.splice(0)));
 }
 
@@ -162,6 +164,27 @@ async function runAgain(file: FileResult): Promise<void> {
   if (status !== 0 || again.files.length === 0 || !isGreen) return;
   flaky.push(...file.failures.splice(0));
   file.passed = again.files.reduce((sum, { passed }) => sum + passed, 0);
+}
+
+/** Runs a file once more, alone, during which the runtime of its pool ended. */
+async function runCrashedAgain(
+  { file, failure }: { readonly file: string; readonly failure: string },
+  tier: string,
+): Promise<void> {
+  const line = `${failure}: ${file}`;
+  if (mode !== "ci") return void failures.push(line);
+  const results = join(folder, "crashed.jsonl");
+  writeFileSync(results, "");
+  const { status } = await runVitest([file, "--maxWorkers", "1"], {
+    ...env,
+    SLUICE_TIER: tier,
+    SLUICE_RESULTS: results,
+  });
+  const again = readResults(results);
+  const isGreen = again.files.every((one) => one.failures.length === 0) && again.failures.length === 0;
+  if (status !== 0 || again.files.length === 0 || !isGreen) return void failures.push(line);
+  flaky.push(line);
+  files.push(...again.files);
 }
 
 /** Appends text to a file that people may read, and that CI keeps as an artifact. */

@@ -48,7 +48,8 @@ export default class ResultReporter implements Reporter {
   ): void {
     for (const error of errors) {
       this.print("outside tests", () => this.vitest?.logger.printError(error, { fullStack: true }));
-      write({ failure: `outside tests${describeTest(error)}: ${readFirstLine(error.message)}` });
+      const failure = `outside tests${describeTest(error)}: ${readFirstLine(error.message)}`;
+      write({ failure, crashed: findCrashedFile(error) });
     }
     const output = this.printed.get("");
     if (output) write({ failure: `outside tests: ${output}` });
@@ -100,6 +101,13 @@ function readSeconds(module: TestModule): number {
 
 function readFirstLine(text: unknown): string {
   return String(text).trim().split("\n", 1)[0] ?? "";
+}
+
+/** Finds the file during which the runtime of a pool ended, such as workerd. */
+function findCrashedFile({ cause }: SerializedError): string | undefined {
+  const message = String((cause as { readonly message?: unknown } | undefined)?.message);
+  const [, file] = /while running test file (\S+)/.exec(message) ?? [];
+  return file && relative(".", file);
 }
 
 /** Returns the name of the test that ran when an error was thrown outside of it. */

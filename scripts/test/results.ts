@@ -21,7 +21,7 @@ export const errorMarks = { start: "\x02", end: "\x03" };
 /** A line of the results of a run. */
 export type RunResult =
   | { readonly file: FileResult }
-  | { readonly failure: string }
+  | { readonly failure: string; readonly crashed?: string | undefined }
   | { readonly ended: string; readonly files: number };
 
 /** Reads the results so far, which `reporter.ts` wrote. */
@@ -33,6 +33,10 @@ export function readResults(path: string) {
   return {
     files: lines.flatMap((line) => ("file" in line ? [line.file] : [])),
     failures: lines.flatMap((line) => ("failure" in line ? [line.failure] : [])),
+    /** Those of the failures that are the end of a pool's runtime, with the file that it ran. */
+    crashes: lines.flatMap((line) =>
+      "failure" in line && line.crashed ? [{ file: line.crashed, failure: line.failure }] : [],
+    ),
     ended: lines.filter((line) => "ended" in line).length,
   };
 }
