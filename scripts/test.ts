@@ -155,15 +155,10 @@ async function repeat(count: number, chosen: readonly string[]): Promise<void> {
 
 /** Runs a failed file once more, alone. If it passes, its failures are listed as flaky. */
 async function runAgain(file: FileResult): Promise<void> {
-  const results = join(folder, "again.jsonl");
-  writeFileSync(results, "");
-  const args = ["--project", file.project, file.file, "--maxWorkers", "1"];
-  const { status } = await runVitest(args, { ...env, SLUICE_RESULTS: results });
-  const again = readResults(results);
-  const isGreen = again.files.every(({ failures }) => failures.length === 0) && again.failures.length === 0;
-  if (status !== 0 || again.files.length === 0 || !isGreen) return;
+  const again = await runAlone(["--project", file.project, file.file], env);
+  if (!again) return;
   flaky.push(...file.failures.splice(0));
-  file.passed = again.files.reduce((sum, { passed }) => sum + passed, 0);
+  file.passed = again.reduce((sum, { passed }) => sum + passed, 0);
 }
 
 /** Runs a file once more, alone, during which the runtime of its pool ended. */
@@ -171,20 +166,22 @@ async function runCrashedAgain(
   { file, failure }: { readonly file: string; readonly failure: string },
   tier: string,
 ): Promise<void> {
-  const line = `${failure}: ${file}`;
-  if (mode !== "ci") return void failures.push(line);
-  const results = join(folder, "crashed.jsonl");
+  const again = mode === "ci" ? await runAlone([file], { ...env, SLUICE_TIER: tier }) : undefined;
+  (again ? flaky : failures).push(`${failure}: ${file}`);
+  files.push(...(again ?? []));
+}
+
+/** Runs a file alone. Returns its results; undefined if one of its tests failed or none ran. */
+async function runAlone(
+  args: readonly string[],
+  runEnv: Readonly<Record<string, string>>,
+): Promise<readonly FileResult[] | undefined> {
+  const results = join(folder, "again.jsonl");
   writeFileSync(results, "");
-  const { status } = await runVitest([file, "--maxWorkers", "1"], {
-    ...env,
-    SLUICE_TIER: tier,
-    SLUICE_RESULTS: results,
-  });
+  const { status } = await runVitest([...args, "--maxWorkers", "1"], { ...runEnv, SLUICE_RESULTS: results });
   const again = readResults(results);
-  const isGreen = again.files.every((one) => one.failures.length === 0) && again.failures.length === 0;
-  if (status !== 0 || again.files.length === 0 || !isGreen) return void failures.push(line);
-  flaky.push(line);
-  files.push(...again.files);
+  const isGreen = again.files.every(({ failures }) => failures.length === 0) && again.failures.length === 0;
+  return status === 0 && again.files.length > 0 && isGreen ? again.files : undefined;
 }
 
 /** Appends text to a file that people may read, and that CI keeps as an artifact. */
