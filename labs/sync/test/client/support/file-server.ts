@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nodeHost } from "@sluice/durable/node";
 import { sync } from "@sluice/sync/server";
-import { createProxy } from "@sluice/worker-proxy";
+import { createSyncProxy } from "../../server/support/proxy.js";
 import type { HistoryServer } from "./history.js";
 
 /** Waits for the database, which answers in tasks of its own. */
@@ -15,7 +15,7 @@ export function createFileServer(): HistoryServer & { close(): Promise<void> } {
   const file = join(folder, "server.db");
   let backups = 0;
   let host = nodeHost({ file });
-  let proxy = openProxy();
+  let proxy = createSyncProxy(host, sync());
   let changing: Promise<void> = Promise.resolve();
   return {
     connect: (readUser) => async (request) => {
@@ -43,26 +43,9 @@ export function createFileServer(): HistoryServer & { close(): Promise<void> } {
       await host.close(100);
       change();
       host = nodeHost({ file });
-      proxy = openProxy();
+      proxy = createSyncProxy(host, sync());
     });
     await changing;
-  }
-
-  function openProxy() {
-    return createProxy<unknown>({
-      baseURL: "https://gateway.example",
-      apiKey: () => "gateway-key-0123456789",
-      authenticate(request) {
-        const id = request.headers.get("authorization");
-        return id === null ? null : { id };
-      },
-      origins: ["https://app.example"],
-      models: ["delta-5.3"],
-      secret: () => "0123456789abcdef0123456789abcdef",
-      host,
-      plugins: [sync()],
-      fetch: async () => new Response(null, { status: 500 }),
-    });
   }
 }
 

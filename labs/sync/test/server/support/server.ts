@@ -1,10 +1,11 @@
 import { nodeHost } from "@sluice/durable/node";
 import { postgresHost } from "@sluice/durable/postgres";
 import { type SyncOptions, sync, type TurnOptions } from "@sluice/sync/server";
-import { createProxy, type GatewayProxy, type Host } from "@sluice/worker-proxy";
+import type { GatewayProxy, Host } from "@sluice/worker-proxy";
 import { onTestFinished } from "vitest";
 import { postgresURL } from "../../../../../packages/durable/test/support/hosts.js";
 import { createDevice } from "./device.js";
+import { createSyncProxy } from "./proxy.js";
 
 export { stopPostgres } from "../../../../../packages/durable/test/support/hosts.js";
 export type { Device } from "./device.js";
@@ -41,20 +42,7 @@ export async function openServer(database: Database, { name, gateway, turns, quo
       : postgresHost({ url: await postgresURL(), schema: database_name });
   const own = turns && { turns: { ...turns, proxy: (): GatewayProxy => proxy } };
   const plugin = sync({ ...(quota && { quota }), ...own });
-  const proxy: GatewayProxy = createProxy<unknown>({
-    baseURL: "https://gateway.example",
-    apiKey: () => "gateway-key-0123456789",
-    authenticate(request) {
-      const id = request.headers.get("authorization");
-      return id === null ? null : { id };
-    },
-    origins: ["https://app.example"],
-    models: ["delta-5.3"],
-    secret: () => "0123456789abcdef0123456789abcdef",
-    host,
-    plugins: [plugin],
-    fetch: gateway ?? (async () => new Response(null, { status: 500 })),
-  });
+  const proxy: GatewayProxy = createSyncProxy(host, plugin, gateway);
   let isClosed = false;
   const close = async () => {
     if (!isClosed) await host.close(100);
