@@ -230,6 +230,47 @@ describe("sluice doctor tells what an address is:", () => {
     expect(code).toBe(1);
   });
 
+  test("an address without a known path says nothing about keys, and gets no settings and no chat", async () => {
+    const requests: string[] = [];
+    const doctor = openDoctor(async (request) => {
+      requests.push(await request.text());
+      return Response.json(
+        { error: { message: `Not found: ${new URL(request.url).pathname}` } },
+        { status: 404 },
+      );
+    });
+    const args = ["--spend", "chat", "--model", "delta-5.3"];
+    const { out } = await doctor(args);
+    expect(out).toContain(`${ADDRESS} is an API without chats, images and videos at this\naddress.`);
+    expect(out).toMatch(/\n {2}key-required, wrong-key, key-accepted: there is no chat endpoint\n/);
+    expect(out).not.toContain("createClient");
+    expect(requests.join()).not.toContain("Count to 20");
+    const { rows } = JSON.parse((await doctor([...args, "--json"])).out) as Report;
+    expect(rows.find(({ name }) => name === "chat-path")?.verdict).toBe("differs");
+  });
+
+  test("a server that reads no key does not accept yours", async () => {
+    const { out } = await openDoctor(openAI)(["--json"]);
+    expect(listNames("unclear", JSON.parse(out))).toContain("key-accepted");
+  });
+
+  test("a refusal with the status 200 says nothing about streams", async () => {
+    const refusal = { error: { message: "Model 'delta-5.3' does not exist" } };
+    const doctor = openDoctor(async (request) => {
+      const { stream, messages } = (await request.json().catch(() => ({}))) as Record<string, unknown>;
+      if (!messages) return openAI(request);
+      if (!stream) return Response.json(refusal);
+      const headers = { "content-type": "text/event-stream" };
+      return new Response(`data: ${JSON.stringify(refusal)}\n\n`, { headers });
+    });
+    const { out } = await doctor(["--spend", "chat", "--model", "delta-5.3", "--json"]);
+    const rows = (JSON.parse(out) as Report).rows.filter(({ check }) => check === "chat");
+    expect(rows.filter(({ verdict }) => verdict !== "unclear")).toEqual([]);
+    expect(rows.find(({ name }) => name === "client-stream")?.found).toBe(
+      "200: Model 'delta-5.3' does not exist",
+    );
+  });
+
   test("a gateway without a key shows what it can, and says which variable is missing", async () => {
     const { emulator } = openEmulator();
     const doctor = openDoctor(async (request) =>

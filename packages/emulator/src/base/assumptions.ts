@@ -86,7 +86,7 @@ export const assumptions = {
     text: "A request without a key gets 401.",
     check: "free",
     rules: ["3.11"],
-    remedy: "Anyone can use this server. Protect it, or keep its address secret.",
+    remedy: "It asked for no key, so perhaps anyone can use it. Protect it, or keep its address secret.",
   },
   "wrong-key": {
     group: "Connection",

@@ -3,6 +3,7 @@ import type { AssumptionName, assumptions } from "@sluice/emulator/assumptions";
 import { type ChatCall, type ChatRun, readEvents, readUsages } from "./chats.js";
 import { describe, readError } from "./check-connection.js";
 import { type Check, type Checks, combine, confirm, type Finding, refute, skip } from "./findings.js";
+import type { Exchange } from "./send.js";
 
 type ChatName = {
   [Name in AssumptionName]: (typeof assumptions)[Name] extends { group: "Chat"; check: "chat" }
@@ -102,17 +103,16 @@ const MIN_EVENTS = 6;
 const MAX_EVENTS_PER_PIECE = 5;
 const MIN_MS = 200;
 
-/** Checks if the client read a response. A refusal, for example of a model that is not offered, says nothing. */
+/** Checks if the client read a response. */
 function checkClient({ error, exchange }: ChatCall): Finding {
   if (error === undefined) return confirm();
-  const { status = 0 } = exchange;
-  if (status >= 400 && status < 500) return skip(describe(exchange));
-  return refute(status === 200 ? describeThrown(error) : describe(exchange));
+  return refute(exchange.status === 200 ? describeThrown(error) : describe(exchange));
 }
 
 /** Checks if a request with additions was accepted, or was accepted only without them. */
 function checkAdditions({ refused, exchange }: ChatCall): Finding {
-  if (exchange.status !== 200) return skip(describe(exchange));
+  const refusal = findRefusal(exchange);
+  if (exchange.status !== 200 || refusal) return skip(refusal ?? describe(exchange));
   if (refused && readError(refused)?.["code"] === "field_not_allowed")
     return skip("the Worker passes no such field on");
   return refused ? refute(describe(refused)) : confirm();
@@ -134,8 +134,22 @@ function checkRuns(check: (run: ChatRun) => Finding): Check {
 function checkCalls(name: "stream" | "whole", check: (call: ChatCall) => Finding): Check {
   return checkRuns((run) => {
     const call = run[name];
-    return call ? check(call) : skip("the tokens did not suffice");
+    if (!call) return skip("the tokens did not suffice");
+    const refusal = findRefusal(call.exchange);
+    return refusal === undefined ? check(call) : skip(refusal);
   });
+}
+
+/**
+ * Describes a refusal, for example of a model that is not offered. It says nothing about other responses. Some servers
+ * refuse with the status 200, and with an error in place of the first event.
+ */
+function findRefusal(exchange: Exchange): string | undefined {
+  const { status = 0, json } = exchange;
+  if (status >= 400 && status < 500) return describe(exchange);
+  const [first = json] = readEvents(exchange);
+  const error = isRecord(first) && first["choices"] === undefined ? first["error"] : undefined;
+  return status === 200 && isRecord(error) ? `200: ${error["message"] ?? JSON.stringify(error)}` : undefined;
 }
 
 /** Checks streams that came. A refusal says nothing about them. */

@@ -39,19 +39,32 @@ export const connectionChecks: Checks<FreeName> = {
   "video-path": checkPath("video"),
   "asset-path": checkPath("asset"),
   "epsilon-path": checkPath("epsilon"),
-  "asset-lookup": checkPath("assetLookup"),
+  "asset-lookup": (evidence) => {
+    if (checkPath("asset")(evidence).verdict === "differs") return skip("there are no assets");
+    return checkPath("assetLookup")(evidence);
+  },
   "unknown-path": (evidence) => {
     const { unknownPath } = evidence.exchanges;
     if (isKeyRefused(evidence)) return describeRefusal(evidence);
     return unknownPath.status === 404 ? confirm() : refute(describe(unknownPath));
   },
-  "key-required": ({ exchanges: { chatNoKey } }) =>
-    chatNoKey.status === 401 ? confirm() : refute(describe(chatNoKey)),
-  "wrong-key": ({ exchanges: { chatWrongKey } }) =>
-    isOneOf(chatWrongKey.status, 401, 403) ? confirm() : refute(describe(chatWrongKey)),
+  "key-required": (evidence) => {
+    const { chatNoKey } = evidence.exchanges;
+    if (chatNoKey.status === 401) return confirm();
+    return lacksChats(evidence) ? skip(NO_CHATS) : refute(describe(chatNoKey));
+  },
+  "wrong-key": (evidence) => {
+    const { chatWrongKey } = evidence.exchanges;
+    if (isOneOf(chatWrongKey.status, 401, 403)) return confirm();
+    return lacksChats(evidence) ? skip(NO_CHATS) : refute(describe(chatWrongKey));
+  },
   "key-accepted": (evidence) => {
+    const { chat, chatWrongKey } = evidence.exchanges;
     if (!evidence.hasKey) return describeRefusal(evidence);
-    return isKeyRefused(evidence) ? refute(describe(evidence.exchanges.chat)) : confirm();
+    if (isKeyRefused(evidence)) return refute(describe(chat));
+    if (lacksChats(evidence)) return skip(NO_CHATS);
+    const isSame = chat.status === chatWrongKey.status && isSameError(chat, chatWrongKey);
+    return isSame ? skip("a wrong key gets the same response") : confirm();
   },
   "error-body": ({ exchanges: { chat, chatNoKey, image, video } }) => {
     const errors = [chat, chatNoKey, image, video].filter(({ status = 0 }) => status >= 400);
@@ -78,6 +91,13 @@ export const connectionChecks: Checks<FreeName> = {
     return isOneOf(task.status, 404, 400) ? confirm(describe(task)) : refute(describe(task));
   },
 };
+
+const NO_CHATS = "there is no chat endpoint";
+
+/** Checks if the server reads no chat at this address, so that its response says nothing about keys. */
+function lacksChats(evidence: Evidence): boolean {
+  return !isKeyRefused(evidence) && !hasPath(evidence.exchanges, "chat");
+}
 
 function describeRefusal({ hasKey }: Evidence): Finding {
   return skip(

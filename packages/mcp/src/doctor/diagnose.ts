@@ -97,7 +97,7 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
     onEvent: () => {},
   });
   const known = { exchanges: exchanges as Exchanges };
-  const canPay = kind !== "page" && !isKeyRefused(known) && !isRedirected(known);
+  const canPay = kind !== "page" && kind !== "foreign" && !isKeyRefused(known) && !isRedirected(known);
   const abortsBefore = await countAborts(plan, options);
   if (canPay) {
     for (const [at, model] of plan.chats.entries()) {
@@ -147,7 +147,8 @@ function identify(exchanges: Exchanges): ServerKind {
   if (isRecord(root.json) && root.json["name"] === "Sluice emulator") return "emulator";
   if (!isRecord(chat.json) && !isRecord(chatNoKey.json)) return "page";
   if (isKeyRefused({ exchanges })) return "closed";
-  return hasPath(exchanges, "video") ? "gateway" : "openai";
+  if (hasPath(exchanges, "video")) return "gateway";
+  return hasPath(exchanges, "chat") || hasPath(exchanges, "image") ? "openai" : "foreign";
 }
 
 function listRows(evidence: Evidence, plan: Plan): Row[] {

@@ -4,7 +4,15 @@ import type { MediaRun } from "./media.js";
 import type { Exchanges } from "./probes.js";
 
 /** Kind of the server at an address. */
-export type ServerKind = "nothing" | "page" | "closed" | "emulator" | "worker" | "gateway" | "openai";
+export type ServerKind =
+  | "nothing"
+  | "page"
+  | "foreign"
+  | "closed"
+  | "emulator"
+  | "worker"
+  | "gateway"
+  | "openai";
 
 /** Everything that was received from one address. */
 export interface Evidence {

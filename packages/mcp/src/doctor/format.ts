@@ -3,6 +3,7 @@ import { NEEDS, NO_REQUEST, type Report, type Row } from "./diagnose.js";
 const KINDS: Readonly<Record<Report["kind"], string>> = {
   nothing: "does not respond",
   page: "is no API: it responds without JSON",
+  foreign: "is an API without chats, images and videos at this address",
   closed: "is an API that refuses requests without a right key",
   emulator: "is the Sluice emulator",
   worker: "is a Sluice Worker",
@@ -23,7 +24,8 @@ export function formatReport(report: Report, width: number): string {
   const groups = [...groupRows(checked, ({ group }) => group)].map(([group, own]) =>
     [group, ...own.flatMap((row) => formatRow(row, names, width))].join("\n"),
   );
-  const parts = [head, ...groups, formatSummary(rows, width), formatSettings(report)];
+  const settings = canConnect(report) ? [formatSettings(report)] : [];
+  const parts = [head, ...groups, formatSummary(rows, width), ...settings];
   return parts.map((part) => `${part}\n`).join("\n");
 }
 
@@ -62,6 +64,11 @@ function formatSummary(rows: readonly Row[], width: number): string {
   return [`${counts}${lines.length > 0 ? ":" : "."}`, ...lines].join("\n");
 }
 
+/** Checks if a client could use the server at all. */
+function canConnect({ kind }: Report): boolean {
+  return kind !== "page" && kind !== "foreign";
+}
+
 /** Formats the settings as the code of `createClient`. */
 function formatSettings({ settings, kind, offers = "" }: Report): string {
   const { baseURL, gateway, retry, idempotencyKeys } = settings;
@@ -90,11 +97,7 @@ export function formatPage(report: Report, date: string): string {
 | assumption | meaning | result | found |
 | --- | --- | --- | --- |
 ${table.join("\n")}
-
-\`\`\`ts
-${formatSettings(report).replace(/^.*\n/, "")}
-\`\`\`
-
+${canConnect(report) ? `\n\`\`\`ts\n${formatSettings(report).replace(/^.*\n/, "")}\n\`\`\`\n` : ""}
 The recordings have no keys. Replay them with \`npx sluice-emulator --recordings recordings\`.
 `;
 }
