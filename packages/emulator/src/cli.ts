@@ -9,8 +9,6 @@ import { runBeside } from "./command/run-beside.js";
 import { readScript } from "./command/script-file.js";
 import { createEmulator } from "./emulator.js";
 import { readFaultCases } from "./fault-cases/read.js";
-import { checkRecordings } from "./recordings/check/check.js";
-import { formatReport } from "./recordings/check/report.js";
 import {
   createRecorder,
   createReplay,
@@ -33,8 +31,6 @@ async function run(given: Arguments) {
       return console.log(readVersion());
     case "faults":
       return console.log(formatFaultTable(readFaultCases(), process.stdout.columns ?? 80));
-    case "check":
-      return runOrExit(() => check(given));
     case "record":
       return record(given);
     case "replay":
@@ -120,12 +116,6 @@ async function replay({ folder, speed, quiet, ...given }: Arguments) {
 A request that fits no recording gets 400, and this command then ends with 1.
 Stop it with Ctrl+C.
 `);
-}
-
-function check({ folder }: Arguments) {
-  const report = checkRecordings(readRecordings(folder));
-  console.log(formatReport(report));
-  if (report.findings.some(({ kind }) => kind === "differs")) process.exitCode = 1;
 }
 
 /** Serves until a signal ends the process. `onStop` returns the exit code. */

@@ -53,7 +53,7 @@ describe("the command", () => {
     expect(errors).toContain(place);
   });
 
-  test("records, replays and checks what it recorded", async () => {
+  test("records, and replays what it recorded", async () => {
     const folder = join(dirname(writeScript({})), "recordings");
     const served = await serve(createFastEmulator(), { port: 0 });
     onTestFinished(served.close);
@@ -73,9 +73,6 @@ describe("the command", () => {
     expect(errors).toContain(
       '0001-post-v1-chat-completions.json differs: messages.0.content was "hi", is "hello"',
     );
-
-    const { code, output } = await runToEnd("check", folder);
-    expect([code, output]).toEqual([0, expect.stringContaining("1 recording: 0 differences")]);
   });
 
   test.each([
@@ -84,8 +81,7 @@ describe("the command", () => {
     [["--recordings", "/nowhere"], "/nowhere"],
     [["--recordings", "recordings", "--strict"], "--strict has no use here"],
     [["--recordings", "recordings", "--differs", "stream-done"], "--differs has no use here"],
-    [["check"], "check <folder>"],
-    [["chekc", "recordings"], "check <folder>"],
+    [["recordings"], "Unexpected argument 'recordings'"],
   ])("refuses %j", async (args, place) => {
     const { code, errors } = await runToEnd(...args);
     expect(code).toBe(1);

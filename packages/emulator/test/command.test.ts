@@ -104,7 +104,6 @@ describe("the command", () => {
       "--record",
       "--recordings",
       "--faults",
-      "check",
     ])
       expect(output).toContain(option);
   });

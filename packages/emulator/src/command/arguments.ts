@@ -7,7 +7,6 @@ export const HELP = `Serves the Sluice emulator: the gateway, offline and free o
   sluice-emulator [options] -- <command>                     runs a command beside it, and ends with the command
   sluice-emulator --record <gateway> --recordings <folder>   sends requests on, and records the exchanges
   sluice-emulator --recordings <folder>                      answers from the recorded exchanges
-  sluice-emulator check <folder>                             compares recorded exchanges with the specification
   sluice-emulator --faults                                   lists the known faults that it serves at /faults/<name>
 
   --port <number>        port to listen on; 0 takes any free one    (8788)
@@ -49,7 +48,7 @@ const options = {
 /** Validated arguments of the command. */
 export interface Arguments {
   /** Task of the command. */
-  readonly task: "emulate" | "record" | "replay" | "check" | "faults" | "help" | "version";
+  readonly task: "emulate" | "record" | "replay" | "faults" | "help" | "version";
   readonly port: number;
   readonly host: string;
   /** Keys to accept. Undefined creates a random key. */
@@ -73,7 +72,7 @@ export interface Arguments {
 /** Parses the arguments of the command. Throws an `Error` that names the wrong argument. */
 export function parseArguments(args: readonly string[]): Arguments {
   const [own, command] = splitAt("--", args);
-  const { values, positionals } = parseArgs({ args: own, options, allowPositionals: true });
+  const { values } = parseArgs({ args: own, options });
   const {
     port,
     host,
@@ -90,11 +89,6 @@ export function parseArguments(args: readonly string[]): Arguments {
     version,
     help,
   } = values;
-  const [verb, folder, ...more] = positionals;
-  if (verb !== undefined && (verb !== "check" || folder === undefined || more.length > 0))
-    throw new Error(
-      `${[verb, ...more].join(" ")} is not understood. Did you mean: sluice-emulator check <folder>`,
-    );
   if (record !== undefined && recordings === undefined)
     throw new Error("--record needs a folder for the recorded exchanges: --recordings ./recordings");
   if (record !== undefined && !/^https?:$/.test(URL.parse(record)?.protocol ?? ""))
@@ -105,13 +99,11 @@ export function parseArguments(args: readonly string[]): Arguments {
       ? "version"
       : faults
         ? "faults"
-        : verb
-          ? "check"
-          : record
-            ? "record"
-            : recordings
-              ? "replay"
-              : "emulate";
+        : record
+          ? "record"
+          : recordings
+            ? "replay"
+            : "emulate";
   if (task !== "emulate")
     for (const [name, given] of Object.entries({ key, script, cors, strict, differs, " <command>": command }))
       if (given) throw new Error(`--${name} has no use here: it is for the emulator's own answers.`);
@@ -126,7 +118,7 @@ export function parseArguments(args: readonly string[]): Arguments {
     strict,
     differs: differs?.split(",").map((name) => name.trim()) ?? [],
     gateway: record ?? "",
-    folder: folder ?? recordings ?? "",
+    folder: recordings ?? "",
     command,
     quiet,
   };
