@@ -136,7 +136,7 @@ function createTrackedClient({ client, pace }: RunContext, ticket: number): Clie
     ...client,
     emit(event) {
       if (event.type === "response" && event.status === 429) pace.slowDown(ticket);
-      client.emit(event);
+      return client.emit(event);
     },
   };
 }

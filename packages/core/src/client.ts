@@ -25,7 +25,7 @@ export interface Client extends Connection {
   /** Uploads the files of requests; undefined without the option. */
   readonly uploads: MediaUploader | undefined;
   /** Listeners for the events of this client and of its copies. `subscribeToEvents` adds one. */
-  readonly listeners: Set<(event: ClientEvent) => void>;
+  readonly listeners: Set<(event: ClientEvent) => unknown>;
   /** Resumes responses that a proxy stores; undefined without the option. */
   readonly resume: StreamResumption | undefined;
 }
@@ -172,7 +172,7 @@ const MAX_KEYS = 1000;
  */
 export function createClient(options: ClientOptions): Client {
   const listeners: Client["listeners"] = new Set();
-  if (options?.onEvent) listeners.add((event) => options.onEvent?.(event));
+  if (options?.onEvent) listeners.add((event) => void options.onEvent?.(event));
   // runs before the checks below: a misspelled `baseURL` would be reported as missing
   noteUnknownOptions("createClient", options, { warn });
   try {
@@ -262,8 +262,11 @@ export function createClient(options: ClientOptions): Client {
     return clean;
   }
 
-  function emit(event: ClientEvent): void {
-    for (const listener of [...listeners]) if (listeners.has(listener)) isolate(() => listener(event));
+  function emit(event: ClientEvent): Promise<unknown> {
+    const results: unknown[] = [];
+    for (const listener of [...listeners])
+      if (listeners.has(listener)) isolate(() => void results.push(listener(event)));
+    return Promise.all(results);
   }
 }
 

@@ -4,7 +4,8 @@ import type { ClientEvent } from "./vocabulary/events.js";
 /**
  * Calls `listener` with each later event of a client, after the option `onEvent`. Use it in code that did not create
  * the client, such as a library or a panel. The client still prints warnings: only `onEvent` stops that. Errors of
- * `listener` are reported as uncaught and change nothing. A listener added twice runs twice.
+ * `listener` are reported as uncaught and change nothing. A listener added twice runs twice. An attempt is sent when the
+ * promises that listeners return for its `request` have settled, so that a record of it can be stored before.
  *
  * @returns a function that unsubscribes, also during an event
  * @example
@@ -16,7 +17,7 @@ import type { ClientEvent } from "./vocabulary/events.js";
  */
 export function subscribeToEvents(
   { listeners }: Pick<Client, "listeners">,
-  listener: (event: ClientEvent) => void,
+  listener: (event: ClientEvent) => unknown,
 ): () => void {
   const entry = (event: ClientEvent) => listener(event);
   listeners.add(entry);

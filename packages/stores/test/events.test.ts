@@ -24,6 +24,7 @@ import {
   frame,
   openBody,
   question,
+  settled,
   stoppedClock,
   streamAnswer,
 } from "../../core/test/support/gateway.js";
@@ -465,6 +466,25 @@ describe("subscribeToEvents", () => {
     unsubscribe();
     await completeChat(client, question);
     expect(seen).toHaveLength(9);
+  });
+
+  test("sends an attempt when the promise of a listener for its request has settled", async () => {
+    let sent = 0;
+    const { client } = clientOf(() => {
+      sent += 1;
+      return answer();
+    });
+    let store = () => {};
+    const stored = new Promise<void>((resolve) => {
+      store = resolve;
+    });
+    subscribeToEvents(client, ({ type }) => (type === "request" ? stored : undefined));
+    const result = completeChat(client, question);
+    await settled();
+    expect(sent).toBe(0);
+    store();
+    await result;
+    expect(sent).toBe(1);
   });
 
   test("lets listeners subscribe and unsubscribe during an event", async () => {

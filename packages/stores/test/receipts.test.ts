@@ -59,6 +59,32 @@ function openRecorded(
   return { client, storage, stop, list };
 }
 
+test("a request is sent when its receipt is stored", async () => {
+  const writes: (() => void)[] = [];
+  const write = () => new Promise<void>((resolve) => void writes.push(resolve));
+  const storage = { ...memoryStorage(), write };
+  let sent = 0;
+  const gateway = () => {
+    sent += 1;
+    return picture();
+  };
+  const { client } = openRecorded(gateway, { storage });
+  const result = generateImages(client, reef);
+  await settled();
+  expect([writes.length, sent]).toEqual([1, 0]);
+  writes[0]?.();
+  await result;
+  await settled();
+  expect(sent).toBe(1);
+  for (const end of writes) end();
+});
+
+test("a request is sent though its receipt cannot be stored", async () => {
+  const write = () => Promise.reject(new Error("the disk is full"));
+  const { client } = openRecorded(picture, { storage: { ...memoryStorage(), write }, onEvent: () => {} });
+  expect((await generateImages(client, reef)).images).toHaveLength(1);
+});
+
 describe("a receipt", () => {
   test("says what was requested, when, with which ids, and that it is billed", async () => {
     const { client, list } = openRecorded(picture, { idempotencyKeys: true });

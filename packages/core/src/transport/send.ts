@@ -1,4 +1,5 @@
 import { type Clock, callAtLimit, openSpan, rejectOnAbort, type Span } from "../base/clock.js";
+import { isolate } from "../base/isolate.js";
 import { explain, noteOptions } from "../base/note-options.js";
 import { assertFetch, assertPlatform, assertSignal } from "../base/platform.js";
 import { createRandomId } from "../base/random-id.js";
@@ -137,8 +138,8 @@ export interface Connection {
   readonly headers: (request: CallInfo) => Promise<Headers>;
   /** Returns `text` without the keys sent so far. */
   readonly scrub: (text: string) => string;
-  /** Emits an event. */
-  readonly emit: (event: ClientEvent) => void;
+  /** Emits an event. Resolves when the promises that listeners return have settled. */
+  readonly emit: (event: ClientEvent) => Promise<unknown>;
   /** Emits a `warning`; `callId` is its call. */
   readonly warn: (issue: Issue, callId?: string) => void;
 }
@@ -263,8 +264,8 @@ function readSettings(subject: unknown, isStream: boolean | undefined): CallSett
  * emitStep(client, exchange, { type: "request", attempt: 1 });
  * ```
  */
-export function emitStep(client: Connection, call: CallIdentity, step: CallStep): void {
-  client.emit({ ...pickIdentity(call), ...step });
+export function emitStep(client: Connection, call: CallIdentity, step: CallStep): Promise<unknown> {
+  return client.emit({ ...pickIdentity(call), ...step });
 }
 
 /** Picks the identity of a call, without the request of the exchange. */
@@ -448,12 +449,17 @@ export async function send(
 
   async function fetchOnce(given: FetchArguments): Promise<Response> {
     attempt += 1;
+    // a listener may store a record of the attempt first. Its failure changes nothing
+    await emitStep(client, exchange, { type: "request", attempt, idempotencyKey }).catch((error) =>
+      isolate(() => {
+        throw error;
+      }),
+    );
     const startedAt = client.clock.now();
     const inTime = new AbortController();
     callAtLimit(client.clock, firstChunkMs, inTime.signal, () =>
       abort(new TimeoutError(`no response after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
     );
-    emitStep(client, exchange, { type: "request", attempt, idempotencyKey });
     let response: Response;
     try {
       response = await rejectOnAbort(client.fetch(...given), signal);

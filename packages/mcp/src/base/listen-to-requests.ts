@@ -8,7 +8,7 @@ export function listenToRequests(client: Client, listen: (event: RequestEvent) =
     ...client,
     emit(event) {
       if (event.type === "request") listen(event);
-      client.emit(event);
+      return client.emit(event);
     },
   };
 }

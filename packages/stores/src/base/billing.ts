@@ -20,7 +20,7 @@ export function trackBilling(
         if (getDelivery(event.error) === "unknown") soFar = "maybe";
         onBilling(soFar);
       }
-      client.emit(event);
+      return client.emit(event);
     },
   };
 }

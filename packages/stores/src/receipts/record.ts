@@ -14,8 +14,8 @@ export interface RecordReceiptsOptions {
 
 /**
  * Stores a receipt for each later request of a client that may cost money: chats, images, video tasks, assets and epsilon
- * requests, whoever sends them (stores, batches, tools or your code). A receipt is written when the request is sent, and
- * again at its end. After a crash it stays `pending`, with the billing `maybe`. {@link listReceipts} reads them.
+ * requests, whoever sends them (stores, batches, tools or your code). A receipt is stored before the request is sent,
+ * and again at its end. After a crash it stays `pending`, with the billing `maybe`. {@link listReceipts} reads them.
  *
  * A receipt takes about 500 bytes, and is stored under the month (UTC) of its request. `signOut(client)` removes the
  * receipts of the user. A storage that fails emits `storage-error`; its receipts are written when it works again.
@@ -49,7 +49,8 @@ export function recordReceipts(client: Client, { storage }: RecordReceiptsOption
     open.set(event.callId, receipt);
     if (event.type !== "request" && event.type !== "end") return;
     const writer = getWriter(formatMonth(receipt.startedAt));
-    void writer.markAndWrite(event.callId).then(() => {
+    // the client sends the request when its receipt is stored
+    return writer.markAndWrite(event.callId).then(() => {
       // a receipt that could not be written stays for the next attempt
       if (event.type === "end" && !writer.unsaved.has(event.callId)) open.delete(event.callId);
       if (isStopped) close();

@@ -1,4 +1,4 @@
-import type { ClientEvent, Clock } from "@sluice/core";
+import type { Client, Clock } from "@sluice/core";
 import { awaitWithin } from "@sluice/core/extend";
 import { reportLimit } from "../base/platform-limits.js";
 
@@ -7,7 +7,7 @@ interface LockClient {
   /** Clock of the waits for the lock manager. */
   readonly clock: Clock;
   /** Receives `feature-unavailable`. */
-  readonly emit: (event: ClientEvent) => void;
+  readonly emit: Client["emit"];
 }
 
 /** State of a lock manager. */
