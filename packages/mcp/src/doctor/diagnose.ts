@@ -37,7 +37,7 @@ export interface DiagnoseOptions {
   readonly say: (text: string) => void;
 }
 
-/** A row of the report: an assumption with what was found. */
+/** A row of the report: an assumption and its result. */
 export interface Row extends Finding, Pick<Assumption, "group" | "text" | "remedy"> {
   readonly name: AssumptionName;
   readonly check: Assumption["check"];

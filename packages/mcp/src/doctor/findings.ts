@@ -23,13 +23,13 @@ export interface Evidence {
   readonly exchanges: Exchanges;
   readonly chats: readonly ChatRun[];
   readonly media: readonly MediaRun[];
-  /** True if the emulator behind the Worker saw the abort. Undefined if nobody looked. */
+  /** True if the emulator behind the Worker saw the abort. Undefined without that emulator. */
   readonly sawAbort: boolean | undefined;
 }
 
 /**
- * Result of a check. `holds`: `found` is what shows it. `differs`: `found` is what was received instead. `unclear`:
- * `found` is the reason why nothing shows it.
+ * Result of a check. `found` is the evidence for `holds`, the response for `differs`, and the reason for
+ * `unclear`.
  */
 export interface Finding {
   readonly verdict: "holds" | "differs" | "unclear";

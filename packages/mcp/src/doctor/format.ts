@@ -46,12 +46,12 @@ function formatRow({ name, text, verdict, found, remedy }: Row, names: number, w
   return [start.padEnd(indent.length) + first.slice(indent.length), ...rest];
 }
 
-/** Counts the rows of each verdict, and gives the reasons of those that were not checked. */
+/** Counts the rows of each verdict, and gives the reasons of `unclear`. */
 function formatSummary(rows: readonly Row[], width: number): string {
   const pick = (verdict: Row["verdict"]) => rows.filter((row) => row.verdict === verdict);
   const unclear = pick("unclear");
   const isExpected = ({ found }: Row) => found === NO_REQUEST || found.startsWith(NEEDS);
-  // what went wrong comes before what was not allowed
+  // failures come before rows that the user did not allow
   const sorted = unclear.toSorted((a, b) => Number(isExpected(a)) - Number(isExpected(b)));
   const lines = [...groupRows(sorted, ({ found }) => found)].flatMap(([reason, own]) => {
     const count = formatCount(own.length, "row");

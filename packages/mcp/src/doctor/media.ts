@@ -21,7 +21,7 @@ const FIRST_POLL_MS = 3000;
 const DEADLINE_MS = 30 * 60_000;
 /** Number of queries after a success without a URL (wire, 3.7). */
 const MAX_PENDING = 3;
-/** Time for an image, or the receipt of a video: an abort would not cancel what it costs. */
+/** Time for an image, or the receipt of a video: an abort would not cancel the charge. */
 const CREATE_MS = 10 * 60_000;
 const PROMPT = "A calm sea at dawn.";
 

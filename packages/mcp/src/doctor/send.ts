@@ -23,11 +23,11 @@ export interface Exchange {
   readonly text: string;
   /** The parsed text. Undefined if it is not JSON. */
   readonly json: unknown;
-  /** Number of pieces in which the body arrived. */
+  /** Number of pieces of the body. */
   readonly pieces: number;
   /** Milliseconds from the request to the last piece. */
   readonly ms: number;
-  /** Why there is no whole response. Undefined if there is one. */
+  /** Why the response is absent or incomplete. Undefined for a complete response. */
   readonly failure: string | undefined;
 }
 
