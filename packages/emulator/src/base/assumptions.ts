@@ -257,7 +257,7 @@ export const assumptions = {
   "delta-tools": {
     group: "Chat",
     text: "`delta-5.3` accepts tools, which the interface does not list for it.",
-    check: "none",
+    check: "chat",
     rules: ["1.32"],
     remedy: "Call tools with `alpha-v4.1-flash`.",
   },

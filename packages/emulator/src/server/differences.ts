@@ -85,6 +85,7 @@ const changes: Readonly<Record<GatewayDifference, Change>> = {
     record.unknownFields.length > 0
       ? createBadRequest(`${record.unknownFields[0]} is no field.`, record.unknownFields[0])
       : response,
+  "delta-tools": refuseIf(({ model, tools }) => model === "delta-5.3" && tools !== undefined),
   "delta-fields": refuseIf(({ model, temperature }) => model === "delta-5.3" && temperature !== undefined),
   unbuffered: (response, { record }) =>
     isStream(response, record.path)

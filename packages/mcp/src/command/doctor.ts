@@ -5,7 +5,7 @@ import { describeThrown, systemClock } from "@sluice/core/extend";
 import { models } from "@sluice/core/schemas";
 import { writeRecording } from "@sluice/emulator/recordings";
 import { estimateCost, type Prices } from "@sluice/prices";
-import { draftChats, MAX_TOKENS } from "../doctor/chats.js";
+import { canCallTools, draftChats, MAX_TOKENS } from "../doctor/chats.js";
 import { diagnose, type Plan, type Report } from "../doctor/diagnose.js";
 import { formatPage, formatReport, wrap } from "../doctor/format.js";
 import { draftMedia, findKind } from "../doctor/media.js";
@@ -139,7 +139,7 @@ function formatRequests({ address, chats, images, videos, origins }: Plan): stri
   const paid = [
     ...chats.flatMap((model) =>
       Object.entries(draftChats(model))
-        .filter(([name]) => name !== "tool" || !/^(?:gamma|delta)/.test(model))
+        .filter(([name]) => name !== "tool" || canCallTools(model))
         .map(([name, { request, additions }]) =>
           post("/v1/chat/completions", {
             ...request,

@@ -71,6 +71,11 @@ export function draftChats(model: string): Readonly<Record<"stream" | "whole" | 
   };
 }
 
+/** Returns false for a model whose requests have no `tools`. */
+export function canCallTools(model: string): boolean {
+  return !model.startsWith("gamma");
+}
+
 /** Chats with one model, one request after the other. */
 export async function runChats(
   client: Client,
@@ -86,8 +91,7 @@ export async function runChats(
     completeChat(client, request, { signal, checks: false }),
   );
   const isAborted = options.aborts && (await abort(drafts.stream));
-  // the interface lists no tools for gamma and delta
-  const tool = /^(?:gamma|delta)/.test(model) ? undefined : await call(drafts.tool, readStream);
+  const tool = canCallTools(model) ? await call(drafts.tool, readStream) : undefined;
   return { model, stream, whole, tool, isAborted, tokens };
 
   async function call(

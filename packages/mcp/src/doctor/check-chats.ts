@@ -1,7 +1,7 @@
 import { describeThrown, isRecord } from "@sluice/core/extend";
 import type { AssumptionName, assumptions } from "@sluice/emulator/assumptions";
 import { type ChatCall, type ChatRun, readEvents, readUsages } from "./chats.js";
-import { describe, readError } from "./check-connection.js";
+import { describe, isBetween, readError } from "./check-connection.js";
 import { type Check, type Checks, combine, confirm, type Finding, refute, skip } from "./findings.js";
 import type { Exchange } from "./send.js";
 
@@ -87,6 +87,11 @@ export const chatChecks: Checks<ChatName> = {
   "delta-fields": checkRuns(({ model, whole }) => {
     if (!whole || model !== "delta-5.3") return skip("no chat was with delta-5.3");
     return checkAdditions(whole);
+  }),
+  "delta-tools": checkRuns(({ model, tool }) => {
+    if (!tool || model !== "delta-5.3") return skip("no chat was with delta-5.3");
+    const { status = 0 } = tool.exchange;
+    return isBetween(status, 400, 499) ? refute(describe(tool.exchange)) : checkAdditions(tool);
   }),
   unbuffered: checkStreams(({ exchange }) => {
     const events = readEvents(exchange).length;

@@ -176,6 +176,6 @@ export function isOneOf(value: unknown, ...values: readonly unknown[]): boolean 
   return values.includes(value);
 }
 
-function isBetween(status: number | undefined, min: number, max: number): boolean {
+export function isBetween(status: number | undefined, min: number, max: number): boolean {
   return status !== undefined && status >= min && status <= max;
 }
