@@ -8,7 +8,7 @@ import { runInTurn } from "./in-turn.ts";
 const root = join(import.meta.dirname, "../..");
 const cache = join(root, "node_modules/.cache/sluice");
 const stamp = join(cache, "built");
-const outputs = ["packages/*/dist", "labs/{sync,devtools}/dist", "examples/{studio,minimal-chat}/dist"];
+const outputs = ["packages/*/dist", "labs/{sync,devtools}/dist", "examples/{studio,chat}/dist"];
 /** Inputs of the build. */
 const sources = ["packages/**", "labs/**", "examples/**", "*.{json,ts,yaml}"];
 /** Outputs of the build and the tests. */

@@ -5,7 +5,7 @@ import { createEmulator } from "@sluice/emulator";
 import { GatewayProvider } from "@sluice/react";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
-import { Chat } from "../../examples/minimal-chat/chat/chat.tsx";
+import { Chat } from "../../examples/chat/chat/chat.tsx";
 import { PromptForm } from "../../labs/registry/components/sluice/prompt-form.tsx";
 
 const root = join(import.meta.dirname, "../..");

@@ -34,7 +34,7 @@ const server = {
   "scripts/check-deploy.ts": "the list that production has to meet",
 };
 /** The chat. The example shows it in a page without a sign-in. */
-const CHAT = "../../../examples/minimal-chat/chat";
+const CHAT = "../../../examples/chat/chat";
 const listChatFiles = (folder: string) => ({
   [`${folder}/chat.tsx`]: "the chat: messages, errors, try again, stop, images",
   [`${folder}/app.tsx`]: "the client, for a user who is signed in",

@@ -8,13 +8,13 @@ import { serveExample } from "../support/example-page.ts";
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-describe.skipIf(!findChromium())("the minimal chat in Chromium (skipped where there is none)", () => {
+describe.skipIf(!findChromium())("the chat example in Chromium (skipped where there is none)", () => {
   let site: Served;
   let page: Page;
   const problems: string[] = [];
 
   beforeAll(async () => {
-    site = await serveExample("minimal-chat");
+    site = await serveExample("chat");
   });
   afterAll(() => site.close());
   beforeEach(async () => {
