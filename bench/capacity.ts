@@ -5,7 +5,7 @@ import { cpuOf } from "./capacity-cpu.ts";
 
 /*
  * node bench/capacity.ts: lets a test count in workerd what each kind of work uses of Durable Objects and R2, measures
- * their CPU, and writes the tables of docs/guides/where-data-is-stored.md with the list prices below. Takes three minutes.
+ * their CPU, prints both with the list prices below, and writes the cost by users into docs/guides/where-data-is-stored.md. Takes three minutes.
  */
 
 /** List prices of Cloudflare's paid plan in dollars, without what the plan includes. */
@@ -42,8 +42,8 @@ const MARKS = /(<!-- capacity: written by bench\/capacity\.ts -->\n).*(<!-- end 
 
 const uses = counted();
 const cpu = await cpuOf();
-const text = `\n${tableOfUses()}\n\n${tableOfUsers()}\n\n`;
-console.log(text);
+const text = `\n${tableOfUsers()}\n\n`;
+console.log(`\n${tableOfUses()}\n${text}`);
 writeFileSync(
   page,
   readFileSync(page, "utf8").replace(MARKS, (_, begin, end) => begin + text + end),
@@ -123,7 +123,7 @@ function tableOfUsers(): string {
     "stored responses",
     "a video each",
   ];
-  return `${tableOf(head, rows)}\n\nDollars a month, for ${RESPONSES} responses of 30 s for each user and day, each column on top of the ones before it. The peak is ${PEAK} times the average.`;
+  return `${tableOf(head, rows)}\n\nDollars a month, for ${RESPONSES} responses of 30 s for each user and day, by list prices of ${PRICES.day} without CPU time. Each column is on top of the ones before it. The peak is ${PEAK} times the average.`;
 }
 
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {

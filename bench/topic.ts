@@ -19,7 +19,7 @@ export interface SummaryRow {
 
 /** Result of a topic: a file in `topics/` that exports a `title`, and `measure()`, which returns this. */
 export interface Report {
-  /** Sentences and tables: the section of the topic in `RESULTS.md`. */
+  /** Sentences and tables, which the command prints. */
   readonly markdown: string;
   readonly summary?: readonly SummaryRow[];
 }

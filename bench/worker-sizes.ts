@@ -1,13 +1,5 @@
 import { execFileSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +9,7 @@ import { aliasSources } from "./source-aliases.ts";
 
 /*
  * node bench/worker-sizes.ts: what `wrangler deploy --dry-run` would upload of each example, what it warns of, and what
- * each part of it takes; writes the table of bench/WORKER.md. The packages have to be built.
+ * each part of it takes. The packages have to be built.
  */
 
 const WORKERS = [
@@ -43,10 +35,6 @@ const PARTS: readonly (readonly [name: string, paths: RegExp])[] = [
   ["the example itself, and what bundling adds", /./],
 ];
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const page = `${root}bench/WORKER.md`;
-const MARKS = /(<!-- sizes: written by bench\/worker-sizes\.ts -->\n).*(<!-- end of sizes -->)/s;
-const isWritten = process.argv.includes("--write");
 const tables = new Map<string, ReadonlyMap<string, number>>();
 
 for (const [name, folder, config] of WORKERS) {
@@ -56,15 +44,7 @@ for (const [name, folder, config] of WORKERS) {
   console.log(`${name}: ${kB(code.byteLength)}, ${kB(compressed)} compressed, ${warnings} warnings`);
   tables.set(name, partsOf(String(code), map, compressed));
 }
-const text = `\n${tableOf(["template", "durable"])}\n\n`;
-console.log(text);
-if (isWritten) {
-  writeFileSync(
-    page,
-    readFileSync(page, "utf8").replace(MARKS, (_, begin, end) => begin + text + end),
-  );
-  execFileSync("npx", ["--no-install", "biome", "format", "--write", page], { cwd: root, stdio: "ignore" });
-}
+console.log(`\n${tableOf(["template", "durable"])}`);
 
 /** Bundles an example as wrangler does. */
 function dryRun(folder: string, config: string) {

@@ -41,8 +41,6 @@ const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["pnpm", "--filter", "@sluice/core", "run", "build"],
     ["node", "scripts/model-facts.ts"],
   ],
-  /** Writes the table of assumptions into docs/spec/wire.md. */
-  assumptions: [["node", "scripts/assumptions.ts"]],
   /** All of a release but publishing. `--only <text>` runs some steps. */
   release: [["node", "scripts/release-check.ts"]],
 };

@@ -19,12 +19,8 @@ const JEST = "jest@30.5.2";
 
 beforeAll(() => writeFileSync(join(folder, "package.json"), "{}"));
 
-/** The code of the block with this file name. */
-function codeOf(name: string): string {
-  const [, code] = new RegExp(`^\`\`\`\\w+ \\[${name}\\]\\n(.*?)^\`\`\``, "ms").exec(page) ?? [];
-  if (code === undefined) throw new Error(`the guide has no file ${name}`);
-  return code;
-}
+/** Reads a file that the guide includes. */
+const codeOf = (name: string) => readFileSync(join(root, "docs/examples/emulator", name), "utf8");
 
 /** Writes a file of the guide, and runs a command there. */
 function run(file: string, code: string, command: string, ...args: string[]) {

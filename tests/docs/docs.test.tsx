@@ -53,6 +53,7 @@ test("no example shows its users the message of an error, or takes a user from a
       "packages/*/*.md",
       "labs/*/README.md",
       "examples/*/*.{md,ts,tsx,vue,svelte}",
+      "docs/examples/**/*.{ts,tsx,vue,svelte}",
       "docs/**/*.md",
     ],
     {

@@ -5,7 +5,6 @@ import { createClient } from "@sluice/core";
 import type { Emulator } from "@sluice/emulator";
 import { createChatStore } from "@sluice/stores";
 import type { Express } from "express";
-import type { FastifyInstance } from "fastify";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { writeFilesOfPage } from "../support/page-files.ts";
 import { GATEWAY_KEY, openNetwork } from "../support/recipe-network.ts";
@@ -38,18 +37,9 @@ afterAll(() => {
 
 const frameworks: Readonly<Record<string, () => Promise<Target>>> = {
   hono: async () => inProcess((await files<Fetches>("hono.ts")).app.fetch),
-  async sveltekit() {
-    const { POST } = await files<{ POST(event: { request: Request }): Promise<Response> }>("server.ts");
-    return inProcess((request) => POST({ request }));
-  },
   async express() {
     const { app } = await files<{ app: Express }>("express.ts");
     return onSocket(createServer(app));
-  },
-  async fastify() {
-    const { app } = await files<{ app: FastifyInstance }>("fastify.ts");
-    await app.ready();
-    return onSocket(app.server);
   },
 };
 
@@ -110,10 +100,4 @@ describe.each(Object.entries(frameworks))("the route in %s", (_, start) => {
     await turn;
     await expect.poll(() => emulator.requests.at(-1)).toMatchObject({ aborted: true });
   });
-});
-
-test("the proxy in the app answers below its path", async () => {
-  const { app } = await files<Fetches>("proxy.ts");
-  const chat = createChatStore(createClient(inProcess(app.fetch)), { model: "alpha-v4.1-flash" });
-  expect((await chat.send("Hello")).outcome).toBe("complete");
 });

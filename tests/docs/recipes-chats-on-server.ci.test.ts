@@ -18,8 +18,7 @@ type Answer = (request: Request, owner: string) => Promise<Response>;
 type Records = { createRecords(sql: Sql): Promise<Answer> };
 type Page = { serverStorage(drafts: ChatStorage): ChatStorage };
 
-const page = "docs/recipes/chats-in-your-database.md";
-const files = writeFilesOfPage(page);
+const files = writeFilesOfPage("docs/recipes/chats-in-your-database.md");
 let server: PostgresServer;
 const connections: Sql[] = [];
 const processes: Answer[] = [];
@@ -37,7 +36,8 @@ beforeAll(async () => {
     connections.push(sql);
     return sql;
   };
-  await connect().unsafe(tableOfPage());
+  const table = `${import.meta.dirname}/../../docs/examples/chats-in-your-database/records.sql`;
+  await connect().unsafe(readFileSync(table, "utf8"));
   const { createRecords } = await files<Records>("records.ts");
   for (let nth = 0; nth < 2; nth += 1) processes.push(await createRecords(connect()));
   ({ serverStorage } = await files<Page>("storage.ts"));
@@ -195,10 +195,6 @@ test("A user reads no records of another, and stores nothing that is no JSON", a
   );
   expect(await keysOf(owner)).not.toContain("a");
 });
-
-function tableOfPage(): string {
-  return /```sql\n(.*?)```/s.exec(readFileSync(`${import.meta.dirname}/../../${page}`, "utf8"))?.[1] ?? "";
-}
 
 /** The part of a browser's `EventSource` that the page uses: it comes back with the last id where a stream ends. */
 class EventSourceOfTests {

@@ -4,7 +4,6 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { JobEvent, ProxyEvent, RequestEvent } from "@sluice/worker-proxy";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { readMarkdownExamples } from "../support/examples.ts";
 import { writeFilesOfPage } from "../support/page-files.ts";
 import { createChatRequest, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
 
@@ -199,10 +198,8 @@ describe("for Prometheus", () => {
   });
 
   test("the Node template has the same file", () => {
-    const shown = readMarkdownExamples(root, "docs/recipes/metrics.md").find(
-      ({ file }) => file === "metrics.ts",
-    );
+    const shown = readFileSync(`${root}docs/examples/metrics/metrics.ts`, "utf8");
     const template = readFileSync(`${root}packages/create-sluice/templates/node/server/metrics.ts`, "utf8");
-    expect(template.trimEnd()).toBe(shown?.code.trimEnd());
+    expect(template.trimEnd()).toBe(shown.trimEnd());
   });
 });

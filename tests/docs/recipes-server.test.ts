@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { type Client, createClient } from "@sluice/core";
-import type { DurableObjectClass } from "@sluice/durable/cloudflare";
-import { createChatStore, memoryStorage } from "@sluice/stores";
-import { createProxy, type ProxyEvent } from "@sluice/worker-proxy";
-import { afterEach, describe, expect, test, vi } from "vitest";
-import { createObjectHost } from "../support/object-host.ts";
+import { budget } from "@sluice/durable";
+import { nodeHost } from "@sluice/durable/node";
+import { createChatStore } from "@sluice/stores";
+import { createProxy } from "@sluice/worker-proxy";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { writeFilesOfPage } from "../support/page-files.ts";
 import {
   createChatRequest,
@@ -77,120 +77,28 @@ describe("moderation", () => {
   });
 });
 
-describe("logs", () => {
+test("logs have each request, without a prompt, a response or a key, and may be down", async () => {
   const files = writeFilesOfPage("docs/guides/operate.md");
-  const collect = (into: { headers: Headers; body: unknown }[]) => async (request: Request) => {
-    into.push({ headers: request.headers, body: await request.json() });
-    return new Response(null, { status: 202 });
-  };
-
-  test("go to OpenTelemetry for each request, without a prompt, an answer or a key", async () => {
-    const logs: { headers: Headers; body: unknown }[] = [];
-    openNetwork({ "otel.example.com": collect(logs) });
-    const { default: worker } = await files<{ default: Worker }>("worker.ts");
-    const context = createContext();
-    const response = await worker.fetch(
-      createChatRequest("a secret question"),
-      { ...env, OTEL_TOKEN: "t" },
-      context,
-    );
-    const answer = await response.text();
-    await expect.poll(() => logs).toHaveLength(1);
-    await context.settled();
-    const [log] = logs;
-    expect(log?.headers.get("authorization")).toBe("Bearer t");
-    const attributes = expect.arrayContaining([
-      { key: "user", value: { stringValue: "ada" } },
-      { key: "status", value: { doubleValue: 200 } },
-      { key: "model", value: { stringValue: "delta-5.3" } },
-    ]);
-    expect(log?.body).toMatchObject({
-      resourceLogs: [{ scopeLogs: [{ logRecords: [{ severityText: "INFO", attributes }] }] }],
-    });
-    const text = JSON.stringify(log?.body);
-    for (const secret of ["a secret question", GATEWAY_KEY, answer.slice(200, 240)])
-      expect(text).not.toContain(secret);
+  const { default: worker } = await files<{ default: Worker }>("src/worker.ts");
+  const logs: { headers: Headers; body: unknown }[] = [];
+  openNetwork({
+    "logs.example.com": async (request) => {
+      logs.push({ headers: request.headers, body: await request.json() });
+      return new Response(null, { status: 202 });
+    },
   });
-
-  test("go to Datadog and Sentry by their own addresses, and one that is down is no error", async () => {
-    const logs: { headers: Headers; body: unknown }[] = [];
-    openNetwork({ "http-intake.logs.datadoghq.eu": collect(logs) });
-    const { send, datadog, openTelemetry } = await files<{
-      send(event: ProxyEvent, destination: object, context: object): void;
-      datadog(key: string, site: string): object;
-      openTelemetry(url: string, headers: object): object;
-    }>("telemetry.ts");
-    const event = { kind: "request", status: 502, outcome: "failed", code: "upstream_auth" } as ProxyEvent;
-    const context = createContext();
-    send(event, datadog("key", "datadoghq.eu"), context);
-    send(event, openTelemetry("https://down.ingest.sentry.io/api/1/integration/otlp/v1/logs", {}), context);
-    await context.settled();
-    expect(logs.map(({ headers, body }) => [headers.get("dd-api-key"), body])).toMatchObject([
-      ["key", [{ status: "error", message: "502 upstream_auth", service: "gateway-proxy" }]],
-    ]);
-  });
-
-  test("Logs of the page have errors of the app, and not of its network", async () => {
-    const { createReportingClient } = await files<{
-      createReportingClient(capture: (error: Error, facts: object) => void): Client;
-    }>("page.ts");
-    const captured: [string, object][] = [];
-    const client = createReportingClient((error, facts) => captured.push([error.name, facts]));
-    const options = { model: "delta-5.3", retry: { limit: 0 } } as const;
-    openNetwork({
-      "gateway-proxy.example.workers.dev": () => Response.json({ error: { message: "no" } }, { status: 403 }),
-    });
-    await createChatStore(client, options).send("Hello");
-    openNetwork();
-    await createChatStore(client, options).send("Hello");
-    expect(captured).toMatchObject([["APIError", { kind: "chat", model: "delta-5.3" }]]);
-  });
-});
-
-describe("the route for images", () => {
-  const files = writeFilesOfPage("docs/guides/files-and-uploads.md");
-  const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13]);
-
-  async function open() {
-    const { storeImage } = await files<{
-      storeImage(request: Request, folder: string, bucket: object): Promise<Response>;
-    }>("images.ts");
-    const stored = new Map<string, { body: Blob; type: string }>();
-    const bucket = {
-      put: async (key: string, body: Blob, { httpMetadata }: { httpMetadata: { contentType: string } }) =>
-        stored.set(key, { body, type: httpMetadata.contentType }),
-    };
-    const post = (body: Uint8Array<ArrayBuffer>, folder = "a1") => {
-      const headers = { "content-length": String(body.byteLength) };
-      const request = new Request("https://app.example.com/images", { method: "POST", body, headers });
-      return storeImage(request, folder, bucket);
-    };
-    return { stored, post };
-  }
-
-  test("stores an image with its type, and returns its address", async () => {
-    const { stored, post } = await open();
-    const { url } = (await (await post(PNG)).json()) as { url: string };
-    const image = stored.get(new URL(url).pathname.slice(1));
-    expect(image?.type).toBe("image/png");
-    expect(new Uint8Array((await image?.body.arrayBuffer()) ?? new ArrayBuffer(0))).toEqual(PNG);
-  });
-
-  test("stores the images of a user in one folder, so that they can be erased", async () => {
-    const { stored, post } = await open();
-    for (const folder of ["a1", "a1", "b2"]) await post(PNG, folder);
-    expect(new Set([...stored.keys()].map((key) => key.split("/")[1]))).toEqual(new Set(["a1", "b2"]));
-    expect(stored.size).toBe(3);
-  });
-
-  test.each([
-    ["a page that calls itself an image", new TextEncoder().encode("<script>alert(1)</script>"), 415],
-    ["an image of more than 5 MiB", new Uint8Array(5_242_881), 413],
-  ])("refuses %s", async (_, body, status) => {
-    const { stored, post } = await open();
-    expect((await post(body)).status).toBe(status);
-    expect(stored.size).toBe(0);
-  });
+  const given = { ...env, LOG_TOKEN: "t" };
+  const context = createContext();
+  const response = await worker.fetch(createChatRequest("a secret question"), given, context);
+  const text = await response.text();
+  await expect.poll(() => logs).toHaveLength(1);
+  await context.settled();
+  expect(logs[0]?.headers.get("authorization")).toBe("Bearer t");
+  expect(logs[0]?.body).toMatchObject({ user: "ada", status: 200, model: "delta-5.3" });
+  for (const secret of ["a secret question", GATEWAY_KEY, text.slice(200, 240)])
+    expect(JSON.stringify(logs[0]?.body)).not.toContain(secret);
+  openNetwork();
+  expect((await worker.fetch(createChatRequest("Hello"), given, createContext())).status).toBe(200);
 });
 
 describe("a change of the key", () => {
@@ -244,43 +152,27 @@ describe("recordings in CI", () => {
   });
 });
 
-describe("a user", () => {
-  const files = writeFilesOfPage("docs/guides/operate.md");
-
-  async function open() {
-    openNetwork();
-    const { default: worker, Sluice } = await files<{ default: Worker; Sluice: DurableObjectClass<never> }>(
-      "src/user-data.ts",
-    );
-    const objects = createObjectHost();
-    objects.useClass(Sluice);
-    const given = { ...env, SLUICE: objects.namespace };
-    const post = (path: string) => worker.fetch(new Request(ADDRESS + path, { method: "POST" }), given);
-    return { worker, given, post };
-  }
-
-  test("exports what the proxy has, erases it, and has nothing after that", async () => {
-    const { worker, given, post } = await open();
-    const nothing = JSON.stringify((await (await post("/me/export")).json()) as object);
-    await chatOf(worker, given).send("Hello");
-    const exported = (await (await post("/me/export")).json()) as { user: string; failed: unknown[] };
-    expect(exported).toMatchObject({ user: "ada", failed: [] });
-    expect(JSON.stringify(exported)).not.toBe(nothing);
-    expect(await (await post("/me/erase")).json()).toEqual({ failed: [] });
-    const empty = (await (await post("/me/export")).json()) as { data: Record<string, unknown> };
-    expect(JSON.stringify(empty.data)).not.toMatch(/"spent":[1-9]/);
+test("a user's data is exported and erased", async () => {
+  openNetwork();
+  const { serveUserData } = await writeFilesOfPage("docs/guides/operate.md")<{
+    serveUserData(proxy: Worker, request: Request, env: object): Promise<Response>;
+  }>("src/user-data.ts");
+  const host = nodeHost({ file: ":memory:" });
+  onTestFinished(() => host.close());
+  const proxy = createProxy<object>({
+    baseURL: "https://gateway.example.com",
+    apiKey: () => GATEWAY_KEY,
+    authenticate: () => ({ id: "ada" }),
+    origins: [],
+    models: { "delta-5.3": { max_tokens: 1000 } },
+    host,
+    plugins: [budget({ limits: { user: 200_000 }, windowMs: 86_400_000 })],
   });
-
-  test("is forgotten by the browser, too", async () => {
-    const { forgetMe } = await files<{
-      forgetMe(client: Client, erase: () => Promise<Response>): Promise<boolean>;
-    }>("forget-me.ts");
-    const { worker, given, post } = await open();
-    const client = createClient({ baseURL: ADDRESS, fetch: (request) => worker.fetch(request, given) });
-    const storage = memoryStorage();
-    const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage });
-    await chat.send("Hello");
-    expect(await forgetMe(client, () => post("/me/erase"))).toBe(true);
-    expect([chat.getSnapshot().messages.length, (await storage.read("chat/a")).size]).toEqual([0, 0]);
-  });
+  const post = (path: string) => serveUserData(proxy, new Request(ADDRESS + path, { method: "POST" }), env);
+  await chatOf(proxy).send("Hello");
+  const exported = (await (await post("/me/export")).json()) as { user: string; failed: unknown[] };
+  expect(exported).toMatchObject({ user: "ada", failed: [] });
+  expect(JSON.stringify(exported)).toMatch(/"spent":[1-9]/);
+  expect(await (await post("/me/erase")).json()).toEqual({ failed: [] });
+  expect(JSON.stringify(await (await post("/me/export")).json())).not.toMatch(/"spent":[1-9]/);
 });

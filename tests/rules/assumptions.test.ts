@@ -2,7 +2,6 @@ import { globSync, readFileSync } from "node:fs";
 import type { ClientOptions } from "@sluice/core";
 import { type Assumption, type AssumptionName, assumptions } from "@sluice/emulator/assumptions";
 import { expect, test } from "vitest";
-import { fillWirePage, wirePage } from "./assumptions-table.ts";
 
 const root = `${import.meta.dirname}/../../`;
 const read = (path: string) => readFileSync(root + path, "utf8");
@@ -57,8 +56,4 @@ test("each setting of createClient for a gateway that differs belongs to an assu
   };
   for (const [setting, name] of Object.entries(settings))
     expect(assumptions[name].remedy).toContain(`gateway.${setting}`);
-});
-
-test("the page of the wire has the table of assumptions", () => {
-  expect(readFileSync(wirePage, "utf8"), "node scripts/assumptions.ts").toBe(fillWirePage());
 });

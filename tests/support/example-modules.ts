@@ -44,7 +44,10 @@ export function readAllExamples(): Example[] {
 
 /** The files that pages include. Those of Solid have another JSX than React's, and are run by their own test. */
 function readExampleFiles(): Example[] {
-  const files = globSync("docs/examples/*/*.{ts,tsx}", { cwd: root, exclude: ["docs/examples/solid/*.tsx"] });
+  const files = globSync("docs/examples/**/*.{ts,tsx}", {
+    cwd: root,
+    exclude: ["docs/examples/solid/*.tsx"],
+  });
   return files.sort().map((place) => ({
     place,
     page: dirname(place),

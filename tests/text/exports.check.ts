@@ -10,7 +10,7 @@ const shown = globSync(
     "README.md",
     "docs/{guides,recipes,start}/**/*.md",
     "{packages,labs}/*/*.md",
-    "{examples,labs}/**/*.{ts,tsx}",
+    "{docs/examples,examples,labs}/**/*.{ts,tsx}",
   ],
   { cwd: join(import.meta.dirname, "../.."), exclude: ["**/{node_modules,dist,test}/**"] },
 )

@@ -1,11 +1,16 @@
-import { createClient } from "@sluice/core";
+import { createClient, type RecordStorage } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
-import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
+import {
+  type ChatMessage,
+  GatewayProvider,
+  indexedDBStorage,
+  type UseChatStreamResult,
+  useChatStream,
+} from "@sluice/react";
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
-import type { FunctionComponent } from "react";
+import { type FunctionComponent, type ReactNode, useState } from "react";
 import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { writeFilesOfPage } from "../support/page-files.ts";
-import { createTestClock } from "../support/test-clock.ts";
 
 /* The files of the pages about chats, used as a reader would: /api is the proxy of the page. */
 
@@ -58,21 +63,46 @@ test("the first chat shows an answer, and after a failure the words and a way on
   await expect.poll(() => emulator.requests.length).toBe(before + 1);
 });
 
-test("the whole chat answers, edits, makes versions, and shows each of them", async () => {
-  await open("app.tsx");
-  ask("How deep is the sea?");
+test("a response has versions, and each of them can be shown", async () => {
+  const { Versions } = await chatPage<{
+    Versions: FunctionComponent<{ message: ChatMessage; chat: UseChatStreamResult }>;
+  }>("versions.tsx");
+  renderChat((chat) => {
+    const last = chat.messages.at(-1);
+    return (
+      <>
+        <button type="button" onClick={() => void chat.send("How deep is the sea?")}>
+          Ask
+        </button>
+        <p>{last?.content}</p>
+        {last?.outcome && <Versions message={last} chat={chat} />}
+      </>
+    );
+  });
+  press("Ask");
   await screen.findByText(/answer 1/);
   press("Another answer");
   await screen.findByText(/answer 2/);
   expect(screen.getByText(/2 of 2/)).toBeTruthy();
   press("Previous version");
   await screen.findByText(/answer 1/);
+});
 
-  press("Edit");
-  const question = screen.getByRole("textbox", { name: "Question" });
-  fireEvent.change(question, { target: { value: "How wide is it?" } });
-  fireEvent.submit(question.closest("form") as HTMLFormElement);
-  await screen.findByText(/answer 3 to "How wide is it\?"/);
+test("an image is sent with the message", async () => {
+  const { Composer } = await chatPage<{ Composer: FunctionComponent<{ chat: UseChatStreamResult }> }>(
+    "composer.tsx",
+  );
+  renderChat((chat) => <Composer chat={chat} />, "alpha-v4.1-flash");
+  const png = Uint8Array.from(atob(PIXEL), (character) => character.charCodeAt(0));
+  const files = [new File([png], "reef.png", { type: "image/png" })];
+  fireEvent.change(screen.getByLabelText("Images"), { target: { files } });
+  const button = screen.getByRole<HTMLButtonElement>("button", { name: "Send" });
+  await screen.findByAltText("Remove reef.png");
+  await expect.poll(() => button.disabled).toBe(false);
+  const before = emulator.requests.length;
+  ask("What is it?");
+  await expect.poll(() => emulator.requests.length).toBe(before + 1);
+  expect(JSON.stringify(emulator.requests.at(-1)?.body)).toContain("image_url");
 });
 
 test("a tool runs when the user has allowed it", async () => {
@@ -87,10 +117,31 @@ test("the list of chats begins a new one, removes one, and brings it back", asyn
   // a removed chat is deleted 10 seconds later
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
   onTestFinished(() => void vi.useRealTimers());
-  await open("app.tsx", savePage);
+  const { ChatList } = await savePage<{
+    ChatList: FunctionComponent<{ storage: RecordStorage; id: string; open: (id: string) => void }>;
+  }>("chat-list.tsx");
+  const storage = indexedDBStorage();
+  function Chat({ id }: { id: string }) {
+    const { send } = useChatStream({ id, storage, model: "delta-5.3" });
+    return (
+      <button type="button" onClick={() => void send("How old is the moon?")}>
+        Ask
+      </button>
+    );
+  }
+  function App() {
+    const [id, open] = useState("first");
+    return (
+      <GatewayProvider client={client}>
+        <ChatList storage={storage} id={id} open={open} />
+        <Chat key={id} id={id} />
+      </GatewayProvider>
+    );
+  }
+  const client = createClient({ baseURL: "/api" });
+  render(<App />);
   press("New chat");
-  await screen.findByRole("textbox", { name: "Message" });
-  ask("How old is the moon?");
+  press("Ask");
   const list = within(screen.getByRole("navigation", { name: "Chats" }));
   await list.findByRole("button", { name: "How old is the moon?" });
   press("Delete How old is the moon?");
@@ -98,36 +149,19 @@ test("the list of chats begins a new one, removes one, and brings it back", asyn
   await list.findByRole("button", { name: "How old is the moon?" });
 });
 
-test("all versions of an answer are compared, and exported with their parents", async () => {
-  const { Compare } = await chatPage<{ Compare: FunctionComponent<{ chat: UseChatStreamResult }> }>(
-    "compare.tsx",
-  );
-  const { ExportButton } = await savePage<{
-    ExportButton: FunctionComponent<{ chat: UseChatStreamResult; save: (json: string) => void }>;
-  }>("export-button.tsx");
-  const saved: { id: string; parentId?: string; message: { content: string } }[] = [];
-  const client = createClient({ baseURL: "/api", clock: createTestClock() });
-  function Chat() {
-    const chat = useChatStream({ model: "delta-5.3" });
-    return (
-      <>
-        <button type="button" onClick={() => void chat.send("Hello").then(() => chat.regenerate())}>
-          Ask twice
-        </button>
-        <Compare chat={chat} />
-        <ExportButton chat={chat} save={(json) => saved.push(...JSON.parse(json))} />
-      </>
-    );
-  }
+/** Renders a chat in a page with its client. */
+function renderChat(
+  show: (chat: UseChatStreamResult) => ReactNode,
+  model: "delta-5.3" | "alpha-v4.1-flash" = "delta-5.3",
+) {
+  const Chat = () => show(useChatStream({ model }));
   render(
-    <GatewayProvider client={client}>
+    <GatewayProvider client={createClient({ baseURL: "/api" })}>
       <Chat />
     </GatewayProvider>,
   );
-  press("Ask twice");
-  await screen.findByText(/answer 2/);
-  const shown = screen.getAllByRole("region").map(({ textContent }) => textContent);
-  expect(shown).toEqual([expect.stringContaining("answer 1"), expect.stringContaining("answer 2")]);
-  press("Export all versions");
-  expect(saved.map(({ parentId }) => parentId)).toEqual([undefined, saved[0]?.id, saved[0]?.id]);
-});
+}
+
+/** An image of one pixel. */
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";

@@ -92,7 +92,7 @@ export interface EmulatorOptions {
    */
   readonly strict?: boolean;
   /**
-   * Assumptions of the client that this gateway breaks, by their names in `docs/spec/wire.md`. Tests an app against a
+   * Assumptions of the client that this gateway breaks, by their names in `@sluice/emulator/assumptions`. Tests an app against a
    * gateway that differs, as `sluice doctor` found it.
    *
    * @default none: every assumption holds

@@ -10,7 +10,7 @@ import type { MediaParser } from "./checks/container.js";
  * import { probeMedia } from "@sluice/media";
  * import { mediabunny } from "@sluice/media/mediabunny";
  *
- * export const lengthOf = async (file: File) =>
+ * export const readDuration = async (file: File) =>
  *   (await probeMedia(file, { parser: mediabunny })).durationSeconds;
  * ```
  */

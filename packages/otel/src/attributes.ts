@@ -6,7 +6,7 @@ import { omitUndefined } from "./omit-undefined.js";
 export type CallEvent = Extract<ClientEvent, { readonly kind: unknown }>;
 /** The last step of a call. */
 export type EndEvent = Extract<CallEvent, { readonly type: "end" }>;
-/** The begin or end of a tool run. */
+/** The start or end of a tool run. */
 export type ToolEvent = Extract<ClientEvent, { readonly toolCallId: string }>;
 /** The end of a tool run. */
 export type ToolEndEvent = Extract<ToolEvent, { readonly type: "tool-end" }>;
@@ -26,12 +26,12 @@ export function getOperation({ kind, path }: Pick<CallRequest, "kind" | "path">)
   return OTHERS[kind];
 }
 
-/** Checks for an operation that generates. Other operations use no tokens and have a separate duration metric. */
+/** Returns true for an operation that generates content. Others use no tokens, and have a separate duration metric. */
 export function isInference(operation: string): boolean {
   return operation === "chat" || operation === "generate_content";
 }
 
-/** Creates the attributes that a span has from its begin, so that a sampler can use them. */
+/** Creates the attributes that a span has at its start, so that a sampler can use them. */
 export function createRequestAttributes(call: CallRequest, provider: string): Attributes {
   const { callId, model, path, chatId, messageId, settings = {} } = call;
   return omitUndefined({
@@ -118,7 +118,7 @@ export function getErrorClass(error: Error): string {
   return /^[\w.$]{1,60}$/.test(error.name) ? error.name : "_OTHER";
 }
 
-/** Creates the attributes that the span of a tool has from its begin. */
+/** Creates the attributes that the span of a tool has at its start. */
 export function createToolAttributes({ name, toolCallId, chatId, messageId }: ToolEvent): Attributes {
   return omitUndefined({
     "gen_ai.operation.name": "execute_tool",

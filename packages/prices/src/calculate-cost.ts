@@ -112,7 +112,7 @@ export type Priced =
  * - `{ request, usage }`, for a server that only knows the usage
  * - requests of a batch, `batch.getItems()`. An unconfirmed request is in `missing`
  * - events of `onEvent`. Only `end` events have a cost
- * - receipts of `listReceipts`. One that may be billed and has no usage is in `missing`
+ * - receipts of `listReceipts`. A receipt that may be billed and has no usage is in `missing`
  * - other costs: `calculateCost([a, b], prices)` adds them exactly
  *
  * @throws {TypeError} for an invalid table (see {@link definePrices}), an unsupported value, or a cost in another
@@ -219,7 +219,7 @@ const callCosts: { readonly [Kind in string]?: (rates: Rates, call: EndedCall) =
   epsilon: () => "no-usage",
 };
 
-/** A call has neither the counts of its video nor its reference videos. */
+/** Calculates the cost of a video by its request alone: an event has no length of the video or its references. */
 function calculateCallOfVideo(rates: Rates, { model, settings }: EndedCall): Known {
   const requested = readRequestMetadata({ model, ...settings });
   return calculateVideoCost(rates, { ...requested, inputSeconds: undefined });
@@ -234,7 +234,7 @@ function readSizes(usage: unknown, settings: object | undefined): readonly strin
     : undefined;
 }
 
-/** More images than any request of the spec makes. */
+/** No request of the spec makes more images. */
 const MAX_IMAGES = 1000;
 
 function countEvent(event: ClientEvent, tally: Tally): void {

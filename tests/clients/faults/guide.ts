@@ -4,19 +4,12 @@ import type { FaultCase } from "@sluice/emulator/faults";
 import type { FaultVerdict } from "./reading.ts";
 import type { StoredResults } from "./results.ts";
 
-const GUIDE = join(import.meta.dirname, "../../../docs/guides/faults.md");
-const HEADING = "## Results\n";
+const GUIDE = join(import.meta.dirname, "../../../docs/comparison.md");
+const HEADING = "### Results\n";
 const OURS = "Sluice";
 
-/** Classes of verdicts, best first, with their signs in the table. */
-const signs: Readonly<Record<FaultVerdict, string>> = {
-  right: "✓",
-  acceptable: "(✓)",
-  "wrong words": "~",
-  wrong: "✗",
-  hangs: "∞",
-};
-const classes = Object.keys(signs) as FaultVerdict[];
+/** Classes of verdicts, best first. */
+const classes: readonly FaultVerdict[] = ["right", "acceptable", "wrong words", "wrong", "hangs"];
 
 /** Returns the guide with the results of the last run. */
 export function fillGuide(guide: string, results: StoredResults, faults: readonly FaultCase[]): string {
@@ -34,10 +27,7 @@ export function writeGuide(guide: string): void {
 
 function formatResults(results: StoredResults, faults: readonly FaultCase[]): string {
   const clients = Object.keys(results.versions);
-  const groups = new Map<string, FaultCase[]>();
-  for (const fault of faults) groups.set(fault.group, [...(groups.get(fault.group) ?? []), fault]);
-  const tables = [...groups].map(([group, some]) => `### ${group}\n\n${formatGroup(some, clients, results)}`);
-  return [formatCounts(clients, results), formatBetter(clients, results, faults), ...tables].join("\n\n");
+  return [formatCounts(clients, results), formatBetter(clients, results, faults)].join("\n\n");
 }
 
 function formatCounts(clients: readonly string[], { versions, verdicts }: StoredResults): string {
@@ -64,24 +54,8 @@ function formatBetter(
     const ahead = clients.filter((client) => rank(row[client]) < rank(row[OURS]));
     return ahead.length > 0 ? [`- \`${name}\`, ${title}: ${ahead.join(", ")}.`] : [];
   });
-  const none = "In no row of this run.";
-  return `### Where another client does better\n\n${better.length > 0 ? better.join("\n") : none}`;
-}
-
-function formatGroup(
-  faults: readonly FaultCase[],
-  clients: readonly string[],
-  { verdicts }: StoredResults,
-): string {
-  const rows = faults.map(({ name, title, report }) => {
-    const link = /^https:/.test(report) ? `[\`${name}\`](${report})` : `\`${name}\``;
-    const cells = clients.map((client) => {
-      const verdict = verdicts[name]?.[client];
-      return verdict ? signs[verdict] : "–";
-    });
-    return [link, title, ...cells];
-  });
-  return formatTable([["fault", "what happens", ...clients], ...rows]);
+  if (better.length === 0) return "Another client does better in no case.";
+  return `Another client does better in ${better.length} cases:\n\n${better.join("\n")}`;
 }
 
 /** Formats rows as the formatter of the repository does. */

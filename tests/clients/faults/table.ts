@@ -4,7 +4,7 @@ import { readChatFaults, readResults, storeResults } from "./results.ts";
 import { isReader, runAll, runFaults } from "./run.ts";
 
 /*
- * Writes the results of docs/guides/faults.md:
+ * Writes the results of docs/comparison.md:
  *
  *   node tests/clients/faults/table.ts                   as they are stored
  *   node tests/clients/faults/table.ts --run             after it has run all clients, in two minutes

@@ -9,7 +9,7 @@ import { asset, images, media, video } from "./generations.js";
  */
 
 /**
- * Each behaviour by the name that the table in `docs/supported-platforms.md` has.
+ * Each behaviour, by its name in `docs/supported-platforms.md`.
  *
  * @type {Readonly<Record<string, (world: import("./world.js").World) => Promise<void>>>}
  */

@@ -2,7 +2,7 @@ import { createClient, streamResumption } from "@sluice/core";
 import { GatewayProvider, signOut } from "@sluice/react";
 import { useState } from "react";
 import { Chat, type Models } from "./chat";
-import { endSession, headersOf, type Session } from "./session";
+import { createHeaders, endSession, type Session } from "./session";
 import { SignIn } from "./sign-in";
 import "./chat.css";
 
@@ -21,7 +21,7 @@ function SignedIn({ session, models }: { session: Session; models: Models }) {
     createClient({
       baseURL: "/api",
       user: session.user,
-      headers: headersOf(session),
+      headers: createHeaders(session),
       resume: streamResumption(),
     }),
   );

@@ -15,14 +15,14 @@ const MODEL = "not-a-model";
 const KEEP_SECRET =
   "Write the deployed one there. To sign all users out instead, deploy with NEW_SESSION_SECRET=yes in the environment.";
 const UNREACHED = "Not checked: the app can't be reached.";
-const own = settingsOf(".env.local");
+const own = readSettings(".env.local");
 const {
   APP_URL = "",
   GATEWAY_URL = "",
   GATEWAY_API_KEY = "",
   SESSION_SECRET = "",
   ORIGINS = "",
-} = { ...settingsOf(FILE), ...process.env };
+} = { ...readSettings(FILE), ...process.env };
 
 /** A requirement. Its check returns what to do, or undefined if it is met. */
 type Point = readonly [name: string, check: () => string | undefined | Promise<string | undefined>];
@@ -61,7 +61,7 @@ async function meets(points: readonly Point[]): Promise<boolean> {
   return isMet;
 }
 
-function settingsOf(file: string): NodeJS.Dict<string> {
+function readSettings(file: string): NodeJS.Dict<string> {
   try {
     return parseEnv(readFileSync(file, "utf8"));
   } catch {

@@ -1,5 +1,5 @@
 import type { ProxyContext } from "@sluice/worker-proxy";
-import { isDevelopment, pageOf } from "./development.ts";
+import { isDevelopment, readOrigin } from "./development.ts";
 import { type Env, proxy } from "./proxy.ts";
 import { openSession } from "./sign-in.ts";
 
@@ -7,6 +7,6 @@ import { openSession } from "./sign-in.ts";
 export function answer(request: Request, env: Env, context?: ProxyContext): Promise<Response> {
   if (new URL(request.url).pathname === "/api/session") return openSession(request, env);
   // a development server may use another port
-  const known = isDevelopment(request) ? { ...env, APP_URL: pageOf(request) } : env;
+  const known = isDevelopment(request) ? { ...env, APP_URL: readOrigin(request) } : env;
   return proxy.fetch(request, known, context);
 }

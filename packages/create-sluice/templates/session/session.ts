@@ -36,9 +36,9 @@ export function endSession(): void {
 }
 
 /** Returns a function that creates the headers of a request, with a token that is valid for at least a minute. */
-export function headersOf(session: Session): () => Promise<HeadersInit> {
+export function createHeaders(session: Session): () => Promise<HeadersInit> {
   let { token } = session;
-  let until = endOf(session);
+  let until = computeEnd(session);
   let renewal: Promise<void> | undefined;
   return async () => {
     if (Date.now() > until) {
@@ -53,10 +53,10 @@ export function headersOf(session: Session): () => Promise<HeadersInit> {
   async function renew() {
     const next = await openSession().catch(() => null);
     // another tab may have opened the link of another user
-    if (next?.user === session.user) [token, until] = [next.token, endOf(next)];
+    if (next?.user === session.user) [token, until] = [next.token, computeEnd(next)];
   }
 }
 
-function endOf({ seconds }: Session): number {
+function computeEnd({ seconds }: Session): number {
   return Date.now() + (seconds - 60) * 1000;
 }

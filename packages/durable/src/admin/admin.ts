@@ -14,8 +14,8 @@ import { checkUserData, type ExportOptions, eraseFrom, exportFrom } from "./user
 /** Options of {@link admin}. */
 export interface AdminOptions<Env = unknown> {
   /**
-   * Decides who is an operator: only `true`, or a promise of it, opens the paths. For everybody else, and if it throws, they
-   * do not exist. It gets the user that `authenticate` returned, and the request before its body is read.
+   * Decides who is an operator: only `true`, or a promise of it, opens the paths. Everyone else gets
+   * 404, also if it throws. It gets the user that `authenticate` returned, and the request before its body is read.
    */
   readonly isOperator: (user: User, request: OperatorRequest<Env>) => boolean | Promise<boolean>;
 }
@@ -102,14 +102,14 @@ function createRoute<Env>(
   };
 }
 
-/** @throws {Refusal} 400 with the words of a TypeError, which names the operator's mistake */
+/** @throws {Refusal} 400 with the message of a TypeError, which names the operator's mistake */
 async function runChecked<Env>(
   { fields, run }: AdminOperation<Env>,
   env: Env,
   body: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {
   try {
-    // an unknown field may be meant to leave something out of what is erased
+    // an unknown field may be a misspelled limit of what to erase
     const other = Object.keys(body).find((name) => fields && !fields.includes(name));
     ensure(other === undefined, `${other}: is not a field of this operation; nothing was done`);
     return await run(env, body);

@@ -18,19 +18,19 @@ export const jobRefusal = createRefusals({
   job_unavailable: [503, "this request can't be stored now; try again", "extension_unavailable"],
 });
 
-/** Returns a refusal as it is stored. Its cause is in the log alone. */
+/** Returns the form of a refusal that is stored. Its cause is only in the log. */
 export function storeRefusal(refusal: Refusal): StoredRefusal {
   const { status, code, message, type } = describeRefusal(refusal);
   const { param, budget, headers } = refusal.details;
   return { status, code, message, type, param, budget, headers };
 }
 
-/** Returns a refusal that was stored. */
+/** Creates a refusal again from its stored form. */
 export function restoreRefusal({ param, budget, headers, ...said }: StoredRefusal): Refusal {
   return new Refusal("said", { said, param, budget, ...(headers && { headers }) });
 }
 
-/** Returns the head of a response that is a refusal. */
+/** Creates the head of a response for a refusal. */
 export function createRefusalHead(refusal: Refusal): ResponseHead {
   const { status } = describeRefusal(refusal);
   return { status, headers: {}, type: "application/json", refusal: storeRefusal(refusal) };

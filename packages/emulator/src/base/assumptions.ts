@@ -1,4 +1,4 @@
-/** An assumption of the client about a gateway, as `sluice doctor` and `docs/spec/wire.md` list it. */
+/** An assumption of the client about a gateway, as `sluice doctor` lists it. */
 export interface Assumption {
   /** Part of the gateway. */
   readonly group: "Connection" | "Chat" | "Images" | "Videos" | "Assets" | "Worker";

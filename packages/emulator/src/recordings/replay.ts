@@ -91,7 +91,7 @@ export function createReplay({ recordings, speed = 1, clock = systemClock, onEnd
     const { response } = found.recording;
     const isEmpty = response.body === undefined && response.text === undefined && !response.events;
     await pause(response.afterMs, request.signal);
-    const reportEnd = (how: BodyEnd) => end(response.status, `${wordOf[how]} ${found.name}${again}`);
+    const reportEnd = (how: BodyEnd) => end(response.status, `${endTexts[how]} ${found.name}${again}`);
     if (isEmpty) reportEnd("finished");
     const body = isEmpty ? null : createPulledBody(request, (signal) => write(response, signal), reportEnd);
     return new Response(body, {
@@ -117,7 +117,11 @@ export function createReplay({ recordings, speed = 1, clock = systemClock, onEnd
 }
 
 const RECORDING = "x-sluice-recording";
-const wordOf = { finished: "replayed", aborted: "client left", broken: "replayed, with its break," } as const;
+const endTexts = {
+  finished: "replayed",
+  aborted: "client left",
+  broken: "replayed, with its break,",
+} as const;
 
 function redactRequest(request: Request, text: string) {
   const redactor = createRedactor();

@@ -11,7 +11,7 @@ export interface Issue {
   readonly rule: string;
 }
 
-/** Rules that are errors in strict mode: what the spec does not list, or refuses. */
+/** Rules that are errors in strict mode: fields and values that the spec does not list, or refuses. */
 const STRICT = /\.(?:unknown-field|(?!role-)[\w-]+-unlisted|image-empty|strict)$/;
 
 /** Result of a check of the core. */

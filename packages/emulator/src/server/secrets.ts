@@ -101,10 +101,10 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
   }
 }
 
-function matches(whole: string, pattern: RegExp, signOf: (secret: string) => string): Span[] {
+function matches(whole: string, pattern: RegExp, createSign: (secret: string) => string): Span[] {
   return [...whole.matchAll(pattern)].map(({ 0: match, index, groups }) => {
     const shown = groups?.["shown"]?.length ?? 0;
-    return { start: index + shown, end: index + match.length, sign: signOf(match.slice(shown)) };
+    return { start: index + shown, end: index + match.length, sign: createSign(match.slice(shown)) };
   });
 }
 

@@ -11,7 +11,7 @@ const LOOKUP_URL = /\/files\/asset-[^/?]+\.png\?/;
  */
 export function refuseReferences(
   request: VideoRequestBody,
-  statusOf: (id: string) => AssetStatus | undefined,
+  getStatus: (id: string) => AssetStatus | undefined,
 ): HandlerResponse | undefined {
   for (const { path, url } of readURLs(request)) {
     if (LOOKUP_URL.test(url)) {
@@ -19,7 +19,7 @@ export function refuseReferences(
       return createBadRequest(message, path, "asset_url_not_accepted");
     }
     if (!url.startsWith(ASSET)) continue;
-    const status = statusOf(url.slice(ASSET.length));
+    const status = getStatus(url.slice(ASSET.length));
     if (status === undefined)
       return createBadRequest(`${path} names an asset that does not exist.`, path, "asset_not_found");
     if (status !== "Active") {

@@ -72,7 +72,7 @@ async function waitForVideo(task: Task, handle: VideoTaskHandle): Promise<VideoT
   let last: VideoTask | undefined;
   const show = () => {
     if (!last || args.json) return;
-    // a file gets a line for each change, not for each second
+    // a log file gets a line for each change, a terminal also for each second
     const seconds = err.isTTY ? Math.round((client.clock.now() - startedAt) / 1000) : undefined;
     err.replace(formatBar(last.progress, last.state, { seconds, columns: err.columns }));
   };

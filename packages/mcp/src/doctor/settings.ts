@@ -10,7 +10,7 @@ export interface Settings {
   readonly idempotencyKeys?: boolean;
 }
 
-/** Chooses the settings by the rows. */
+/** Chooses the settings that follow from the rows of the report. */
 export function chooseSettings(
   { address, origins }: Plan,
   exchanges: Partial<Exchanges>,

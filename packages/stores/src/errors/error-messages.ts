@@ -1,7 +1,7 @@
 /**
  * Reason why a file was not attached.
  *
- * - `type`: it is not an image that models see; its bytes decide, not its name
+ * - `type`: models do not accept this type of image. The bytes decide, not the name
  * - `size`: it is larger than `maxBytes`, and `downscale` is off
  * - `number`: there are `max` attachments already
  * - `unreadable`: it is empty or damaged, or can no longer be read

@@ -4,7 +4,7 @@ import { applyCopy, findCopy } from "../archive/renewal.js";
 /* Loaded when the link of a video has expired and the proxy stores a copy. */
 
 /**
- * Returns the task with new links to the proxy's copies; without a copy, without `keptUntil`.
+ * Returns the task with new links to the proxy's copies. If the proxy has no copy, removes `keptUntil`.
  *
  * @throws the errors of `getArchivedMedia`
  */
@@ -12,7 +12,7 @@ export async function renewTask(client: Client, task: SucceededVideoTask): Promi
   const copy = await findCopy(client, "tasks", task.id);
   const renewed = applyCopy(task, copy);
   if (!copy) return renewed;
-  // without a copy of the last frame, its link has expired as well
+  // the old link of the last frame has expired, too
   const { lastFrameURL: _, ...video } = renewed;
   return copy.lastFrame ? { ...video, lastFrameURL: copy.lastFrame.url } : video;
 }

@@ -6,7 +6,7 @@ import { findPasser } from "./passers.js";
 import { readJSON } from "./read-json.js";
 
 /**
- * Makes the response to the client from a success of the gateway, or of a plugin.
+ * Creates the response to the client from a successful response of the gateway or of a plugin.
  *
  * @throws {Refusal} 502 for a response that is neither JSON nor an event stream, or breaks off
  */
@@ -20,7 +20,7 @@ export async function passResponse<Env>(
   const { known, end } = report;
   const { status } = response;
   const passed = selectHeaders(response, rules.keys);
-  // from here on the event has the gateway's request id
+  // the event of this request now has the gateway's id
   known.requestId = passed["x-request-id"] ?? known.requestId;
   const headers: Record<string, string> = {
     ...passed,
@@ -42,7 +42,7 @@ export async function passResponse<Env>(
   return await passJSON(exchange, response, headers, rules);
 }
 
-/** Reads a response of JSON, and passes it on. */
+/** Reads a JSON response, and forwards it. */
 export async function passJSON<Env>(
   exchange: Exchange<Env>,
   response: Response,
@@ -59,7 +59,7 @@ export async function passJSON<Env>(
   return new Response(bytes, { status, headers });
 }
 
-/** Passes a stream on: read event by event where that is needed, else by the platform. */
+/** Forwards a stream: event by event with `readStream`, otherwise as bytes. */
 function openStream<Env>(
   { call, route, report, account, admitted }: Exchange<Env>,
   body: ReadableStream<Uint8Array>,

@@ -3,7 +3,7 @@ import { GatewayProvider, signOut } from "@sluice/react";
 import { useState } from "react";
 import { Rooms } from "../rooms/rooms";
 import type { Models } from "./chat";
-import { endSession, headersOf, type Session } from "./session";
+import { createHeaders, endSession, type Session } from "./session";
 import { SignIn } from "./sign-in";
 import "./chat.css";
 
@@ -22,7 +22,7 @@ function SignedIn({ session, models }: { session: Session; models: Models }) {
     createClient({
       baseURL: "/api",
       user: session.user,
-      headers: headersOf(session),
+      headers: createHeaders(session),
       resume: streamResumption(),
     }),
   );

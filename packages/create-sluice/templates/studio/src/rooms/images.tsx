@@ -19,7 +19,7 @@ function readOrders(key: string): readonly Order[] {
   }
 }
 
-/** Replaces the order with its id, or adds it. */
+/** Stores an order, in place of an earlier one with the same id. */
 function storeOrder(key: string, order: Order): readonly Order[] {
   const orders = [order, ...readOrders(key).filter(({ id }) => id !== order.id)];
   localStorage.setItem(key, JSON.stringify(orders));
@@ -29,7 +29,7 @@ function storeOrder(key: string, order: Order): readonly Order[] {
 /** The room where images are made. */
 export function Images() {
   const { generate, stop, status, error } = useImages({ id: "images", model });
-  // another user of this browser has another list
+  // each user of this browser has a separate list
   const key = `sluice-images/${useClient().user}`;
   const [orders, setOrders] = useState(() => readOrders(key));
   const isBusy = status === "pending";

@@ -5,7 +5,7 @@ import { Videos } from "./videos";
 
 const names = ["Chat", "Images", "Videos"] as const;
 
-/** The rooms of the app. A request goes on while another room is open. */
+/** The rooms of the app. A request continues while another room is open. */
 export function Rooms({ models }: { models: Models }) {
   const [name, setName] = useState<(typeof names)[number]>("Chat");
   return (

@@ -1,0 +1,97 @@
+import type { RecordStorage } from "@sluice/core";
+import { customStorage, indexedDBStorage } from "@sluice/stores";
+
+type Change = { key: string; value: string | null };
+
+// Postgres and URLs refuse some texts: a name is the JSON of one, without its quotes
+const nameOf = (text: string) => JSON.stringify(text).slice(1, -1);
+const recordsOf = (changes: Change[]) =>
+  new Map(
+    changes.map(({ key, value }) => [
+      JSON.parse(`"${key}"`) as string,
+      value === null ? undefined : JSON.parse(value),
+    ]),
+  );
+
+function jsonOf(record: unknown): string | null {
+  const json = record === undefined ? null : JSON.stringify(record);
+  if (json === undefined) throw new TypeError("a record needs JSON");
+  return json;
+}
+
+/** True for the record of an answer without an end. */
+function isStreaming(record: unknown): boolean {
+  const { message } = (record ?? {}) as { message?: { role?: string; outcome?: string } };
+  return message?.role === "assistant" && message.outcome === undefined;
+}
+
+/** Keeps records on your server; `drafts` keeps answers that still stream. */
+export function serverStorage(drafts: RecordStorage = indexedDBStorage()) {
+  let last: Promise<unknown> = Promise.resolve();
+  const addressOf = (collection: string) => `/records?collection=${encodeURIComponent(nameOf(collection))}`;
+
+  async function send(collection: string, init: RequestInit = {}): Promise<Response> {
+    const response = await fetch(addressOf(collection), { ...init, signal: AbortSignal.timeout(20_000) });
+    if (!response.ok) throw new Error(`records: ${response.status}`);
+    return response;
+  }
+
+  /** One after the other: parallel requests may arrive in another order. */
+  function inTurn(act: () => Promise<unknown>): Promise<void> {
+    const acted = last.then(act).then(() => {});
+    last = acted.catch(() => {});
+    return acted;
+  }
+
+  return customStorage({
+    async read(collection) {
+      const [streaming, response] = await Promise.all([drafts.read(collection), send(collection)]);
+      const ended = [...recordsOf(await response.json())].filter(([, record]) => record !== undefined);
+      return new Map([...streaming, ...ended]);
+    },
+    async write(collection, changes) {
+      const ended = [...changes].filter(([, record]) => !isStreaming(record));
+      const body = JSON.stringify(
+        ended.map(([key, record]) => ({ key: nameOf(key), value: jsonOf(record) })),
+      );
+      const rest = [...changes].map(
+        ([key, record]) => [key, isStreaming(record) ? structuredClone(record) : undefined] as const,
+      );
+      await inTurn(async () => {
+        if (ended.length > 0) await send(collection, { method: "PATCH", body });
+        await drafts.write(collection, new Map(rest));
+      });
+    },
+    drop: (collection) =>
+      inTurn(async () => {
+        await send(collection, { method: "DELETE" });
+        await drafts.drop?.(collection);
+      }),
+    ...(drafts.pass && { pass: (collection, changes) => drafts.pass?.(collection, changes) }),
+    watch(collection, listener) {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const open = () => {
+        const opened = new EventSource(addressOf(collection)); // all of the collection, then what changes
+        opened.onmessage = ({ data }) => listener(recordsOf(JSON.parse(data)));
+        // a browser comes back by itself with the last id, but not after an answer that is an error
+        opened.onerror = () => {
+          if (opened.readyState === EventSource.CLOSED)
+            timer = setTimeout(() => {
+              source = open();
+            }, 5000);
+        };
+        return opened;
+      };
+      let source = open();
+      // other tabs of this browser; a draft that goes was written to the server
+      const end = drafts.watch(collection, (changes) =>
+        listener(new Map([...changes].filter(([, record]) => record !== undefined))),
+      );
+      return () => {
+        clearTimeout(timer);
+        source.close();
+        end();
+      };
+    },
+  });
+}

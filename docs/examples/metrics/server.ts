@@ -1,0 +1,16 @@
+import { createServer } from "node:http";
+import { createProxy } from "@sluice/worker-proxy";
+import { toNodeHandler } from "@sluice/worker-proxy/node";
+import { env } from "./env.ts"; // the secrets of the process
+import { answerScraper, countEvents } from "./metrics.ts";
+import { options } from "./options.ts"; // the options of your proxy
+
+const proxy = createProxy({ ...options, onEvent: countEvents(["delta-5.3"]) });
+
+export const server = createServer(
+  toNodeHandler((request) =>
+    new URL(request.url).pathname === "/metrics"
+      ? answerScraper(request, process.env["METRICS_TOKEN"])
+      : proxy.fetch(request, env),
+  ),
+).listen(process.env["PORT"] ?? 8787);
