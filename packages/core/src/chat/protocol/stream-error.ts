@@ -17,11 +17,6 @@ const CUT_BEFORE_US = "upstream_cut";
 /** Error code for a stored response whose rest is lost. */
 const LOST_BEFORE_US = "stream_interrupted";
 
-/** Creates the reason of a stop by the app. */
-export function createAbortError(message: string): DOMException {
-  return new DOMException(message, "AbortError");
-}
-
 /** Adds the message so far to the error of a limit. Returns any other error unchanged. */
 export function addPartial(cause: unknown, metadata: StreamMetadata): unknown {
   return isGatewayError(cause) && cause.name === "TimeoutError"
