@@ -132,13 +132,3 @@ interface Broken {
   readonly input: unknown;
   readonly path?: readonly { readonly input: unknown; readonly key: unknown }[] | undefined;
 }
-
-/** Emits each warning through `warn`. Not in production. */
-export function noteWarnings(
-  checked: { readonly warnings: readonly Issue[] },
-  warn: (issue: Issue) => void,
-): void {
-  try {
-    if (process.env.NODE_ENV !== "production") for (const issue of checked.warnings) warn(issue);
-  } catch {}
-}

@@ -1,9 +1,8 @@
-import { assertAccepted } from "../../base/validate.js";
 import type { Client } from "../../client.js";
 import type { RequestOptions } from "../../transport/send.js";
 import { type ChatModel, chatModels } from "../../vocabulary/chat-models.js";
 import { ValidationError } from "../../vocabulary/errors.js";
-import { checkSentRequest } from "./schema.js";
+import { assertChatRequest } from "./schema.js";
 
 /** Path of chat requests (spec, Endpoints). */
 export const CHAT_PATH = "/v1/chat/completions";
@@ -46,7 +45,7 @@ function assertSendable(
   options: RequestOptions,
   only: { readonly stream: boolean; readonly message: string },
 ): void {
-  assertAccepted(request, checkSentRequest, client.warn, options);
+  assertChatRequest(client, request, options);
   if (request.stream !== undefined && request.stream !== only.stream)
     throw new ValidationError([{ path: "stream", message: only.message, rule: "chat.stream" }]);
 }
