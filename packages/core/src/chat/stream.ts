@@ -4,13 +4,13 @@ import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import type { ErrorFields } from "../transport/error-response.js";
 import { readRequestId } from "../transport/failure.js";
+import { loadRepeats } from "../transport/load-repeats.js";
 import { type ByteReader, createBodyReader, readBody } from "../transport/read-body.js";
+import { createRefusal } from "../transport/refusal.js";
 import {
   closeExchange,
-  createPlainError,
   type Exchange,
   emitStep,
-  loadRepeats,
   openExchange,
   type RequestOptions,
   send,
@@ -201,7 +201,7 @@ function openReader(
   const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const answer = createResponseReader(addDelta, (issue) => client.warn(issue, callId), several);
-  const parser = createStreamParser(answer, client.scrub, noteContent, createRefusal);
+  const parser = createStreamParser(answer, client.scrub, noteContent, describeBody);
 
   const settlement = createSettlement(client, exchange, (timing) => answer.toResult(fold.message, timing));
   const { ended, settle } = settlement;
@@ -464,13 +464,17 @@ function createAbortError(message: string): DOMException {
 }
 
 /** Describes a body without a response by code that is loaded for errors only. */
-async function createRefusal(
+async function describeBody(
   body: string,
-  context: { readonly requestId: string | undefined; readonly fields: ErrorFields | undefined },
+  { requestId, fields }: { readonly requestId: string | undefined; readonly fields: ErrorFields | undefined },
 ): Promise<Error> {
   const loaded = await loadRepeats();
-  return (
-    loaded?.createRefusal(body, context) ?? createPlainError(200, body, context.requestId, context.fields)
+  return createRefusal(
+    200,
+    body,
+    requestId,
+    loaded?.describeResponse({ status: 200 }, body, { fields }),
+    fields,
   );
 }
 

@@ -1,4 +1,4 @@
-import { addAbortListener, type Clock, rejectOnAbort } from "../base/clock.js";
+import type { Clock } from "../base/clock.js";
 import type { Connection } from "./send.js";
 
 /** The waits between attempts of all calls of a client. */
@@ -45,17 +45,19 @@ function createPauses(clock: Clock): Pauses {
 
   async function sleep(callId: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
     const early = new AbortController();
-    const ignoreAbort = addAbortListener(signal, () => early.abort(signal?.reason));
+    const abort = () => early.abort(signal?.reason);
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort);
     // nothing reads this reason
     const endNow = () => early.abort(null);
     ends.set(endNow, callId);
     try {
-      await rejectOnAbort(clock.sleep(ms, early.signal), early.signal);
+      await clock.sleep(ms, early.signal);
     } catch (error) {
       if (error !== null) throw error;
     } finally {
       ends.delete(endNow);
-      ignoreAbort();
+      signal?.removeEventListener("abort", abort);
     }
   }
 

@@ -360,18 +360,13 @@ export class TaskError extends DetailedError<TaskErrorFields> {
   declare readonly task?: FailedVideoTask | PendingVideoTask | Asset;
 }
 
-/** Converts a delivery to the billing of its request. */
-export function toBilling(delivery: Delivery): Billing {
-  return delivery === "unknown" ? "maybe" : "none";
-}
-
 /** Deliveries of errors, because `billing` does not distinguish `refused` from `not-sent`. */
 const deliveries = new WeakMap<object, Delivery>();
 
-/** Records how far the request of an error got. */
+/** Records how far the request of an error got, and its billing. */
 export function setDelivery<Thrown extends object>(error: Thrown, delivery: Delivery): Thrown {
   deliveries.set(error, delivery);
-  return error;
+  return Object.assign(error, { billing: delivery === "unknown" ? "maybe" : "none" });
 }
 
 /** Returns how far the request of an error got; undefined if the error lacks `billing`. */
@@ -384,20 +379,9 @@ export function readDelivery(error: GatewayError): Delivery | undefined {
   return name === "APIError" ? "refused" : "not-sent";
 }
 
-/** Sets the `billing` of an error that lacks it. */
-export function addBilling(error: AnyGatewayError, delivery: Delivery): void {
-  if (error.billing === undefined)
-    Object.assign(setDelivery(error, delivery), { billing: toBilling(delivery) });
-}
-
-/** Adds the `billing` or the handle to an error. Existing fields and errors of other libraries stay unchanged. */
-export function addDetails<Thrown>(
-  error: Thrown,
-  { delivery, handle }: { readonly delivery?: Delivery; readonly handle?: GatewayError["handle"] },
-): Thrown {
-  if (!isGatewayError(error)) return error;
-  if (delivery) addBilling(error, delivery);
-  if (handle && error.handle === undefined) Object.assign(error, { handle });
+/** Adds the handle to an error. An existing one and errors of other libraries stay unchanged. */
+export function addHandle<Thrown>(error: Thrown, handle: GatewayError["handle"]): Thrown {
+  if (isGatewayError(error) && error.handle === undefined) Object.assign(error, { handle });
   return error;
 }
 
