@@ -1,6 +1,6 @@
 import { type Clock, callAtLimit, openSpan, rejectOnAbort, type Span } from "../base/clock.js";
 import { explain, noteOptions } from "../base/note-options.js";
-import { assertFetch, assertPlatform, assertSignal } from "../base/platform.js";
+import { assertFetch, assertPlatform } from "../base/platform.js";
 import { createRandomId } from "../base/random-id.js";
 import {
   ConfigurationError,
@@ -210,8 +210,7 @@ export function openExchange(
   options: RequestOptions,
 ): Exchange {
   noteOptions("a request", options, client);
-  assertPlatform();
-  assertSignal(options);
+  assertPlatform(options);
   const { signal, timeout, retry, idempotencyKey } = options;
   const model = (subject as { readonly model?: unknown } | undefined)?.model;
   const {
