@@ -52,19 +52,18 @@ declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 const END = "choices.finish_reason";
 
-/** Outcomes of a `finish_reason` in lower case. Some gateways send the words of another API. */
-const outcomes = new Map<string | undefined, Outcome>([
-  ["length", "length"],
-  ["max_tokens", "length"],
-  ["max_output_tokens", "length"],
-  ["model_length", "length"],
-  ["content_filter", "content-filter"],
-  ["safety", "content-filter"],
-  ["tool_calls", "tool-calls"],
-  ["tool_use", "tool-calls"],
-  ["function_call", "tool-calls"],
-  ["insufficient_system_resource", "insufficient-resource"],
-]);
+/** Outcomes with their words for `finish_reason` in lower case. Some gateways send the words of another API. */
+const outcomes: readonly (readonly [Outcome, string])[] = [
+  ["length", "length max_tokens max_output_tokens model_length"],
+  ["content-filter", "content_filter safety"],
+  ["tool-calls", "tool_calls tool_use function_call"],
+  ["insufficient-resource", "insufficient_system_resource"],
+];
+
+function findNamedOutcome(finishReason: string | null): Outcome | undefined {
+  const word = finishReason?.toLowerCase() ?? "";
+  return outcomes.find(([, words]) => words.split(" ").includes(word))?.[0];
+}
 
 const none: readonly unknown[] = [];
 
@@ -167,7 +166,7 @@ export function createResponseReader(
 
   /** Returns true if the finish reason announced tool calls, but none came. */
   function isMissingCalls(): boolean {
-    return calls.count === 0 && outcomes.get(finishReason?.toLowerCase()) === "tool-calls";
+    return calls.count === 0 && findNamedOutcome(finishReason) === "tool-calls";
   }
 
   function findOutcome(): Outcome {
@@ -175,7 +174,7 @@ export function createResponseReader(
     if (isMissingCalls()) return hasText ? "complete" : "error";
     // services that send `stop` after tool calls mean `tool_calls`
     const fallback = calls.count > 0 ? "tool-calls" : "complete";
-    return outcomes.get(finishReason.toLowerCase()) ?? (/error/i.test(finishReason) ? "error" : fallback);
+    return findNamedOutcome(finishReason) ?? (/error/i.test(finishReason) ? "error" : fallback);
   }
 
   /** Reads a choice of a chunk. Returns true if it carried content or a finish reason. */
