@@ -23,12 +23,11 @@ import { CHAT_PATH, createStreamedRequest } from "./protocol/request.js";
 import { createResponseReader } from "./protocol/response-reader.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
 import {
-  addPartial,
   createCutError,
   createStreamError,
+  createStreamParser,
   type StreamMetadata,
-} from "./protocol/stream-error.js";
-import { createStreamParser } from "./protocol/stream-parser.js";
+} from "./protocol/stream-parser.js";
 import { createStreamPath } from "./protocol/stream-path.js";
 import type { OpenResumption, ResumedBytes } from "./resume.js";
 
@@ -189,7 +188,6 @@ function openReader(
   { request, streamId, path = CHAT_PATH, isFollowed }: ResponseSource,
 ) {
   const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
-  const { clock } = client;
   const { signal, callId, firstChunkMs } = exchange;
   const { headers } = options;
 
@@ -224,7 +222,11 @@ function openReader(
   });
 
   limitFirstChunk();
-  const opening = requestResponse().then((response) => {
+  const createBody = () => createStreamedRequest(client, request as object, options);
+  const requested = request
+    ? send(client, exchange, { method: "post", body: createBody, headers, repeat: "any" })
+    : (source as Required<ResumedBytes>).request();
+  const opening = requested.then((response) => {
     opened = response;
     const handlers = { use, lose, resetsSilence };
     body = readBody(client, { ...exchange, abort: expire }, source.read(response), handlers);
@@ -236,12 +238,6 @@ function openReader(
   });
 
   return { settlement, opening, parser, fold, head: answer.head, exchange, readNext, readToEnd, getStreamId };
-
-  function requestResponse(): Promise<Response> {
-    const body = () => createStreamedRequest(client, request as object, options);
-    if (request) return send(client, exchange, { method: "post", body, headers, repeat: "any" });
-    return (source as Required<ResumedBytes>).request();
-  }
 
   /**
    * Returns the next delta, at once if it is already read. Rejects with the error that ended the response: a stop at once,
@@ -304,15 +300,11 @@ function openReader(
     if (parser.end) return Promise.resolve(parser.end.toError?.(getState())).then(fail);
     if (answer.finished && body && !isInGrace) {
       isInGrace = true;
-      callAfter(clock, FINISH_GRACE_MS, ended, () => body?.cancel());
+      callAfter(client.clock, FINISH_GRACE_MS, ended, () => body?.cancel());
     }
     // an error of the request ends the response
-    reading ??= body?.read() ?? opening.then(stopWaiting, stopWaiting);
+    reading ??= body?.read() ?? opening.catch(() => {}).then(() => (reading = undefined));
     return reading;
-  }
-
-  function stopWaiting(): void {
-    reading = undefined;
   }
 
   function use(bytes: Uint8Array | undefined): void {
@@ -359,9 +351,13 @@ function openReader(
   }
 
   function toStreamError(cause: unknown): unknown {
-    if (cause !== undefined && cause === source.refusal) return createCutError(getState(), cause);
-    if (!signal.aborted && !isGatewayError(cause)) return opened ? createCutError(getState(), cause) : cause;
-    return opened || source.id ? addPartial(cause, getState()) : cause;
+    const isOwn = isGatewayError(cause);
+    if (cause === source.refusal || (opened && !isOwn && !signal.aborted))
+      return createCutError(getState(), cause);
+    // the error of a limit has the message so far
+    return (opened || source.id) && isOwn && cause.name === "TimeoutError"
+      ? new TimeoutError(cause.message, cause.phase, getState())
+      : cause;
   }
 
   function getState(): StreamMetadata {
@@ -371,7 +367,7 @@ function openReader(
   /** Limits the time from sending to the first content. The limit also runs while the app does not read the stream. */
   function limitFirstChunk(): void {
     const text = `nothing came for ${firstChunkMs} ms (timeout.firstChunkMs)`;
-    callAtLimit(clock, firstChunkMs, ended, () => {
+    callAtLimit(client.clock, firstChunkMs, ended, () => {
       if (!hasContent) expire(new TimeoutError(text, "first-chunk"));
     });
   }
