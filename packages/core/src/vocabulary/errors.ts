@@ -106,6 +106,14 @@ export abstract class GatewayError extends Error {
   }
 }
 
+/** An error with additional fields. */
+abstract class DetailedError<Fields extends object> extends GatewayError {
+  constructor(message: string, fields: Fields, details?: ErrorDetails) {
+    super(message, details);
+    Object.assign(this, fields);
+  }
+}
+
 /**
  * An invalid option, or a failed function in the options. Nothing was sent.
  *
@@ -137,23 +145,14 @@ export class ConfigurationError extends GatewayError {
  * }
  * ```
  */
-export class ValidationError extends GatewayError {
+export class ValidationError extends DetailedError<{ readonly issues: readonly Issue[] }> {
   override readonly name = "ValidationError";
   override readonly billing = "none";
   /** Every broken rule. Never empty. */
-  readonly issues: readonly Issue[];
+  declare readonly issues: readonly Issue[];
 
   constructor(issues: readonly Issue[]) {
-    super(issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("\n"));
-    this.issues = issues;
-  }
-}
-
-/** An error with additional fields. */
-abstract class DetailedError<Fields extends object> extends GatewayError {
-  constructor(message: string, fields: Fields, details?: ErrorDetails) {
-    super(message, details);
-    Object.assign(this, fields);
+    super(issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("\n"), { issues });
   }
 }
 
@@ -218,9 +217,9 @@ export class APIError extends DetailedError<APIErrorFields> {
  * const isOffline = (error: unknown) => isGatewayError(error) && error.name === "ConnectionError";
  * ```
  */
-export class ConnectionError extends GatewayError {
+export class ConnectionError extends DetailedError<{ readonly billing: Billing }> {
   override readonly name = "ConnectionError";
-  override readonly billing: Billing;
+  declare readonly billing: Billing;
   /**
    * `origin-refused`: the server is reachable but does not allow the page's origin (CORS). Only set in development on a local page,
    * `http://localhost`. Absent for other reasons, which browsers do not report.
@@ -228,8 +227,7 @@ export class ConnectionError extends GatewayError {
   declare readonly reason?: "origin-refused";
 
   constructor(message: string, billing: Billing, details?: ErrorDetails) {
-    super(message, details);
-    this.billing = billing;
+    super(message, { billing }, details);
   }
 }
 
@@ -253,17 +251,15 @@ interface TimeoutDetails<Partial> extends ErrorDetails {
  *   isGatewayError(error) && error.name === "TimeoutError" && error.phase === "first-chunk";
  * ```
  */
-export class TimeoutError<Partial = unknown> extends GatewayError {
+export class TimeoutError<Partial = unknown> extends DetailedError<{ readonly phase: TimeoutPhase }> {
   override readonly name = "TimeoutError";
   /** The exceeded limit. */
-  readonly phase: TimeoutPhase;
+  declare readonly phase: TimeoutPhase;
   /** The message so far, if a stream had begun. */
-  readonly partial?: Partial;
+  declare readonly partial?: Partial;
 
-  constructor(message: string, phase: TimeoutPhase, details: TimeoutDetails<Partial> = {}) {
-    super(message, details);
-    this.phase = phase;
-    if (details.partial !== undefined) this.partial = details.partial;
+  constructor(message: string, phase: TimeoutPhase, { partial, ...details }: TimeoutDetails<Partial> = {}) {
+    super(message, { phase, ...(partial !== undefined && { partial }) }, details);
   }
 }
 
