@@ -12,8 +12,6 @@ export type WireObject = Readonly<Record<string, unknown>>;
 export interface FieldReader {
   /** True once a field had an unexpected type. */
   isOdd: boolean;
-  /** True once a warning has named it. */
-  isNoted?: boolean;
   /** Text; empty if absent. */
   text(value: unknown): string;
   /** Entries of an array; none if absent. */
@@ -83,6 +81,7 @@ export function createResponseReader(
 ): ResponseReader {
   const head = { id: "", model: "", created: 0 };
   const { text, list, record, entry } = fields;
+  const noteOddField = createOddFieldNote(warn);
   const calls = createCallReader(emit, fields);
   /** The other choices, each with its reader. */
   const others = new Map<number, { reader: ResponseReader; fold: Fold }>();
@@ -125,7 +124,7 @@ export function createResponseReader(
         if (choice && readChoice(choice)) hasContent = true;
       }
       const counts = readUsage(fields, chunk.usage);
-      noteOddField(fields, chunk, warn);
+      if (fields.isOdd) noteOddField?.(chunk);
       if (!counts) return hasContent;
       usage = counts;
       emit({ type: "usage", usage });
@@ -249,19 +248,23 @@ function readUsage(fields: FieldReader, value: unknown): ChatUsage | undefined {
 
 type Warn = (issue: Issue) => void;
 
-/** Warns about the first field of an unexpected type. Not in production. */
-function noteOddField(fields: FieldReader, chunk: WireObject, warn: Warn | undefined): void {
+/** Creates a function that warns about the first field of an unexpected type. Returns undefined in production. */
+function createOddFieldNote(warn: Warn | undefined): ((chunk: WireObject) => void) | undefined {
+  let isNoted = false;
   try {
-    // `process.env` last: it is slow in Node, and this runs for each chunk
-    if (warn && fields.isOdd && !fields.isNoted && process.env.NODE_ENV !== "production") {
-      fields.isNoted = true;
-      warn({
-        path: findOddField(chunk),
-        message: "has an unexpected type: it was left out",
-        rule: "chat.stream.unexpected-type",
-      });
-    }
+    // read once: it is slow in Node
+    if (process.env.NODE_ENV !== "production" && warn)
+      return (chunk) => {
+        if (isNoted) return;
+        isNoted = true;
+        warn({
+          path: findOddField(chunk),
+          message: "has an unexpected type: it was left out",
+          rule: "chat.stream.unexpected-type",
+        });
+      };
   } catch {}
+  return undefined;
 }
 
 /** Warns about an end without tool calls or without a `finish_reason`. Not in production. */
