@@ -1,4 +1,4 @@
-import { completeChat, type Issue } from "@sluice/core";
+import { completeChat, createVideoTask, generateImages, type Issue } from "@sluice/core";
 import { checkRequest, models } from "@sluice/core/schemas";
 import { describe, expect, test, vi } from "vitest";
 import { clientOf } from "./support/gateway.js";
@@ -165,6 +165,20 @@ test("production sends an unknown field without a warning, and `checkRequest` st
   vi.unstubAllEnvs();
   expect(warned).toEqual([]);
   expect(await requests[0]?.json()).toEqual(request);
+});
+
+test("production sends an unknown field of a video or an image without a warning", async () => {
+  const warned: Issue[] = [];
+  const { client, requests } = clientOf(() => Response.json({ id: "t-1", data: [] }), {
+    onEvent: (event) => event.type === "warning" && warned.push(event.issue),
+  });
+  const image = { model: "gamma-image-5-0-260128", prompt: "A reef", extra: 1 } as const;
+  vi.stubEnv("NODE_ENV", "production");
+  await createVideoTask(client, { ...clip, extra: 1 } as never);
+  await generateImages(client, image);
+  vi.unstubAllEnvs();
+  expect(warned).toEqual([]);
+  expect(await requests[1]?.json()).toEqual(image);
 });
 
 describe("the error of a misspelt model names the model that was probably meant", () => {

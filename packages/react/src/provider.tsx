@@ -2,6 +2,8 @@ import { type Client, ConfigurationError } from "@sluice/core";
 import { createContext, type ReactNode, useContext, useEffect, useRef } from "react";
 import { noteReplacedClient } from "./note-replaced-client.js";
 
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
+
 const ClientContext = createContext<Client | undefined>(undefined);
 
 /**
@@ -38,7 +40,7 @@ export function useClientIfAny(): Client | undefined {
 /**
  * Returns the client of the nearest {@link GatewayProvider}.
  *
- * @throws {ConfigurationError} outside a `GatewayProvider`
+ * @throws {ConfigurationError} in development, outside a `GatewayProvider`
  * @example
  * ```tsx
  * function AskButton() {
@@ -50,8 +52,17 @@ export function useClientIfAny(): Client | undefined {
  */
 export function useClient(): Client {
   const client = useClientIfAny();
-  // also rejects an options object, with which the first request would fail
+  assertProvided(client);
+  return client;
+}
+
+/** Rejects in development a missing client, and an options object, with which the first request would fail. */
+function assertProvided(client: Client | undefined): asserts client is Client {
+  try {
+    if (process.env.NODE_ENV === "production") return;
+  } catch {
+    return;
+  }
   if (typeof client?.warn !== "function")
     throw new ConfigurationError("no client: wrap the app in <GatewayProvider client={createClient({ … })}>");
-  return client;
 }

@@ -1,10 +1,10 @@
-import { assertAccepted, type RequestFor } from "../base/validate.js";
+import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { findId, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { AssetHandle } from "../vocabulary/asset.js";
 import type { AssetRequest } from "./schema.js";
-import { checkAssetRequest } from "./schema.js";
+import { assertAssetRequest } from "./schema.js";
 import { createAssetHandle } from "./watch.js";
 
 /** Five minutes: the image is part of the request's body. */
@@ -58,7 +58,7 @@ export async function createAsset<const Model extends string, Checks extends boo
       path: "/gamma/asset/CreateAsset",
       subject: request,
       body() {
-        assertAccepted(request, checkAssetRequest, client.warn, options);
+        assertAssetRequest(client, request, options);
         return createBody(request as Partial<AssetRequest>, encoding, options);
       },
       firstChunkMs: FIRST_CHUNK_MS,

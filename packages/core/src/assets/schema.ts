@@ -1,14 +1,19 @@
 import * as v from "valibot";
 import {
   assertAccepted,
+  type CheckOptions,
   type CheckResult,
   checkByModel,
+  emitWarnings,
   notEmpty,
   type RequestOf,
+  type Rules,
 } from "../base/validate.js";
 import { isBase64, isHTTP, isImageDataURI } from "../base/web-address.js";
 import type { Connection } from "../transport/send.js";
 import { assetModels } from "../vocabulary/media-models.js";
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 const required = v.pipe(v.string(), notEmpty());
 
@@ -55,17 +60,19 @@ export type AssetRequest = RequestOf<typeof registration>;
  */
 export const assetRequest: v.GenericSchema<AssetRequest> = registration;
 
+const rules: Rules = {
+  resource: "asset",
+  models: assetModels,
+  schemas: { "gamma-asset": registration },
+};
+
 /**
  * Checks an asset registration, without sending anything.
  *
  * @returns `issues`: reasons why the gateway would reject the request. `warnings`: unknown fields
  */
 export function checkAssetRequest(request: unknown): CheckResult {
-  return checkByModel(
-    request,
-    { resource: "asset", models: assetModels, schemas: { "gamma-asset": registration } },
-    () => {},
-  );
+  return checkByModel(request, rules, () => {});
 }
 
 /**
@@ -82,7 +89,10 @@ export function checkAssetRequest(request: unknown): CheckResult {
 export function assertAssetRequest(
   client: Pick<Connection, "warn">,
   request: unknown,
-  options?: { readonly checks?: boolean | undefined },
+  options?: CheckOptions,
 ): void {
-  assertAccepted(request, checkAssetRequest, client.warn, options);
+  assertAccepted(request, rules, options);
+  try {
+    if (process.env.NODE_ENV !== "production") emitWarnings(request, checkAssetRequest, client.warn, options);
+  } catch {}
 }

@@ -6,7 +6,7 @@ import { requestJSON } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
 import {
-  addDetails,
+  addHandle,
   ConfigurationError,
   ResponseError,
   TaskError,
@@ -58,7 +58,7 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
   toFailure(asset, handle) {
     const why = asset.reason === undefined ? "" : `, ${asset.reason}`;
     const message = `the asset ${asset.id} failed (${asset.rawStatus}${why}): register another image`;
-    return addDetails(new TaskError(message, { reason: "failed", task: asset }), { handle });
+    return addHandle(new TaskError(message, { reason: "failed", task: asset }), handle);
   },
 });
 

@@ -6,21 +6,12 @@ declare const process: { readonly env: { readonly NODE_ENV?: string } };
 const needed = "AbortController TextDecoder TextEncoder URL performance queueMicrotask";
 
 /**
- * Checks that this platform can read a response, before the client sends anything. Globals are checked only in
- * development, where a developer notices a missing one.
+ * Checks in development that this platform can send and read JSON, and the option `signal`, before the client sends
+ * anything.
  *
- * @throws {ConfigurationError} for a missing global, and for a prototype that changes JSON
+ * @throws {ConfigurationError} for a missing global, a prototype that changes JSON, and a wrong `signal`
  */
-export function assertPlatform(): void {
-  assertGlobals();
-  // an old library may add `toJSON`, and every list of a request would be sent as text
-  if (JSON.stringify([{}]) !== "[{}]")
-    throw createPlatformError(
-      "Array.prototype.toJSON or Object.prototype.toJSON changes all JSON: delete it",
-    );
-}
-
-function assertGlobals(): void {
+export function assertPlatform({ signal }: { readonly signal?: object | undefined }): void {
   try {
     if (process.env.NODE_ENV === "production") return;
   } catch {
@@ -29,20 +20,12 @@ function assertGlobals(): void {
   const missing = needed.split(" ").find((name) => !(name in globalThis));
   if (missing)
     throw createPlatformError(`this platform has no ${missing}: load a polyfill before the first import`);
-}
-
-/**
- * Checks the option `signal`, in development.
- *
- * @throws {ConfigurationError}
- */
-export function assertSignal(options: { readonly signal?: object | undefined }): void {
-  try {
-    if (process.env.NODE_ENV === "production") return;
-  } catch {
-    return;
-  }
-  if (options.signal && !("aborted" in options.signal))
+  // an old library may add `toJSON`, and every list of a request would be sent as text
+  if (JSON.stringify([{}]) !== "[{}]")
+    throw createPlatformError(
+      "Array.prototype.toJSON or Object.prototype.toJSON changes all JSON: delete it",
+    );
+  if (signal && !("aborted" in signal))
     throw new ConfigurationError("signal: must be an AbortSignal; give the `signal` of an AbortController");
 }
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Issue, ValidationError } from "../vocabulary/errors.js";
 import { formatSuggestion } from "./did-you-mean.js";
-import { addHint, addMisspellingHint, noteWarnings } from "./note-options.js";
+import { addHint, addMisspellingHint } from "./note-options.js";
 import { assertCleanObjects } from "./platform.js";
 import { findUnknownFields } from "./unknown-fields.js";
 
@@ -337,23 +337,35 @@ type InOneForm<Request, Form = Request> = Form extends unknown
     : false
   : never;
 
+/** The options of a request that decide about its check. */
+export interface CheckOptions {
+  /** False accepts any request. @default true */
+  readonly checks?: boolean | undefined;
+}
+
 /**
- * Throws if a request breaks a rule, unless `checks` is false. Emits each warning in development.
+ * Throws if a request breaks a rule, unless `checks` is false.
  *
  * @throws {ValidationError}
  */
-export function assertAccepted(
+export function assertAccepted(request: unknown, rules: Rules, { checks }: CheckOptions = {}): void {
+  if (checks === false) return;
+  const issues = findIssues(request, rules);
+  suggestUnchecked(issues);
+  if (issues.length > 0) throw new ValidationError(issues);
+}
+
+/**
+ * Emits the warnings about an accepted request, unless `checks` is false. Call it in development only, behind
+ * `process.env.NODE_ENV`, so that bundlers drop the code of the warnings.
+ */
+export function emitWarnings(
   request: unknown,
   check: (request: unknown) => CheckResult,
   warn: (issue: Issue) => void,
-  { checks }: { readonly checks?: boolean | undefined } = {},
+  { checks }: CheckOptions = {},
 ): void {
-  if (checks === false) return;
-  const checked = check(request);
-  const { issues } = checked;
-  suggestUnchecked(issues);
-  if (issues.length > 0) throw new ValidationError(issues);
-  noteWarnings(checked, warn);
+  if (checks !== false) for (const issue of check(request).warnings) warn(issue);
 }
 
 /** Adds the advice `checks: false` to the issue of an unknown model, in development. */

@@ -1,7 +1,9 @@
 import type { Client } from "../client.js";
+import { createBodyReader } from "../transport/read-body.js";
 import type { RequestOptions } from "../transport/send.js";
-import { notResumed } from "./not-resumed.js";
+import { ConfigurationError } from "../vocabulary/errors.js";
 import { createStreamPath } from "./protocol/stream-path.js";
+import type { OpenResumption } from "./resume.js";
 import { type ChatStream, openStream } from "./stream.js";
 
 /**
@@ -20,3 +22,18 @@ export function readStoredChat(client: Client, streamId: string, options: Reques
   const reading = client.resume ? client : { ...client, resume: notResumed };
   return openStream(reading, options, { streamId, path: createStreamPath(streamId) });
 }
+
+const NOT_RESUMED =
+  "resume: a stored response is read by createClient({ resume: streamResumption() }) only; nothing was sent";
+
+/** Rejects a stored response, for a client without `resume`. */
+const notResumed: OpenResumption = {
+  open: () => ({
+    id: undefined,
+    refusal: undefined,
+    request: () => Promise.reject(new ConfigurationError(NOT_RESUMED)),
+    read: createBodyReader,
+    drop: () => false,
+    stop: () => {},
+  }),
+};

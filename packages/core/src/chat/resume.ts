@@ -2,7 +2,7 @@ import { createBackoff } from "../base/backoff.js";
 import type { Client, StreamResumption } from "../client.js";
 import type { HeadersInput } from "../transport/headers.js";
 import { getPauses } from "../transport/pauses.js";
-import type { BodyReader } from "../transport/read-body.js";
+import { type BodyReader, createBodyReader } from "../transport/read-body.js";
 import { readRefusal } from "../transport/refusal.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { sendDelete } from "../transport/send-delete.js";
@@ -41,14 +41,14 @@ export interface ResumedBytes {
   /** Error that rejected the request for the rest. The proxy may still store the response. */
   readonly refusal: unknown;
   /**
-   * Requests a stored response from its start.
+   * Requests a stored response from its start. Missing without resumption.
    *
    * @throws {ValidationError} without a valid `id`
    * @throws {APIError} if the proxy stores no such response
    */
-  request(): Promise<Response>;
-  /** Reads the first response; undefined if the proxy does not store it. */
-  read(response: Response): BodyReader | undefined;
+  request?(): Promise<Response>;
+  /** Reads the first response. */
+  read(response: Response): BodyReader;
   /** Drops the connection after a limit; the next read resumes. Returns false if the response cannot be resumed. */
   drop(reason: unknown): boolean;
   /** Stops the response at the proxy, which would otherwise continue it. */
@@ -158,9 +158,9 @@ function openResumedBytes(
       id = undefined;
       throw new APIError(NOT_STORED, { status: 404, body: "" });
     },
-    read(response: Response): BodyReader | undefined {
+    read(response: Response): BodyReader {
       id ??= response.headers.get("x-stream-id") ?? undefined;
-      if (id === undefined || !isEventStream(response)) return undefined;
+      if (id === undefined || !isEventStream(response)) return createBodyReader(response);
       connection = openStoredConnection(response, cursor);
       return { read: readNext, cancel };
     },

@@ -1,11 +1,35 @@
+import { callAfter, callAtLimit } from "../base/clock.js";
+import { noteStored } from "../base/note-options.js";
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
-import type { RequestOptions } from "../transport/send.js";
+import type { ErrorFields } from "../transport/error-response.js";
+import { readRequestId } from "../transport/failure.js";
+import { loadRepeats } from "../transport/load-repeats.js";
+import { type ByteReader, createBodyReader, readBody } from "../transport/read-body.js";
+import { createRefusal } from "../transport/refusal.js";
+import {
+  closeExchange,
+  type Exchange,
+  emitStep,
+  openExchange,
+  type RequestOptions,
+  send,
+} from "../transport/send.js";
+import { sendDelete } from "../transport/send-delete.js";
+import { isGatewayError, TimeoutError } from "../vocabulary/errors.js";
+import { createFold } from "./protocol/accumulate.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
+import { CHAT_PATH, createStreamedRequest } from "./protocol/request.js";
+import { createResponseReader } from "./protocol/response-reader.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
-import { createAbortError } from "./protocol/stream-error.js";
-import { openReader, over, type ResponseSource, type Step } from "./reader.js";
-import { createTextStream } from "./text-stream.js";
+import {
+  createCutError,
+  createStreamError,
+  createStreamParser,
+  type StreamMetadata,
+} from "./protocol/stream-parser.js";
+import { createStreamPath } from "./protocol/stream-path.js";
+import type { OpenResumption, ResumedBytes } from "./resume.js";
 
 /**
  * A streaming response. Iterate it for deltas, or only await `result()`. Leaving the loop aborts the request. The
@@ -84,26 +108,46 @@ export interface OpenStream extends ChatStream {
   readonly isDone: boolean;
 }
 
+/** Origin of a response: a request, or the proxy that stores it. */
+export interface ResponseSource {
+  readonly request?: ChatRequest | undefined;
+  /** Id of a stored response, read from its start if there is no `request`. Requires a client with `resume`. */
+  readonly streamId?: string | undefined;
+  /** Path of a stored response. */
+  readonly path?: string | undefined;
+  /** True if the proxy continues the response after this reader stops. */
+  readonly isFollowed?: boolean;
+}
+
+/** A delta, or the end of the deltas. */
+type Step = IteratorResult<ChatDelta, undefined>;
+const over: Step = { done: true, value: undefined };
+
+/** Time to wait for `[DONE]` or usage after a `finish_reason`. The response is complete without them. */
+const FINISH_GRACE_MS = 2000;
+
 /** Streams the response of a source. */
 export function openStream(client: Client, options: RequestOptions, source: ResponseSource): OpenStream {
   const reader = openReader(client, options, source);
+  const { settlement, parser, fold, readNext, readToEnd } = reader;
+  const { abort } = reader.exchange;
   let readBy: "a loop" | "result()" | undefined;
   let hasLeft = false;
   let textStream: ChatStream["textStream"] | undefined;
   const stream: OpenStream = {
     get snapshot() {
-      return reader.message;
+      return fold.message;
     },
     head: reader.head,
     get timing() {
-      return reader.timing();
+      return settlement.createTiming();
     },
     get streamId() {
-      return reader.streamId;
+      return reader.getStreamId();
     },
     opening: reader.opening,
     get isDone() {
-      return reader.isDone;
+      return parser.end?.type === "done";
     },
     get textStream() {
       textStream ??= createTextStream(stream);
@@ -113,23 +157,354 @@ export function openStream(client: Client, options: RequestOptions, source: Resp
       // a loop that starts in the same tick takes precedence
       queueMicrotask(() => {
         readBy ??= "result()";
-        void reader.readToEnd(readBy === "a loop");
+        void readToEnd(readBy === "a loop");
       });
-      return reader.turn;
+      return settlement.result;
     },
-    abort: (reason = createAbortError("The stream was aborted")) => reader.abort(reason),
+    abort: (reason = createAbortError("The stream was aborted")) => abort(reason),
     [Symbol.asyncIterator]() {
       if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
       readBy = "a loop";
-      return { next: () => Promise.resolve(hasLeft ? over : reader.next()), return: leave };
+      return { next: () => Promise.resolve(hasLeft ? over : readNext()), return: leave };
     },
   };
   return stream;
 
   async function leave(): Promise<Step> {
-    if (reader.isWhole) await reader.readToEnd(false);
-    else reader.abort(createAbortError("The loop over the stream was left"));
+    if (parser.isWhole) await readToEnd(false);
+    else abort(createAbortError("The loop over the stream was left"));
     hasLeft = true;
     return over;
   }
+}
+
+/**
+ * Reads a response from its request to its end, as fast as its consumer takes the deltas. It ends once, with a result or
+ * an error.
+ */
+function openReader(
+  client: Client,
+  options: RequestOptions,
+  { request, streamId, path = CHAT_PATH, isFollowed }: ResponseSource,
+) {
+  const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
+  const { signal, callId, firstChunkMs } = exchange;
+  const { headers } = options;
+
+  const queue: ChatDelta[] = [];
+  /** Number of deltas that the loop has taken. */
+  let taken = 0;
+  /** Number of deltas in the message. */
+  let folded = 0;
+  const fold = createFold();
+  const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
+  const answer = createResponseReader(addDelta, (issue) => client.warn(issue, callId), several);
+  const parser = createStreamParser(answer, client.scrub, noteContent, describeBody);
+
+  const settlement = createSettlement(client, exchange, (timing) => answer.toResult(fold.message, timing));
+  const { ended, settle } = settlement;
+
+  let hasContent = false;
+  /** True if content arrived after the last read. */
+  let isAlive = false;
+  let isInGrace = false;
+  let opened: Response | undefined;
+  let body: ByteReader<void> | undefined;
+  /** The pending read. */
+  let reading: Promise<void> | undefined;
+  const source = ((client.resume as OpenResumption | undefined) ?? oneConnection).open({
+    client,
+    exchange,
+    headers,
+    id: request ? undefined : streamId,
+    isFinished: () => answer.finished,
+    onConnect: () => body?.restart(),
+  });
+
+  limitFirstChunk();
+  const createBody = () => createStreamedRequest(client, request as object, options);
+  const requested = request
+    ? send(client, exchange, { method: "post", body: createBody, headers, repeat: "any" })
+    : (source as Required<ResumedBytes>).request();
+  const opening = requested.then((response) => {
+    opened = response;
+    const handlers = { use, lose, resetsSilence };
+    body = readBody(client, { ...exchange, abort: expire }, source.read(response), handlers);
+  });
+  opening.catch(fail);
+  signal.addEventListener("abort", () => {
+    // before the headers arrive, the request reports its own end, because it may already be rejected
+    if (opened || source.id) fail(signal.reason);
+  });
+
+  return { settlement, opening, parser, fold, head: answer.head, exchange, readNext, readToEnd, getStreamId };
+
+  /**
+   * Returns the next delta, at once if it is already read. Rejects with the error that ended the response: a stop at once,
+   * another error after the deltas before it.
+   *
+   * @param isFresh true directly after a read, which already counts as activity of the consumer
+   */
+  function readNext(isFresh = false): Promise<Step> | Step {
+    const { failure } = settlement;
+    if (failure && !isGatewayError(failure.error)) return Promise.reject(failure.error);
+    if (taken < queue.length) {
+      if (taken === folded) foldTo(taken + 1);
+      const value = queue[taken++] as ChatDelta;
+      if (value.type === "finish") succeed();
+      if (!isFresh) body?.touch();
+      return { done: false, value };
+    }
+    if (settlement.failure) return Promise.reject(settlement.failure.error);
+    return parser.isWhole ? over : readMore().then(readFresh);
+  }
+
+  function readFresh(): Promise<Step> | Step {
+    return readNext(true);
+  }
+
+  /** Reads until the response has ended. `keeps`: the deltas stay in memory for a loop. */
+  async function readToEnd(keeps: boolean): Promise<void> {
+    while (!ended.aborted) {
+      foldTo(queue.length);
+      if (!keeps) taken = folded;
+      if (parser.isWhole) succeed();
+      else await readMore().catch(fail);
+    }
+  }
+
+  function getStreamId(): string | undefined {
+    const { end } = parser;
+    // a response with an error has ended at the proxy too
+    if (end && end.type !== "done" && end.type !== "cut") return undefined;
+    return source.id;
+  }
+
+  /** Adds the deltas before the position `end` to the message. The loop can still take them. */
+  function foldTo(end: number, onTooLong = failTooLong): void {
+    try {
+      while (folded < end) fold.add(queue[folded++] as ChatDelta);
+    } catch (cause) {
+      onTooLong(cause);
+    }
+  }
+
+  /** Fails a text that is longer than the platform allows. `partial` has its beginning. */
+  function failTooLong(cause: unknown): void {
+    fail(createStreamError("malformed", "the response is too long to be read", getState(), {}, cause));
+  }
+
+  /** Reads the next bytes, once for all consumers. Ends the response if there are none. */
+  function readMore(): Promise<void> {
+    if (ended.aborted) return Promise.resolve();
+    if (parser.end) return Promise.resolve(parser.end.toError?.(getState())).then(fail);
+    if (answer.finished && body && !isInGrace) {
+      isInGrace = true;
+      callAfter(client.clock, FINISH_GRACE_MS, ended, () => body?.cancel());
+    }
+    // an error of the request ends the response
+    reading ??= body?.read() ?? opening.catch(() => {}).then(() => (reading = undefined));
+    return reading;
+  }
+
+  function use(bytes: Uint8Array | undefined): void {
+    reading = undefined;
+    if (taken === queue.length && folded === taken) queue.length = taken = folded = 0;
+    parser.push(bytes);
+  }
+
+  function lose(cause: unknown): void {
+    reading = undefined;
+    if (!signal.aborted && !isGatewayError(cause) && answer.finished) parser.cut();
+    else fail(cause);
+  }
+
+  function resetsSilence(): boolean {
+    const wasAlive = isAlive;
+    isAlive = false;
+    return wasAlive;
+  }
+
+  function noteContent(): void {
+    isAlive = hasContent = true;
+  }
+
+  function addDelta(delta: ChatDelta): void {
+    if (delta.type !== "usage" && delta.type !== "finish") settlement.begin();
+    queue.push(delta);
+  }
+
+  /** Ends the response with its `finish` delta, so that a consumer need not read again. */
+  function succeed(): void {
+    if (ended.aborted) return;
+    settle();
+    if (parser.end?.type === "done") body?.release();
+  }
+
+  function fail(cause: unknown): void {
+    if (ended.aborted) return;
+    foldTo(queue.length, () => {});
+    settle({ error: toStreamError(cause) });
+    body?.cancel();
+    // the proxy continues a stored response until it is stopped there
+    if (signal.aborted && !isFollowed) source.stop();
+  }
+
+  function toStreamError(cause: unknown): unknown {
+    const isOwn = isGatewayError(cause);
+    if (cause === source.refusal || (opened && !isOwn && !signal.aborted))
+      return createCutError(getState(), cause);
+    // the error of a limit has the message so far
+    return (opened || source.id) && isOwn && cause.name === "TimeoutError"
+      ? new TimeoutError(cause.message, cause.phase, getState())
+      : cause;
+  }
+
+  function getState(): StreamMetadata {
+    return { partial: fold.message, requestId: opened && readRequestId(opened) };
+  }
+
+  /** Limits the time from sending to the first content. The limit also runs while the app does not read the stream. */
+  function limitFirstChunk(): void {
+    const text = `nothing came for ${firstChunkMs} ms (timeout.firstChunkMs)`;
+    callAtLimit(client.clock, firstChunkMs, ended, () => {
+      if (!hasContent) expire(new TimeoutError(text, "first-chunk"));
+    });
+  }
+
+  /** Handles an exceeded limit. The connection may have broken unnoticed, so a stored response is requested again. */
+  function expire(reason: unknown): void {
+    if (body && answer.finished) body.cancel();
+    else if (!source.drop(reason)) exchange.abort(reason);
+    else if (!hasContent) limitFirstChunk();
+  }
+}
+
+/** Creates the settlement of a response: it ends once, closes the exchange and measures the times. */
+function createSettlement(
+  client: Client,
+  exchange: Exchange,
+  createResult: (timing: ChatTiming) => ChatResult,
+) {
+  /** Aborts at the end, to stop the timers. */
+  const ended = new AbortController();
+  let firstTokenMs: number | undefined;
+  let totalMs: number | undefined;
+  let resolve!: (result: ChatResult) => void;
+  let reject!: (error: unknown) => void;
+  const result = new Promise<ChatResult>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  // a loop also throws the error, so the promise may stay unhandled
+  result.catch(() => {});
+  const settlement = {
+    result,
+    ended: ended.signal,
+    failure: undefined as { readonly error: unknown } | undefined,
+    /** Records the time of the first token. */
+    begin() {
+      if (firstTokenMs !== undefined) return;
+      firstTokenMs = getElapsedMs();
+      emitStep(client, exchange, { type: "first-chunk", durationMs: firstTokenMs });
+    },
+    createTiming,
+    /** Ends the response, with an error or with its result. */
+    settle(failure?: { readonly error: unknown }) {
+      totalMs = getElapsedMs();
+      ended.abort(null);
+      settlement.failure = failure;
+      const whole = createResult(createTiming());
+      closeExchange(client, exchange, whole, failure);
+      if (failure) reject(failure.error);
+      else resolve(whole);
+    },
+  };
+  return settlement;
+
+  function createTiming(): ChatTiming {
+    return { ...(firstTokenMs !== undefined && { firstTokenMs }), totalMs: totalMs ?? getElapsedMs() };
+  }
+
+  function getElapsedMs(): number {
+    return client.clock.now() - exchange.startedAt;
+  }
+}
+
+/** The bytes of a client that resumes no response. */
+const oneConnection: OpenResumption = {
+  open({ client, headers }) {
+    let id: string | undefined;
+    return {
+      get id() {
+        return id;
+      },
+      refusal: undefined,
+      read(response) {
+        noteStored(response, client);
+        id = response.headers.get("x-stream-id") ?? undefined;
+        return createBodyReader(response);
+      },
+      drop: () => false,
+      stop() {
+        const path = createStreamPath(id);
+        if (path) void sendDelete(client, path, headers);
+      },
+    };
+  },
+};
+
+/** Creates the reason of a stop by the app. */
+function createAbortError(message: string): DOMException {
+  return new DOMException(message, "AbortError");
+}
+
+/** Describes a body without a response by code that is loaded for errors only. */
+async function describeBody(
+  body: string,
+  { requestId, fields }: { readonly requestId: string | undefined; readonly fields: ErrorFields | undefined },
+): Promise<Error> {
+  const loaded = await loadRepeats();
+  return createRefusal(
+    200,
+    body,
+    requestId,
+    loaded?.describeResponse({ status: 200 }, body, { fields }),
+    fields,
+  );
+}
+
+/** Creates a stream of the response's text. Cancelling it aborts the request. */
+function createTextStream(deltas: ChatStream): ChatStream["textStream"] {
+  /** Opened at the first read: an unread text stream leaves the deltas to a loop. */
+  let iterator: AsyncIterator<ChatDelta, undefined> | undefined;
+  const stream = new ReadableStream<string>(
+    {
+      async pull(controller) {
+        iterator ??= deltas[Symbol.asyncIterator]();
+        for (;;) {
+          const { done, value } = await iterator.next();
+          if (done) return controller.close();
+          if (value.type === "text-delta") return controller.enqueue(value.text);
+        }
+      },
+      async cancel() {
+        if (iterator) await iterator.return?.();
+        else deltas.abort(createAbortError("The text stream was cancelled"));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  // Safari's streams are not iterable
+  if (!(Symbol.asyncIterator in stream))
+    Object.assign(stream, { [Symbol.asyncIterator]: () => createIterator(stream) });
+  return stream as ChatStream["textStream"];
+}
+
+function createIterator(stream: ReadableStream<string>) {
+  const reader = stream.getReader();
+  return {
+    next: () => reader.read(),
+    return: () => reader.cancel().then(() => ({ done: true, value: undefined })),
+  };
 }

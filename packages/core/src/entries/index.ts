@@ -5,9 +5,14 @@
 export type { Clock } from "../base/clock.js";
 export type { StandardSchema } from "../base/standard-schema.js";
 export type { Store } from "../base/store.js";
-export { type Client, type ClientOptions, createClient, type StreamResumption } from "../client.js";
+export {
+  type Client,
+  type ClientOptions,
+  createClient,
+  type StreamResumption,
+  subscribeToEvents,
+} from "../client.js";
 export type { MediaUploader } from "../media-uploader.js";
-export { subscribeToEvents } from "../subscribe-to-events.js";
 export { retryNow } from "../transport/pauses.js";
 export type { RequestOptions } from "../transport/send.js";
 export { standardFetch } from "../transport/standard-fetch.js";

@@ -3,7 +3,7 @@ import type { Client } from "../client.js";
 import { requestJSON } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createTaskPath } from "../transport/task-path.js";
-import { addDetails, ValidationError } from "../vocabulary/errors.js";
+import { addHandle, ValidationError } from "../vocabulary/errors.js";
 
 const CREATE_MS = 300_000;
 const QUERY_MS = 60_000;
@@ -93,7 +93,7 @@ export async function getEpsilonTask(
       options,
     );
   } catch (error) {
-    throw addDetails(error, { handle: { id } });
+    throw addHandle(error, { id });
   }
 }
 

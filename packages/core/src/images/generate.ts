@@ -1,10 +1,10 @@
-import { assertAccepted, type RequestFor } from "../base/validate.js";
+import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { findErrorFields, findReason, isRecord } from "../transport/error-response.js";
 import { readArchiveMs, readField, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ImageRequest, ImageRequests } from "./schema.js";
-import { checkImageRequest } from "./schema.js";
+import { assertImageRequest } from "./schema.js";
 
 /** Ten minutes: an image takes minutes, and a sequence several times that. */
 const FIRST_CHUNK_MS = 600_000;
@@ -110,7 +110,7 @@ export async function generateImages<const Model extends string, Checks extends 
       path: "/v1/images/generations",
       subject: request,
       body() {
-        assertAccepted(request, checkImageRequest, client.warn, options);
+        assertImageRequest(client, request, options);
         return request;
       },
       firstChunkMs: FIRST_CHUNK_MS,

@@ -2,17 +2,22 @@ import * as v from "valibot";
 import {
   assertAccepted,
   between,
+  type CheckOptions,
   type CheckResult,
   checkByModel,
+  emitWarnings,
   optionalObject,
   type RequestOf,
   type RequestsOf,
+  type Rules,
   type Warn,
   wholeNumber,
 } from "../base/validate.js";
 import { isHTTP, isImageDataURI } from "../base/web-address.js";
 import type { Connection } from "../transport/send.js";
 import { type ImageModel, imageModels } from "../vocabulary/media-models.js";
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 const referenceImage = v.pipe(
   v.string(),
@@ -105,17 +110,15 @@ export type ImageRequests = RequestsOf<typeof imageRequests>;
 /** Request of `generateImages`, discriminated by `model`; the gateway's own field names. */
 export type ImageRequest = ImageRequests[ImageModel];
 
+const rules: Rules = { resource: "image", models: imageModels, schemas: imageRequests };
+
 /**
  * Checks an image request by the rules of its model, without sending anything.
  *
  * @returns `issues`: reasons why the gateway would reject the request. `warnings`: parts that it would ignore
  */
 export function checkImageRequest(request: unknown): CheckResult {
-  return checkByModel(
-    request,
-    { resource: "image", models: imageModels, schemas: imageRequests },
-    addWarnings,
-  );
+  return checkByModel(request, rules, addWarnings);
 }
 
 /**
@@ -131,9 +134,12 @@ export function checkImageRequest(request: unknown): CheckResult {
 export function assertImageRequest(
   client: Pick<Connection, "warn">,
   request: unknown,
-  options?: { readonly checks?: boolean | undefined },
+  options?: CheckOptions,
 ): void {
-  assertAccepted(request, checkImageRequest, client.warn, options);
+  assertAccepted(request, rules, options);
+  try {
+    if (process.env.NODE_ENV !== "production") emitWarnings(request, checkImageRequest, client.warn, options);
+  } catch {}
 }
 
 function addWarnings(request: ImageRequest, warn: Warn): void {

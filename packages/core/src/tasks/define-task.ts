@@ -2,7 +2,7 @@ import { assertClient } from "../base/note-options.js";
 import type { Client } from "../client.js";
 import { addRouteAdvice } from "../transport/failure.js";
 import type { RequestOptions } from "../transport/send.js";
-import { addDetails, ValidationError } from "../vocabulary/errors.js";
+import { addHandle, ValidationError } from "../vocabulary/errors.js";
 import { mergePushed, type Polled } from "./merge-pushed.js";
 import { findInterval, type Interval, type PollEvent, poll } from "./poll.js";
 
@@ -118,7 +118,7 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
     try {
       return await definition.read(client, handle, options);
     } catch (error) {
-      throw addDetails(addRouteAdvice(error, definition.route), { handle });
+      throw addHandle(addRouteAdvice(error, definition.route), handle);
     }
   }
 
@@ -152,7 +152,7 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
       }
     } catch (error) {
       // expiry counts only after a failed poll: the gateway may not know a new task yet, and the local clock may be wrong
-      throw addDetails(toError(error, handle), { handle });
+      throw addHandle(toError(error, handle), handle);
     }
   }
 

@@ -1,7 +1,8 @@
-import { APIError, ConnectionError } from "../vocabulary/errors.js";
+import type { APIError } from "../vocabulary/errors.js";
 
 /** Returns true for a temporary failure: 408, 429, 5xx and failed connections. */
 export function isTransient(error: Error): boolean {
-  if (!(error instanceof APIError)) return error instanceof ConnectionError;
-  return error.status === 408 || error.status === 429 || error.status >= 500;
+  const { name, status = 0 } = error as Partial<APIError>;
+  if (name !== "APIError") return name === "ConnectionError";
+  return status === 408 || status === 429 || status >= 500;
 }

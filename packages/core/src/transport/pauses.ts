@@ -1,4 +1,4 @@
-import { addAbortListener, type Clock, rejectOnAbort } from "../base/clock.js";
+import type { Clock } from "../base/clock.js";
 import type { Connection } from "./send.js";
 
 /** The waits between attempts of all calls of a client. */
@@ -34,6 +34,21 @@ export function retryNow(client: Pick<Connection, "clock" | "listeners">, callId
   return getPauses(client).end(callId);
 }
 
+/**
+ * Creates the clock for the waits between the attempts of one call. `retryNow` ends these waits.
+ *
+ * @param callId id of the call, as its events have it
+ * @example
+ * ```ts
+ * const { callId } = openExchange(client, { kind: "upload", path: "/v1/uploads" }, { signal });
+ * const clock = createRetryClock(client, callId);
+ * const backoff = createBackoff({ clock, random: client.random }, { limit: 5, firstMs: 1000, longestMs: 30_000 });
+ * ```
+ */
+export function createRetryClock(client: Pick<Connection, "clock" | "listeners">, callId: string): Clock {
+  return getPauses(client).clock(callId);
+}
+
 /** Creates the waits. Each one lasts as long as on `clock`, unless `end` ends it. */
 function createPauses(clock: Clock): Pauses {
   const ends = new Map<() => void, string>();
@@ -45,17 +60,19 @@ function createPauses(clock: Clock): Pauses {
 
   async function sleep(callId: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
     const early = new AbortController();
-    const ignoreAbort = addAbortListener(signal, () => early.abort(signal?.reason));
+    const abort = () => early.abort(signal?.reason);
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort);
     // nothing reads this reason
     const endNow = () => early.abort(null);
     ends.set(endNow, callId);
     try {
-      await rejectOnAbort(clock.sleep(ms, early.signal), early.signal);
+      await clock.sleep(ms, early.signal);
     } catch (error) {
       if (error !== null) throw error;
     } finally {
       ends.delete(endNow);
-      ignoreAbort();
+      signal?.removeEventListener("abort", abort);
     }
   }
 

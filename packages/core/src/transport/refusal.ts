@@ -1,8 +1,13 @@
 import { type Clock, openSpan, rejectOnAbort } from "../base/clock.js";
-import type { APIError } from "../vocabulary/errors.js";
-import { createAPIError } from "./api-error.js";
+import { APIError } from "../vocabulary/errors.js";
+import type { ResponseDescription } from "./describe-response.js";
+import type { ErrorFields } from "./error-response.js";
 import { readRequestId } from "./failure.js";
+import { loadRepeats } from "./load-repeats.js";
 import { createBodyReader } from "./read-body.js";
+
+/** Longest wait for the body of a rejection, in milliseconds. */
+const REFUSAL_MS = 5000;
 
 /**
  * Reads the error of a response with an error status. The status decides, so a truncated, stalled or endless body is
@@ -29,52 +34,24 @@ export async function readRefusal(
   },
   signal: AbortSignal,
 ): Promise<APIError> {
-  const requestId = readRequestId(response);
-  if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
-    createBodyReader(response)
-      .cancel()
-      .catch(() => {});
-    const message = `HTTP ${response.status || "redirect"}: the base URL redirects; set baseURL to the final address`;
-    return createAPIError(response, "", { requestId, reason: "wrong-address", fields: { message } });
-  }
-  const retryAfterMs = readRetryAfter(response);
-  // before the text is cut, because half a key would not be recognized
-  const body = scrub(await readStart(response, clock, signal));
-  const source = response.headers.get("x-sluice-source") === "proxy" ? "proxy" : undefined;
-  return createAPIError(response, body, { requestId, retryAfterMs, source });
-}
-
-/** Limits of the body: characters to read, and milliseconds to wait. */
-const REFUSAL_LENGTH = 65_536;
-const REFUSAL_MS = 5000;
-
-async function readStart(response: Response, clock: Clock, caller: AbortSignal): Promise<string> {
-  const { signal, end } = openSpan(clock, caller, REFUSAL_MS, () => undefined);
+  const loaded = await loadRepeats();
   const reader = createBodyReader(response);
-  const decoder = new TextDecoder();
-  let text = "";
-  try {
-    while (text.length < REFUSAL_LENGTH) {
-      const { done, value } = await rejectOnAbort(reader.read(), signal);
-      if (done) break;
-      text += decoder.decode(value as Uint8Array, { stream: true });
-    }
-  } catch {
-    // the body was truncated or stalled
-  }
-  end();
+  const span = openSpan(clock, signal, REFUSAL_MS, () => undefined);
+  const read = () => rejectOnAbort(reader.read(), span.signal);
+  const description = await loaded?.describeRefusal(response, read, scrub);
+  span.end();
   reader.cancel().catch(() => {});
-  return text.slice(0, REFUSAL_LENGTH);
+  return createRefusal(response.status, "", readRequestId(response), description);
 }
 
-/** Parses `Retry-After` to milliseconds: seconds, also with a fraction, or a date; undefined for other values. */
-function readRetryAfter({ headers }: Response): number | undefined {
-  const value = headers.get("retry-after")?.trim() ?? "";
-  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(0, Math.ceil(ms));
-}
-
-/** Creates the error of a body with status 200 that contains no response. */
-export function createRefusal(body: string, context: Parameters<typeof createAPIError>[2]): APIError {
-  return createAPIError({ status: 200 }, body, context);
+/** Creates the error of a response. Without the code that describes its body, the error has the known `fields`. */
+export function createRefusal(
+  status: number,
+  body: string,
+  requestId: string | undefined,
+  description?: ResponseDescription,
+  fields?: ErrorFields,
+): APIError {
+  const { message = `HTTP ${status}`, ...others } = description ?? { ...fields, status, body };
+  return new APIError(message, others, { requestId });
 }

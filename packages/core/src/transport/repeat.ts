@@ -1,24 +1,19 @@
 import ky from "ky";
-import { createBackoff } from "../base/backoff.js";
-import { openSpan, rejectOnAbort } from "../base/clock.js";
-import {
-  type APIError,
-  ConnectionError,
-  type Delivery,
-  setDelivery,
-  toBilling,
-} from "../vocabulary/errors.js";
+import type { openSpan, rejectOnAbort } from "../base/clock.js";
+import type { APIError, ConnectionError, Delivery, setDelivery } from "../vocabulary/errors.js";
 import type { CallIdentity } from "../vocabulary/events.js";
 import { isTransient } from "./is-transient.js";
 import { parseOffers } from "./offers.js";
 import { getPauses } from "./pauses.js";
-import { resolveAddress } from "./resolve-address.js";
+import type { resolveAddress } from "./resolve-address.js";
 import type { Connection, Exchange, Outgoing } from "./send.js";
 
-export { createRefusal, readRefusal } from "./refusal.js";
+export { describeRefusal } from "./describe-refusal.js";
+export { describeResponse } from "./describe-response.js";
 export { requestOnce } from "./request-once.js";
 
-// loaded after the first failed attempt
+// Loaded after the first failed attempt. The caller passes the functions that it shares with this code: a module that
+// many later files import is split from the first file by bundlers.
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
@@ -33,6 +28,10 @@ export interface Repetition {
   readonly rule: Outgoing["repeat"];
   /** Sends the request once and records in the exchange's state how far it got. Rejects if it failed. */
   readonly attempt: (request: Request) => Promise<Response>;
+  readonly openSpan: typeof openSpan;
+  readonly rejectOnAbort: typeof rejectOnAbort;
+  readonly resolveAddress: typeof resolveAddress;
+  readonly setDelivery: typeof setDelivery;
 }
 
 /**
@@ -42,7 +41,7 @@ export interface Repetition {
  * @throws the failure of the last attempt; the reason of the signal
  */
 export async function repeat(error: Error, repetition: Repetition): Promise<Response> {
-  const { client, init, exchange, attempt, rule } = repetition;
+  const { client, init, exchange, attempt, rule, resolveAddress, rejectOnAbort, setDelivery } = repetition;
   const { limit } = exchange.retry;
   const { method = "get", ...others } = init;
   const isChat = method === "post" && exchange.kind === "chat";
@@ -77,11 +76,9 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
       state.delivery = mergeDeliveries(before, delivery);
       // this attempt did not connect, but an earlier one may have arrived or was rejected
       if (delivery !== "not-sent" || before === delivery) throw error;
-      const { message, cause } = error as ConnectionError;
-      throw setDelivery(
-        new ConnectionError(`last attempt: ${message}`, toBilling(before), { cause }),
-        before,
-      );
+      const failure = error as ConnectionError;
+      failure.message = `last attempt: ${failure.message}`;
+      throw setDelivery(failure, before);
     }
   }
 
@@ -125,9 +122,10 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
 export async function explain(
   error: ConnectionError,
   client: Pick<Connection, "baseURL" | "hasOwnFetch">,
+  resolve: typeof resolveAddress,
 ): Promise<void> {
   const { origin: page, hostname } = globalThis.location ?? {};
-  const health = resolveAddress(client, HEALTH_PATH);
+  const health = resolve(client, HEALTH_PATH);
   const { origin } = new URL(health);
   if (error.billing === "none" || !page || origin === page) return;
   try {
@@ -194,18 +192,13 @@ const ASK_MS = 5000;
  * must not be repeated on a guess.
  */
 async function isOffered(offer: string, repetition: Repetition): Promise<boolean> {
-  const { client, exchange } = repetition;
+  const { client, exchange, rejectOnAbort } = repetition;
   const { signal, retry } = exchange;
-  const limits = { limit: retry.limit, firstMs: FIRST_WAIT_MS, longestMs: retry.maxRetryAfterMs };
-  const backoff = createBackoff(client, limits);
-  for (;;) {
+  for (let waits = 0; ; waits += 1) {
     const offers = await fetchOffers(repetition).catch(() => undefined);
-    if (offers) return offers.includes(offer);
-    try {
-      await backoff.wait(undefined, { signal });
-    } catch {
-      return false;
-    }
+    if (offers || waits >= retry.limit || signal.aborted) return offers?.includes(offer) ?? false;
+    const delayMs = Math.min(retry.maxRetryAfterMs, (0.5 + client.random() / 2) * FIRST_WAIT_MS * 2 ** waits);
+    await rejectOnAbort(client.clock.sleep(delayMs, signal), signal).catch(() => {});
   }
 }
 
@@ -214,6 +207,9 @@ async function fetchOffers({
   client,
   exchange,
   init: { credentials },
+  openSpan,
+  rejectOnAbort,
+  resolveAddress,
 }: Repetition): Promise<readonly string[]> {
   const { callId, kind, model, settings } = exchange;
   const { signal, end } = openSpan(client.clock, exchange.signal, ASK_MS, () => new Error("late"));

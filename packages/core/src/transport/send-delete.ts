@@ -1,4 +1,5 @@
-import { type Connection, loadRepeats } from "./send.js";
+import { loadRepeats } from "./load-repeats.js";
+import type { Connection } from "./send.js";
 
 /**
  * Asks a proxy to end what it still works on: a stored response, or a watched task. Never rejects, because the page has

@@ -1,11 +1,9 @@
 import { type Clock, callAtLimit, openSpan, rejectOnAbort, type Span } from "../base/clock.js";
 import { isolate } from "../base/isolate.js";
 import { explain, noteOptions } from "../base/note-options.js";
-import { assertFetch, assertPlatform, assertSignal } from "../base/platform.js";
+import { assertFetch, assertPlatform } from "../base/platform.js";
 import { createRandomId } from "../base/random-id.js";
 import {
-  APIError,
-  addBilling,
   ConfigurationError,
   cleanError,
   type Delivery,
@@ -13,6 +11,7 @@ import {
   isGatewayError,
   type Outcome,
   readDelivery,
+  setDelivery,
   TimeoutError,
   toError,
 } from "../vocabulary/errors.js";
@@ -26,9 +25,11 @@ import type {
   CallUsage,
   ClientEvent,
 } from "../vocabulary/events.js";
-import { type ErrorFields, isRecord } from "./error-response.js";
+import { isRecord } from "./error-response.js";
 import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
+import { loadRepeats, preloadRepeats } from "./load-repeats.js";
+import { readRefusal } from "./refusal.js";
 import { resolveAddress } from "./resolve-address.js";
 
 /** Time limits of a request, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
@@ -210,8 +211,7 @@ export function openExchange(
   options: RequestOptions,
 ): Exchange {
   noteOptions("a request", options, client);
-  assertPlatform();
-  assertSignal(options);
+  assertPlatform(options);
   const { signal, timeout, retry, idempotencyKey } = options;
   const model = (subject as { readonly model?: unknown } | undefined)?.model;
   const {
@@ -295,7 +295,7 @@ export function closeExchange(
   exchange.end();
   preloadRepeats();
   if (isGatewayError(failure?.error)) {
-    addBilling(failure.error, exchange.state.delivery);
+    if (failure.error.billing === undefined) setDelivery(failure.error, exchange.state.delivery);
     cleanError(failure.error, client.scrub);
   }
   emitStep(client, exchange, {
@@ -352,28 +352,6 @@ export interface Outgoing {
   readonly repeat: "any" | "refused-only";
 }
 
-/** The module instead of its promise: in a Worker, a request must not wait for a promise of another request. */
-let repeats: Repeats | undefined;
-type Repeats = typeof import("./repeat.js");
-
-/**
- * Loads the code that reads rejections and repeats requests; undefined if loading fails. Few requests need it, so it
- * loads with the first failure, or when a page is idle after the first response.
- */
-export async function loadRepeats(): Promise<Repeats | undefined> {
-  return repeats ?? import("./repeat.js").then((module) => (repeats = module)).catch(() => undefined);
-}
-
-let isPreloaded = false;
-
-/** Preloads that code in an idle page, because the network may fail later. Servers have it locally. */
-function preloadRepeats(): void {
-  if (isPreloaded || globalThis.document === undefined) return;
-  isPreloaded = true;
-  // Safari lacks `requestIdleCallback`
-  (globalThis.requestIdleCallback ?? setTimeout)(() => loadRepeats());
-}
-
 /**
  * Sends a request to the gateway, and repeats it if that is safe. Returns the response as soon as its headers arrive.
  * Throws only errors of this library with their `billing`, the signal's reason, or an `AbortError` of a function in the
@@ -428,6 +406,10 @@ export async function send(
           init,
           rule: repeat,
           attempt: (request) => attemptOnce([request]),
+          openSpan,
+          rejectOnAbort,
+          resolveAddress,
+          setDelivery,
         });
       },
     );
@@ -467,7 +449,7 @@ export async function send(
       if (signal.aborted || isGatewayError(cause)) throw cause;
       assertFetch(client, cause);
       const error = toConnectionError(cause);
-      await (await loadRepeats())?.explain(error, client);
+      await (await loadRepeats())?.explain(error, client, resolveAddress);
       cleanError(error, client.scrub);
       throw error;
     } finally {
@@ -483,30 +465,12 @@ export async function send(
       requestId: requestId && client.scrub(requestId),
     });
     if (response.ok) return response;
-    const refusal = await readRefusal(response);
+    const refusal = await readRefusal(response, client, signal);
     // a limit that passes while the body is read changes nothing: the response was a rejection
     if (signal.aborted && !isGatewayError(signal.reason)) throw signal.reason;
     cleanError(refusal, client.scrub);
     throw refusal;
   }
-
-  /** Creates the error of a rejection. If the code that reads the body is not loaded, uses only the status. */
-  async function readRefusal(response: Response): Promise<APIError> {
-    const loaded = await loadRepeats();
-    if (loaded) return loaded.readRefusal(response, client, signal);
-    response.body?.cancel().catch(() => {});
-    return createPlainError(response.status, "", readRequestId(response));
-  }
-}
-
-/** Creates the error of a response, for a page that could not load the code that describes the body. */
-export function createPlainError(
-  status: number,
-  body: string,
-  requestId: string | undefined,
-  { message = `HTTP ${status}`, type, code, param }: ErrorFields = {},
-): APIError {
-  return new APIError(message, { status, type, code, param, body }, { requestId });
 }
 
 const KEY_HEADER = "idempotency-key";

@@ -5,7 +5,7 @@ import { isAbsent, isClosedRoute } from "../transport/failure.js";
 import { readArchiveMs, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createTaskPath } from "../transport/task-path.js";
-import { addDetails, isGatewayError, TaskError } from "../vocabulary/errors.js";
+import { addHandle, isGatewayError, TaskError } from "../vocabulary/errors.js";
 import type {
   FailedVideoTask,
   PendingVideoTask,
@@ -181,7 +181,7 @@ function toExpiredError(error: unknown, handle: VideoTaskHandle): unknown {
   if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
   if (!isGatewayError(error) || error.name !== "APIError" || !isAbsent(error)) return error;
   const message = "the gateway no longer knows the video task: its 24 hours are over";
-  return addDetails(new TaskError(message, { reason: "expired" }, { cause: error }), { handle });
+  return addHandle(new TaskError(message, { reason: "expired" }, { cause: error }), handle);
 }
 
 /** Creates the error of a failed task. */
@@ -189,7 +189,7 @@ function createFailure(task: VideoTask, handle: VideoTaskHandle): TaskError {
   const { reason } = task as FailedVideoTask;
   const message = `the video task failed: ${reason || "the gateway gives no reason"}`;
   const error = new TaskError(message, { reason: "failed", task: task as FailedVideoTask });
-  return addDetails(error, { handle });
+  return addHandle(error, handle);
 }
 
 /** Creates a check that ends a watch if the task repeatedly succeeds without a URL. */

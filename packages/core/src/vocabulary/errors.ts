@@ -106,6 +106,14 @@ export abstract class GatewayError extends Error {
   }
 }
 
+/** An error with additional fields. */
+abstract class DetailedError<Fields extends object> extends GatewayError {
+  constructor(message: string, fields: Fields, details?: ErrorDetails) {
+    super(message, details);
+    Object.assign(this, fields);
+  }
+}
+
 /**
  * An invalid option, or a failed function in the options. Nothing was sent.
  *
@@ -137,23 +145,14 @@ export class ConfigurationError extends GatewayError {
  * }
  * ```
  */
-export class ValidationError extends GatewayError {
+export class ValidationError extends DetailedError<{ readonly issues: readonly Issue[] }> {
   override readonly name = "ValidationError";
   override readonly billing = "none";
   /** Every broken rule. Never empty. */
-  readonly issues: readonly Issue[];
+  declare readonly issues: readonly Issue[];
 
   constructor(issues: readonly Issue[]) {
-    super(issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("\n"));
-    this.issues = issues;
-  }
-}
-
-/** An error with additional fields. */
-abstract class DetailedError<Fields extends object> extends GatewayError {
-  constructor(message: string, fields: Fields, details?: ErrorDetails) {
-    super(message, details);
-    Object.assign(this, fields);
+    super(issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("\n"), { issues });
   }
 }
 
@@ -218,9 +217,9 @@ export class APIError extends DetailedError<APIErrorFields> {
  * const isOffline = (error: unknown) => isGatewayError(error) && error.name === "ConnectionError";
  * ```
  */
-export class ConnectionError extends GatewayError {
+export class ConnectionError extends DetailedError<{ readonly billing: Billing }> {
   override readonly name = "ConnectionError";
-  override readonly billing: Billing;
+  declare readonly billing: Billing;
   /**
    * `origin-refused`: the server is reachable but does not allow the page's origin (CORS). Only set in development on a local page,
    * `http://localhost`. Absent for other reasons, which browsers do not report.
@@ -228,8 +227,7 @@ export class ConnectionError extends GatewayError {
   declare readonly reason?: "origin-refused";
 
   constructor(message: string, billing: Billing, details?: ErrorDetails) {
-    super(message, details);
-    this.billing = billing;
+    super(message, { billing }, details);
   }
 }
 
@@ -253,17 +251,15 @@ interface TimeoutDetails<Partial> extends ErrorDetails {
  *   isGatewayError(error) && error.name === "TimeoutError" && error.phase === "first-chunk";
  * ```
  */
-export class TimeoutError<Partial = unknown> extends GatewayError {
+export class TimeoutError<Partial = unknown> extends DetailedError<{ readonly phase: TimeoutPhase }> {
   override readonly name = "TimeoutError";
   /** The exceeded limit. */
-  readonly phase: TimeoutPhase;
+  declare readonly phase: TimeoutPhase;
   /** The message so far, if a stream had begun. */
-  readonly partial?: Partial;
+  declare readonly partial?: Partial;
 
-  constructor(message: string, phase: TimeoutPhase, details: TimeoutDetails<Partial> = {}) {
-    super(message, details);
-    this.phase = phase;
-    if (details.partial !== undefined) this.partial = details.partial;
+  constructor(message: string, phase: TimeoutPhase, { partial, ...details }: TimeoutDetails<Partial> = {}) {
+    super(message, { phase, ...(partial !== undefined && { partial }) }, details);
   }
 }
 
@@ -360,18 +356,13 @@ export class TaskError extends DetailedError<TaskErrorFields> {
   declare readonly task?: FailedVideoTask | PendingVideoTask | Asset;
 }
 
-/** Converts a delivery to the billing of its request. */
-export function toBilling(delivery: Delivery): Billing {
-  return delivery === "unknown" ? "maybe" : "none";
-}
-
 /** Deliveries of errors, because `billing` does not distinguish `refused` from `not-sent`. */
 const deliveries = new WeakMap<object, Delivery>();
 
-/** Records how far the request of an error got. */
+/** Records how far the request of an error got, and its billing. */
 export function setDelivery<Thrown extends object>(error: Thrown, delivery: Delivery): Thrown {
   deliveries.set(error, delivery);
-  return error;
+  return Object.assign(error, { billing: delivery === "unknown" ? "maybe" : "none" });
 }
 
 /** Returns how far the request of an error got; undefined if the error lacks `billing`. */
@@ -384,20 +375,9 @@ export function readDelivery(error: GatewayError): Delivery | undefined {
   return name === "APIError" ? "refused" : "not-sent";
 }
 
-/** Sets the `billing` of an error that lacks it. */
-export function addBilling(error: AnyGatewayError, delivery: Delivery): void {
-  if (error.billing === undefined)
-    Object.assign(setDelivery(error, delivery), { billing: toBilling(delivery) });
-}
-
-/** Adds the `billing` or the handle to an error. Existing fields and errors of other libraries stay unchanged. */
-export function addDetails<Thrown>(
-  error: Thrown,
-  { delivery, handle }: { readonly delivery?: Delivery; readonly handle?: GatewayError["handle"] },
-): Thrown {
-  if (!isGatewayError(error)) return error;
-  if (delivery) addBilling(error, delivery);
-  if (handle && error.handle === undefined) Object.assign(error, { handle });
+/** Adds the handle to an error. An existing one and errors of other libraries stay unchanged. */
+export function addHandle<Thrown>(error: Thrown, handle: GatewayError["handle"]): Thrown {
+  if (isGatewayError(error) && error.handle === undefined) Object.assign(error, { handle });
   return error;
 }
 

@@ -61,6 +61,25 @@ test("choices whose indexes are texts stay apart", async () => {
   });
 });
 
+describe("frames that differ in one text only", () => {
+  /** A frame with JSON as written by a gateway. */
+  const write = (content: string, name: string) =>
+    `data: {"name":${name},"choices":[{"index":0,"delta":{"content":${content}},"finish_reason":null}]}\n\n`;
+
+  test("keep their own text, even if it stands elsewhere in another escape", async () => {
+    const frames = [write('"\\u0061"', '"a"'), write('"\\u0061"', '"b"'), write('"\\u0061"', '"c"')];
+    const { message } = await startStream(frames.join("") + end).stream.result();
+    expect(message.content).toBe("aaa");
+  });
+
+  test("are read with any text: quotes, colons, escapes, the text of another field", async () => {
+    const texts = ['"', ":", ",", "\\", "stop", "\n", "a", '","', "é", "assistant", "index", "end"];
+    const frames = texts.map((text) => write(JSON.stringify(text), '"a"'));
+    const { message } = await startStream(frames.join("") + end).stream.result();
+    expect(message.content).toBe(texts.join(""));
+  });
+});
+
 describe("a field of an unexpected type", () => {
   const odd = (delta: object) => event({ choices: [{ index: 0, delta }] });
   test.each<[string, string]>([

@@ -1,6 +1,4 @@
-import { isRecord } from "../../transport/error-response.js";
-
-/** A frame without one of its texts. */
+/** A frame without its text. */
 interface Template {
   /** JSON before the text, up to its opening quote. */
   readonly start: string;
@@ -15,53 +13,54 @@ interface Template {
 }
 
 interface Location {
-  /** The object or array that has the text. */
-  readonly node: Record<string, unknown>;
+  /** The object that has the text. */
+  readonly node: Fields;
   readonly key: string;
 }
 
-/** Text in location of a frame's own. It shows the location of the text in the value. */
+type Fields = Record<string, unknown>;
+
+/** The part of a frame that may have a text. */
+interface Frame {
+  readonly choices?: readonly {
+    readonly delta?: Fields & { readonly tool_calls?: readonly { readonly function?: Fields }[] };
+  }[];
+}
+
+/** A text that no gateway sends. It shows the location of a text in the JSON. */
 const MARK = "\u2063mark\u2063";
 /** Characters that a JSON string has to escape. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones
 const SPECIAL = /["\\\u0000-\u001f]/;
 /** Length up to which engines copy a substring. A longer substring keeps the whole read in memory. */
 const SHORT = 12;
-/** A quote without a backslash before it. It ends a string. */
-const QUOTE = /(?:^|[^\\])"/;
-/** Number of failed checks after which the parser stops looking for templates: the stream has another format. */
-const MAX_FAILURES = 3;
+/** Number of templates in a row without a use after which the parser creates no more: the frames have another format. */
+const MAX_UNUSED = 10;
 
 /** A parser of a stream's frames. */
 export interface FrameParser {
   /** Returns the value of a frame. It is valid until the next call. */
   parse(json: string): unknown;
-  /** True if the last frame matches the template and differs only in one text, and the template names no error. */
+  /** True if the last frame differs from the template only in its text, and the template names no error. */
   readonly isAlike: boolean;
 }
 
 /**
- * Creates a parser of a stream's frames. Most frames of a stream differ in one text. If all other JSON equals that of
- * an earlier frame, it parses only this text and puts it into the value of that frame. So a value is valid until the
- * next call, which may change a text of `choices`.
+ * Creates a parser of a stream's frames. Most frames of a stream differ only in the text of the delta. If all other JSON
+ * equals that of an earlier frame, it parses only this text and puts it into the value of that frame. So a value is valid
+ * until the next call, which may change a text of `choices`.
  */
 export function createFrameParser(parse: (json: string) => unknown): FrameParser {
   let template: Template | undefined;
-  let last = "";
-  let failures = 0;
+  let unused = 0;
   const frames = {
     isAlike: false,
     parse(json: string): unknown {
       const frame = template && read(json, template);
       frames.isAlike = frame !== undefined && !template?.namesError;
-      if (frame !== undefined) {
-        last = "";
-        return frame;
-      }
-      const parsed = parse(json);
-      if (failures < MAX_FAILURES && typeof parsed === "object") learn(json, parsed);
-      last = json;
-      return parsed;
+      if (frame === undefined) return learn(json);
+      unused = 0;
+      return frame;
     },
   };
   return frames;
@@ -78,54 +77,39 @@ export function createFrameParser(parse: (json: string) => unknown): FrameParser
     return frame;
   }
 
-  /** Creates a template from two consecutive frames that differ in one text. */
-  function learn(json: string, frame: unknown): void {
-    const [start, end] = splitAtDifference(last, json);
-    if (end === "") return;
-    const marked = parse(start + MARK + end);
-    // only in `choices`: callers keep the objects of the usage
-    const location = isRecord(marked) ? locate(MARK, marked.choices) : undefined;
-    if (location && !locate(MARK, frame))
-      template = {
-        start: copyText(start),
-        end: copyText(end),
-        frame: marked,
-        location,
-        namesError: /error/.test(start + end),
-      };
-    else failures += 1;
+  /** Parses a frame, and creates a template from it if its JSON has the text once. */
+  function learn(json: string): unknown {
+    const parsed = parse(json);
+    const found = unused < MAX_UNUSED && locateText(parsed);
+    if (!found) return parsed;
+    unused += 1;
+    const [before, after, ...others] = json.split(JSON.stringify(found.node[found.key]));
+    if (after === undefined || others.length > 0) return parsed;
+    const start = copyText(`${before}"`);
+    const end = copyText(`"${after}`);
+    const frame = parse(start + MARK + end);
+    const location = locateText(frame);
+    // the text may be escaped in another way, and its plain form stand elsewhere
+    if (location?.node[location.key] === MARK)
+      template = { start, end, frame, location, namesError: /error/.test(start + end) };
+    return parsed;
   }
 }
 
-/** Copies a text, so that it does not keep the whole read in memory. */
+/** Copies a text into one piece. A part of a read keeps the whole read in memory, and is slower to compare with. */
 function copyText(text: string): string {
   return JSON.parse(JSON.stringify(text));
 }
 
-/**
- * Returns the JSON before and after the text that differs between two frames; empty if they differ in more than one
- * text.
- */
-function splitAtDifference(one: string, other: string): [start: string, end: string] {
-  const length = Math.min(one.length, other.length);
-  let before = 0;
-  while (before < length && one[before] === other[before]) before += 1;
-  let after = 1;
-  while (after <= length - before && one.at(-after) === other.at(-after)) after += 1;
-  const opening = other.lastIndexOf('"', before - 1);
-  const closing = other.indexOf('"', other.length - after + 1);
-  // parsing anything but a text would throw, which is slower than the rest of this function
-  const isText = opening !== -1 && closing > opening && !QUOTE.test(other.slice(opening + 1, closing));
-  return isText ? [other.slice(0, opening + 1), other.slice(closing)] : ["", ""];
-}
-
-/** Finds the location of a text in a value. */
-function locate(text: string, value: unknown): Location | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const node = value as Location["node"];
-  for (const [key, item] of Object.entries(node)) {
-    const location = item === text ? { node, key } : locate(text, item);
-    if (location) return location;
-  }
-  return undefined;
+/** Finds the text of a frame. */
+function locateText(frame: unknown): Location | undefined {
+  const delta = (frame as Frame | undefined)?.choices?.[0]?.delta;
+  const locations = [
+    { node: delta, key: "content" },
+    { node: delta, key: "reasoning_content" },
+    { node: delta?.tool_calls?.[0]?.function, key: "arguments" },
+  ];
+  return locations.find(({ node, key }) => node?.[key] && typeof node[key] === "string") as
+    | Location
+    | undefined;
 }

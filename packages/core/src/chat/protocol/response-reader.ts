@@ -12,8 +12,6 @@ export type WireObject = Readonly<Record<string, unknown>>;
 export interface FieldReader {
   /** True once a field had an unexpected type. */
   isOdd: boolean;
-  /** True once a warning has named it. */
-  isNoted?: boolean;
   /** Text; empty if absent. */
   text(value: unknown): string;
   /** Entries of an array; none if absent. */
@@ -52,19 +50,18 @@ declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 const END = "choices.finish_reason";
 
-/** Outcomes of a `finish_reason` in lower case. Some gateways send the words of another API. */
-const outcomes = new Map<string | undefined, Outcome>([
-  ["length", "length"],
-  ["max_tokens", "length"],
-  ["max_output_tokens", "length"],
-  ["model_length", "length"],
-  ["content_filter", "content-filter"],
-  ["safety", "content-filter"],
-  ["tool_calls", "tool-calls"],
-  ["tool_use", "tool-calls"],
-  ["function_call", "tool-calls"],
-  ["insufficient_system_resource", "insufficient-resource"],
-]);
+/** Outcomes with their words for `finish_reason` in lower case. Some gateways send the words of another API. */
+const outcomes: readonly (readonly [Outcome, string])[] = [
+  ["length", "length max_tokens max_output_tokens model_length"],
+  ["content-filter", "content_filter safety"],
+  ["tool-calls", "tool_calls tool_use function_call"],
+  ["insufficient-resource", "insufficient_system_resource"],
+];
+
+function findNamedOutcome(finishReason: string | null): Outcome | undefined {
+  const word = finishReason?.toLowerCase() ?? "";
+  return outcomes.find(([, words]) => words.split(" ").includes(word))?.[0];
+}
 
 const none: readonly unknown[] = [];
 
@@ -84,6 +81,7 @@ export function createResponseReader(
 ): ResponseReader {
   const head = { id: "", model: "", created: 0 };
   const { text, list, record, entry } = fields;
+  const noteOddField = createOddFieldNote(warn);
   const calls = createCallReader(emit, fields);
   /** The other choices, each with its reader. */
   const others = new Map<number, { reader: ResponseReader; fold: Fold }>();
@@ -126,7 +124,7 @@ export function createResponseReader(
         if (choice && readChoice(choice)) hasContent = true;
       }
       const counts = readUsage(fields, chunk.usage);
-      noteOddField(fields, chunk, warn);
+      if (fields.isOdd) noteOddField?.(chunk);
       if (!counts) return hasContent;
       usage = counts;
       emit({ type: "usage", usage });
@@ -167,7 +165,7 @@ export function createResponseReader(
 
   /** Returns true if the finish reason announced tool calls, but none came. */
   function isMissingCalls(): boolean {
-    return calls.count === 0 && outcomes.get(finishReason?.toLowerCase()) === "tool-calls";
+    return calls.count === 0 && findNamedOutcome(finishReason) === "tool-calls";
   }
 
   function findOutcome(): Outcome {
@@ -175,7 +173,7 @@ export function createResponseReader(
     if (isMissingCalls()) return hasText ? "complete" : "error";
     // services that send `stop` after tool calls mean `tool_calls`
     const fallback = calls.count > 0 ? "tool-calls" : "complete";
-    return outcomes.get(finishReason.toLowerCase()) ?? (/error/i.test(finishReason) ? "error" : fallback);
+    return findNamedOutcome(finishReason) ?? (/error/i.test(finishReason) ? "error" : fallback);
   }
 
   /** Reads a choice of a chunk. Returns true if it carried content or a finish reason. */
@@ -250,19 +248,23 @@ function readUsage(fields: FieldReader, value: unknown): ChatUsage | undefined {
 
 type Warn = (issue: Issue) => void;
 
-/** Warns about the first field of an unexpected type. Not in production. */
-function noteOddField(fields: FieldReader, chunk: WireObject, warn: Warn | undefined): void {
+/** Creates a function that warns about the first field of an unexpected type. Returns undefined in production. */
+function createOddFieldNote(warn: Warn | undefined): ((chunk: WireObject) => void) | undefined {
+  let isNoted = false;
   try {
-    // `process.env` last: it is slow in Node, and this runs for each chunk
-    if (warn && fields.isOdd && !fields.isNoted && process.env.NODE_ENV !== "production") {
-      fields.isNoted = true;
-      warn({
-        path: findOddField(chunk),
-        message: "has an unexpected type: it was left out",
-        rule: "chat.stream.unexpected-type",
-      });
-    }
+    // read once: it is slow in Node
+    if (process.env.NODE_ENV !== "production" && warn)
+      return (chunk) => {
+        if (isNoted) return;
+        isNoted = true;
+        warn({
+          path: findOddField(chunk),
+          message: "has an unexpected type: it was left out",
+          rule: "chat.stream.unexpected-type",
+        });
+      };
   } catch {}
+  return undefined;
 }
 
 /** Warns about an end without tool calls or without a `finish_reason`. Not in production. */

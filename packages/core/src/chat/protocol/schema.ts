@@ -1,9 +1,11 @@
 import * as v from "valibot";
 import {
+  assertAccepted,
   between,
+  type CheckOptions,
   type CheckResult,
   checkByModel,
-  findIssues,
+  emitWarnings,
   note,
   optionalObject,
   type RequestOf,
@@ -13,6 +15,7 @@ import {
   warnOfAssumed,
   wholeNumber,
 } from "../../base/validate.js";
+import type { Connection } from "../../transport/send.js";
 import { type ChatModel, chatModels } from "../../vocabulary/chat-models.js";
 import { messages, textMessages, textOr } from "./message-schema.js";
 import { toolChoice, tools } from "./tool-schema.js";
@@ -267,12 +270,20 @@ export function checkChatRequest(request: unknown): CheckResult {
   return checkByModel(request, rules, addWarnings);
 }
 
-/** Checks a request before it is sent. Without warnings in production, so that bundlers drop their code. */
-export function checkSentRequest(request: unknown): CheckResult {
+/**
+ * Checks a request before it is sent. Emits the warnings in development.
+ *
+ * @throws {ValidationError} if the request breaks a rule
+ */
+export function assertChatRequest(
+  client: Pick<Connection, "warn">,
+  request: unknown,
+  options: CheckOptions,
+): void {
+  assertAccepted(request, rules, options);
   try {
-    if (process.env.NODE_ENV !== "production") return checkChatRequest(request);
+    if (process.env.NODE_ENV !== "production") emitWarnings(request, checkChatRequest, client.warn, options);
   } catch {}
-  return { issues: findIssues(request, rules), warnings: [] };
 }
 
 function addWarnings(request: ChatRequest, warn: Warn): void {

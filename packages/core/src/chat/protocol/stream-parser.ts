@@ -6,12 +6,19 @@ import {
   readErrorText,
 } from "../../transport/error-response.js";
 import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
-import { toJSONText } from "../../vocabulary/errors.js";
+import { StreamError, type StreamFailure, toJSONText } from "../../vocabulary/errors.js";
+import type { AssistantMessage } from "./delta.js";
 import { createFrameParser } from "./frame-json.js";
 import { findReportedError, hasErrorName, isErrorEvent, parseErrorText } from "./reported-error.js";
 import type { ResponseReader, WireObject } from "./response-reader.js";
 import { createStrayLines } from "./stray-lines.js";
-import { createCutError, createServerError, createStreamError, type StreamMetadata } from "./stream-error.js";
+
+/** Metadata of a stream that its errors carry. */
+export interface StreamMetadata {
+  /** The message so far. */
+  readonly partial: AssistantMessage;
+  readonly requestId: string | undefined;
+}
 
 /** End of a stream, classified by the content before it. */
 export interface StreamEnd {
@@ -218,9 +225,9 @@ export function createStreamParser(
     close("malformed", (facts) => createStreamError("malformed", scrub(problem), facts, {}, cause));
   }
 
-  function failReported(fields: ErrorFields & { readonly message: string }): void {
-    const message = scrub(fields.message);
-    close("error", (facts) => createServerError({ ...fields, message }, facts));
+  function failReported({ message, type, code }: ErrorFields & { readonly message: string }): void {
+    const reason = CUT_CODES.includes(code) ? "truncated" : "server-error";
+    close("error", (facts) => createStreamError(reason, scrub(message), facts, { type, code }));
   }
 
   /** Ends with a body that contains no response. */
@@ -242,6 +249,30 @@ export function createStreamParser(
     parser.isWhole = true;
     answer.finish();
   }
+}
+
+/**
+ * Error codes of a proxy that has lost the rest: after a broken connection to the gateway, which would look like a normal
+ * end over HTTP, and of a stored response.
+ */
+const CUT_CODES: readonly unknown[] = ["upstream_cut", "stream_interrupted"];
+
+/** Creates the error of a stream whose connection broke. `words`: a text that came instead of the rest. */
+export function createCutError(metadata: StreamMetadata, cause?: unknown, words?: string): Error {
+  const said = words && excerpt(readErrorText(words), 500);
+  const text = `the stream broke off before its end${said ? ` (${said})` : ""}; \`partial\` has the message so far`;
+  return createStreamError("truncated", text, metadata, {}, cause);
+}
+
+/** Creates the error of a stream. The API key is already removed from its text. */
+export function createStreamError(
+  reason: StreamFailure,
+  text: string,
+  { partial, requestId }: StreamMetadata,
+  fields: { readonly type?: string | undefined; readonly code?: string | undefined } = {},
+  cause?: unknown,
+): StreamError<AssistantMessage> {
+  return new StreamError(text, { reason, partial, ...fields }, { cause, requestId });
 }
 
 /** Reads the fields of an error, with a default message. */

@@ -1,8 +1,11 @@
 import {
   assertAccepted,
+  type CheckOptions,
   type CheckResult,
   checkByModel,
+  emitWarnings,
   type RequestsOf,
+  type Rules,
   type Warn,
 } from "../../base/validate.js";
 import { isPublicHTTP } from "../../base/web-address.js";
@@ -12,6 +15,8 @@ import { type VideoModel, videoModels } from "../../vocabulary/media-models.js";
 import { betaVideoRequest, warnOfBeta } from "./beta.js";
 import { gammaVideo10ProFastRequest, gammaVideo15ProRequest, warnOfPro } from "./gamma-1.js";
 import { gammaVideo20Request, gammaVideoFastRequest, warnOfGamma2 } from "./gamma-2.js";
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 /**
  * Schema of a request to each video model.
@@ -37,17 +42,15 @@ export type VideoRequests = RequestsOf<typeof videoRequests>;
 /** Request of `createVideoTask`, discriminated by `model`; the gateway's own field names. */
 export type VideoRequest = VideoRequests[VideoModel];
 
+const rules: Rules = { resource: "video", models: videoModels, schemas: videoRequests };
+
 /**
  * Checks a video request by the rules of its model, without sending anything.
  *
  * @returns `issues`: reasons why the gateway would reject the request. `warnings`: parts that it would ignore
  */
 export function checkVideoRequest(request: unknown): CheckResult {
-  return checkByModel(
-    request,
-    { resource: "video", models: videoModels, schemas: videoRequests },
-    addWarnings,
-  );
+  return checkByModel(request, rules, addWarnings);
 }
 
 /**
@@ -63,12 +66,15 @@ export function checkVideoRequest(request: unknown): CheckResult {
 export function assertVideoRequest(
   { baseURL, warn }: Pick<Connection, "baseURL" | "warn">,
   request: unknown,
-  options?: { readonly checks?: boolean | undefined },
+  options?: CheckOptions,
 ): void {
   // a proxy on this machine names its files by local addresses, and the gateway behind it reaches them
   const isLocal = !isPublicHTTP(baseURL);
   const checked = isLocal ? replacePrefix(request, `${baseURL}/v1/media/`, "https://file.invalid/") : request;
-  assertAccepted(checked, checkVideoRequest, warn, options);
+  assertAccepted(checked, rules, options);
+  try {
+    if (process.env.NODE_ENV !== "production") emitWarnings(checked, checkVideoRequest, warn, options);
+  } catch {}
 }
 
 /** Replaces the start of all texts in a request. */

@@ -1,0 +1,90 @@
+// imports only types and JSON helpers, because a page loads it with the first failure
+
+import type { APIErrorFields } from "../vocabulary/errors.js";
+import {
+  describePage,
+  type ErrorFields,
+  excerpt,
+  findErrorFields,
+  parseJSON,
+  readErrorText,
+} from "./error-response.js";
+
+/** Status line of a response. Error messages show it if the body lacks a message. */
+export interface StatusLine {
+  readonly status: number;
+  readonly statusText?: string;
+  /** Address of the response, if known. */
+  readonly url?: string;
+}
+
+/** Message and fields of an `APIError`. */
+export interface ResponseDescription extends APIErrorFields {
+  readonly message: string;
+}
+
+/** What the caller knows about the error of a response besides its body. */
+export interface ResponseContext extends Pick<APIErrorFields, "retryAfterMs" | "source"> {
+  /** Fields that were already read from the body. */
+  readonly fields?: ErrorFields | undefined;
+}
+
+/**
+ * Describes the error of a response in any format that gateways send: `{error: {message, type, code, param}}`, only code
+ * and message, flat (`message` or `msg`), `{error: "text"}`, `{errors: […]}`, `{detail}`, in an array, a JSON string,
+ * HTML, text or nothing.
+ */
+export function describeResponse(
+  answer: StatusLine,
+  body: string,
+  { fields, ...more }: ResponseContext = {},
+): ResponseDescription {
+  // some gateways respond to a stream request with an error as an event
+  const text = body.trim().replace(/^data:\s*(.*)[\s\S]*$/, "$1");
+  const { message, type, code, param } = fields ?? findErrorFields(parseJSON(text)) ?? {};
+  const isForeign = message === undefined && isForeignResponse(answer.status, text);
+  // the proxy's own message already names the address or the option
+  const isWrong = isForeign || (more.source === "proxy" && code === "not_found");
+  return {
+    message: excerpt(message ?? describeBody(answer, text, isForeign)),
+    status: answer.status,
+    type,
+    code,
+    param,
+    ...(isWrong && { reason: "wrong-address" }),
+    ...more,
+    body: excerpt(body),
+  };
+}
+
+/**
+ * Returns true for a response of a server that is neither the gateway nor the proxy, which both send JSON. A web site
+ * sends a page for each path, or does not know the path or the method.
+ */
+function isForeignResponse(status: number, text: string): boolean {
+  if (status === 200) return text.startsWith("<");
+  return [404, 405, 501].includes(status) && !isJSON(text);
+}
+
+function isJSON(text: string): boolean {
+  return /^[[{"]/.test(text);
+}
+
+function describeBody({ status, statusText, url }: StatusLine, text: string, isForeign: boolean): string {
+  const line = `HTTP ${status}${statusText ? ` ${statusText}` : ""}`;
+  const words = excerpt(status < 400 ? readErrorText(text) : text, 500);
+  const said = text.startsWith("<") ? describePage(text) : words;
+  const place = url ? `; ${url} is neither the gateway nor the proxy` : "";
+  if (isForeign)
+    return `${line}: the response is ${said || "empty"} and not the gateway's JSON; check the base URL${place}`;
+  if (text === "") return `${line}: the response is empty`;
+  // an unavailable gateway also responds with a page
+  const hint = status < 500 ? "; check the base URL" : "";
+  if (text.startsWith("<")) return `${line}: the response is ${said} and not the gateway's JSON${hint}`;
+  const end = words && `: ${words}`;
+  if (isJSON(text))
+    return parseJSON(text) === undefined
+      ? `${line}: the response is broken JSON${end}`
+      : `${line}: the response is JSON without a readable error message${end}`;
+  return status === 200 ? `${line}: the response is not JSON${hint}${end}` : words || line;
+}
