@@ -1,6 +1,6 @@
 import type { AdmittedRequest, ProxyContext } from "@sluice/worker-proxy";
-import { logCause } from "@sluice/worker-proxy/plugin";
-import type { EndContext, EndedTask } from "../../videos/end-handler.js";
+import { describeRefusal, logCause, toRefusal } from "@sluice/worker-proxy/plugin";
+import type { EndedResult } from "../../shared/results.js";
 import type { Store } from "../files/store.js";
 import { addCopies } from "./copies.js";
 import { reportCopy } from "./report.js";
@@ -12,15 +12,19 @@ export function createArchive<Env>(store: Store<Env>) {
 
   /**
    * Has the video of a watched task copied, and its last frame. Each is copied once, however often this is called. Does
-   * nothing for a task without a video. Its name stands for it in the rows of the watch.
+   * nothing for a task without a video.
    *
    * @throws {Refusal} 503 where the database fails
    */
-  async function archive(
-    { gatewayId: id, userId, task }: EndedTask,
-    { env }: EndContext<Env>,
-  ): Promise<void> {
-    await copy(env, userId, await findVideos({ id, answer: task }));
+  async function archive({ env, userId, id, answer }: EndedResult<Env>): Promise<void> {
+    try {
+      await copy(env, userId, await findVideos({ id, answer }));
+    } catch (error) {
+      // a missing bucket must not stop the watch
+      if (describeRefusal(toRefusal(error)).code !== "misconfigured") throw error;
+      const { log } = store.server.settings;
+      await logCause(`archive: the video of task ${id} is not copied`, error, { env, log });
+    }
   }
 
   /** Has the files of a response copied. The response does not wait for it. */
