@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { copyDatabase, openFile } from "./support/database-file.js";
 import { CDN, holdFile, openArchive, serveFile, video } from "./support/file-archive.js";
-import { DAY_MS, MINUTE_MS, readBytes } from "./support/file-store.js";
+import { DAY_MS, readBytes } from "./support/file-store.js";
 
 /* Copies that are cut off, and deletions while they run. */
 
@@ -58,21 +58,6 @@ test("case 124: a copy that was cut off in its last attempt is reported as faile
   ]);
   expect(next.logs.join("\n")).toContain("its last attempt was cut off; dropped: task cut");
   expect([sources.fetched().length, next.keys()]).toEqual([1, []]);
-  finish();
-});
-
-test("a copy whose job the host has given up is made after an hour, also where its user never returns", async () => {
-  const { next, sources, clock, until, finish } = await openLeft(
-    "DELETE FROM timers WHERE job = 'files/copy'",
-  );
-  sources.serve("cut.mp4", serveFile(video));
-  await clock.pass(50 * MINUTE_MS);
-  expect([next.jobEvents(), next.keys()]).toEqual([[], []]);
-  await clock.pass(20 * MINUTE_MS);
-  await until(() => next.jobEvents()).toMatchObject([
-    { kind: "copy", outcome: "complete", attempts: 2, taskId: "cut" },
-  ]);
-  expect((await next.list()).files).toHaveLength(1);
   finish();
 });
 

@@ -250,7 +250,7 @@ describe("an upload in parts", () => {
   test("cases 111, 124: that stands still ends, gives its space back, and says so in an event", async () => {
     const clock = useClock();
     const { begin, ask, countUploads, jobEvents, store } = openFileStore({
-      options: { maxFilesPerUser: 1, uploadTtlMs: 10 * MINUTE_MS },
+      options: { maxFilesPerUser: 1 },
     });
     const { id, expiresAt } = await begin(whole);
     expect(expiresAt - Date.now()).toBeLessThanOrEqual(10 * MINUTE_MS);

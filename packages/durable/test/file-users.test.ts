@@ -54,7 +54,7 @@ describe("case 123: a user who is erased", () => {
       open(createFile(starts.png, 200_000)),
       open(mp4.slice(0, PART), { "upload-length": String(mp4.length) }),
     ];
-    await expect.poll(async () => (await files.list()).files.length).toBe(2);
+    await expect.poll(async () => (await files.list()).files.length).toBe(3);
     vi.setSystemTime(Date.now() - aheadMs);
     await files.erase();
     expect(await files.list()).toEqual({ files: [] });

@@ -7,9 +7,9 @@ import { addCopies, beginCopy, endCopy } from "./archive/copies.js";
 import { createCopyJob } from "./archive/copy-job.js";
 import { checkOptions, type FileStoreOptions, readHosts } from "./files/options.js";
 import { addPart, beginUpload, claimPart, completeFile, releaseClaim } from "./files/parts.js";
-import { findFiles, readCopies, readErasedAt, readFile, readPage, readParts } from "./files/readings.js";
+import { findFiles, readCopies, readFile, readPage, readParts } from "./files/readings.js";
 import { checkLinks, isLinkAddress } from "./files/references.js";
-import { addRemoved, endRemoval, eraseFiles, findDue, removeFile } from "./files/removal.js";
+import { endRemoval, eraseFiles, findDue, removeFile } from "./files/removal.js";
 import { serveFile } from "./files/serve-file.js";
 import { growFile, reserveSpace } from "./files/space.js";
 import { createStore, type Store } from "./files/store.js";
@@ -75,8 +75,8 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
 const OPERATIONS = [
   ...[reserveSpace, growFile, holdSpace, releaseSpace],
   ...[beginUpload, claimPart, releaseClaim, addPart, completeFile],
-  ...[removeFile, addRemoved, findDue, endRemoval, eraseFiles],
-  ...[readFile, readErasedAt, readParts, readPage, findFiles, readCopies],
+  ...[removeFile, findDue, endRemoval, eraseFiles],
+  ...[readFile, readParts, readPage, findFiles, readCopies],
   ...[addCopies, beginCopy, endCopy],
 ];
 

@@ -1,6 +1,6 @@
 import { type Bucket, checkKey, type StoredFile } from "../bucket.js";
+import { cutPieces } from "../pieces.js";
 import { checkOptions, type S3BucketOptions } from "./options.js";
-import { cutPieces } from "./pieces.js";
 import { openRequests, type S3Response } from "./requests.js";
 import { S3Error } from "./s3-error.js";
 import { openMultipart, PART_BYTES } from "./uploads.js";

@@ -15,25 +15,24 @@ export interface S3BucketOptions {
   readonly sessionToken?: string | undefined;
 }
 
+const KEY = /^[\x21-\x7e]+$/;
+const RULES: readonly (readonly [keyof S3BucketOptions, RegExp, string])[] = [
+  ["bucket", /^[\w.-]{3,63}$/, "give the name of the bucket alone"],
+  ["region", /^[\w-]+$/, "give that of the bucket, or auto"],
+  ["accessKeyId", KEY, "give the id of a key; is the variable set?"],
+  ["secretAccessKey", KEY, "give the secret of a key; is the variable set?"],
+  ["sessionToken", KEY, "give the token of a key"],
+];
+
 /** @throws {TypeError} when an option can't work. No message has its value, which may be a secret in the wrong option. */
 export function checkOptions(options: S3BucketOptions): S3BucketOptions {
-  const { endpoint, bucket, region, accessKeyId, secretAccessKey, sessionToken } = options;
-  const url = parseAddress(endpoint);
-  ensure(url, "s3Bucket: endpoint: give the address of the service, https://s3.example.com");
-  ensure(/^[\w.-]{3,63}$/.test(bucket ?? ""), "s3Bucket: bucket: give the name of the bucket alone");
-  ensure(/^[\w-]+$/.test(region ?? ""), "s3Bucket: region: give that of the bucket, or auto");
-  const isKey = (key: unknown) => typeof key === "string" && /^[\x21-\x7e]+$/.test(key);
-  ensure(isKey(accessKeyId), "s3Bucket: accessKeyId: give the id of a key; is the variable set?");
-  ensure(isKey(secretAccessKey), "s3Bucket: secretAccessKey: give the secret of a key; is the variable set?");
-  ensure(
-    sessionToken === undefined || isKey(sessionToken),
-    "s3Bucket: sessionToken: give the token of a key",
-  );
-  return { endpoint: url.href, bucket, region, accessKeyId, secretAccessKey, sessionToken };
-}
-
-function parseAddress(given: unknown): URL | null {
-  const url = typeof given === "string" ? URL.parse(given) : null;
+  const url = URL.parse(options.endpoint);
   const isAddress = url && /^https?:$/.test(url.protocol) && url.username + url.password + url.search === "";
-  return isAddress ? url : null;
+  ensure(isAddress, "s3Bucket: endpoint: give the address of the service, https://s3.example.com");
+  for (const [name, rule, advice] of RULES) {
+    const { [name]: value } = options;
+    const isLeftOut = name === "sessionToken" && value === undefined;
+    ensure(isLeftOut || rule.test(value ?? ""), `s3Bucket: ${name}: ${advice}`);
+  }
+  return { ...options, endpoint: url.href };
 }

@@ -1,4 +1,5 @@
 import { limitTime } from "@sluice/worker-proxy/plugin";
+import { cutPieces } from "../../buckets/pieces.js";
 import { toBucketKey } from "../files/bucket-files.js";
 import { openFile } from "../files/file-body.js";
 import { findType, HEAD_BYTES } from "../files/file-type.js";
@@ -10,7 +11,6 @@ import { growSpace, reserve } from "../files/reserve.js";
 import { checkFound, type Store, type UserFiles } from "../files/store.js";
 import { finishFile, putWhole } from "../files/store-bytes.js";
 import type { CopyRow, FileRow } from "../files/tables.js";
-import { cutParts } from "./cut-parts.js";
 import { fetchSource } from "./source.js";
 
 /** Most attempts at one file. */
@@ -20,8 +20,6 @@ export const MAX_ATTEMPTS = 5;
 interface Copying {
   readonly files: UserFiles;
   readonly copy: CopyRow;
-  /** Time of the last erasure when the attempt began. */
-  readonly erasedAt: number;
   readonly archive: ArchiveSettings<never>;
   readonly signal: AbortSignal;
 }
@@ -29,30 +27,27 @@ interface Copying {
 /**
  * Copies one file of the gateway into the bucket, in the space of its user. Its bytes are passed on as they arrive.
  *
- * @returns the file; undefined where its owner has deleted it
  * @throws {Refusal} the reason
  */
 export async function copyFile<Env>(
   store: Store<Env>,
   files: UserFiles,
   copy: CopyRow,
-  erasedAt: number,
   env: Env,
-): Promise<FileRow | undefined> {
+): Promise<FileRow> {
   const { id, attempts, url } = copy;
   const { archive } = store.settings;
   if (attempts > 1) {
-    // an attempt that was cut may have stored the file, and its owner may have deleted it since
-    const file = await files.run(readFile, { id, now: Date.now() });
-    if (file?.state === "whole") return file;
+    // an attempt that was cut may have stored the file
+    const left = await files.run(readFile, { id, now: Date.now() });
+    if (left?.state === "whole") return left;
     await files.discard(id);
   }
-  if (url === "" || !archive) return undefined;
-  if (attempts > MAX_ATTEMPTS) throw refuseFile("copy_cut");
+  if (!archive || attempts > MAX_ATTEMPTS) throw refuseFile("copy_cut");
   const hosts = await readHosts(archive, env);
   return await limitTime(COPY_MS, async (signal) => {
     const response = await fetchSource(url, hosts, signal);
-    const copying = { files, copy, erasedAt, archive, signal };
+    const copying = { files, copy, archive, signal };
     try {
       return await storeResponse(copying, response);
     } catch (error) {
@@ -81,10 +76,11 @@ async function storeResponse(copying: Copying, { body, headers }: Response): Pro
 async function storeUnsized(copying: Copying, body: ReadableStream<Uint8Array>): Promise<FileRow> {
   const { files, copy, archive, signal } = copying;
   const { id } = copy;
-  const parts = cutParts(body, PART_BYTES, signal);
+  const parts = readParts(body);
   try {
     const first = await parts.next();
-    if (first.done) throw refuseFile("source_failed", { what: "it is empty" });
+    if (first.done || first.value.byteLength === 0)
+      throw refuseFile("source_failed", { what: "it is empty" });
     const type = checkType(first.value.subarray(0, HEAD_BYTES));
     const bytes = checkSize(first.value.byteLength, archive.maxBytes);
     return await reserveAndStore(copying, { type, bytes }, bytes, async () => {
@@ -107,7 +103,7 @@ async function storeParts(
   const key = toBucketKey(id);
   const options = { httpMetadata: { contentType: type } };
   const upload = await callStorage(() => files.bucket.createMultipartUpload(key, options));
-  checkFound(await files.run(beginUpload, { id, uploadId: upload.uploadId }));
+  checkFound(await files.run(beginUpload, { id, type, uploadId: upload.uploadId }));
   const list: { partNumber: number; etag: string }[] = [];
   let bytes = 0;
   for await (const part of joinParts(begun, rest)) {
@@ -118,7 +114,16 @@ async function storeParts(
     list.push({ partNumber: list.length + 1, etag });
   }
   await callStorage(() => upload.complete(list));
-  return await finishFile(files, id, archive.retentionMs);
+  return await finishFile(files, id, type, archive.retentionMs);
+}
+
+/** Reads a body in parts. @throws {Refusal} 400 `upload_cut` where the body breaks off */
+async function* readParts(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* cutPieces(body, PART_BYTES);
+  } catch (cause) {
+    throw refuseFile("upload_cut", { cause });
+  }
 }
 
 async function* joinParts(begun: readonly Uint8Array[], rest: AsyncGenerator<Uint8Array, void>) {
@@ -128,14 +133,14 @@ async function* joinParts(begun: readonly Uint8Array[], rest: AsyncGenerator<Uin
 
 /** Stores a file once its space is reserved. What was reserved is given back if that fails. */
 async function reserveAndStore(
-  { files, copy, erasedAt }: Copying,
+  { files, copy }: Copying,
   file: Pick<FileRow, "type" | "bytes">,
   firstBytes: number,
   put: () => Promise<FileRow>,
 ): Promise<FileRow> {
   const { id, source, taskId } = copy;
   const holdMs = COPY_MS + MARGIN_MS;
-  const reserved = { ...file, id, source, taskId, claim: crypto.randomUUID(), holdMs, erasedAt };
+  const reserved = { ...file, id, source, taskId, claim: crypto.randomUUID(), holdMs };
   const row = await reserve(files, reserved, firstBytes);
   if (row.id !== id) return row;
   try {

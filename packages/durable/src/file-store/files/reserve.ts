@@ -9,7 +9,7 @@ import type { FileRow } from "./tables.js";
  *
  * @param firstBytes the bytes that are about to be stored
  * @returns the row; the row of an earlier copy where there is one of the same source
- * @throws {Refusal} 413 if the user has no space, 503 if all users together have none, 404 if the user was erased
+ * @throws {Refusal} 413 if the user has no space, 503 if all users together have none, 404 for a copy that was deleted
  */
 export async function reserve(
   files: UserFiles,

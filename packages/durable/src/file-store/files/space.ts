@@ -1,5 +1,13 @@
 import { operation } from "../../host/define.js";
-import { addUser, type FileRow, findFile, selectFiles, sweepBy, updateFile } from "./tables.js";
+import {
+  addUser,
+  type FileRow,
+  findFile,
+  scheduleSweep,
+  selectCopies,
+  selectFiles,
+  updateFile,
+} from "./tables.js";
 
 /** A file whose space is to be reserved. */
 export type NewFile = {
@@ -14,8 +22,6 @@ export type NewFile = {
   readonly claim: string;
   /** Milliseconds for which that may take, and after which the space is free again. */
   readonly holdMs: number;
-  /** Time of the last erasure when it began: what began before an erasure stores nothing. */
-  readonly erasedAt: number;
   readonly maxBytes: number;
   readonly maxFiles: number;
 };
@@ -23,7 +29,7 @@ export type NewFile = {
 /** The row of a file, or the bound that it would pass. */
 export interface Reserved {
   readonly file?: FileRow;
-  readonly full?: "bytes" | "files" | "erased" | undefined;
+  readonly full?: "bytes" | "files" | undefined;
 }
 
 /**
@@ -34,14 +40,16 @@ export const reserveSpace = operation(
   "files/reserve",
   async (transaction, input: NewFile): Promise<Reserved> => {
     const { key, now, query } = transaction;
-    const { id, source, bytes, maxBytes, maxFiles, erasedAt } = input;
+    const { id, source, bytes, maxBytes, maxFiles } = input;
     const known = (await findFile(transaction, id)) ?? (await findCopy());
     if (known) return { file: known };
+    // its user was erased, or has deleted it
+    if (source !== null && !(await isWaiting(source))) return {};
     await addUser(transaction);
     const [counted] = await query(
       `UPDATE file_users SET files = files + 1, bytes = bytes + ?
-      WHERE key = ? AND files < ? AND bytes + ? <= ? AND erased_at <= ? RETURNING key`,
-      ...[bytes, key, maxFiles, bytes, maxBytes, erasedAt],
+      WHERE key = ? AND files < ? AND bytes + ? <= ? RETURNING key`,
+      ...[bytes, key, maxFiles, bytes, maxBytes],
     );
     if (!counted) return { full: await findBound() };
     const dueAt = now + input.holdMs;
@@ -51,8 +59,13 @@ export const reserveSpace = operation(
       ...[key, id, bytes, bytes, input.type, source === null ? 0 : 1],
       ...[source, input.taskId, input.claim, dueAt, dueAt],
     );
-    await sweepBy(transaction, dueAt, input.userId);
+    await scheduleSweep(transaction, input.userId);
     return { file: (await findFile(transaction, id)) as FileRow };
+
+    async function isWaiting(source: string): Promise<boolean> {
+      const [copy] = await selectCopies(transaction, "source = ? AND url <> ''", source);
+      return copy !== undefined;
+    }
 
     async function findCopy(): Promise<FileRow | undefined> {
       if (source === null) return undefined;
@@ -64,11 +77,7 @@ export const reserveSpace = operation(
     }
 
     async function findBound(): Promise<Reserved["full"]> {
-      const [sums] = await query<{ files: number; erasedAt: number }>(
-        'SELECT files, erased_at AS "erasedAt" FROM file_users WHERE key = ?',
-        key,
-      );
-      if (Number(sums?.erasedAt) > erasedAt) return "erased";
+      const [sums] = await query<{ files: number }>("SELECT files FROM file_users WHERE key = ?", key);
       return Number(sums?.files) >= maxFiles ? "files" : "bytes";
     }
   },

@@ -4,9 +4,9 @@ import type { Bucket } from "../../buckets/bucket.js";
 import { createUserKey } from "../../host/user-key.js";
 import { deleteFromBucket, type StoredName } from "./bucket-files.js";
 import { createLinks, type Links } from "./links.js";
-import { checkSecrets, type FileSettings, STORES_MS } from "./options.js";
+import { checkSecrets, type FileSettings } from "./options.js";
 import { callStorage, refuseFile } from "./refusals.js";
-import { addRemoved, endRemoval, removeFile } from "./removal.js";
+import { endRemoval, removeFile } from "./removal.js";
 import { type FileRow, TOTAL_KEY } from "./tables.js";
 import { holdSpace, releaseSpace } from "./total.js";
 
@@ -128,8 +128,7 @@ function openSpace(host: BoundHost, { userId, settings, bucket, run }: Omit<User
     const uploadId = row?.uploadId ?? null;
     const { left, cause } = await deleteFromBucket(bucket, [{ id, uploadId }]);
     if (left.size === 0) return void (await end([id], []));
-    // a row has the sweep delete it
-    if (!row) await run(addRemoved, { id, userId, uploadId });
+    // the sweep tries again
     throw refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
   }
 
@@ -138,7 +137,7 @@ function openSpace(host: BoundHost, { userId, settings, bucket, run }: Omit<User
     // first: the rows of the user have it done again where this is lost
     if (maxBytesTotal !== false && gone.length > 0)
       await callStorage(() => host.run(TOTAL_KEY, releaseSpace, { ids: gone }));
-    return await run(endRemoval, { userId, gone, left, storesMs: STORES_MS });
+    return await run(endRemoval, { userId, gone, left });
   }
 }
 

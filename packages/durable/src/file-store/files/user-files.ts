@@ -77,14 +77,8 @@ export function createUserFiles<Env>(store: Store<Env>) {
     }
     for (let after: string | undefined = ""; after !== undefined; ) {
       const { rows, next }: Page<CopyRow> = await user.run(readCopies, { after });
-      for (const { id, taskId, nextAt, attempts } of rows)
-        copies.push({
-          id,
-          taskId: taskId ?? undefined,
-          isOver: nextAt === null,
-          attempts,
-          nextAt: nextAt ?? undefined,
-        });
+      for (const { id, taskId, url, nextAt, attempts } of rows)
+        copies.push({ id, taskId: taskId ?? undefined, isOver: url === "", attempts, nextAt });
       after = next;
     }
     return { files, copies };
