@@ -22,7 +22,7 @@ test("a copy whose process ends is made by the next one, once", async () => {
   void files.close();
   const next = open({ file: left, bucket: files.bucket });
   sources.serve("cut.mp4", serveFile(video));
-  expect((await next.export()).copies).toMatchObject([{ taskId: "cut", isOver: false, attempts: 1 }]);
+  expect((await next.export()).copies).toMatchObject([{ taskId: "cut", isWaiting: true, attempts: 1 }]);
   await clock.pass(ATTEMPT_MS);
   await until(() => next.jobEvents()).toMatchObject([{ outcome: "complete", attempts: 2 }]);
   const [copy] = (await next.list()).files;

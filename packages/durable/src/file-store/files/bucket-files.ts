@@ -14,28 +14,27 @@ export interface StoredName {
 /** R2's code for an upload that does not exist: it was aborted before, or its parts were put together. */
 const NO_SUCH_UPLOAD = "10024";
 
-/** The files that the bucket may still have because it failed, and one of its errors. */
-export interface Undeleted<File> {
-  readonly left: ReadonlySet<File>;
-  readonly cause?: unknown;
-}
-
-/** Deletes files and unfinished uploads from the bucket. It can be repeated: a file that is gone already is no fault. */
-export async function deleteFromBucket<File extends StoredName>(
-  bucket: Bucket,
-  files: readonly File[],
-): Promise<Undeleted<File>> {
-  if (files.length === 0) return { left: new Set() };
+/**
+ * Deletes files and unfinished uploads from the bucket. It can be repeated: a file that is gone already is no fault. Returns
+ * the files that the bucket may still have because it failed, and one of its errors.
+ */
+export async function deleteFromBucket(bucket: Bucket, files: readonly StoredName[]) {
+  if (files.length === 0) return { left: files, cause: undefined };
+  const left: StoredName[] = [];
+  let cause: unknown;
   // parts take space until their upload is aborted
-  const aborted = await Promise.allSettled(files.map((file) => abortUpload(bucket, file)));
+  const abort = (file: StoredName) =>
+    abortUpload(bucket, file).catch((error: unknown) => {
+      left.push(file);
+      cause = error;
+    });
+  await Promise.all(files.map(abort));
   try {
     await bucket.delete(files.map(({ id }) => toBucketKey(id)));
-  } catch (cause) {
-    return { left: new Set(files), cause };
+    return { left, cause };
+  } catch (error) {
+    return { left: files, cause: error };
   }
-  const failed = aborted.find(({ status }) => status === "rejected");
-  const left = files.filter((_, at) => aborted[at]?.status === "rejected");
-  return { left: new Set(left), cause: failed?.status === "rejected" ? failed.reason : undefined };
 }
 
 async function abortUpload(bucket: Bucket, { id, uploadId }: StoredName): Promise<void> {

@@ -13,91 +13,79 @@ import { holdSpace, releaseSpace } from "./total.js";
 /** Time after its end for which a file holds space among all users, where its user's rows can't say that it is gone. */
 const GRACE_MS = 86_400_000;
 
-/** The files of one user, for one request or job. */
-export interface UserFiles {
+/** A file store, which its proxy connects before the first request. */
+export type Store<Env> = ReturnType<typeof createStore<Env>>;
+
+/** Creates a store of options. */
+export function createStore<Env>(settings: FileSettings<Env>) {
+  let server: Server<Env> | undefined;
+  return {
+    settings,
+    get server() {
+      return getServer();
+    },
+    connect(given: Server<Env>) {
+      ensure(!server, "fileStore: belongs to one proxy; make another one");
+      server = given;
+    },
+    readBucket,
+    readLinks,
+    open,
+  };
+
+  function getServer(): Server<Env> {
+    ensure(server, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
+    return server;
+  }
+
+  function readBucket(env: Env): Promise<Bucket> {
+    return readBinding("fileStore: bucket", settings.bucket, env);
+  }
+
+  async function readLinks(env: Env): Promise<Links> {
+    return createLinks(await readOption("fileStore: secret", settings.secret, env, checkSecrets));
+  }
+
+  /** Opens the files of a user. @param host the host of a job. @default the host of the environment */
+  async function open(env: Env, userId: string, host = getServer().host(env)): Promise<UserFiles> {
+    const [bucket, links] = [await readBucket(env), await readLinks(env)];
+    return openUserFiles({ userId, settings, bucket, links }, host, await createUserKey(userId));
+  }
+}
+
+interface Opened {
   readonly userId: string;
   readonly settings: FileSettings<never>;
   readonly bucket: Bucket;
   readonly links: Links;
+}
+
+/** The files of one user, for one request or job. */
+export type UserFiles = ReturnType<typeof openUserFiles>;
+
+function openUserFiles(opened: Opened, host: BoundHost, key: string) {
+  const { userId, settings, bucket } = opened;
+  const { maxBytesTotal, maxUploadBytes, retentionMs, archive } = settings;
+  return { ...opened, run, hold, deleteAll, abandon, discard };
+
   /** Runs an operation on the user's rows. @throws {Refusal} 503 where the database fails */
-  run<Input extends JSONValue, Output>(
+  async function run<Input extends JSONValue, Output>(
     operation: Operation<Input, Output> | Reading<Input, Output>,
     input: Input,
-  ): Promise<Output>;
+  ): Promise<Output> {
+    return await callStorage(() => host.run(key, operation, input));
+  }
+
   /**
    * Reserves space among all users.
    *
    * @param bytes those in the bucket, and the part that is about to be stored
    * @throws {Refusal} 503 where there is none
    */
-  hold(file: Pick<FileRow, "id" | "bytes" | "isCopy">, bytes: number): Promise<void>;
-  /** Deletes files from the bucket, and gives their space back. Returns the rows of those that the bucket did not delete. */
-  deleteAll<File extends StoredName>(files: readonly File[]): Promise<Deletion>;
-  /** Gives the space of a file back of which the bucket has nothing. */
-  abandon(id: string): Promise<void>;
-  /**
-   * Deletes a file. Where this is lost between two steps, the sweep does the rest.
-   *
-   * @param isForGood true where the owner deletes it: a copy is not made again. False where the request or the attempt that
-   *   stores it gives it up
-   * @throws {Refusal} 503 where the bucket fails
-   */
-  discard(id: string, isForGood?: boolean): Promise<void>;
-}
-
-/** The end of a deletion. */
-interface Deletion {
-  readonly left: readonly FileRow[];
-  readonly cause?: unknown;
-  readonly isWhole: boolean;
-}
-
-/** A file store, which its proxy connects before the first request. */
-export interface Store<Env> {
-  readonly settings: FileSettings<Env>;
-  readonly server: Server<Env>;
-  connect(server: Server<Env>): void;
-  readLinks(env: Env): Promise<Links>;
-  readBucket(env: Env): Promise<Bucket>;
-  /** Opens the files of a user. @param host the host of a job. @default the host of the environment */
-  open(env: Env, userId: string, host?: BoundHost): Promise<UserFiles>;
-}
-
-/** Makes a store of options. */
-export function createStore<Env>(settings: FileSettings<Env>): Store<Env> {
-  let server: Server<Env> | undefined;
-  const store: Store<Env> = {
-    settings,
-    get server() {
-      ensure(server, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
-      return server;
-    },
-    connect(given) {
-      ensure(!server, "fileStore: belongs to one proxy; make another one");
-      server = given;
-    },
-    readBucket: (env) => readBinding("fileStore: bucket", settings.bucket, env),
-    readLinks: async (env) =>
-      createLinks(await readOption("fileStore: secret", settings.secret, env, checkSecrets)),
-    async open(env, userId, host = store.server.host(env)) {
-      const bucket = await store.readBucket(env);
-      const links = await store.readLinks(env);
-      const key = await createUserKey(userId);
-      const run: UserFiles["run"] = (operation, input) => callStorage(() => host.run(key, operation, input));
-      const user = { userId, settings, bucket, links, run };
-      return { ...user, ...openSpace(host, user) };
-    },
-  };
-  return store;
-}
-
-type Space = Pick<UserFiles, "hold" | "deleteAll" | "abandon" | "discard">;
-
-function openSpace(host: BoundHost, { userId, settings, bucket, run }: Omit<UserFiles, keyof Space>): Space {
-  const { maxBytesTotal, maxUploadBytes, retentionMs, archive } = settings;
-  return { hold, deleteAll, abandon, discard };
-
-  async function hold({ id, bytes: wholeBytes, isCopy }: Parameters<Space["hold"]>[0], bytes: number) {
+  async function hold(
+    { id, bytes: wholeBytes, isCopy }: Pick<FileRow, "id" | "bytes" | "isCopy">,
+    bytes: number,
+  ): Promise<void> {
     if (maxBytesTotal === false) return;
     const storedMs = isCopy ? (archive?.retentionMs ?? retentionMs) : retentionMs;
     const isHeld = await callStorage(() =>
@@ -111,25 +99,39 @@ function openSpace(host: BoundHost, { userId, settings, bucket, run }: Omit<User
     throw refuseFile("storage_full_for_all", { headers: { "retry-after": "3600" }, problem });
   }
 
-  async function deleteAll<File extends StoredName>(files: readonly File[]): Promise<Deletion> {
+  /**
+   * Deletes files from the bucket, and gives their space back. Returns the rows of those that the bucket did not delete, and
+   * one of its errors.
+   */
+  async function deleteAll(files: readonly StoredName[]) {
     const { left, cause } = await deleteFromBucket(bucket, files);
-    const gone = files.filter((file) => !left.has(file)).map(({ id }) => id);
-    const ids = [...left].map(({ id }) => id);
-    return { left: await end(gone, ids), cause, isWhole: left.size === 0 };
+    const gone = files.filter((file) => !left.includes(file)).map(({ id }) => id);
+    const rows = await end(
+      gone,
+      left.map(({ id }) => id),
+    );
+    return { left: rows, cause, isWhole: left.length === 0 };
   }
 
+  /** Gives the space of a file back of which the bucket has nothing. */
   async function abandon(id: string): Promise<void> {
     await run(removeFile, { id, userId, isForGood: false });
     await end([id], []);
   }
 
+  /**
+   * Deletes a file. Where this is lost between two steps, the sweep does the rest.
+   *
+   * @param isForGood true where the owner deletes it: a copy is not made again. False where the request or the attempt that
+   *   stores it gives it up
+   * @throws {Refusal} 503 where the bucket fails
+   */
   async function discard(id: string, isForGood = false): Promise<void> {
     const row = await run(removeFile, { id, userId, isForGood });
-    const uploadId = row?.uploadId ?? null;
-    const { left, cause } = await deleteFromBucket(bucket, [{ id, uploadId }]);
-    if (left.size === 0) return void (await end([id], []));
-    // the sweep tries again
-    throw refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
+    const { left, cause } = await deleteFromBucket(bucket, [{ id, uploadId: row?.uploadId ?? null }]);
+    if (left.length > 0)
+      throw refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
+    await end([id], []);
   }
 
   /** Gives the space of deleted files back, and ends their rows. */
