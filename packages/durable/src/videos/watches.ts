@@ -99,7 +99,7 @@ export const applyPoll = operation(
 
 async function store(transaction: Transaction, task: WatchedTask, before: WatchedTask | undefined) {
   const { id, nextAt, version } = task;
-  await storeWatch(transaction, task, before);
+  await storeWatch(transaction, task);
   await transaction.schedule(POLL, { id, at: nextAt, input: { id } });
   if (version !== before?.version) transaction.publish();
 }
@@ -107,7 +107,7 @@ async function store(transaction: Transaction, task: WatchedTask, before: Watche
 /** Notes that the user has removed the task. The watch continues for the operator. */
 export const markRemoved = operation("videos.remove", async (transaction, { id }: RowId) => {
   const task = await readWatch(transaction, id);
-  if (task && !task.isRemoved) await storeWatch(transaction, { ...task, isRemoved: true }, task);
+  if (task && !task.isRemoved) await storeWatch(transaction, { ...task, isRemoved: true });
   return null;
 });
 

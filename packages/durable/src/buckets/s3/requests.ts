@@ -1,9 +1,8 @@
 import { limitTime } from "@sluice/worker-proxy/plugin";
 import { AwsClient } from "aws4fetch";
 import { readStart } from "../pieces.js";
-import type { S3BucketOptions } from "./options.js";
+import type { S3BucketOptions } from "./index.js";
 import { S3Error } from "./s3-error.js";
-import { findText } from "./xml.js";
 
 /** A request to the bucket. */
 export interface S3Request {
@@ -62,4 +61,19 @@ async function hashBytes(content: Uint8Array | string): Promise<string> {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes as BufferSource));
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** Finds the text of the first element with a name in a response; undefined if there is none. */
+export function findText(xml: string, name: string): string | undefined {
+  const [, text] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml) ?? [];
+  return text?.replace(/&(?:#x([\da-f]+)|#(\d+)|(\w+));/gi, (whole, hex, decimal, name) =>
+    name ? (NAMED[name] ?? whole) : String.fromCodePoint(hex ? Number.parseInt(hex, 16) : Number(decimal)),
+  );
+}
+
+/** Escapes a text for the content of an element. */
+export function escapeText(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

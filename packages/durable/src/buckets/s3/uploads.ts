@@ -1,8 +1,7 @@
 import { type Bucket, checkKey, type MultipartUpload, type UploadedPart } from "../bucket.js";
 import { readBytes } from "../pieces.js";
-import type { openRequests } from "./requests.js";
+import { escapeText, findText, type openRequests } from "./requests.js";
 import { S3Error } from "./s3-error.js";
-import { escapeText, findText } from "./xml.js";
 
 /** Size of the parts of a longer file, in bytes: S3 wants at least 5 MiB. */
 export const PART_BYTES = 8_388_608;

@@ -1,15 +1,14 @@
 import { limitTime } from "@sluice/worker-proxy/plugin";
 import { cutPieces } from "../../buckets/pieces.js";
-import { toBucketKey } from "../files/bucket-files.js";
 import { openFile } from "../files/file-body.js";
 import { findType, HEAD_BYTES } from "../files/file-type.js";
 import { type ArchiveSettings, COPY_MS, MARGIN_MS, PART_BYTES, readHosts } from "../files/options.js";
 import { beginUpload } from "../files/parts.js";
 import { readFile } from "../files/readings.js";
 import { callStorage, refuseFile } from "../files/refusals.js";
-import { growSpace, reserve } from "../files/reserve.js";
-import { checkFound, type Store, type UserFiles } from "../files/store.js";
-import { finishFile, putWhole } from "../files/store-bytes.js";
+import { growSpace } from "../files/space.js";
+import { checkFound, type Store, toBucketKey, type UserFiles } from "../files/store.js";
+import { finishFile, putWhole, storeReserved } from "../files/store-bytes.js";
 import type { CopyRow, FileRow } from "../files/tables.js";
 import { fetchSource } from "./source.js";
 
@@ -67,7 +66,7 @@ async function storeResponse(copying: Copying, { body, headers }: Response): Pro
   if (!(length > 0)) throw refuseFile("source_failed", { what: "it is empty" });
   const file = openFile(content, length, signal);
   const type = checkType(await file.head());
-  return await reserveAndStore(copying, { type, bytes: length }, length, () =>
+  return await storeReserved(copying.files, createFile(copying, { type, bytes: length }), length, () =>
     putWhole(copying.files, file, { id: copying.copy.id, type }, archive.retentionMs),
   );
 }
@@ -83,7 +82,7 @@ async function storeUnsized(copying: Copying, body: ReadableStream<Uint8Array>):
       throw refuseFile("source_failed", { what: "it is empty" });
     const type = checkType(first.value.subarray(0, HEAD_BYTES));
     const bytes = checkSize(first.value.byteLength, archive.maxBytes);
-    return await reserveAndStore(copying, { type, bytes }, bytes, async () => {
+    return await storeReserved(files, createFile(copying, { type, bytes }), bytes, async () => {
       const second = bytes < PART_BYTES ? undefined : await parts.next();
       const whole = openFile(createStream(first.value), bytes, signal);
       if (!second || second.done) return await putWhole(files, whole, { id, type }, archive.retentionMs);
@@ -131,24 +130,10 @@ async function* joinParts(begun: readonly Uint8Array[], rest: AsyncGenerator<Uin
   yield* rest;
 }
 
-/** Stores a file once its space is reserved. What was reserved is given back if that fails. */
-async function reserveAndStore(
-  { files, copy }: Copying,
-  file: Pick<FileRow, "type" | "bytes">,
-  firstBytes: number,
-  put: () => Promise<FileRow>,
-): Promise<FileRow> {
+/** Returns the file that a copy is stored as. */
+function createFile({ copy }: Copying, file: Pick<FileRow, "type" | "bytes">) {
   const { id, source, taskId } = copy;
-  const holdMs = COPY_MS + MARGIN_MS;
-  const reserved = { ...file, id, source, taskId, claim: crypto.randomUUID(), holdMs };
-  const row = await reserve(files, reserved, firstBytes);
-  if (row.id !== id) return row;
-  try {
-    return await put();
-  } catch (error) {
-    await files.discard(id);
-    throw error;
-  }
+  return { ...file, id, source, taskId, claim: crypto.randomUUID(), holdMs: COPY_MS + MARGIN_MS };
 }
 
 /** @throws {Refusal} 415 for a file that is no image and no video */

@@ -1,11 +1,17 @@
-import type { Job, JobContext } from "@sluice/worker-proxy";
-import { describeRefusal, logCause, type Refusal, toRefusal } from "@sluice/worker-proxy/plugin";
+import type { Job, JobContext, JobEvent } from "@sluice/worker-proxy";
+import {
+  describeRefusal,
+  hashText,
+  logCause,
+  logError,
+  type Refusal,
+  toRefusal,
+} from "@sluice/worker-proxy/plugin";
 import { COPY_MS, MARGIN_MS } from "../files/options.js";
 import type { Store, UserFiles } from "../files/store.js";
 import { COPY, type CopyRow, type UserInput } from "../files/tables.js";
 import { beginCopy, type CopyEnd, endCopy } from "./copies.js";
 import { copyFile, MAX_ATTEMPTS } from "./copy-file.js";
-import { reportCopy } from "./report.js";
 
 const DAY_MS = 86_400_000;
 /** Pause after the first attempt that fails; each further one is four times as long. */
@@ -78,4 +84,30 @@ function isNoSpace(refusal: Refusal): boolean {
 /** Returns true for a refusal after which another attempt would end the same way. */
 function isHopeless(refusal: Refusal): boolean {
   return [403, 413, 415].includes(describeRefusal(refusal).status);
+}
+
+/** The copy that an event is about. */
+interface Subject {
+  readonly id: string;
+  readonly userId: string;
+  readonly taskId: string | null;
+}
+
+/**
+ * Reports the end of a copy or of an attempt. The log has no address, which may be signed, and the user's id as a hash.
+ *
+ * @param why the line in the log. @default none
+ */
+export async function reportCopy<Env>(
+  store: Store<Env>,
+  env: Env,
+  { id, userId, taskId }: Subject,
+  event: Pick<JobEvent, "outcome" | "code" | "attempts" | "nextAt" | "bytes">,
+  why?: string,
+): Promise<void> {
+  if (why !== undefined) {
+    const names = [taskId && `task ${taskId}`, `copy ${id}`, `user ${await hashText(`media\n${userId}`)}`];
+    logError(`archive: ${why}: ${names.filter(Boolean).join(", ")}`);
+  }
+  store.server.report({ kind: "copy", id, user: userId, taskId: taskId ?? undefined, ...event }, env);
 }

@@ -1,9 +1,9 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
 import type { Bucket, StoredFile } from "../../buckets/bucket.js";
-import { toBucketKey } from "./bucket-files.js";
 import { type FileType, fileTypes } from "./file-type.js";
 import type { Links } from "./links.js";
 import { callStorage, refuseFile } from "./refusals.js";
+import { toBucketKey } from "./store.js";
 
 /**
  * Serves a link to everyone who has it: the gateway has no sign-in.

@@ -1,13 +1,12 @@
 import { limitTime } from "@sluice/worker-proxy/plugin";
 import type { UploadedPart } from "../../buckets/bucket.js";
-import { toBucketKey } from "./bucket-files.js";
 import { type FileBody, openUpload } from "./file-body.js";
 import { MARGIN_MS, PART_BYTES, UPLOAD_MS, UPLOAD_TTL_MS } from "./options.js";
 import { addPart, beginUpload, completeFile } from "./parts.js";
 import { readFile, readParts } from "./readings.js";
 import { callStorage, refuseFile } from "./refusals.js";
-import { reserve } from "./reserve.js";
-import { checkFound, type UserFiles } from "./store.js";
+import { reserve } from "./space.js";
+import { checkFound, toBucketKey, type UserFiles } from "./store.js";
 import type { FileRow } from "./tables.js";
 
 /** A file that a request begins. */
@@ -25,12 +24,26 @@ export async function storeFile(
 ): Promise<FileRow> {
   const claim = crypto.randomUUID();
   const holdMs = UPLOAD_MS + MARGIN_MS;
+  const begun = { ...file, type: "", source: null, taskId: null, claim, holdMs };
   // before a byte is read: an erasure finds the row
-  await reserve(files, { ...file, type: "", source: null, taskId: null, claim, holdMs }, body.length);
-  try {
-    const typed = { ...file, type: await readType() };
+  return await storeReserved(files, begun, body.length, async () => {
+    const typed = { ...file, claim, type: await readType() };
     if (file.bytes === body.length) return await putWhole(files, body, typed, files.settings.retentionMs);
-    return await putFirst(files, body, { ...typed, claim });
+    return await putFirst(files, body, typed);
+  });
+}
+
+/** Stores a file once its space is reserved. What was reserved is given back if that fails. */
+export async function storeReserved(
+  files: UserFiles,
+  file: Parameters<typeof reserve>[1],
+  firstBytes: number,
+  put: () => Promise<FileRow>,
+): Promise<FileRow> {
+  const row = await reserve(files, file, firstBytes);
+  if (row.id !== file.id) return row;
+  try {
+    return await put();
   } catch (error) {
     await files.discard(file.id);
     throw error;

@@ -5,9 +5,8 @@ import { ExportPage } from "../../admin/export-page.js";
 import { describeFile } from "./describe-file.js";
 import { type Page, readCopies, readFile, readPage } from "./readings.js";
 import { refuseFile } from "./refusals.js";
-import { eraseFiles } from "./removal.js";
+import { eraseFiles, sweepPage } from "./removal.js";
 import type { Store, UserFiles } from "./store.js";
-import { sweepPage } from "./sweep.js";
 import type { CopyRow, FileRow } from "./tables.js";
 
 /** A file of a user, as the operator sees it. */
