@@ -3,10 +3,10 @@ import { createTenancy, Refusal } from "@sluice/worker-proxy/plugin";
 import { readText } from "../../admin/body.js";
 import { ExportPage } from "../../admin/export-page.js";
 import { describeFile } from "./describe-file.js";
-import { type Page, readCopies, readFile, readPage } from "./readings.js";
+import { readCopies, readFile, readPage } from "./readings.js";
 import { refuseFile } from "./refusals.js";
 import { eraseFiles, sweepPage } from "./removal.js";
-import type { Store, UserFiles } from "./store.js";
+import type { Store } from "./store.js";
 import type { CopyRow, FileRow } from "./tables.js";
 
 /** A file of a user, as the operator sees it. */
