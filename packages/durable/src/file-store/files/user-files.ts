@@ -9,22 +9,6 @@ import { eraseFiles, sweepPage } from "./removal.js";
 import type { Store } from "./store.js";
 import type { CopyRow, FileRow } from "./tables.js";
 
-/** A file of a user, as the operator sees it. */
-interface UserFile {
-  readonly id: string;
-  /** The whole size, in bytes. */
-  readonly bytes: number;
-  /** The part that is stored, in bytes. */
-  readonly received: number;
-  readonly type: string;
-  /** Unix milliseconds at which it is deleted. */
-  readonly expiresAt: number;
-  /** True for a copy of a file of the gateway. */
-  readonly isCopy: boolean;
-  /** The gateway's id of the task; absent for uploads and images. */
-  readonly taskId?: string | undefined;
-}
-
 /** Makes the functions with which an operator reads and deletes what is stored for a user. */
 export function createUserFiles<Env>(store: Store<Env>) {
   const userData: UserData<Env> = { name: "files", eraseUser, exportUser };
@@ -104,6 +88,6 @@ function toUserCopy({ id, taskId, url, nextAt, attempts }: CopyRow) {
   return { id, taskId: taskId ?? undefined, isWaiting: url !== "", attempts, nextAt };
 }
 
-function toUserFile({ id, bytes, received, type, dueAt, isCopy, taskId }: FileRow): UserFile {
+function toUserFile({ id, bytes, received, type, dueAt, isCopy, taskId }: FileRow) {
   return { id, bytes, received, type, expiresAt: dueAt, isCopy: isCopy === 1, taskId: taskId ?? undefined };
 }
