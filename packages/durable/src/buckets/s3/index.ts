@@ -168,7 +168,7 @@ const RULES: readonly (readonly [keyof S3BucketOptions, RegExp, string])[] = [
 ];
 
 /** @throws {TypeError} when an option can't work. No message has its value, which may be a secret in the wrong option. */
-export function checkOptions(options: S3BucketOptions): S3BucketOptions {
+function checkOptions(options: S3BucketOptions): S3BucketOptions {
   const url = URL.parse(options.endpoint);
   const isAddress = url && /^https?:$/.test(url.protocol) && url.username + url.password + url.search === "";
   ensure(isAddress, "s3Bucket: endpoint: give the address of the service, https://s3.example.com");

@@ -1,11 +1,14 @@
 import type { Transaction } from "@sluice/worker-proxy";
 import { operation } from "../../host/define.js";
-import { addUser, COPY, type CopyRow, scheduleSweep, selectCopies, type UserInput } from "../files/tables.js";
-
-/** Time for which a copy that failed or was deleted is not made again. */
-const REMEMBER_MS = 86_400_000;
-/** Stands for the attempts of a copy that its owner has deleted before it was made. */
-const DELETED = -1;
+import {
+  addUser,
+  COPY,
+  type CopyRow,
+  DELETED,
+  scheduleSweep,
+  selectCopies,
+  type UserInput,
+} from "../files/tables.js";
 
 /** A file of the gateway that is to be copied. */
 export type NewCopy = {
@@ -113,28 +116,6 @@ export const endCopy = operation("files/end-copy", async (transaction, end: Copy
   if (copy?.attempts === attempt) return "ended";
   return copy && copy.attempts !== DELETED ? "overtaken" : "dropped";
 });
-
-/** Ends the copy of a file that its owner deletes. */
-export async function endCopyOf({ key, now, query }: Transaction, id: string): Promise<void> {
-  const [copy] = await query(
-    `UPDATE file_copies SET url = '', attempts = ?, next_at = ? WHERE key = ? AND id = ? AND url <> ''
-      RETURNING source`,
-    ...[DELETED, now + REMEMBER_MS, key, id],
-  );
-  if (copy) await query("UPDATE file_users SET copies = copies - 1 WHERE key = ?", key);
-}
-
-/** Deletes results of a user that are to be copied, or were. Returns true if there may be more. */
-export async function deleteCopies({ key, query }: Transaction, limit: number): Promise<boolean> {
-  const copies = await query<{ url: string }>(
-    `DELETE FROM file_copies WHERE key = ? AND source IN (SELECT source FROM file_copies WHERE key = ? LIMIT ?)
-      RETURNING url`,
-    ...[key, key, limit],
-  );
-  const waiting = copies.filter(({ url }) => url !== "").length;
-  await query("UPDATE file_users SET copies = copies - ? WHERE key = ?", waiting, key);
-  return copies.length === limit;
-}
 
 /** Schedules the next attempt, or the deletion of a row. */
 async function scheduleCopy(transaction: Transaction, userId: string): Promise<void> {

@@ -1,10 +1,10 @@
-import type { HostContext, Job, JobEvent } from "@sluice/worker-proxy";
+import type { HostContext, Job, JobEvent, Transaction } from "@sluice/worker-proxy";
 import { logError } from "@sluice/worker-proxy/plugin";
 import { operation } from "../../host/define.js";
-import { deleteCopies, endCopyOf } from "../archive/copies.js";
 import type { Store } from "./store.js";
 import {
   COPY,
+  DELETED,
   type FileRow,
   findFile,
   LOST_COPY_MS,
@@ -16,6 +16,8 @@ import {
   updateFile,
 } from "./tables.js";
 
+/** Time for which a copy that its owner deleted is not made again. */
+const REMEMBER_MS = 86_400_000;
 /** Number of files that one step deletes: a bucket deletes up to 1,000 in one call. */
 const BATCH = 100;
 /** Number of rows that one step of an erasure marks. */
@@ -151,4 +153,26 @@ export async function sweepPage<Env>(
   ): void {
     store.server.report({ kind: isCopy ? "copy" : "upload", ...event, id, bytes, user: userId }, own);
   }
+}
+
+/** Ends the copy of a file that its owner deletes. */
+async function endCopyOf({ key, now, query }: Transaction, id: string): Promise<void> {
+  const [copy] = await query(
+    `UPDATE file_copies SET url = '', attempts = ?, next_at = ? WHERE key = ? AND id = ? AND url <> ''
+      RETURNING source`,
+    ...[DELETED, now + REMEMBER_MS, key, id],
+  );
+  if (copy) await query("UPDATE file_users SET copies = copies - 1 WHERE key = ?", key);
+}
+
+/** Deletes results of a user that are to be copied, or were. Returns true if there may be more. */
+async function deleteCopies({ key, query }: Transaction, limit: number): Promise<boolean> {
+  const copies = await query<{ url: string }>(
+    `DELETE FROM file_copies WHERE key = ? AND source IN (SELECT source FROM file_copies WHERE key = ? LIMIT ?)
+      RETURNING url`,
+    ...[key, key, limit],
+  );
+  const waiting = copies.filter(({ url }) => url !== "").length;
+  await query("UPDATE file_users SET copies = copies - ? WHERE key = ?", waiting, key);
+  return copies.length === limit;
 }

@@ -81,6 +81,9 @@ export interface CopyRow {
   readonly nextAt: number;
 }
 
+/** Stands for the attempts of a copy that its owner has deleted before it was made. */
+export const DELETED = -1;
+
 /** The columns of a {@link CopyRow}, under its names. */
 const COPY_COLUMNS =
   'source, id, url, task_id AS "taskId", attempts, noted_at AS "notedAt", next_at AS "nextAt"';
