@@ -23,7 +23,7 @@ export function createStudioWorker() {
       // a page that is loaded again reads on
       resumableStreams<Env>(),
       // a video is watched to its end, also with no page open
-      videoWatch<Env>({ startOn: "create", intervalMs: INTERVAL_MS }),
+      videoWatch<Env>({ intervalMs: INTERVAL_MS }),
       fileStore<Env>({
         bucket: (env) => env.MEDIA,
         secret: (env) => env.FILES_SECRET,

@@ -15,8 +15,7 @@ export { type ResumableStreamsOptions, resumableStreams } from "./streams/resuma
 
 export type { DeadLetter, DeadLetterPage } from "./videos/dead-letter-rows.js";
 export { listDeadLetters, resendDeadLetter } from "./videos/dead-letters.js";
-export type { EndContext, EndedTask, EndHandler } from "./videos/end-handler.js";
-export { type EndHandlers, endHandlers } from "./videos/end-handlers.js";
+export type { EndContext, EndedTask, EndHandler } from "./videos/ends.js";
 export { type VideoWatchOptions, videoWatch } from "./videos/video-watch.js";
 export { type WebhookOptions, webhook } from "./webhooks/webhook.js";
 

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { copyDatabase, openFile } from "./support/database-file.js";
 import { CDN, holdFile, openArchive, serveFile, video } from "./support/file-archive.js";
-import { DAY_MS, MINUTE_MS, readBytes } from "./support/file-store.js";
+import { DAY_MS, readBytes } from "./support/file-store.js";
 
 /* Copies that are cut off, and deletions while they run. */
 
@@ -22,7 +22,7 @@ test("a copy whose process ends is made by the next one, once", async () => {
   void files.close();
   const next = open({ file: left, bucket: files.bucket });
   sources.serve("cut.mp4", serveFile(video));
-  expect((await next.export()).copies).toMatchObject([{ taskId: "cut", isOver: false, attempts: 1 }]);
+  expect((await next.export()).copies).toMatchObject([{ taskId: "cut", isWaiting: true, attempts: 1 }]);
   await clock.pass(ATTEMPT_MS);
   await until(() => next.jobEvents()).toMatchObject([{ outcome: "complete", attempts: 2 }]);
   const [copy] = (await next.list()).files;
@@ -58,21 +58,6 @@ test("case 124: a copy that was cut off in its last attempt is reported as faile
   ]);
   expect(next.logs.join("\n")).toContain("its last attempt was cut off; dropped: task cut");
   expect([sources.fetched().length, next.keys()]).toEqual([1, []]);
-  finish();
-});
-
-test("a copy whose job the host has given up is made after an hour, also where its user never returns", async () => {
-  const { next, sources, clock, until, finish } = await openLeft(
-    "DELETE FROM timers WHERE job = 'files/copy'",
-  );
-  sources.serve("cut.mp4", serveFile(video));
-  await clock.pass(50 * MINUTE_MS);
-  expect([next.jobEvents(), next.keys()]).toEqual([[], []]);
-  await clock.pass(20 * MINUTE_MS);
-  await until(() => next.jobEvents()).toMatchObject([
-    { kind: "copy", outcome: "complete", attempts: 2, taskId: "cut" },
-  ]);
-  expect((await next.list()).files).toHaveLength(1);
   finish();
 });
 

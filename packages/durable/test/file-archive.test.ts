@@ -30,7 +30,7 @@ describe("a result", () => {
     expect((await findCopies({ urls: [copy?.url ?? ""] }))[0]?.id).toBe(copy?.id);
     const listed = (await files.list()).files;
     expect(listed.map(({ taskId }) => taskId)).toEqual([id, id]);
-    expect(await files.operate("files/list", { user: "user-1" })).toMatchObject({
+    expect(await files.export()).toMatchObject({
       files: [
         { isCopy: true, taskId: "framed" },
         { isCopy: true, taskId: "framed" },

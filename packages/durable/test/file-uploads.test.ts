@@ -39,7 +39,7 @@ describe("a file", () => {
     expect(await readBytes(response)).toEqual(png);
   });
 
-  test("can be read in ranges, requested by HEAD, and cached by its etag", async () => {
+  test("can be read in ranges, requested by HEAD, and cached", async () => {
     const { store, ask } = openFileStore();
     const { url } = await store(png);
     const part = await ask(url, { user: "", headers: { range: "bytes=10-19" } });
@@ -49,11 +49,7 @@ describe("a file", () => {
     expect([beyond.status, beyond.headers.get("content-range")]).toEqual([416, "bytes */1000"]);
     const head = await ask(url, { user: "", method: "HEAD" });
     expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([200, "1000", ""]);
-    const cached = await ask(url, {
-      user: "",
-      headers: { "if-none-match": head.headers.get("etag") ?? "" },
-    });
-    expect([cached.status, await cached.text()]).toEqual([304, ""]);
+    expect(head.headers.get("cache-control")).toContain("immutable");
   });
 
   test("case 71: has the same link for a while, and its owner alone can look it up and delete it", async () => {
@@ -250,7 +246,7 @@ describe("an upload in parts", () => {
   test("cases 111, 124: that stands still ends, gives its space back, and says so in an event", async () => {
     const clock = useClock();
     const { begin, ask, countUploads, jobEvents, store } = openFileStore({
-      options: { maxFilesPerUser: 1, uploadTtlMs: 10 * MINUTE_MS },
+      options: { maxFilesPerUser: 1 },
     });
     const { id, expiresAt } = await begin(whole);
     expect(expiresAt - Date.now()).toBeLessThanOrEqual(10 * MINUTE_MS);

@@ -9,7 +9,7 @@ const create = {
   budget: () => budget({ limits: { user: 1_000_000 }, windowMs: 3_600_000 }),
   idempotency: () => idempotency(),
   streams: () => resumableStreams(),
-  videos: () => videoWatch({ startOn: "create" }),
+  videos: () => videoWatch(),
 };
 
 function permute<Item>(items: readonly Item[]): readonly (readonly Item[])[] {

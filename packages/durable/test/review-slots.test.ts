@@ -1,4 +1,4 @@
-import { type EndHandler, endHandlers, videoWatch } from "@sluice/durable";
+import { type EndHandler, videoWatch } from "@sluice/durable";
 import { expect, onTestFinished, test } from "vitest";
 import { openGateway, openStoredProxy, silenceLog } from "./support/stored-proxy.js";
 
@@ -20,7 +20,7 @@ test("handlers that are slow do not stop the polls of others", async () => {
     handled += 1;
     return new Promise<void>((resolve) => ends.push(resolve));
   };
-  const plugins = [videoWatch({ intervalMs: 2000, onEnd: endHandlers(hang) })];
+  const plugins = [videoWatch({ intervalMs: 2000, onEnd: [hang] })];
   const { create } = openStoredProxy({ gateway, plugins });
   const body = { model: "beta3.0-video", input: { prompt: "a bird" } };
   const start = (user: string) =>

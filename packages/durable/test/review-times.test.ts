@@ -11,7 +11,6 @@ test.each([
   ["retentionMs", () => videoWatch({ retentionMs: NEVER })],
   ["retentionMs", () => fileStore({ ...store, retentionMs: NEVER })],
   ["linkTtlMs", () => fileStore({ ...store, linkTtlMs: NEVER })],
-  ["uploadTtlMs", () => fileStore({ ...store, uploadTtlMs: NEVER })],
   ["retentionMs", () => fileStore({ ...store, archive: { retentionMs: NEVER } })],
 ])("%s that ends at a time no row can hold is refused: %#", (name, create) => {
   expect(create).toThrow(new RegExp(`${name}: .*100 years`));

@@ -163,3 +163,38 @@ test.each([0, 1000, 9_990])(
     expect(removed.written).toBeLessThanOrEqual(6);
   },
 );
+
+test("a create, a page's poll and the gateway's read and write as many rows beside 100,000 ended tasks as beside one", async () => {
+  // an earlier first poll would set the alarm anew
+  vi.spyOn(Math, "random").mockReturnValue(0);
+  const costs: unknown[] = [];
+  let tasks = 0;
+  gateway.answers(({ method }) =>
+    method === "POST" ? Response.json({ id: `g-${++tasks}`, status: "queued" }) : task("QUEUED"),
+  );
+  for (const stored of [1, 100_000]) {
+    user = `grown-${stored}`;
+    await create();
+    await runInDurableObject(await findObject(), async (_, { storage }) => {
+      storage.sql.exec(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+        INSERT INTO video_watches (key, id, is_open, version, state) SELECT ?2, 'x' || i, 0, 1, '{}' FROM n`,
+        ...[stored, `user:${await hashText(user)}`],
+      );
+    });
+    const measure = async (act: () => Promise<unknown>) => {
+      Object.assign(used, { read: 0, written: 0 });
+      await act();
+      return { read: used.read, written: used.written };
+    };
+    let path = "";
+    const created = await measure(async () => {
+      path = await create();
+    });
+    const asked = await measure(async () => (await ask(path)).text());
+    vi.setSystemTime(Date.now() + 6_000);
+    const polled = await measure(() => ring());
+    costs.push({ created, asked, polled });
+  }
+  expect(costs[1]).toEqual(costs[0]);
+});

@@ -192,12 +192,14 @@ function checkEnds({ simulation, task, resent }: Life, shown: string, isNeverRea
   const hooks = webhooks.filter((hook) => hook.task === task.id);
   const ids = [...new Set(hooks.map(({ type, id }) => `${type} ${id}`))];
   expect(new Set(ids.map((text) => text.split(" ")[0])).size, `two ids of one end: ${ids}`).toBe(ids.length);
-  for (const { id } of hooks) {
+  // an end that another one has replaced is not told any more
+  const newest = hooks.at(-1)?.id ?? "";
+  if (newest) {
     expect(
-      hooks.some((hook) => hook.id === id && hook.isAccepted),
+      hooks.some(({ id, isAccepted }) => id === newest && isAccepted),
       "no webhook is accepted",
     ).toBe(true);
-    expect(booked, "the function of the app").toContain(id.slice("msg_".length));
+    expect(booked, "the function of the app").toContain(newest.slice("msg_".length));
   }
   const accepted = hooks.filter(({ isAccepted }) => isAccepted).map(({ id }) => id);
   if (crashes + faults + resent === 0) expect(new Set(accepted).size, "is told twice").toBe(accepted.length);

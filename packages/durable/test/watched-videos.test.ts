@@ -5,7 +5,6 @@ import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
 import { operation } from "../src/host/define.js";
 import { createUserKey } from "../src/host/user-key.js";
-import { endHandlers } from "../src/videos/end-handlers.js";
 import { videoWatch } from "../src/videos/video-watch.js";
 import {
   advance,
@@ -31,8 +30,8 @@ describe("pages that listen", () => {
   test("two tabs cost one poll, and both get each change once", async () => {
     const { create, gateway, polls } = openWatchedProxy();
     const { listen, id } = await create();
+    await until(() => polls.length === 1);
     const [one, two] = [await listen(), await listen()];
-    await advance(SECOND);
     const first = await one.nextEvent();
     expect(first).toMatchObject({ event: "task", data: { data: { status: "QUEUED" } } });
     expect(await two.nextEvent()).toEqual(first);
@@ -51,22 +50,17 @@ describe("pages that listen", () => {
     expect(await one.nextEvent()).toEqual({ stopped: "closed" });
   });
 
-  test("the proxy offers events, and follows no redirect with the key", async () => {
-    const { create, gateway, requests } = openWatchedProxy();
-    const { listen, poll } = await create();
-    expect((await poll()).headers.get("x-sluice-offers")).toBe("video-events");
+  test("a poll follows no redirect with the key", async () => {
+    const { create, gateway, requests, events } = openWatchedProxy();
+    await create();
     gateway.next = () => new Response(null, { status: 307, headers: { location: "https://evil.example" } });
-    const tab = await listen();
-    await until(() => requests.length === 5);
+    await until(() => requests.length === 2);
     expect(requests.at(-1)).toMatchObject({
       url: "https://gateway.example/v1/video/generations/t-1",
       redirect: "manual",
     });
     expect(requests.at(-1)?.headers.get("authorization")).toBe(`Bearer ${KEY}`);
-    expect(await tab.nextEvent()).toMatchObject({
-      event: "error",
-      data: { error: { code: "upstream_redirect" } },
-    });
+    expect(events).toEqual([]);
   });
 
   test("no event comes if only a trace id changed", async () => {
@@ -79,31 +73,29 @@ describe("pages that listen", () => {
     }
     gateway.next = () => task("IN_PROGRESS", { request_id: "r-3" });
     await until(() => polls.length === 3);
+    expect((await tab.nextEvent()).data.status).toBe("queued");
     await tab.nextEvent();
     expect((await tab.nextEvent()).data.data.status).toBe("IN_PROGRESS");
   });
 
-  test("the pauses grow from 5 to 15 seconds, and stay when another tab comes", async () => {
-    vi.spyOn(Math, "random").mockReturnValue(0.5);
+  test("a task is polled at the interval while it is young, and once a minute when it is old", async () => {
     const { create, polls } = openWatchedProxy();
-    const { listen } = await create();
-    await listen();
-    await until(() => polls.length === 4);
-    await listen();
-    await until(() => polls.length === 6);
-    const pauses = polls.slice(1).map((at, place) => at - (polls[place] ?? 0));
-    // the host looks for due work each second
-    for (const [place, least] of [5, 7.5, 11.25, 15, 15].entries()) {
-      expect(pauses[place]).toBeGreaterThanOrEqual(least);
-      expect(pauses[place]).toBeLessThan(least + 10);
+    await create();
+    await until(() => polls.length === 5);
+    const readPauses = () => polls.slice(1).map((at, place) => at - (polls[place] ?? 0));
+    for (const pause of readPauses()) {
+      expect(pause).toBeGreaterThanOrEqual(15);
+      expect(pause).toBeLessThan(25);
     }
+    await until(() => Date.now() >= START + 30 * MINUTE, 10 * SECOND);
+    for (const pause of readPauses().slice(-3)) expect(pause).toBeGreaterThanOrEqual(60);
   });
 
   test("a page that comes back gets nothing twice, and a new one the newest state at once", async () => {
     const { create, gateway, polls } = openWatchedProxy();
     const { listen } = await create();
+    await until(() => polls.length === 1);
     const first = await listen();
-    await advance(SECOND);
     const { id } = await first.nextEvent();
     const [back, anew] = [await listen({ lastEventId: `${id}` }), await listen()];
     expect(await anew.nextEvent()).toMatchObject({ id });
@@ -120,7 +112,8 @@ describe("pages that listen", () => {
     const { create } = openWatchedProxy();
     const tab = await (await create()).listen();
     expect(await tab.next()).toEqual({ comment: true });
-    await advance(SECOND);
+    expect((await tab.next()).event).toBe("task");
+    await advance(6 * SECOND);
     expect((await tab.next()).event).toBe("task");
     await advance(25 * SECOND);
     expect(await tab.next()).toEqual({ comment: true });
@@ -159,6 +152,7 @@ describe("pages that listen", () => {
     let sent = 0;
     gateway.next = () => task("IN_PROGRESS", { prompt: "x".repeat(200_000), progress: `${++sent}%` });
     const quick = await listen();
+    await quick.nextEvent();
     const slow: Response[] = [];
     for (let count = 1; count < 16; count += 1) slow.push(await follow());
     const seen: string[] = [];
@@ -172,7 +166,7 @@ describe("pages that listen", () => {
   });
 
   test("a change costs the same reads for sixteen tabs as for one", async () => {
-    const { create, gateway, polls, plugin } = openWatchedProxy();
+    const { create, gateway, polls, plugin } = openWatchedProxy({ intervalMs: 2 * SECOND });
     const runs = vi.fn();
     for (const operation of plugin.storage?.operations ?? []) {
       const { name, run } = operation;
@@ -200,118 +194,36 @@ describe("pages that listen", () => {
     }
     expect(costs).toEqual([1, 1]);
   });
-
-  test("a page that listens for hours keeps its watch, at the usual pace", async () => {
-    const { create, polls, events } = openWatchedProxy();
-    const tab = await (await create()).listen();
-    void (async () => {
-      // takes the comments
-      while (!(await tab.next()).stopped);
-    })();
-    await advance(70 * MINUTE);
-    expect(events).toEqual([]);
-    expect(polls.length).toBeGreaterThan(250);
-  });
-
-  test("an hour without a page ends the watch, and nothing of it is left", async () => {
-    const { create, events, plugin, env, polls } = openWatchedProxy();
-    const { listen, gatewayId } = await create();
-    const leaving = new AbortController();
-    await listen({ signal: leaving.signal });
-    await advance(SECOND);
-    leaving.abort();
-    await until(() => events.length > 0, 10 * SECOND);
-    expect(Date.now() - START).toBeGreaterThanOrEqual(HOUR);
-    expect(Date.now() - START).toBeLessThan(HOUR + 5 * MINUTE);
-    expect(events).toMatchObject([
-      { kind: "watch", outcome: "orphaned", code: "no_reader", taskId: gatewayId, user: "ann" },
-    ]);
-    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
-    const before = polls.length;
-    await jump(HOUR);
-    expect(polls).toHaveLength(before);
-  });
-
-  test("without a page it is polled once a minute, and sooner once a page is back", async () => {
-    const { create, polls } = openWatchedProxy();
-    const { listen } = await create();
-    const leaving = new AbortController();
-    await listen({ signal: leaving.signal });
-    await advance(SECOND);
-    leaving.abort();
-    await until(() => Date.now() >= START + 9 * MINUTE, 10 * SECOND);
-    const [before = 0, last = 0] = polls.slice(-2);
-    expect(last - before).toBeGreaterThanOrEqual(54);
-    await until(() => polls.at(-1) !== last);
-    await advance(10 * SECOND);
-    const count = polls.length;
-    await listen();
-    await advance(2 * SECOND);
-    expect(polls).toHaveLength(count + 1);
-  });
 });
 
-describe("a watch that a page began", () => {
-  test.each(["SUCCESS", "FAILURE", "success", "Cancelled"])("ends with %s", async (status) => {
+describe("the end of a watch", () => {
+  test.each(["SUCCESS", "FAILURE", "success", "Cancelled"])("comes with %s", async (status) => {
     const { create, gateway, polls } = openWatchedProxy();
-    gateway.next = () => task(status);
-    const tab = await (await create()).listen();
+    gateway.next = () => task(status, { result_url: "https://cdn.example/v.mp4" });
+    const { listen } = await create();
     await until(() => polls.length === 1);
+    const tab = await listen();
     expect(await tab.nextEvent()).toMatchObject({ event: "task" });
     expect(await tab.nextEvent()).toEqual({ event: "end", data: {} });
     expect(await tab.nextEvent()).toEqual({ stopped: "closed" });
   });
 
-  test("does not end with 100 %, a reason or an unknown state, but with the status of a bare task", async () => {
+  test("does not come with 100 %, a reason or an unknown state, but with the status of a bare task", async () => {
     const { create, gateway, polls } = openWatchedProxy();
     gateway.next = () => task("REVIEW", { progress: "100%", fail_reason: "https://cdn.example/v.mp4" });
-    const tab = await (await create()).listen();
-    await until(() => polls.length === 2);
-    gateway.next = () => Response.json({ id: "t-1", status: "succeeded", data: { status: "x" } });
-    await until(() => polls.length === 3);
+    const { listen } = await create();
+    await until(() => polls.length === 1);
+    const tab = await listen();
     expect((await tab.nextEvent()).data.data.status).toBe("REVIEW");
+    const url = "https://cdn.example/v.mp4";
+    gateway.next = () => Response.json({ id: "t-1", status: "succeeded", url, data: { status: "x" } });
+    await until(() => polls.length === 2);
     expect((await tab.nextEvent()).data.status).toBe("succeeded");
     expect(await tab.nextEvent()).toEqual({ event: "end", data: {} });
   });
 
   test.each([
-    [401, "upstream_auth"],
-    [400, "x"],
-    [410, "x"],
-  ])("ends after four responses of %i in a row, and tells pages nothing of the key", async (status, code) => {
-    const log = vi.spyOn(console, "error").mockImplementation(() => {});
-    const { create, gateway, polls } = openWatchedProxy();
-    const tab = await (await create()).listen();
-    await until(() => polls.length === 1);
-    await tab.nextEvent();
-    gateway.next = () => refusal(status, {}, `wrong key ${KEY}`);
-    await until(() => polls.length === 4);
-    gateway.next = () => task("IN_PROGRESS");
-    await until(() => polls.length === 5, 5 * SECOND);
-    expect((await tab.nextEvent()).data.data.status).toBe("IN_PROGRESS");
-    gateway.next = () => refusal(status, {}, `wrong key ${KEY}`);
-    await until(() => polls.length === 9, 5 * SECOND);
-    expect(await tab.nextEvent()).toMatchObject({ event: "error", data: { error: { code } } });
-    expect(await tab.nextEvent()).toEqual({ stopped: "closed" });
-    expect(JSON.stringify(log.mock.calls)).not.toContain(KEY);
-  });
-
-  test("waits half a minute for a task that the gateway does not know yet", async () => {
-    const { create, gateway } = openWatchedProxy();
-    gateway.next = () => refusal(404);
-    const tab = await (await create()).listen();
-    const end = tab.nextEvent();
-    let hasEnded = false;
-    void end.then(() => {
-      hasEnded = true;
-    });
-    await advance(29 * SECOND);
-    expect(hasEnded).toBe(false);
-    await advance(30 * SECOND);
-    expect(await end).toMatchObject({ event: "error", data: { error: { code: "task_not_found" } } });
-  });
-
-  test.each([
+    ["a refusal with the key", () => refusal(401, {}, `wrong key ${KEY}`)],
     ["larger than any task", () => task("QUEUED", { prompt: "x".repeat(256 * 1024) })],
     ["without a status", () => Response.json({ code: "success", data: { task_id: "t-1" } })],
     ["a failure under HTTP 200", () => Response.json({ code: "db_error", data: { status: "SUCCESS" } })],
@@ -320,17 +232,29 @@ describe("a watch that a page began", () => {
       "an event stream",
       () => new Response("data: 1\n\n", { headers: { "content-type": "text/event-stream" } }),
     ],
-    ["the key", () => task("QUEUED", { prompt: KEY })],
-  ])("ends after four responses that are %s", async (_, answer) => {
-    vi.spyOn(console, "error").mockImplementation(() => {});
+    ["a task with the key", () => task("QUEUED", { prompt: KEY })],
+  ])("does not come with responses that are %s, and pages never see them", async (_, answer) => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, gateway, polls } = openWatchedProxy();
     gateway.next = answer;
-    const tab = await (await create()).listen();
+    const { status } = await create();
     await until(() => polls.length === 4);
-    expect(await tab.nextEvent()).toMatchObject({
-      event: "error",
-      data: { error: { code: "upstream_unreadable" } },
-    });
+    expect(await status()).toBe("queued");
+    gateway.next = done;
+    await until(() => polls.length === 5);
+    expect(await status()).toBe("SUCCESS");
+    expect(JSON.stringify(log.mock.calls)).not.toContain(KEY);
+  });
+
+  test("a task that the gateway does not know is not watched", async () => {
+    const { create, gateway, plugin, env, polls } = openWatchedProxy();
+    const { poll, follow } = await create();
+    await plugin.userData?.eraseUser(env, "ann");
+    gateway.next = () => refusal(404);
+    for (const response of [await poll(), await read(await follow())])
+      expect(response).toMatchObject({ status: 404, error: { code: "task_not_found" } });
+    expect(polls).toHaveLength(2);
+    expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
   });
 
   test("has no stream where the platform could not notice that tabs close", async () => {
@@ -368,10 +292,8 @@ describe("a watch that a page began", () => {
 });
 
 describe("a task that is watched from its create", () => {
-  const watched = { startOn: "create" } as const;
-
   test("is polled to its end without a page, and a page gets the end days later without a poll", async () => {
-    const { create, gateway, polls, events } = openWatchedProxy(watched);
+    const { create, gateway, polls, events } = openWatchedProxy();
     const { status, poll, listen, id, gatewayId, receipt } = await create();
     expect(polls).toEqual([]);
     await until(() => polls.length === 2);
@@ -394,7 +316,7 @@ describe("a task that is watched from its create", () => {
   });
 
   test("a page that polls right after the create gets the receipt, and the gateway is not asked", async () => {
-    const { create, polls } = openWatchedProxy(watched);
+    const { create, polls } = openWatchedProxy();
     const { status, poll } = await create();
     expect(await status()).toBe("queued");
     expect((await poll()).headers.get("x-sluice-offers")).toBe("video-events, video-watch");
@@ -402,7 +324,7 @@ describe("a task that is watched from its create", () => {
   });
 
   test("pages and tabs never make two polls come closer than the interval", async () => {
-    const { create, polls } = openWatchedProxy(watched);
+    const { create, polls } = openWatchedProxy();
     const { status, listen } = await create();
     const tabs: unknown[] = [];
     for (let second = 1; second <= 150; second += 1) {
@@ -417,7 +339,7 @@ describe("a task that is watched from its create", () => {
   });
 
   test("its end is forgotten after the retention", async () => {
-    const { create, gateway, plugin, env, polls } = openWatchedProxy({ ...watched, retentionMs: HOUR });
+    const { create, gateway, plugin, env, polls } = openWatchedProxy({ retentionMs: HOUR });
     await create();
     gateway.next = done;
     await until(() => polls.length === 1);
@@ -438,7 +360,7 @@ describe("a task that is watched from its create", () => {
     ["429 for a day", () => refusal(429, { "retry-after": "86400" })],
     ["no connection", () => Promise.reject(new TypeError(`no route, ${KEY}`))],
   ])("case 90: one response of %s ends no watch, and stops none for long", async (_, answer) => {
-    const { create, gateway, polls } = openWatchedProxy(watched);
+    const { create, gateway, polls } = openWatchedProxy();
     const { status } = await create();
     await until(() => polls.length === 1);
     gateway.next = answer;
@@ -454,7 +376,7 @@ describe("a task that is watched from its create", () => {
     ["responses without a task", () => Response.json(null)],
     ["an outage", () => refusal(503)],
   ])("the watch outlasts %s for an hour", async (_, answer) => {
-    const { create, gateway, polls, events } = openWatchedProxy(watched);
+    const { create, gateway, polls, events } = openWatchedProxy();
     const { status } = await create();
     gateway.next = answer;
     await until(() => Date.now() >= START + HOUR, 15 * SECOND);
@@ -472,7 +394,7 @@ describe("a task that is watched from its create", () => {
     ["words", () => new Response("404 page not found", { status: 404 })],
   ])("case 157: an hour of 404s with %s says nothing of a task, and its video is told", async (_, answer) => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
-    const { create, gateway, polls, events } = openWatchedProxy(watched);
+    const { create, gateway, polls, events } = openWatchedProxy();
     const { status } = await create();
     await until(() => polls.length === 1);
     gateway.next = answer;
@@ -491,7 +413,7 @@ describe("a task that is watched from its create", () => {
 
   test("case 129: a task that has failed is told so, and is not in the log", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
-    const { create, gateway, events } = openWatchedProxy(watched);
+    const { create, gateway, events } = openWatchedProxy();
     const { gatewayId } = await create();
     gateway.next = () => task("FAILURE");
     await until(() => events.length === 1);
@@ -500,7 +422,7 @@ describe("a task that is watched from its create", () => {
   });
 
   test("a success without a file is polled three more times", async () => {
-    const { create, gateway, polls, events } = openWatchedProxy(watched);
+    const { create, gateway, polls, events } = openWatchedProxy();
     await create();
     gateway.next = () => task("SUCCESS");
     await until(() => polls.length === 3);
@@ -513,7 +435,7 @@ describe("a task that is watched from its create", () => {
 
   test("cases 91 and 129: it ends as lost after 24 hours, which its user can read, and continues if the user asks later", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
-    const { create, gateway, events, polls } = openWatchedProxy(watched);
+    const { create, gateway, events, polls } = openWatchedProxy();
     const { poll, status, gatewayId } = await create();
     await until(() => polls.length === 1);
     await jump(DAY);
@@ -536,7 +458,7 @@ describe("a task that is watched from its create", () => {
   });
 
   test("cases 91 and 129: it is unknown after five minutes of 404", async () => {
-    const { create, gateway, events, polls } = openWatchedProxy(watched);
+    const { create, gateway, events, polls } = openWatchedProxy();
     const { poll } = await create();
     await until(() => polls.length === 1);
     gateway.next = () => refusal(404);
@@ -547,7 +469,7 @@ describe("a task that is watched from its create", () => {
   });
 
   test("case 34: it belongs to its user alone", async () => {
-    const { create, ask, plugin, env } = openWatchedProxy(watched);
+    const { create, ask, plugin, env } = openWatchedProxy();
     const { poll, follow, path } = await create("dan");
     expect((await poll("eve")).status).toBe(404);
     expect((await follow({ as: "eve" })).status).toBe(404);
@@ -556,7 +478,7 @@ describe("a task that is watched from its create", () => {
   });
 
   test("a task that was made elsewhere is watched from the first poll of a page on", async () => {
-    const { create, plugin, env, polls } = openWatchedProxy(watched);
+    const { create, plugin, env, polls } = openWatchedProxy();
     const { status } = await create();
     await plugin.userData?.eraseUser(env, "ann");
     expect([await status(), await status()]).toEqual(["QUEUED", "QUEUED"]);
@@ -567,7 +489,7 @@ describe("a task that is watched from its create", () => {
 
   test("a create whose watch cannot be stored is answered all the same, and that is reported", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
-    const { create, host, events } = openWatchedProxy(watched);
+    const { create, host, events } = openWatchedProxy();
     await host.close();
     const { receipt } = await create();
     expect([receipt.status, receipt.text]).toEqual([200, expect.stringContaining("queued")]);
@@ -578,7 +500,7 @@ describe("a task that is watched from its create", () => {
   });
 
   test("the late response of a process that stood still does not replace a newer one", async () => {
-    const { create, gateway, polls } = openWatchedProxy(watched);
+    const { create, gateway, polls } = openWatchedProxy();
     const { status } = await create();
     let respond = (_: Response) => {};
     gateway.next = () =>
@@ -599,7 +521,7 @@ describe("a task that is watched from its create", () => {
 
   test("more tasks of one user than are watched are created all the same, and that is reported", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
-    const { create, events } = openWatchedProxy(watched);
+    const { create, events } = openWatchedProxy();
     for (let count = 0; count < 1000; count += 1) await create();
     expect(events).toEqual([]);
     const { receipt, follow, status } = await create();
@@ -615,7 +537,7 @@ describe("a task that is watched from its create", () => {
 
   test("the people of a public proxy share a bound of 10,000 watched tasks", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
-    const watch = videoWatch<Readonly<Record<string, string>>>(watched);
+    const watch = videoWatch<Readonly<Record<string, string>>>();
     const fill = operation("test.fill", async ({ key, query }) => {
       const ids = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)";
       await query(
@@ -642,7 +564,7 @@ describe("a task that is watched from its create", () => {
 });
 
 test("a client creates a task and gets its video by pushed changes, without polling again", async () => {
-  const { proxy, env, gateway, polls, ask } = openWatchedProxy({ startOn: "create" });
+  const { proxy, env, gateway, polls, ask } = openWatchedProxy();
   const paths: string[] = [];
   const client = createClient({
     baseURL: "https://proxy.example",
@@ -680,7 +602,7 @@ test("a client creates a task and gets its video by pushed changes, without poll
 
 describe("the data of a user", () => {
   test("case 131: is exported, and erasing it ends what is running", async () => {
-    const { create, gateway, plugin, env, events, polls } = openWatchedProxy({ startOn: "create" });
+    const { create, gateway, plugin, env, events, polls } = openWatchedProxy();
     const ended = await create();
     gateway.next = done;
     await until(() => polls.length === 1);
@@ -711,7 +633,7 @@ describe("the data of a user", () => {
   });
 
   test("case 131: is not written again by a poll that was under way", async () => {
-    const { create, gateway, plugin, env, polls } = openWatchedProxy({ startOn: "create" });
+    const { create, gateway, plugin, env, polls } = openWatchedProxy();
     await create();
     let respond = (_: Response) => {};
     gateway.next = () =>
@@ -731,12 +653,7 @@ describe("the data of a user", () => {
 test.each([
   [{ intervalMs: 100 }, "videoWatch: intervalMs: give a whole number from 2000 to 60000"],
   [{ retentionMs: 0 }, "videoWatch: retentionMs: give a whole number of milliseconds from 1 up"],
-  [{ startOn: "poll" }, 'videoWatch: startOn: give "create" or "subscribe"'],
-  [{ onEnd: {} }, "videoWatch: onEnd: give endHandlers(webhook(…))"],
-  [
-    { onEnd: endHandlers(async () => {}), startOn: "subscribe" },
-    'videoWatch: onEnd: works with startOn: "create" alone',
-  ],
+  [{ onEnd: {} }, "videoWatch: onEnd: give a list of functions, [webhook(…)]"],
   [{ baseURL: "https://gateway.example" }, "baseURL: is no option of videoWatch"],
 ])("refuses the options %j", (options, message) => {
   expect(() => openWatchedProxy(options as never)).toThrow(message);

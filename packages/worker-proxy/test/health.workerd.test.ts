@@ -1,4 +1,4 @@
-import { endHandlers, fileStore, videoWatch, type WebhookOptions, webhook } from "@sluice/durable";
+import { fileStore, videoWatch, type WebhookOptions, webhook } from "@sluice/durable";
 import { cloudflareHost, type DurableObjectNamespace } from "@sluice/durable/cloudflare";
 import { health as createHealth, type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
@@ -48,9 +48,7 @@ const hook = (given: Partial<WebhookOptions<Env>>): Partial<ProxyOptions<Env>> =
   host: cloudflareHost(() => namespace),
   plugins: [
     videoWatch<Env>({
-      onEnd: endHandlers(
-        webhook<Env>({ url: () => "https://app.example/hook", secret: () => SECRET, ...given }),
-      ),
+      onEnd: [webhook<Env>({ url: () => "https://app.example/hook", secret: () => SECRET, ...given })],
     }),
   ],
 });

@@ -1,12 +1,4 @@
-import {
-  type Bucket,
-  budget,
-  endHandlers,
-  fileStore,
-  resumableStreams,
-  videoWatch,
-  webhook,
-} from "@sluice/durable";
+import { type Bucket, budget, fileStore, resumableStreams, videoWatch, webhook } from "@sluice/durable";
 import { cloudflareHost, type DurableObjectNamespace, durableObject } from "@sluice/durable/cloudflare";
 import { chat, createProxy, type ProxyEvent, videos } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
@@ -41,10 +33,7 @@ const proxy = createProxy<Env>({
     }),
     resumableStreams<Env>(),
     videoWatch<Env>({
-      startOn: "create",
-      onEnd: endHandlers(
-        webhook<Env>({ url: () => "https://app.example.com/hook", secret: (env) => env.SECRET }),
-      ),
+      onEnd: [webhook<Env>({ url: () => "https://app.example.com/hook", secret: (env) => env.SECRET })],
     }),
     fileStore<Env>({ bucket: (env) => env.FILES, secret: (env) => env.SECRET }),
   ],

@@ -82,7 +82,7 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
 
 function checkOperations(names: readonly string[]): void {
   for (const [at, name] of names.entries()) {
-    ensure(/^[a-z\d-]+\/[a-z\d-]+$/.test(name), `plugins: ${name}: is no name of an operation, files/list`);
+    ensure(/^[a-z\d-]+\/[a-z\d-]+$/.test(name), `plugins: ${name}: is no name of an operation, files/remove`);
     ensure(names.indexOf(name) === at, `plugins: two have the operation ${name}`);
   }
 }

@@ -1,20 +1,18 @@
 import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
 import { castServer } from "@sluice/worker-proxy/plugin";
-import { offerEndWork } from "../videos/end-handler.js";
-import { createEndWork } from "../videos/end-handlers.js";
+import { offerResults } from "../shared/results.js";
 import { createArchive } from "./archive/archive.js";
 import { createArchiveLinks } from "./archive/archive-links.js";
 import { addCopies, beginCopy, endCopy } from "./archive/copies.js";
 import { createCopyJob } from "./archive/copy-job.js";
+import { checkLinks, isLinkAddress } from "./files/links.js";
 import { checkOptions, type FileStoreOptions, readHosts } from "./files/options.js";
 import { addPart, beginUpload, claimPart, completeFile, releaseClaim } from "./files/parts.js";
-import { findFiles, readCopies, readErasedAt, readFile, readPage, readParts } from "./files/readings.js";
-import { checkLinks, isLinkAddress } from "./files/references.js";
-import { addRemoved, endRemoval, eraseFiles, findDue, removeFile } from "./files/removal.js";
+import { findFiles, readCopies, readFile, readPage, readParts } from "./files/readings.js";
+import { createSweep, endRemoval, eraseFiles, findDue, removeFile } from "./files/removal.js";
 import { serveFile } from "./files/serve-file.js";
 import { growFile, reserveSpace } from "./files/space.js";
 import { createStore, type Store } from "./files/store.js";
-import { createSweep } from "./files/sweep.js";
 import { FILE_TABLES } from "./files/tables.js";
 import { holdSpace, releaseSpace } from "./files/total.js";
 import { createUploads } from "./files/uploads.js";
@@ -50,20 +48,15 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
   const settings = checkOptions(options);
   const { archive, publicURL } = settings;
   const store = createStore(settings);
-  const { archive: archiveEnd, watchResponse } = createArchive(store);
+  const { archive: storeResults, watchResponse } = createArchive(store);
   const offer = `archive=${archive?.retentionMs}`;
-  // no function of an app has a name with a dot
-  const work = archive && createEndWork("files", new Map([["fileStore.archive", archiveEnd]]));
   const plugin: ProxyPlugin<Env> = {
     storage: {
-      tables: [...FILE_TABLES, ...(work?.storage.tables ?? [])],
-      operations: [...OPERATIONS, ...(work?.storage.operations ?? [])],
-      jobs: [createSweep(store), createCopyJob(store), ...(work?.storage.jobs ?? [])],
+      tables: FILE_TABLES,
+      operations: OPERATIONS,
+      jobs: [createSweep(store), createCopyJob(store)],
     },
-    connect(server) {
-      store.connect(castServer(server));
-      work?.connect(castServer(server));
-    },
+    connect: (server) => store.connect(castServer(server)),
     checks: [store.readBucket, store.readLinks, (env) => archive && readHosts(archive, env)],
     routes: createRoutes(store),
     allowsMediaURL: (url) => isLinkAddress(url, publicURL),
@@ -74,15 +67,15 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
       answered: async (admitted: AdmittedRequest<Env>, json: unknown) => watchResponse(admitted, json),
     }),
   };
-  if (work) offerEndWork(plugin, work);
+  if (archive) offerResults(plugin, storeResults);
   return plugin;
 }
 
 const OPERATIONS = [
   ...[reserveSpace, growFile, holdSpace, releaseSpace],
   ...[beginUpload, claimPart, releaseClaim, addPart, completeFile],
-  ...[removeFile, addRemoved, findDue, endRemoval, eraseFiles],
-  ...[readFile, readErasedAt, readParts, readPage, findFiles, readCopies],
+  ...[removeFile, findDue, endRemoval, eraseFiles],
+  ...[readFile, readParts, readPage, findFiles, readCopies],
   ...[addCopies, beginCopy, endCopy],
 ];
 

@@ -1,5 +1,4 @@
-import type { Bucket, MultipartUpload } from "../buckets/bucket.js";
-import { openFixedPipe } from "../buckets/fixed-pipe.js";
+import { type Bucket, type MultipartUpload, openFixedPipe } from "../buckets/bucket.js";
 
 /** A test runner and the bucket that it tries. */
 export interface BucketTests {

@@ -1,5 +1,6 @@
 import type { StoredPart, Transaction, Value } from "@sluice/worker-proxy";
 import { job, operation, reading } from "../host/define.js";
+import { DEAD_LETTER_MS } from "./deliveries.js";
 
 /** The end of a task that a handler could not be told. */
 export type DeadLetter = {
@@ -34,8 +35,6 @@ export type DeadLetterPage = {
 /** The key of the one list of all users. */
 export const DEAD_LETTERS_KEY = "dead-letters";
 
-/** Time for which a dead letter is stored. */
-const RETENTION_MS = 7 * 24 * 60 * 60_000;
 /** Largest number of dead letters. */
 const MAX_DEAD_LETTERS = 10_000;
 const PAGE = 100;
@@ -97,7 +96,7 @@ export const eraseDeadLetters = operation(
 );
 
 const sweepDeadLetters = operation("deadLetters.sweep", async (transaction, _: null) => {
-  await remove(transaction, "AND failed_at <= ?", [transaction.now - RETENTION_MS], STEP);
+  await remove(transaction, "AND failed_at <= ?", [transaction.now - DEAD_LETTER_MS], STEP);
   const at = await readSweepTime(transaction);
   if (at !== Number.MAX_SAFE_INTEGER) await transaction.schedule(sweep, { id: "", at, input: null });
   return null;
@@ -119,13 +118,15 @@ export const findDeadLetter = reading(
 /** Lists the dead letters behind a position. */
 export const readDeadLetters = reading(
   "deadLetters.list",
-  async ({ key, query }, { failedAt, id }: Position): Promise<readonly DeadLetter[]> => {
+  async ({ key, query }, { failedAt, id }: Position): Promise<DeadLetterPage> => {
     const rows = await query<DeadLetterRow>(
       `SELECT letter FROM dead_letters WHERE key = ? AND (failed_at, id) > (?, ?)
         ORDER BY failed_at, id LIMIT ?`,
       ...[key, failedAt, id, PAGE],
     );
-    return rows.map(parseDeadLetter);
+    const deadLetters = rows.map(parseDeadLetter);
+    const last = deadLetters.length === PAGE ? deadLetters.at(-1) : undefined;
+    return { deadLetters, ...(last && { cursor: `${last.failedAt}:${last.id}` }) };
   },
 );
 
@@ -138,12 +139,6 @@ export const deadLetterStorage: StoredPart = {
   ],
   jobs: [sweep],
 };
-
-/** Returns one part of the list, with the cursor of the next part. */
-export function createPage(deadLetters: readonly DeadLetter[]): DeadLetterPage {
-  const last = deadLetters.length === PAGE ? deadLetters.at(-1) : undefined;
-  return { deadLetters, ...(last && { cursor: `${last.failedAt}:${last.id}` }) };
-}
 
 function parseDeadLetter({ letter }: Pick<DeadLetterRow, "letter">): DeadLetter {
   return JSON.parse(letter) as DeadLetter;
@@ -183,5 +178,5 @@ async function readSweepTime({ key, query }: Transaction): Promise<number> {
     "SELECT failed_at FROM dead_letters WHERE key = ? ORDER BY failed_at, id LIMIT 1",
     key,
   );
-  return oldest ? oldest.failed_at + RETENTION_MS : Number.MAX_SAFE_INTEGER;
+  return oldest ? oldest.failed_at + DEAD_LETTER_MS : Number.MAX_SAFE_INTEGER;
 }

@@ -2,7 +2,6 @@ import type { AdminOperation, BoundHost, GatewayProxy } from "@sluice/worker-pro
 import { ensure, findServer } from "@sluice/worker-proxy/plugin";
 import { readCursor, readText } from "../admin/body.js";
 import {
-  createPage,
   DEAD_LETTERS_KEY,
   type DeadLetterPage,
   deadLetterStorage,
@@ -17,7 +16,7 @@ import { resendDelivery } from "./deliveries.js";
  * and at most 10,000 are: the oldest makes room, and an event says so.
  *
  * @param options.cursor of the part before @default from the oldest on
- * @throws {TypeError} if the proxy has no `videoWatch()`
+ * @throws {TypeError} if the proxy has no `videoWatch({ onEnd })`
  * @example
  * ```ts
  * const { deadLetters, cursor } = await listDeadLetters(proxy, env);
@@ -37,7 +36,7 @@ export async function listDeadLetters<Env>(
  * if it is given up again.
  *
  * @returns false if there is no such dead letter, or its task was deleted meanwhile
- * @throws {TypeError} if the proxy has no `videoWatch()`
+ * @throws {TypeError} if the proxy has no `videoWatch({ onEnd })`
  * @example
  * ```ts
  * const isSent = await resendDeadLetter(proxy, env, "0123456789abcdef0123456789abcdef");
@@ -72,14 +71,14 @@ function openHost<Env>(proxy: GatewayProxy<Env>, env: Env): BoundHost {
   const hasDeadLetters = server.settings.plugins.some(({ storage }) =>
     storage?.operations.includes(deadLetterStorage.operations[0] as never),
   );
-  ensure(hasDeadLetters, "dead letters: add videoWatch({ onEnd }) or an archive to the plugins of the proxy");
+  ensure(hasDeadLetters, "dead letters: add videoWatch({ onEnd }) to the plugins of the proxy");
   return server.host(env);
 }
 
 async function list(host: BoundHost, cursor: string | undefined): Promise<DeadLetterPage> {
   const [, time = "0", id = ""] = /^(\d{1,15}):(.*)$/s.exec(cursor ?? "0:") ?? [];
   ensure(!id.includes("\0"), "cursor: give the cursor of a list");
-  return createPage(await host.run(DEAD_LETTERS_KEY, readDeadLetters, { failedAt: Number(time), id }));
+  return await host.run(DEAD_LETTERS_KEY, readDeadLetters, { failedAt: Number(time), id });
 }
 
 /** The dead letter is removed last: a process that is lost in between has only made the attempts begin again. */

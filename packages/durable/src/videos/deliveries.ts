@@ -1,240 +1,172 @@
-import type { Reader, Transaction } from "@sluice/worker-proxy";
+import type { Job, Reader, Transaction } from "@sluice/worker-proxy";
 import { operation, reading } from "../host/define.js";
-import type { EndedTask, EndRows } from "./end-handler.js";
+import type { EndedTask } from "./ends.js";
 import { readWatch } from "./rows.js";
-import { cancelTimer, declareJob, FORGET, type RowId, setTimer } from "./timers.js";
+import type { RowId } from "./watches.js";
 
-/** Table of the work after ends. The key is the user's. */
+/** Table of the work after ends: a row for each end and handler, until it is done. The key is the user's. */
 export const DELIVERY_TABLES = [
   `CREATE TABLE IF NOT EXISTS video_ends (key TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL,
-    handler TEXT NOT NULL, state TEXT NOT NULL, attempts BIGINT NOT NULL, run TEXT, at BIGINT NOT NULL, status BIGINT,
-    cause TEXT, ended TEXT NOT NULL, PRIMARY KEY (key, id))`,
+    handler TEXT NOT NULL, attempts BIGINT NOT NULL, ended TEXT NOT NULL, failure TEXT, PRIMARY KEY (key, id))`,
   "CREATE INDEX IF NOT EXISTS video_ends_task ON video_ends (key, task)",
 ];
 
-/** Jobs of the handlers of one plugin: `deliver` runs one attempt, `list` lists a delivery that was given up. */
-export function declareDeliveryJobs(plugin: string) {
-  return { deliver: declareJob(`${plugin}.deliver`), list: declareJob(`${plugin}.listDeadLetter`) };
-}
-
-const JOBS = { watch: declareDeliveryJobs("videos"), archive: declareDeliveryJobs("files") };
-
-/** Returns the jobs of a handler. The name of an app's function has no dot. */
-function findJobs(handler: string) {
-  return handler.includes(".") ? JOBS.archive : JOBS.watch;
-}
+/** Runs a handler once. */
+export const DELIVER: Job<RowId> = {
+  name: "videos.deliver",
+  // the number of attempts of a handler is in its row
+  attempts: 100_000,
+  run: () => Promise.reject(new Error("videos.deliver: belongs to no plugin")),
+};
 
 /** Progress of one handler with one end. */
 export type Delivery = {
   /** Id of the end and name of the handler. */
   readonly id: string;
-  /** The gateway's id of the task. */
-  readonly task: string;
   readonly handler: string;
-  readonly state: "waiting" | "running" | "done" | "dead";
-  /** Number of attempts, the one that runs included. */
+  /** Number of attempts that have ended. */
   readonly attempts: number;
-  /** Id of the last attempt. */
-  readonly run: string | null;
-  /** Time of the next attempt; of a dead letter, the time at which it was given up. */
+  readonly ended: EndedTask;
+  /** The last failure, once no attempt follows. */
+  readonly failure: LastFailure | undefined;
+};
+
+/** The failure of the last attempt. */
+export type LastFailure = {
+  readonly cause: string;
+  readonly upstreamStatus?: number | undefined;
+  /** Unix milliseconds. */
   readonly at: number;
-  /** The receiver's last status. */
-  readonly status: number | null;
-  /** Why the last attempt failed. */
-  readonly cause: string | null;
-  /** The {@link EndedTask} as JSON; empty once it is done. */
-  readonly ended: string;
 };
 
 /** The result of one attempt. */
 export type Attempted = {
+  /** Why it failed; absent if the handler has succeeded. */
   readonly failure?: string;
-  readonly upstreamStatus?: number;
-  /** True if the receiver wants no further attempt. */
-  readonly isRefusal?: boolean;
+  /** The receiver's status. */
+  readonly upstreamStatus?: number | undefined;
 };
 
-/** The state of a delivery after an attempt; null if its user was erased meanwhile. */
-export type DeliveryResult = Pick<Delivery, "state" | "attempts" | "at"> | null;
+/** The end of an attempt: the time of the next one, or the last failure. Null if the delivery is gone. */
+export type DeliveryEnd = {
+  readonly attempts: number;
+  readonly nextAt?: number | undefined;
+  readonly failure?: LastFailure | undefined;
+} | null;
 
-/** An attempt that may begin, or the result of one that was lost with its process. */
-export type BegunDelivery =
-  | { readonly handler: string; readonly attempts: number; readonly ended: EndedTask }
-  | { readonly lost: NonNullable<DeliveryResult>; readonly handler: string; readonly ended: EndedTask }
-  | null;
-
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
+const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** Pauses between two attempts, in milliseconds. */
-const PAUSES_MS = [5 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR];
+const PAUSES_MS = [5_000, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR];
 /** Number of attempts. */
 export const MAX_ATTEMPTS = PAUSES_MS.length + 1;
 /** Time for which a dead letter is stored. */
-const DEAD_LETTER_RETENTION_MS = 7 * 24 * HOUR;
+export const DEAD_LETTER_MS = 7 * 24 * HOUR;
 const MAX_CAUSE_CHARACTERS = 500;
-/** The result of an attempt whose process was lost. */
-export const LOST_ATTEMPT: Attempted = { failure: "the process ended during the attempt" };
+/** Status of a receiver that wants no further attempt. */
+const GONE = 410;
 
-/** Begins an attempt, and counts it before the handler runs. */
-export const beginDelivery = operation(
-  "videos.beginDelivery",
-  async (transaction, { id, run }: RowId & { run: string }): Promise<BegunDelivery> => {
-    const row = await readDelivery(transaction, id);
-    if (!row || row.state === "done" || row.state === "dead") return null;
-    const { handler, attempts } = row;
-    // its user may have removed the task since
-    const { isRemoved = false } = (await readWatch(transaction, row.task)) ?? {};
-    const ended: EndedTask = { ...JSON.parse(row.ended), isRemoved };
-    if (row.run === run && row.state === "running") return { handler, attempts, ended };
-    if (row.state === "running") return { lost: await fail(transaction, row, LOST_ATTEMPT), handler, ended };
-    if (transaction.now < row.at) {
-      await setTimer(transaction, findJobs(handler).deliver, id, row.at);
-      return null;
-    }
-    await storeDelivery(transaction, { ...row, state: "running", attempts: attempts + 1, run });
-    return { handler, attempts: attempts + 1, ended };
-  },
-);
+type Row = Omit<Delivery, "ended" | "failure"> & {
+  readonly task: string;
+  readonly ended: string;
+  readonly failure: string | null;
+};
 
+export const findDelivery = reading("videos.findDelivery", async (reader, { id }: RowId) => {
+  const row = await readRow(reader, id);
+  if (!row) return null;
+  // its user may have removed the task since
+  const { isRemoved = false } = (await readWatch(reader, row.task)) ?? {};
+  const ended: EndedTask = { ...JSON.parse(row.ended), isRemoved };
+  const { handler, attempts } = row;
+  return { id, handler, attempts, ended, failure: parseFailure(row) } satisfies Delivery;
+});
+
+/** Ends an attempt: deletes the row, or schedules the next attempt. @param attempts those before this one */
 export const endDelivery = operation(
   "videos.endDelivery",
   async (
     transaction,
-    { id, run, attempted }: RowId & { run: string; attempted: Attempted },
-  ): Promise<DeliveryResult> => {
-    const row = await readDelivery(transaction, id);
+    { id, attempts, attempted }: RowId & { readonly attempts: number; readonly attempted: Attempted },
+  ): Promise<DeliveryEnd> => {
+    const { key, now, query } = transaction;
+    const row = await readRow(transaction, id);
+    const { failure: cause, upstreamStatus } = attempted;
+    if (cause === undefined) {
+      await query("DELETE FROM video_ends WHERE key = ? AND id = ?", key, id);
+      return { attempts: attempts + 1 };
+    }
     if (!row) return null;
-    if (attempted.failure === undefined) return await complete(transaction, row, attempted);
-    // counted already, or by another process after this one stood still
-    if (row.run !== run || row.state !== "running") return row;
-    return await fail(transaction, row, attempted);
+    const pause = upstreamStatus === GONE ? undefined : PAUSES_MS[attempts];
+    const nextAt = pause === undefined ? undefined : now + pause;
+    // a repeated input, or another process has counted it after this one stood still
+    if (row.attempts !== attempts) return { attempts: row.attempts, nextAt, failure: parseFailure(row) };
+    const text = cause.replaceAll("\0", " ").slice(0, MAX_CAUSE_CHARACTERS);
+    const failure = nextAt === undefined ? { cause: text, upstreamStatus, at: now } : undefined;
+    await query(
+      "UPDATE video_ends SET attempts = ?, failure = ? WHERE key = ? AND id = ?",
+      ...[attempts + 1, failure ? JSON.stringify(failure) : null, key, id],
+    );
+    if (nextAt !== undefined) await transaction.schedule(DELIVER, { id, at: nextAt, input: { id } });
+    return { attempts: attempts + 1, nextAt, failure };
   },
 );
 
 /** Tries a dead letter again. Returns false if it is gone, or was delivered meanwhile. */
 export const resendDelivery = operation("videos.resend", async (transaction, { id }: RowId) => {
-  const row = await readDelivery(transaction, id);
-  if (!row || row.state === "done") return false;
-  if (row.state !== "dead") return true;
-  const { now } = transaction;
-  await storeDelivery(transaction, { ...row, state: "waiting", attempts: 0, run: null, at: now });
-  await setTimer(transaction, findJobs(row.handler).deliver, id, now);
-  return true;
+  const { key, now, query } = transaction;
+  const [row] = await query(
+    "UPDATE video_ends SET attempts = 0, failure = NULL WHERE key = ? AND id = ? AND failure IS NOT NULL RETURNING id",
+    ...[key, id],
+  );
+  if (row) await transaction.schedule(DELIVER, { id, at: now, input: { id } });
+  return row !== undefined || (await readRow(transaction, id)) !== undefined;
 });
 
-export const findDelivery = reading("videos.findDelivery", async (reader, { id }: RowId) =>
-  readDelivery(reader, id).then((row) => row ?? null),
-);
-
-/** Adds the work of all handlers after an end. Handlers that have the same end already are left alone. */
-async function addDeliveries(
-  transaction: Transaction,
-  task: string,
-  ended: EndedTask,
-  handlers: readonly string[],
-): Promise<void> {
+/** Adds the work of all handlers after an end. */
+export async function addDeliveries(transaction: Transaction, ended: EndedTask, handlers: readonly string[]) {
   const { key, now, query } = transaction;
   // an end that is wrong by now is not told any more
-  for (const { id, state, handler } of await readDeliveries(transaction, task))
-    if (state === "waiting" && !id.startsWith(`${ended.id}:`)) await cancelOne(transaction, id, handler);
+  await query("DELETE FROM video_ends WHERE key = ? AND task = ? AND failure IS NULL", key, ended.gatewayId);
   for (const handler of handlers) {
     const id = `${ended.id}:${handler}`;
-    const added = await query(
-      `INSERT INTO video_ends (key, id, task, handler, state, attempts, at, ended)
-        VALUES (?, ?, ?, ?, 'waiting', 0, ?, ?) ON CONFLICT (key, id) DO NOTHING RETURNING id`,
-      ...[key, id, task, handler, now, JSON.stringify(ended)],
+    await query(
+      `INSERT INTO video_ends (key, id, task, handler, attempts, ended) VALUES (?, ?, ?, ?, 0, ?)
+        ON CONFLICT (key, id) DO NOTHING`,
+      ...[key, id, ended.gatewayId, handler, JSON.stringify(ended)],
     );
-    if (added.length > 0) await setTimer(transaction, findJobs(handler).deliver, id, now);
+    await transaction.schedule(DELIVER, { id, at: now, input: { id } });
   }
 }
 
-/** Ends all work after the ends of a task. Returns true if some of it was not done. */
-async function cancelDeliveries(transaction: Transaction, task: string): Promise<boolean> {
-  const rows = await readDeliveries(transaction, task);
-  for (const { id, handler } of rows) await cancelOne(transaction, id, handler);
-  return rows.some(({ state }) => state === "waiting" || state === "running");
+/** Returns true while the ends of a task are delivered, or can be sent again. */
+export async function hasDeliveries({ key, now, query }: Transaction, task: string): Promise<boolean> {
+  const rows = await query<{ failure: string | null }>(
+    "SELECT failure FROM video_ends WHERE key = ? AND task = ?",
+    ...[key, task],
+  );
+  return rows.some((row) => now < (parseFailure(row)?.at ?? now) + DEAD_LETTER_MS);
 }
 
-async function cancelOne(transaction: Transaction, id: string, handler: string): Promise<void> {
-  const { deliver, list } = findJobs(handler);
-  await Promise.all([
-    cancelTimer(transaction, deliver, id),
-    cancelTimer(transaction, list, id),
-    transaction.query("DELETE FROM video_ends WHERE key = ? AND id = ?", transaction.key, id),
-  ]);
+/** Deletes all work after the ends of a task. Returns true if some of it was not done. */
+export async function deleteDeliveries({ key, query }: Transaction, task: string): Promise<boolean> {
+  const rows = await query<{ failure: string | null }>(
+    "DELETE FROM video_ends WHERE key = ? AND task = ? RETURNING failure",
+    ...[key, task],
+  );
+  return rows.some(({ failure }) => failure === null);
 }
 
-async function complete(transaction: Transaction, row: Delivery, { upstreamStatus }: Attempted) {
-  const status = upstreamStatus ?? null;
-  const done = { ...row, state: "done", at: transaction.now, status, cause: null, ended: "" } as const;
-  if (row.state === "done") return row;
-  await storeDelivery(transaction, done);
-  return done;
+function parseFailure({ failure }: Pick<Row, "failure">): LastFailure | undefined {
+  return failure === null ? undefined : (JSON.parse(failure) as LastFailure);
 }
 
-async function fail(transaction: Transaction, row: Delivery, attempted: Attempted) {
-  const { id, attempts, task } = row;
-  const { now } = transaction;
-  const pause = PAUSES_MS[attempts - 1];
-  const cause = (attempted.failure ?? "").replaceAll("\0", " ").slice(0, MAX_CAUSE_CHARACTERS);
-  const failed = { ...row, cause, status: attempted.upstreamStatus ?? null };
-  if (pause === undefined || attempted.isRefusal) {
-    const dead = { ...failed, state: "dead", at: now } as const;
-    await storeDelivery(transaction, dead);
-    await setTimer(transaction, findJobs(row.handler).list, id, now);
-    // the task is stored for as long as its dead letter can be sent again
-    await setTimer(transaction, FORGET, task, now + HOUR);
-    return dead;
-  }
-  const waiting = { ...failed, state: "waiting", at: now + pause } as const;
-  await storeDelivery(transaction, waiting);
-  await setTimer(transaction, findJobs(row.handler).deliver, id, waiting.at);
-  return waiting;
-}
-
-const COLUMNS = "id, task, handler, state, attempts, run, at, status, cause, ended";
-
-async function readDelivery({ key, query }: Reader, id: string): Promise<Delivery | undefined> {
-  const [row] = await query<Delivery>(`SELECT ${COLUMNS} FROM video_ends WHERE key = ? AND id = ?`, key, id);
+async function readRow({ key, query }: Reader, id: string): Promise<Row | undefined> {
+  const [row] = await query<Row>(
+    "SELECT id, task, handler, attempts, ended, failure FROM video_ends WHERE key = ? AND id = ?",
+    ...[key, id],
+  );
   return row;
 }
 
-/** Reads the work after the ends of a task: a few rows for each handler. */
-async function readDeliveries(
-  { key, query }: Reader,
-  task: string,
-): Promise<readonly Pick<Delivery, "id" | "state" | "at" | "handler">[]> {
-  return await query("SELECT id, state, at, handler FROM video_ends WHERE key = ? AND task = ?", key, task);
-}
-
-async function storeDelivery({ key, query }: Transaction, row: Delivery): Promise<void> {
-  const { id, state, attempts, run, at, status, cause, ended } = row;
-  await query(
-    `UPDATE video_ends SET state = ?, attempts = ?, run = ?, at = ?, status = ?, cause = ?, ended = ?
-      WHERE key = ? AND id = ?`,
-    ...[state, attempts, run, at, status, cause, ended, key, id],
-  );
-}
-
-/** Returns the time until which deliveries need their task: a dead letter can be sent again. */
-async function readNeeds(transaction: Transaction, task: string): Promise<number> {
-  const times = (await readDeliveries(transaction, task)).map(({ state, at }) => {
-    if (state === "dead") return at + DEAD_LETTER_RETENTION_MS;
-    return state === "done" ? 0 : transaction.now + HOUR;
-  });
-  return Math.max(0, ...times);
-}
-
-async function removeDeliveries({ key, query }: Transaction, task: string): Promise<void> {
-  await query("DELETE FROM video_ends WHERE key = ? AND task = ?", key, task);
-}
-
-export const DELIVERY_ROWS: EndRows = {
-  add: addDeliveries,
-  cancel: cancelDeliveries,
-  readNeeds,
-  remove: removeDeliveries,
-};
-
-export const DELIVERY_OPERATIONS = [beginDelivery, endDelivery, resendDelivery, findDelivery];
+export const DELIVERY_OPERATIONS = [endDelivery, resendDelivery, findDelivery];

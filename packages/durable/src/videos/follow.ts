@@ -1,11 +1,12 @@
-import type { Source } from "@sluice/worker-proxy";
+import type { HostContext, Source } from "@sluice/worker-proxy";
+import type { Server } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
+import { Changes, type Reader, Readers } from "../jobs/readers.js";
 import { shareByHost } from "../shared/share-by-host.js";
-import { renameTask } from "./end-handler.js";
-import { Feed } from "./feed.js";
-import type { WatchParts } from "./jobs.js";
-import { createWatchRefusal } from "./refusals.js";
+import { renameTask } from "./ends.js";
+import { findChanges } from "./rows.js";
 import type { WatchedTask } from "./task.js";
+import { createWatchRefusal } from "./task-response.js";
 
 /** Input of the source of a task's events. */
 export type Follow = {
@@ -17,76 +18,146 @@ export type Follow = {
   readonly isPublic: boolean;
 };
 
+/** Largest number of streams of one task, and of one user, in one process. */
+const MAX_PER_TASK = 16;
+const MAX_PER_USER = 64;
+
 const encoder = new TextEncoder();
 /** Makes the headers leave immediately, and keeps an idle stream open. */
 const COMMENT = ":\n\n";
 
 /** Defines the source of a task's events, which all followers of a user in one process share. */
-export function defineFollow<Env>(parts: WatchParts<Env>): Source<Follow> {
+export function defineFollow<Env>(server: () => Server<Env>): Source<Follow> {
   return source("videos.follow", async function* (context, input: Follow) {
-    const { host, key, signal } = context;
-    const shared = shareByHost<Feed<Env>>(host, "videos", key);
-    const feed: Feed<Env> = shared.get() ?? new Feed(parts, context, () => shared.delete(feed));
-    const limit = feed.findLimit(input.id, input.isPublic);
+    const shared = shareByHost<Feed>(context.host, "videos", context.key);
+    const report = (error: unknown) =>
+      server().setup.report("videoWatch: changes could not be read", error, context.env as Env);
+    const feed: Feed = shared.get() ?? new Feed(context, report, () => shared.delete(feed));
+    const limit = feed.findLimit(input);
     if (limit !== undefined) return void (yield encoder.encode(String(limit)));
     shared.set(feed);
-    yield* followTask(feed, input, signal);
+    yield* feed.follow(input, context.signal);
   });
 }
 
-async function* followTask<Env>(
-  feed: Feed<Env>,
-  { id, sentId, lastEventId }: Follow,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array, void> {
-  const follower = feed.add(id);
-  const leave = () => feed.wake();
-  signal.addEventListener("abort", leave, { once: true });
-  let seen = lastEventId;
-  let beats = feed.beats;
-  let text = COMMENT;
-  try {
-    for (;;) {
-      const wait = feed.watch();
-      const task = await feed.read(id);
-      if (!task || follower.isOver || signal.aborted) return;
-      if (seen !== String(task.seq)) text += createEvent(task, sentId);
-      seen = String(task.seq);
-      text += createEnd(task);
-      if (text === "" && beats !== feed.beats) text = COMMENT;
-      if (text !== "") {
-        follower.sentAt = beats = feed.beats;
-        yield encoder.encode(text);
-        follower.sentAt = undefined;
-        text = "";
+/** A watched task, and its event by the id in it. */
+interface Followed {
+  task: WatchedTask | null | undefined;
+  readonly events: Map<string, string>;
+  readonly readers: Set<Reader>;
+}
+
+/**
+ * The followers of one user's tasks in one process. A change is read and encoded once for all of them, and an idle
+ * follower costs nothing.
+ */
+class Feed {
+  readonly #context: HostContext;
+  readonly #report: (error: unknown) => void;
+  readonly #changes = new Changes();
+  readonly #readers: Readers;
+  readonly #tasks = new Map<string, Followed>();
+  #reading: Promise<void> = Promise.resolve();
+  #nextReading: Promise<void> | undefined;
+
+  /** @param onEnd called once the last follower has left: the feed is over then */
+  constructor(context: HostContext, report: (error: unknown) => void, onEnd: () => void) {
+    this.#context = context;
+    this.#report = report;
+    const unsubscribe = context.subscribe(() => void this.#refresh());
+    this.#readers = new Readers(this.#changes, () => {
+      if (this.#readers.count > 0) return;
+      unsubscribe();
+      onEnd();
+    });
+  }
+
+  /** Returns the limit that one more stream of a task would exceed. Many people are one user of a public proxy. */
+  findLimit({ id, isPublic }: Follow): number | undefined {
+    if (!isPublic && this.#readers.count >= MAX_PER_USER) return MAX_PER_USER;
+    const followed = this.#tasks.get(id);
+    return followed && countReaders(followed) >= MAX_PER_TASK ? MAX_PER_TASK : undefined;
+  }
+
+  async *follow({ id, sentId, lastEventId }: Follow, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+    const followed = this.#tasks.get(id) ?? { task: undefined, events: new Map(), readers: new Set() };
+    this.#tasks.set(id, followed);
+    const reader = this.#readers.join();
+    followed.readers.add(reader);
+    const leave = () => {
+      signal.removeEventListener("abort", leave);
+      this.#readers.leave(reader);
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    let seen = lastEventId;
+    let text = COMMENT;
+    try {
+      for (;;) {
+        const { count } = this.#changes;
+        if (followed.task === undefined || reader.isSilent) await this.#refresh();
+        const { task } = followed;
+        if (!task || reader.hasLeft || signal.aborted) return;
+        if (seen !== String(task.version)) text += createEvent(followed, task, sentId);
+        seen = String(task.version);
+        text += createEnd(task);
+        if (text === "" && reader.isSilent) text = COMMENT;
+        if (text !== "") {
+          Object.assign(reader, { isSending: true, isSilent: false, beats: 0 });
+          yield encoder.encode(text);
+          Object.assign(reader, { isSending: false, beats: 0 });
+          text = "";
+        }
+        if (task.end || reader.hasLeft) return;
+        await this.#changes.after(count);
       }
-      if (task.end || follower.isOver) return;
-      await wait();
+    } finally {
+      leave();
     }
-  } finally {
-    signal.removeEventListener("abort", leave);
-    if (!follower.isOver) feed.remove(follower);
+  }
+
+  /** Reads what has changed. A reading that has begun may have missed it, so that another one follows. */
+  #refresh(): Promise<void> {
+    this.#nextReading ??= this.#reading.then(() => {
+      this.#nextReading = undefined;
+      this.#reading = this.#readChanges().catch(this.#report);
+      return this.#reading;
+    });
+    return this.#nextReading;
+  }
+
+  async #readChanges(): Promise<void> {
+    const { host, key } = this.#context;
+    for (const [id, followed] of this.#tasks) if (countReaders(followed) === 0) this.#tasks.delete(id);
+    const known = [...this.#tasks].map(([id, { task }]) => ({ id, version: task?.version ?? 0 }));
+    if (known.length === 0) return;
+    const changed = await host.run(key, findChanges, { known });
+    for (const { id, task } of changed) {
+      const followed = this.#tasks.get(id);
+      followed?.events.clear();
+      if (followed) followed.task = task;
+    }
+    if (changed.length > 0) this.#changes.notify();
   }
 }
 
-const events = new WeakMap<WatchedTask, Map<string, string>>();
+/** Returns the number of readers whose clients still read. */
+function countReaders({ readers }: Followed): number {
+  return [...readers].filter(({ hasLeft }) => !hasLeft).length;
+}
 
 /** Returns the newest response as an event. All followers share its text. */
-function createEvent(task: WatchedTask, sentId: string): string {
-  const { id, seq, envelope } = task;
+function createEvent({ events }: Followed, { id, version, envelope }: WatchedTask, sentId: string): string {
   if (envelope === undefined) return "";
-  const known = events.get(task) ?? new Map<string, string>();
-  events.set(task, known);
-  let event = known.get(sentId);
-  event ??= `id: ${seq}\nevent: task\ndata: ${renameTask(envelope, id, sentId)}\n\n`;
-  known.set(sentId, event);
+  const known = events.get(sentId);
+  const event = known ?? `id: ${version}\nevent: task\ndata: ${renameTask(envelope, id, sentId)}\n\n`;
+  events.set(sentId, event);
   return event;
 }
 
 /** Returns the last event of a stream. A stream without it was cut. */
 function createEnd({ end }: WatchedTask): string {
   if (!end) return "";
-  return end.error === undefined ? "event: end\ndata: {}\n\n" : `event: error\ndata: ${end.error}\n\n`;
+  return end.refusal ? `event: error\ndata: ${end.refusal.error}\n\n` : "event: end\ndata: {}\n\n";
 }
 
 /**

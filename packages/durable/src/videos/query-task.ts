@@ -18,13 +18,12 @@ import { ENDED_WITHOUT_STATE, MAX_ENVELOPE_CHARACTERS, type PollResult, readTask
 /** Longest time until the headers of a response, and for each piece of it, in milliseconds. */
 const STEP_MS = 30_000;
 /** Longest time of one poll, in milliseconds. */
-export const POLL_MS = 60_000;
+const POLL_MS = 60_000;
 /** The own host, to which nothing is sent. */
 const OWN_HOST = "videos.invalid";
-/** Refusals of the gateway's account and of the proxy's own setup: no later poll succeeds until they are corrected. */
-const HOPELESS = ["upstream_auth", "upstream_redirect", "misconfigured"];
 
-const UNREADABLE: PollResult = { type: "unreadable", ...ENDED_WITHOUT_STATE.unreadable };
+/** The response has no task, is too large, is no JSON, or says under HTTP 200 that the query failed. */
+const UNREADABLE: PollResult = { type: "failed", retryAfterMs: 0, ...ENDED_WITHOUT_STATE.unreadable };
 
 /** Queries the gateway for a task once. A poll that fails is a result, too. */
 export async function queryTask<Env>(
@@ -55,14 +54,10 @@ export async function queryTask<Env>(
 
 function readFailure(refusal: Refusal): PollResult {
   const { status, code } = describeRefusal(refusal);
-  const error = formatError(refusal);
   // a page, whatever its status, says nothing about a task
   if (code === "upstream_type") return UNREADABLE;
-  if (status === 404) return { type: "absent", ...ENDED_WITHOUT_STATE.absent };
-  const isPassing = status === 408 || status === 429 || status >= 500;
-  if (isPassing && !HOPELESS.includes(code))
-    return { type: "passing", status, error, retryAfterMs: readRetryAfter(refusal) };
-  return { type: "refused", status, error };
+  if (status === 404) return { type: "absent", retryAfterMs: 0, ...ENDED_WITHOUT_STATE.absent };
+  return { type: "failed", status, error: formatError(refusal), retryAfterMs: readRetryAfter(refusal) };
 }
 
 /** Returns the `retry-after` of a refusal, seconds or a date, in milliseconds from now. */

@@ -17,7 +17,7 @@ export function createWatchEvent(task: WatchedTask, outcome: JobOutcome, code: s
 /** Returns the outcome of a watch, and the code that says why. */
 export function getOutcome(task: WatchedTask, end: TaskEnd): [outcome: JobOutcome, code: string | undefined] {
   const state = getEndState(task, end);
-  const code = end.error === undefined ? `task_${state}` : readCode(end.error);
+  const code = end.refusal ? readCode(end.refusal.error) : `task_${state}`;
   if (task.isRemoved) return ["stopped", code];
   if (state === "succeeded") return ["complete", undefined];
   const isLost = code === "task_not_found" || code === "watch_timeout";

@@ -63,27 +63,18 @@ function parseRow({ envelope, state }: WatchRow): WatchedTask {
   return { ...(JSON.parse(state) as WatchedTask), ...(envelope !== null && { envelope }) };
 }
 
-/** Stores a watch. An envelope that stays the same is not written again. */
+/** Stores a watch. */
 export async function storeWatch(
   { key, query }: Transaction,
   { envelope = null, ...state }: Omit<WatchedTask, "envelope"> & { readonly envelope?: string | null },
-  before: WatchedTask | undefined,
 ): Promise<void> {
-  const isOpen = state.end ? 0 : 1;
-  const text = JSON.stringify(state);
-  const { id, version } = state;
-  if (before && (before.envelope ?? null) === envelope)
-    await query(
-      "UPDATE video_watches SET is_open = ?, version = ?, state = ? WHERE key = ? AND id = ?",
-      ...[isOpen, version, text, key, id],
-    );
-  else
-    await query(
-      `INSERT INTO video_watches (key, id, is_open, version, envelope, state) VALUES (?, ?, ?, ?, ?, ?)
-        ON CONFLICT (key, id) DO UPDATE SET is_open = excluded.is_open, version = excluded.version,
-        envelope = excluded.envelope, state = excluded.state`,
-      ...[key, id, isOpen, version, envelope, text],
-    );
+  const { id, version, end } = state;
+  await query(
+    `INSERT INTO video_watches (key, id, is_open, version, envelope, state) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (key, id) DO UPDATE SET is_open = excluded.is_open, version = excluded.version,
+      envelope = excluded.envelope, state = excluded.state`,
+    ...[key, id, end ? 0 : 1, version, envelope, JSON.stringify(state)],
+  );
 }
 
 /** Deletes a watch. */

@@ -1,42 +1,108 @@
-import type { AdmittedRequest, Source } from "@sluice/worker-proxy";
-import { limitTime, Refusal } from "@sluice/worker-proxy/plugin";
+import type { AdmittedRequest, BoundHost, JobContext, Source } from "@sluice/worker-proxy";
+import { hashText, limitTime, Refusal, type Server } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createUserKey } from "../host/user-key.js";
-import { renameTask } from "./end-handler.js";
+import { rejectOnAbort } from "../shared/reject-on-abort.js";
+import { findResults } from "../shared/results.js";
+import { renameTask } from "./ends.js";
 import { type Follow, openBody } from "./follow.js";
-import { pollTask, type WatchParts } from "./jobs.js";
 import { queryTask } from "./query-task.js";
-import { createWatchRefusal, type WatchRefusal } from "./refusals.js";
-import { rejectOnAbort } from "./reject-on-abort.js";
-import { type CreatedTask, canResume, type WatchedTask } from "./task.js";
-import { type FailedResponse, readTask } from "./task-response.js";
+import { createWatchEvent, getOutcome } from "./report.js";
+import { isStale, type WatchedTask, type WatchRules } from "./task.js";
+import { createWatchRefusal, type FailedResponse, type PollResult, readTask } from "./task-response.js";
 import {
+  applyPoll,
   findWatch,
   MAX_OPEN_WATCHES,
   markRemoved,
-  openWatch,
-  READER_NOTE_MS,
+  type RowId,
   startWatch,
+  tendTask,
 } from "./watches.js";
 
 /** Longest time for which the response to a create waits for the start of its watch, in milliseconds. */
 const START_MS = 5_000;
 
-/** Creates the functions that serve requests about tasks. */
-export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>) {
-  const { server, rules } = parts;
-  return { serveEvents, removeTask, send, answered };
+/** The parts of a watch that its jobs and requests need. */
+interface WatchParts<Env> {
+  readonly server: () => Server<Env>;
+  readonly rules: WatchRules;
+  /** The names of the handlers. */
+  readonly handlers: readonly string[];
+  readonly follow: Source<Follow>;
+}
+
+/** A poll and the watch after it. The task is null if it is not watched. */
+interface Polled {
+  readonly task: WatchedTask | null;
+  readonly result?: PollResult;
+}
+
+/** Creates the functions that poll tasks, and serve requests about them. */
+export function createServe<Env>({ server, rules, handlers, follow }: WatchParts<Env>) {
+  return { pollTask, serveEvents, removeTask, send, answered };
+
+  /** Polls a task that is due, or deletes it once its end is over. */
+  async function pollTask({ host, key, env, attempt }: JobContext, { id }: RowId): Promise<void> {
+    const task = await host.run(key, findWatch, { id });
+    // the gateway may have seen a poll whose process was lost
+    if (task?.end || attempt > 1) await host.run(key, tendTask, { id, intervalMs: rules.intervalMs });
+    else if (task) await poll(host, key, { id, userId: task.userId, env: env as Env, task, maxOpen: 0 });
+  }
+
+  /** Queries the gateway for a task once, and stores the result. */
+  async function poll(
+    host: BoundHost,
+    key: string,
+    {
+      id,
+      userId,
+      env,
+      task,
+      maxOpen,
+    }: {
+      readonly id: string;
+      readonly userId: string;
+      readonly env: Env;
+      readonly task: WatchedTask | null;
+      readonly maxOpen: number;
+    },
+  ): Promise<Polled> {
+    const { settings, report } = server();
+    const [result, hash] = await Promise.all([
+      queryTask(settings, id, env),
+      hashText(`end\n${userId}\n${id}`),
+    ]);
+    // first: a process that is lost in between polls again
+    if (result.type === "task" && result.hasEnded)
+      for (const storeResults of findResults<Env>(settings.plugins))
+        await storeResults({ host, env, userId, id, answer: JSON.parse(result.envelope) });
+    const applied = await host.run(key, applyPoll, {
+      ...{ id, userId, rules, result, hash, handlers, maxOpen },
+      ...{ run: crypto.randomUUID(), polls: task?.polls ?? -1, random: Math.random() },
+    });
+    const { task: next, isNewEnd } = applied;
+    if (isNewEnd && next?.end) report(createWatchEvent(next, ...getOutcome(next, next.end)), env);
+    return { task: next, result };
+  }
+
+  /** Returns the task of a request, which is queried now if it is not watched. */
+  async function openTask(admitted: AdmittedRequest<Env>, key: string): Promise<Polled> {
+    const { env, user, id = "" } = admitted;
+    const host = server().host(env);
+    const task = await host.run(key, findWatch, { id });
+    if (task && !isStale(task, Date.now())) return { task };
+    return await poll(host, key, { id, userId: user.id, env, task, maxOpen: getMaxOpen(admitted) });
+  }
 
   async function serveEvents(admitted: AdmittedRequest<Env>): Promise<Response> {
     checkSignal();
     const { env, user, id = "", sentId = id, request, isPublic = false } = admitted;
-    const host = server().host(env);
     const key = await createUserKey(user.id);
-    const asked = { id, userId: user.id, rules, firstPollInMs: 0, maxOpen: getMaxOpen(admitted) };
-    const opened = await host.run(key, openWatch, asked);
-    if ("refused" in opened) throw refuseTask(opened.refused, admitted);
+    const { task, result } = await openTask(admitted, key);
+    if (!task) throw result && result.type !== "task" ? createStoredRefusal(result) : refuseTask(admitted);
     const lastEventId = request.headers.get("last-event-id");
-    const stream = await host.open(key, follow, { id, sentId, lastEventId, isPublic });
+    const stream = await server().host(env).open(key, follow, { id, sentId, lastEventId, isPublic });
     return new Response(await openBody(stream, request.signal), {
       headers: { "content-type": "text/event-stream" },
     });
@@ -55,37 +121,17 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>)
   }
 
   async function servePoll(admitted: AdmittedRequest<Env>): Promise<Response> {
-    const { env, user, id = "", sentId = id } = admitted;
-    const host = server().host(env);
-    const key = await createUserKey(user.id);
-    let task = await host.run(key, findWatch, { id });
-    if (!task || needsReader(task)) {
-      const asked = {
-        ...{ id, userId: user.id, rules, maxOpen: getMaxOpen(admitted) },
-        firstPollInMs: rules.intervalMs,
-      };
-      const opened = await host.run(key, openWatch, asked);
-      if ("refused" in opened) return await serveUnwatched(admitted);
-      task = opened.task;
-      // nothing is known, or an end without a final state is some time ago
-      if (opened.isDue) {
-        await pollTask(parts, { host, key, env }, id);
-        task = await host.run(key, findWatch, { id });
-      }
-    }
-    if (!task) throw new Refusal("upstream_unreachable");
-    const { envelope, failure, end } = task;
-    if (end?.error !== undefined) throw createStoredRefusal(end as FailedResponse);
+    const { user, id = "", sentId = id } = admitted;
+    const { task, result } = await openTask(admitted, await createUserKey(user.id));
+    if (task?.end?.refusal) throw createStoredRefusal(task.end.refusal);
+    // a task beyond the bound is not watched, and its user sees it all the same
+    const envelope = task?.envelope ?? (result?.type === "task" ? result.envelope : undefined);
     if (envelope === undefined)
-      throw failure ? createStoredRefusal(failure) : new Refusal("upstream_unreachable");
-    return createTaskResponse(envelope, id, sentId);
-  }
-
-  /** Serves a poll from the gateway: a task beyond the bound is not watched, and its user sees it all the same. */
-  async function serveUnwatched({ env, id = "", sentId = id }: AdmittedRequest<Env>): Promise<Response> {
-    const result = await queryTask(server().settings, id, env);
-    if (result.type !== "task") throw createStoredRefusal(result);
-    return createTaskResponse(result.envelope, id, sentId);
+      throw result && result.type !== "task"
+        ? createStoredRefusal(result)
+        : new Refusal("upstream_unreachable");
+    const headers = { "content-type": "application/json" };
+    return new Response(renameTask(envelope, id, sentId), { headers });
   }
 
   /** Starts the watch of a new task. A paid response must arrive, so a failure is only reported. */
@@ -93,15 +139,14 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>)
     const { route, body, user, id = "", sentId = id, model, headers, env } = admitted;
     if (route !== "videos" || !body) return;
     const requestId = headers?.["x-request-id"];
-    const created: CreatedTask = { sentId, model, requestId };
+    const input = {
+      ...{ id, userId: user.id, rules, created: { sentId, model, requestId }, random: Math.random() },
+      ...{ maxOpen: getMaxOpen(admitted), envelope: readTask(receipt)?.envelope ?? null },
+    };
     const start = async () =>
       server()
         .host(env)
-        .run(await createUserKey(user.id), startWatch, {
-          ...{ id, userId: user.id, rules, created, random: Math.random() },
-          maxOpen: getMaxOpen(admitted),
-          envelope: readTask(receipt)?.envelope ?? null,
-        });
+        .run(await createUserKey(user.id), startWatch, input);
     const drop = (code: string, error: unknown) => {
       const { setup, report } = server();
       const facts = { taskId: id, user: user.id, model, requestId };
@@ -110,10 +155,10 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>)
     };
     try {
       // a second attempt, because connections are cut
-      const { refused } = await limitTime(START_MS, (signal) =>
+      const isStarted = await limitTime(START_MS, (signal) =>
         Promise.race([start().catch(start), rejectOnAbort(signal)]),
       );
-      if (refused) drop(refused, refuseTask(refused, admitted));
+      if (!isStarted) drop("too_many_tasks", refuseTask(admitted));
     } catch (error) {
       drop("object_unavailable", error);
     }
@@ -125,23 +170,15 @@ function getMaxOpen({ isPublic }: Pick<AdmittedRequest, "isPublic">): number {
   return isPublic ? MAX_OPEN_WATCHES.public : MAX_OPEN_WATCHES.user;
 }
 
-function refuseTask(reason: WatchRefusal, admitted: Pick<AdmittedRequest, "isPublic">): Refusal {
-  return createWatchRefusal(reason, { what: getMaxOpen(admitted), headers: { "retry-after": "60" } });
-}
-
-/** Returns true for a watch whose row has to change for a page that polls. */
-function needsReader(task: WatchedTask): boolean {
-  if (task.end) return canResume(task, Date.now());
-  return task.envelope === undefined || Date.now() - task.lastReaderAt >= READER_NOTE_MS;
+function refuseTask(admitted: Pick<AdmittedRequest, "isPublic">): Refusal {
+  return createWatchRefusal("too_many_tasks", {
+    what: getMaxOpen(admitted),
+    headers: { "retry-after": "60" },
+  });
 }
 
 /** Returns the refusal of a poll that failed, as the gateway or the proxy worded it. */
 function createStoredRefusal({ status, error }: FailedResponse): Refusal {
   const { error: said } = JSON.parse(error) as { error: Record<string, string> };
   return new Refusal("said", { said: { ...said, status } });
-}
-
-function createTaskResponse(envelope: string, id: string, sentId: string): Response {
-  const headers = { "content-type": "application/json" };
-  return new Response(renameTask(envelope, id, sentId), { headers });
 }

@@ -1,5 +1,14 @@
 import { describeRefusal, formatError } from "@sluice/worker-proxy/plugin";
-import { createWatchRefusal, type WatchRefusal } from "./refusals.js";
+import { createRefusals } from "../shared/create-refusals.js";
+
+/** Creates a refusal of a watch. */
+export const createWatchRefusal = createRefusals({
+  too_many_readers: [429, "this is open {what} times already; close one, or try again later"],
+  too_many_tasks: [429, "{what} of your tasks are watched already; wait until one ends"],
+  task_unknown: [404, "the gateway does not know this task", "task_not_found"],
+  upstream_unreadable: [502, "the gateway's responses show no task; query it yourself"],
+  watch_timeout: [504, "the task was not over after 24 hours"],
+});
 
 /** A refusal as clients get it. `error` is the body, in the gateway's error shape. */
 export type FailedResponse = {
@@ -17,21 +26,11 @@ export type ReadTask = {
   readonly hasEnded: boolean;
 };
 
-/** A poll that shows no task. */
-export type FailedPoll = FailedResponse &
-  /** 429, 5xx, the network: a later poll is likely to succeed. */
-  (
-    | { readonly type: "passing"; readonly retryAfterMs: number }
-    /** The response has no task, is too large, is no JSON, or says under HTTP 200 that the query failed. */
-    | { readonly type: "unreadable" }
-    /** The gateway does not know the task. This is normal right after its creation. */
-    | { readonly type: "absent" }
-    /** Any other refusal: a later poll is likely to fail too. */
-    | { readonly type: "refused" }
-  );
-
-/** Result of one poll. */
-export type PollResult = ({ readonly type: "task" } & ReadTask) | FailedPoll;
+/** Result of one poll. A poll that shows no task has the refusal that clients get. */
+export type PollResult =
+  | ({ readonly type: "task" } & ReadTask)
+  /** `absent`: the gateway does not know the task. This is normal right after its creation. */
+  | ({ readonly type: "absent" | "failed"; readonly retryAfterMs: number } & FailedResponse);
 
 /** Largest envelope that a row stores, in characters. A usual one has about a thousand. */
 export const MAX_ENVELOPE_CHARACTERS = 256 * 1024;
@@ -82,7 +81,7 @@ function readStatus(json: Readonly<Record<string, unknown>>): string | undefined
   return typeof status === "string" ? status.trim().toLowerCase() : undefined;
 }
 
-function createFailure(reason: WatchRefusal): FailedResponse {
+function createFailure(reason: Parameters<typeof createWatchRefusal>[0]): FailedResponse {
   const refusal = createWatchRefusal(reason);
   return { status: describeRefusal(refusal).status, error: formatError(refusal) };
 }

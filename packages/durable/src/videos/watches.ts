@@ -1,131 +1,148 @@
+import type { Job, Transaction } from "@sluice/worker-proxy";
 import { operation, reading } from "../host/define.js";
-import type { EndRows } from "./end-handler.js";
-import { isPolling, removeWatch, type WatchRules } from "./polls.js";
-import { findChanges, hasOpenWatches, readWatch, readWatches, storeWatch } from "./rows.js";
+import { addDeliveries, deleteDeliveries, hasDeliveries } from "./deliveries.js";
+import { createEndedTask } from "./ends.js";
+import { deleteWatch, findChanges, hasOpenWatches, readWatch, readWatches, storeWatch } from "./rows.js";
 import {
-  addCreate,
-  addReader,
+  applyResult,
   type CreatedTask,
-  canResume,
   createWatch,
+  isNewEnd,
+  isStale,
   resume,
   type WatchedTask,
+  type WatchRules,
 } from "./task.js";
-import { FORGET, POLL, type RowId, setTimer } from "./timers.js";
+import type { PollResult } from "./task-response.js";
 
 /** Largest number of tasks that are watched at once: those of one user, and those of a public proxy. */
 export const MAX_OPEN_WATCHES = { user: 1_000, public: 10_000 };
 /** Watches that one read or one erasure takes. */
 export const PAGE = 100;
-/** Time without a note after which a reader is noted again, in milliseconds. */
-export const READER_NOTE_MS = 60_000;
 const HOUR_MS = 60 * 60_000;
 
-type Begin = RowId & {
+/** Input of a job or an operation that is about one row. A timer has the id of its row. */
+export type RowId = { readonly id: string };
+
+/** Polls a task, and deletes it once its end is over. */
+export const POLL: Job<RowId> = {
+  name: "videos.poll",
+  // more attempts than a watch ever needs: only its own rules end it
+  attempts: 100_000,
+  run: () => Promise.reject(new Error("videos.poll: belongs to no plugin")),
+};
+
+type Watched = RowId & {
   readonly userId: string;
   readonly rules: WatchRules;
   /** Largest number of watches of the user that are open at once. */
   readonly maxOpen: number;
+  /** In [0, 1). */
+  readonly random: number;
 };
-type Start = Begin & {
+type Start = Watched & {
   readonly created: CreatedTask;
   /** The task in the gateway's response to the create, if it shows one. */
   readonly envelope: string | null;
-  readonly random: number;
 };
-type Open = Begin & { readonly firstPollInMs: number };
+type Apply = Watched & {
+  /** Names the poll. */
+  readonly run: string;
+  /** Number of polls before this one; -1 if the watch begins with it. */
+  readonly polls: number;
+  readonly result: PollResult;
+  /** See {@link createEndedTask}. */
+  readonly hash: string;
+  /** The names of the handlers. */
+  readonly handlers: readonly string[];
+};
 
-/** The watch of a user, or the reason why there is none. */
-export type Opened =
-  | { readonly task: WatchedTask; readonly isDue: boolean }
-  | { readonly refused: "too_many_tasks" };
-
-/** Starts the watch of a new task. */
-export const startWatch = operation("videos.start", async (transaction, input: Start) => {
-  const { id, userId, created, envelope, random, rules } = input;
-  const known = await readWatch(transaction, id);
-  if (known?.created || known?.end) return {};
-  if (!known && (await hasOpenWatches(transaction, input.maxOpen)))
-    return { refused: "too_many_tasks" } as const;
-  const identity = { id, userId, isSteady: true };
-  const watch = known ?? createWatch(identity, transaction.now);
-  const next = addCreate(watch, created, envelope ?? undefined, { intervalMs: rules.intervalMs, random });
-  await storeWatch(transaction, next, known);
-  await setTimer(transaction, POLL, next.id, next.nextAt);
-  transaction.publish();
-  return {};
+/** Starts the watch of a new task. Returns false if the user has too many. */
+export const startWatch = operation("videos.start", async (transaction, input: Start): Promise<boolean> => {
+  const { created, envelope, rules, random } = input;
+  if (await readWatch(transaction, input.id)) return true;
+  if (await hasOpenWatches(transaction, input.maxOpen)) return false;
+  const seen = { created, ...(envelope !== null && { envelope }) };
+  const task = createWatch(input, transaction.now, { ...rules, random }, seen);
+  await store(transaction, task, undefined);
+  return true;
 });
 
-/** Opens a watch for a reader: creates it, or continues it if it has ended without a final state. */
-export const openWatch = operation("videos.open", async (transaction, input: Open): Promise<Opened> => {
-  const { id, userId, firstPollInMs } = input;
-  const { intervalMs, isSteady } = input.rules;
-  const { now } = transaction;
-  const known = await readWatch(transaction, id);
-  if (!known && (await hasOpenWatches(transaction, input.maxOpen))) return { refused: "too_many_tasks" };
-  const task = known ?? createWatch({ id, userId, isSteady }, now);
-  if (task.end && !canResume(task, now)) return { task, isDue: false };
-  const next = task.end ? resume(task, now) : addReader(task, now, intervalMs);
-  await storeWatch(transaction, next, known);
-  const isNew = !known || task.end !== undefined;
-  if (isNew) await setTimer(transaction, POLL, id, now + firstPollInMs);
-  // a timer that is long over was lost with its processes
-  else if (next.nextAt < task.nextAt || isPollLost(task, now))
-    await setTimer(transaction, POLL, id, Math.max(next.nextAt, now));
-  if (next.version !== task.version) transaction.publish();
-  return { task: next, isDue: task.end !== undefined || isPollDue(next, now) };
-});
+/** The watch after a poll. `isNewEnd` is true if this poll has ended it. */
+export type Applied = { readonly task: WatchedTask | null; readonly isNewEnd?: boolean };
 
-/** Notes that tasks still have readers. */
-export const noteReaders = operation(
-  "videos.noteReaders",
-  async (transaction, { ids }: { readonly ids: readonly string[] }) => {
+/**
+ * Applies the result of a poll, which a page may have begun. A result that another poll has overtaken changes nothing. The
+ * task is null if its watch was erased, or cannot begin because its user has too many.
+ */
+export const applyPoll = operation(
+  "videos.applyPoll",
+  async (transaction, input: Apply): Promise<Applied> => {
+    const { id, run, result, random, rules } = input;
     const { now } = transaction;
-    for (const id of ids) {
-      const task = await readWatch(transaction, id);
-      if (!task || task.end || now - task.lastReaderAt < READER_NOTE_MS / 2) continue;
-      await storeWatch(transaction, { ...task, lastReaderAt: now }, task);
-    }
-    return null;
+    const known = (await readWatch(transaction, id)) ?? null;
+    if (known?.polled === run) return { task: known, isNewEnd: isNewEnd(known) };
+    const isOvertaken = (known?.polls ?? -1) !== input.polls || (known?.end && !isStale(known, now));
+    const cannotBegin =
+      !known && (result.type !== "task" || (await hasOpenWatches(transaction, input.maxOpen)));
+    if (isOvertaken || cannotBegin) return { task: known };
+    const open = known?.end ? resume(known) : known;
+    const before = open ?? createWatch(input, now, { ...rules, random }, {});
+    const task = { ...applyResult(before, result, { ...rules, random }, now), polled: run };
+    await store(transaction, task, known ?? undefined);
+    const hasEnded = isNewEnd(task);
+    if (hasEnded && task.end && task.created)
+      await addDeliveries(transaction, createEndedTask(task, task.end, input.hash), input.handlers);
+    return { task, isNewEnd: hasEnded };
   },
 );
+
+async function store(transaction: Transaction, task: WatchedTask, before: WatchedTask | undefined) {
+  const { id, nextAt, version } = task;
+  await storeWatch(transaction, task);
+  await transaction.schedule(POLL, { id, at: nextAt, input: { id } });
+  if (version !== before?.version) transaction.publish();
+}
 
 /** Notes that the user has removed the task. The watch continues for the operator. */
 export const markRemoved = operation("videos.remove", async (transaction, { id }: RowId) => {
   const task = await readWatch(transaction, id);
-  if (task && !task.isRemoved) await storeWatch(transaction, { ...task, isRemoved: true }, task);
+  if (task && !task.isRemoved) await storeWatch(transaction, { ...task, isRemoved: true });
   return null;
 });
 
-/** Creates the operations that delete watches. @param getEnds returns the work after ends; undefined if there is none */
-export function createDeletions(getEnds: () => EndRows | undefined) {
-  /** Deletes an ended task that nothing needs any more, or looks again later. */
-  const forgetTask = operation("videos.forget", async (transaction, { id }: RowId) => {
+/**
+ * Deletes an ended task, or looks again later while handlers are told of it. Puts off a task whose poll was lost with its
+ * process.
+ */
+export const tendTask = operation(
+  "videos.tend",
+  async (transaction, { id, intervalMs }: RowId & Pick<WatchRules, "intervalMs">) => {
     const { now } = transaction;
     const task = await readWatch(transaction, id);
-    if (!task?.end) return null;
-    const neededUntil = (await getEnds()?.readNeeds(transaction, id)) ?? 0;
-    const at = Math.max(task.end.retainedUntil, neededUntil);
-    if (now < at) await setTimer(transaction, FORGET, id, at);
-    else await removeWatch(transaction, id, getEnds());
+    if (!task) return null;
+    const isNeeded = task.end && (await hasDeliveries(transaction, id));
+    const pauseMs = isNeeded ? HOUR_MS : intervalMs;
+    const at = task.end && !isNeeded ? task.nextAt : now + pauseMs;
+    if (now < at) await transaction.schedule(POLL, { id, at, input: { id } });
+    else await deleteWatch(transaction, id);
     return null;
-  });
+  },
+);
 
-  /** Deletes up to {@link PAGE} watches of a user. Returns those that had something left to do. */
-  const eraseWatches = operation("videos.erase", async (transaction, _: null) => {
-    const tasks = await readWatches(transaction, "", PAGE);
-    const stopped: WatchedTask[] = [];
-    for (const task of tasks) {
-      const hadWork = await getEnds()?.cancel(transaction, task.id);
-      await removeWatch(transaction, task.id, getEnds());
-      if (!task.end || hadWork) stopped.push(task);
-    }
-    if (tasks.length > 0) transaction.publish();
-    return { stopped, isDone: tasks.length < PAGE };
-  });
-
-  return { forgetTask, eraseWatches };
-}
+/** Deletes up to {@link PAGE} watches of a user. Returns those that had something left to do. */
+export const eraseWatches = operation("videos.erase", async (transaction, _: null) => {
+  const tasks = await readWatches(transaction, "", PAGE);
+  const stopped: WatchedTask[] = [];
+  for (const task of tasks) {
+    const hadWork = await deleteDeliveries(transaction, task.id);
+    await transaction.cancel(POLL as Job<never>, task.id);
+    await deleteWatch(transaction, task.id);
+    if (!task.end || hadWork) stopped.push(task);
+  }
+  if (tasks.length > 0) transaction.publish();
+  return { stopped, isDone: tasks.length < PAGE };
+});
 
 export const findWatch = reading("videos.read", async (reader, { id }: RowId) =>
   readWatch(reader, id).then((task) => task ?? null),
@@ -135,18 +152,7 @@ export const listWatches = reading("videos.list", async (reader, { after }: { re
   readWatches(reader, after, PAGE),
 );
 
-/** Returns true if nothing is known of a task that may be polled now. */
-function isPollDue(task: WatchedTask, now: number): boolean {
-  const { envelope, end, nextAt } = task;
-  return envelope === undefined && !end && now >= nextAt && !isPolling(task, now);
-}
-
-/** Returns true if a poll has been due for longer than any poll takes. */
-function isPollLost(task: WatchedTask, now: number): boolean {
-  return now >= task.nextAt + HOUR_MS && !isPolling(task, now);
-}
-
 export const WATCH_OPERATIONS = [
-  ...[startWatch, openWatch, noteReaders, markRemoved],
+  ...[startWatch, applyPoll, markRemoved, tendTask, eraseWatches],
   ...[findWatch, findChanges, listWatches],
 ];

@@ -1,7 +1,7 @@
 import type { Keys } from "@sluice/worker-proxy";
 import { ensure, limitTime, readOption } from "@sluice/worker-proxy/plugin";
-import { DeliveryError, type EndContext, type EndedTask, type EndHandler } from "../videos/end-handler.js";
-import { rejectOnAbort } from "../videos/reject-on-abort.js";
+import { rejectOnAbort } from "../shared/reject-on-abort.js";
+import { DeliveryError, type EndContext, type EndedTask, type EndHandler } from "../videos/ends.js";
 
 /** Options of {@link webhook}. */
 export interface WebhookOptions<Env = unknown> {
@@ -33,7 +33,7 @@ const RESPONSE_MS = 15_000;
  * @example
  * ```ts
  * const hook = webhook<Env>({ url: "https://app.example.com/hooks/video", secret: (env) => env.WEBHOOK_SECRET });
- * createProxy<Env>({ ...options, plugins: [videoWatch<Env>({ onEnd: endHandlers(hook) })] });
+ * createProxy<Env>({ ...options, plugins: [videoWatch<Env>({ onEnd: [hook] })] });
  * ```
  */
 export function webhook<Env = unknown>(options: WebhookOptions<Env>): EndHandler<Env> {
@@ -73,8 +73,7 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): EndHandler
     await response.body?.cancel();
     const { ok, status: upstreamStatus } = response;
     if (ok) return { upstreamStatus };
-    const isRefusal = upstreamStatus === 410;
-    throw new DeliveryError(`the app responded with ${upstreamStatus}`, { upstreamStatus, isRefusal });
+    throw new DeliveryError(`the app responded with ${upstreamStatus}`, { upstreamStatus });
   }
 
   async function readSetup(env: Env) {

@@ -215,11 +215,17 @@ export function openFileStore({
       },
     /** Does an operator's work for a user. */
     erase: (user = "user-1") => plugin.userData?.eraseUser({}, user),
-    export: async (user = "user-1") =>
-      (await plugin.userData?.exportUser({}, user)) as {
-        files: readonly object[];
-        copies: readonly object[];
-      },
+    async export(user = "user-1") {
+      const items: object[] = [];
+      for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+        const page = await plugin.userData?.exportUser({}, user, cursor || undefined);
+        const { items: more, cursor: next } = page as { items: object[]; cursor: string | undefined };
+        items.push(...more);
+        cursor = next;
+      }
+      const isFile = (item: object) => "isCopy" in item;
+      return { files: items.filter(isFile), copies: items.filter((item) => !isFile(item)) };
+    },
     operate: (name: string, body: Readonly<Record<string, unknown>>) =>
       plugin.operations?.find((operation) => operation.name === name)?.run({}, body),
   };

@@ -7,8 +7,7 @@ import { reading } from "../../src/host/define.js";
 import { nodeHost } from "../../src/host/node.js";
 import type { DeadLetter } from "../../src/videos/dead-letter-rows.js";
 import { listDeadLetters, resendDeadLetter } from "../../src/videos/dead-letters.js";
-import type { EndedTask } from "../../src/videos/end-handler.js";
-import { endHandlers } from "../../src/videos/end-handlers.js";
+import type { EndedTask } from "../../src/videos/ends.js";
 import { videoWatch } from "../../src/videos/video-watch.js";
 import { webhook } from "../../src/webhooks/webhook.js";
 import { openFile } from "./database-file.js";
@@ -75,10 +74,7 @@ export async function simulateWatch(random: Random) {
     const host = nodeHost({ file, env: {} });
     let bound!: BoundHost;
     const plugin = videoWatch({
-      onEnd: endHandlers(
-        createHook(() => isGone),
-        bookVideo,
-      ),
+      onEnd: [createHook(() => isGone), bookVideo],
     });
     const proxy = createProxy({
       baseURL: "https://gateway.example",
@@ -137,7 +133,7 @@ export async function simulateWatch(random: Random) {
         return new Promise(() => {});
       }
       const isWrite = !/read|list|find|test/i.test(name);
-      const isFault = simulation.isFaulty && isWrite && random.rarely(0.05);
+      const isFault = simulation.isFaulty && isWrite && random.rarely(0.1);
       const isStored = !isFault || random.rarely(0.5);
       const output = isStored ? await run() : undefined;
       if (isStored) gateway?.noteStored();

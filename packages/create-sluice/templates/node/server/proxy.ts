@@ -1,7 +1,6 @@
 import {
   admin,
   budget,
-  endHandlers,
   fileStore,
   idempotency,
   maxTokens,
@@ -100,10 +99,9 @@ export const proxy = createProxy<Env>({
     resumableStreams<Env>(),
     // a video is watched until its end, and your app is notified of it
     videoWatch<Env>({
-      startOn: "create",
       onEnd: WEBHOOK_URL
-        ? endHandlers(webhook<Env>({ url: (env) => env.WEBHOOK_URL, secret: (env) => env.WEBHOOK_SECRET }))
-        : undefined,
+        ? [webhook<Env>({ url: (env) => env.WEBHOOK_URL, secret: (env) => env.WEBHOOK_SECRET })]
+        : [],
     }),
     fileStore<Env>({
       bucket: () => bucket,

@@ -10,20 +10,11 @@ const ADVICE: Readonly<Record<string, string>> = {
   RequestTimeTooSkewed: "set the clock of this machine",
 };
 
-/** Statuses and codes of a busy bucket, and of bytes that changed on their way. A code may come with 200. */
-const PASSING: readonly (number | string)[] = [
-  ...[408, 429, 500, 502, 503, 504],
-  ...["InternalError", "SlowDown", "ServiceUnavailable", "RequestTimeout", "BadDigest", "IncompleteBody"],
-];
-/** Statuses and codes of a bucket that did nothing. */
-const UNDONE: readonly (number | string)[] = [429, 503, "SlowDown", "ServiceUnavailable"];
-
 interface Failure {
   /** HTTP status; absent without a response. */
   readonly status?: number;
   /** Code of the response, `NoSuchKey`. */
   readonly code?: string | undefined;
-  readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }
 
@@ -33,8 +24,7 @@ export class S3Error extends Error {
   readonly method: string;
   readonly status: number | undefined;
   readonly code: string;
-  readonly retryAfterMs: number;
-  constructor(method: string, { status, code = "", retryAfterMs = 0, cause }: Failure) {
+  constructor(method: string, { status, code = "", cause }: Failure) {
     // a response of another server can have any text here
     const known = /^\w{1,64}$/.test(code) ? code : "";
     const what = status === undefined ? "got no response" : `got ${status} ${known}`.trimEnd();
@@ -42,14 +32,5 @@ export class S3Error extends Error {
     this.method = method;
     this.status = status;
     this.code = known;
-    this.retryAfterMs = retryAfterMs;
-  }
-
-  /** Returns true for a failure after which the same request may succeed, and does no harm. */
-  isPassing(isRepeatable = true): boolean {
-    const { status, code } = this;
-    if (status === undefined) return isRepeatable;
-    const list = isRepeatable ? PASSING : UNDONE;
-    return list.includes(status) || list.includes(code);
   }
 }

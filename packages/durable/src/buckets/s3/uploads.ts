@@ -1,8 +1,7 @@
 import { type Bucket, checkKey, type MultipartUpload, type UploadedPart } from "../bucket.js";
-import { readBytes } from "./pieces.js";
-import type { openRequests } from "./requests.js";
+import { readBytes } from "../pieces.js";
+import { escapeText, findText, type openRequests } from "./requests.js";
 import { S3Error } from "./s3-error.js";
-import { escapeText, findText } from "./xml.js";
 
 /** Size of the parts of a longer file, in bytes: S3 wants at least 5 MiB. */
 export const PART_BYTES = 8_388_608;
@@ -17,8 +16,7 @@ export function openMultipart(ask: ReturnType<typeof openRequests>) {
   ): Promise<MultipartUpload> {
     checkKey(key);
     const headers = { "content-type": contentType };
-    // a second request would begin a second upload
-    const { text } = await ask({ method: "POST", key, query: { uploads: "" }, headers, isRepeatable: false });
+    const { text } = await ask({ method: "POST", key, query: { uploads: "" }, headers });
     const uploadId = findText(text, "UploadId");
     if (!uploadId) throw new Error("s3Bucket: the response has no id of an upload");
     return resumeMultipartUpload(key, uploadId);

@@ -6,7 +6,7 @@ import { findFiles } from "../files/readings.js";
 import { refuseFile } from "../files/refusals.js";
 import type { Store } from "../files/store.js";
 import type { FileRow } from "../files/tables.js";
-import { nameAddress, nameLastFrame, nameVideo } from "./results.js";
+import { nameAddress, nameLastFrame, nameVideo } from "./archive.js";
 
 /** Most files that one request may name. */
 const MAX_NAMES = 100;

@@ -1,10 +1,10 @@
+import { parseVideoTask } from "@sluice/core";
 import type { AdmittedRequest, ProxyContext } from "@sluice/worker-proxy";
-import { logCause } from "@sluice/worker-proxy/plugin";
-import type { EndContext, EndedTask } from "../../videos/end-handler.js";
+import { describeRefusal, hashText, logCause, toRefusal } from "@sluice/worker-proxy/plugin";
+import type { EndedResult } from "../../shared/results.js";
 import type { Store } from "../files/store.js";
 import { addCopies } from "./copies.js";
-import { reportCopy } from "./report.js";
-import { findImages, findVideos, type ResultFile } from "./results.js";
+import { reportCopy } from "./copy-job.js";
 
 /** Makes the functions that store which results of the gateway are to be copied. */
 export function createArchive<Env>(store: Store<Env>) {
@@ -12,15 +12,19 @@ export function createArchive<Env>(store: Store<Env>) {
 
   /**
    * Has the video of a watched task copied, and its last frame. Each is copied once, however often this is called. Does
-   * nothing for a task without a video. Its name stands for it in the rows of the watch.
+   * nothing for a task without a video.
    *
    * @throws {Refusal} 503 where the database fails
    */
-  async function archive(
-    { gatewayId: id, userId, task }: EndedTask,
-    { env }: EndContext<Env>,
-  ): Promise<void> {
-    await copy(env, userId, await findVideos({ id, answer: task }));
+  async function archive({ env, userId, id, answer }: EndedResult<Env>): Promise<void> {
+    try {
+      await copy(env, userId, await findVideos({ id, answer }));
+    } catch (error) {
+      // a missing bucket must not stop the watch
+      if (describeRefusal(toRefusal(error)).code !== "misconfigured") throw error;
+      const { log } = store.server.settings;
+      await logCause(`archive: the video of task ${id} is not copied`, error, { env, log });
+    }
   }
 
   /** Has the files of a response copied. The response does not wait for it. */
@@ -53,4 +57,61 @@ export function createArchive<Env>(store: Store<Env>) {
       await reportCopy(store, env, { ...one, userId }, event, `${maxFiles} copies are waiting; dropped`);
     }
   }
+}
+
+/** A file of the gateway: its name for one user, and its address. */
+export interface ResultFile {
+  readonly source: string;
+  readonly url: string;
+  readonly taskId: string | null;
+}
+
+/** A task that has ended, as the gateway reports it. */
+export interface ArchivableTask {
+  /** The gateway's own id. */
+  readonly id: string;
+  /** The gateway's response to a query of the task, parsed. */
+  readonly answer: unknown;
+}
+
+/** Most files of one response that are copied. */
+const MAX_FILES = 100;
+
+/** Names the video of a task. Its address may be signed anew in each response. */
+export const nameVideo = (taskId: string): Promise<string> => hashText(`task\n${taskId}`);
+
+/** Names the last frame of a task's video. */
+export const nameLastFrame = (taskId: string): Promise<string> => hashText(`last frame\n${taskId}`);
+
+/** Names a file by its address. */
+export const nameAddress = (url: string): Promise<string> => hashText(`file\n${url}`);
+
+/** Returns the video of a task, and its last frame; nothing for a task that has none. */
+export async function findVideos({ id, answer }: ArchivableTask): Promise<readonly ResultFile[]> {
+  const task = parseTask({ id, answer });
+  if (task?.state !== "succeeded") return [];
+  const video = { source: await nameVideo(id), url: task.url, taskId: id };
+  if (!task.lastFrameURL) return [video];
+  return [video, { ...video, source: await nameLastFrame(id), url: task.lastFrameURL }];
+}
+
+function parseTask({ id, answer }: ArchivableTask) {
+  try {
+    return parseVideoTask(answer, { id });
+  } catch {
+    // a response without a task
+    return undefined;
+  }
+}
+
+/** Returns the images of a response that have an address. */
+export async function findImages(answer: unknown): Promise<readonly ResultFile[]> {
+  const data = (answer as { data?: unknown } | null)?.data;
+  const urls = (Array.isArray(data) ? data : [])
+    .map((image: { url?: unknown } | null) => image?.url)
+    .filter((url) => typeof url === "string" && /^https?:/.test(url)) as string[];
+  const named = urls
+    .slice(0, MAX_FILES)
+    .map(async (url) => ({ source: await nameAddress(url), url, taskId: null }));
+  return await Promise.all(named);
 }

@@ -1,16 +1,15 @@
 import { limitTime } from "@sluice/worker-proxy/plugin";
-import { toBucketKey } from "../files/bucket-files.js";
+import { cutPieces } from "../../buckets/pieces.js";
 import { openFile } from "../files/file-body.js";
 import { findType, HEAD_BYTES } from "../files/file-type.js";
 import { type ArchiveSettings, COPY_MS, MARGIN_MS, PART_BYTES, readHosts } from "../files/options.js";
 import { beginUpload } from "../files/parts.js";
 import { readFile } from "../files/readings.js";
 import { callStorage, refuseFile } from "../files/refusals.js";
-import { growSpace, reserve } from "../files/reserve.js";
-import { checkFound, type Store, type UserFiles } from "../files/store.js";
-import { finishFile, putWhole } from "../files/store-bytes.js";
+import { growSpace } from "../files/space.js";
+import { checkFound, type Store, toBucketKey, type UserFiles } from "../files/store.js";
+import { finishFile, putWhole, storeReserved } from "../files/store-bytes.js";
 import type { CopyRow, FileRow } from "../files/tables.js";
-import { cutParts } from "./cut-parts.js";
 import { fetchSource } from "./source.js";
 
 /** Most attempts at one file. */
@@ -20,8 +19,6 @@ export const MAX_ATTEMPTS = 5;
 interface Copying {
   readonly files: UserFiles;
   readonly copy: CopyRow;
-  /** Time of the last erasure when the attempt began. */
-  readonly erasedAt: number;
   readonly archive: ArchiveSettings<never>;
   readonly signal: AbortSignal;
 }
@@ -29,30 +26,27 @@ interface Copying {
 /**
  * Copies one file of the gateway into the bucket, in the space of its user. Its bytes are passed on as they arrive.
  *
- * @returns the file; undefined where its owner has deleted it
  * @throws {Refusal} the reason
  */
 export async function copyFile<Env>(
   store: Store<Env>,
   files: UserFiles,
   copy: CopyRow,
-  erasedAt: number,
   env: Env,
-): Promise<FileRow | undefined> {
+): Promise<FileRow> {
   const { id, attempts, url } = copy;
   const { archive } = store.settings;
   if (attempts > 1) {
-    // an attempt that was cut may have stored the file, and its owner may have deleted it since
-    const file = await files.run(readFile, { id, now: Date.now() });
-    if (file?.state === "whole") return file;
+    // an attempt that was cut may have stored the file
+    const left = await files.run(readFile, { id, now: Date.now() });
+    if (left?.state === "whole") return left;
     await files.discard(id);
   }
-  if (url === "" || !archive) return undefined;
-  if (attempts > MAX_ATTEMPTS) throw refuseFile("copy_cut");
+  if (!archive || attempts > MAX_ATTEMPTS) throw refuseFile("copy_cut");
   const hosts = await readHosts(archive, env);
   return await limitTime(COPY_MS, async (signal) => {
     const response = await fetchSource(url, hosts, signal);
-    const copying = { files, copy, erasedAt, archive, signal };
+    const copying = { files, copy, archive, signal };
     try {
       return await storeResponse(copying, response);
     } catch (error) {
@@ -72,7 +66,7 @@ async function storeResponse(copying: Copying, { body, headers }: Response): Pro
   if (!(length > 0)) throw refuseFile("source_failed", { what: "it is empty" });
   const file = openFile(content, length, signal);
   const type = checkType(await file.head());
-  return await reserveAndStore(copying, { type, bytes: length }, length, () =>
+  return await storeReserved(copying.files, createFile(copying, { type, bytes: length }), length, () =>
     putWhole(copying.files, file, { id: copying.copy.id, type }, archive.retentionMs),
   );
 }
@@ -81,13 +75,14 @@ async function storeResponse(copying: Copying, { body, headers }: Response): Pro
 async function storeUnsized(copying: Copying, body: ReadableStream<Uint8Array>): Promise<FileRow> {
   const { files, copy, archive, signal } = copying;
   const { id } = copy;
-  const parts = cutParts(body, PART_BYTES, signal);
+  const parts = readParts(body);
   try {
     const first = await parts.next();
-    if (first.done) throw refuseFile("source_failed", { what: "it is empty" });
+    if (first.done || first.value.byteLength === 0)
+      throw refuseFile("source_failed", { what: "it is empty" });
     const type = checkType(first.value.subarray(0, HEAD_BYTES));
     const bytes = checkSize(first.value.byteLength, archive.maxBytes);
-    return await reserveAndStore(copying, { type, bytes }, bytes, async () => {
+    return await storeReserved(files, createFile(copying, { type, bytes }), bytes, async () => {
       const second = bytes < PART_BYTES ? undefined : await parts.next();
       const whole = openFile(createStream(first.value), bytes, signal);
       if (!second || second.done) return await putWhole(files, whole, { id, type }, archive.retentionMs);
@@ -107,7 +102,7 @@ async function storeParts(
   const key = toBucketKey(id);
   const options = { httpMetadata: { contentType: type } };
   const upload = await callStorage(() => files.bucket.createMultipartUpload(key, options));
-  checkFound(await files.run(beginUpload, { id, uploadId: upload.uploadId }));
+  checkFound(await files.run(beginUpload, { id, type, uploadId: upload.uploadId }));
   const list: { partNumber: number; etag: string }[] = [];
   let bytes = 0;
   for await (const part of joinParts(begun, rest)) {
@@ -118,7 +113,16 @@ async function storeParts(
     list.push({ partNumber: list.length + 1, etag });
   }
   await callStorage(() => upload.complete(list));
-  return await finishFile(files, id, archive.retentionMs);
+  return await finishFile(files, id, type, archive.retentionMs);
+}
+
+/** Reads a body in parts. @throws {Refusal} 400 `upload_cut` where the body breaks off */
+async function* readParts(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* cutPieces(body, PART_BYTES);
+  } catch (cause) {
+    throw refuseFile("upload_cut", { cause });
+  }
 }
 
 async function* joinParts(begun: readonly Uint8Array[], rest: AsyncGenerator<Uint8Array, void>) {
@@ -126,24 +130,10 @@ async function* joinParts(begun: readonly Uint8Array[], rest: AsyncGenerator<Uin
   yield* rest;
 }
 
-/** Stores a file once its space is reserved. What was reserved is given back if that fails. */
-async function reserveAndStore(
-  { files, copy, erasedAt }: Copying,
-  file: Pick<FileRow, "type" | "bytes">,
-  firstBytes: number,
-  put: () => Promise<FileRow>,
-): Promise<FileRow> {
+/** Returns the file that a copy is stored as. */
+function createFile({ copy }: Copying, file: Pick<FileRow, "type" | "bytes">) {
   const { id, source, taskId } = copy;
-  const holdMs = COPY_MS + MARGIN_MS;
-  const reserved = { ...file, id, source, taskId, claim: crypto.randomUUID(), holdMs, erasedAt };
-  const row = await reserve(files, reserved, firstBytes);
-  if (row.id !== id) return row;
-  try {
-    return await put();
-  } catch (error) {
-    await files.discard(id);
-    throw error;
-  }
+  return { ...file, id, source, taskId, claim: crypto.randomUUID(), holdMs: COPY_MS + MARGIN_MS };
 }
 
 /** @throws {Refusal} 415 for a file that is no image and no video */

@@ -3,15 +3,6 @@ import { PART_BYTES } from "./options.js";
 import type { Store, UserFiles } from "./store.js";
 import type { FileRow } from "./tables.js";
 
-/** A link to a file, and when it ends. */
-interface FileLink {
-  readonly url: string;
-  /** Unix milliseconds. */
-  readonly expiresAt: number;
-  /** Unix milliseconds at which the file is deleted. */
-  readonly keptUntil: number;
-}
-
 /** Returns the state of a file as the client sees it. A whole file has a link. */
 export async function describeFile<Env>(
   store: Store<Env>,
@@ -26,7 +17,7 @@ export async function describeFile<Env>(
 }
 
 /**
- * Makes the newest link to a file, at the public address of the proxy or at the address of the request. It stays the same for
+ * Makes the newest link to a file, when it ends and when the file is deleted, in Unix milliseconds. It is at the public address of the proxy or at the address of the request. It stays the same for
  * a while, so that pages can cache what they have loaded.
  */
 export async function linkFile<Env>(
@@ -34,7 +25,7 @@ export async function linkFile<Env>(
   { url }: AdmittedRequest<Env>["request"],
   { links }: UserFiles,
   { id, dueAt }: FileRow,
-): Promise<FileLink> {
+) {
   const base = publicURL?.replace(/\/+$/, "") ?? new URL(url).origin + server.settings.basePath;
   const expiresAt = Math.min(dueAt, (Math.ceil(Date.now() / linkTtlMs) + 1) * linkTtlMs);
   return { url: `${base}/v1/media/${await links.sign(id, expiresAt)}`, expiresAt, keptUntil: dueAt };

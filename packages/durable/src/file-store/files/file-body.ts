@@ -1,5 +1,5 @@
-import { Refusal } from "@sluice/worker-proxy/plugin";
-import { openFixedPipe } from "../../buckets/fixed-pipe.js";
+import { collectBytes, Refusal } from "@sluice/worker-proxy/plugin";
+import { openFixedPipe } from "../../buckets/bucket.js";
 import { type Bytes, HEAD_BYTES } from "./file-type.js";
 import { refuseFile } from "./refusals.js";
 
@@ -36,21 +36,19 @@ export function openUpload({ body, headers }: Request, signal: AbortSignal): Fil
 
 /** Opens a file of known length. `signal` ends its arrival, from its first byte on. */
 export function openFile(body: ReadableStream<Uint8Array>, length: number, signal: AbortSignal): FileBody {
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  const start = collectBytes();
   return { length, head, through, cancel };
 
-  async function head(): Promise<Uint8Array<ArrayBuffer>> {
+  async function head(): Promise<Bytes> {
     const reader = body.getReader();
     // ends a read that waits
     const stop = () => void reader.cancel(signal.reason).catch(() => {});
     signal.addEventListener("abort", stop);
-    let size = 0;
     try {
-      while (!signal.aborted && size < Math.min(HEAD_BYTES, length)) {
+      while (!signal.aborted && start.size < Math.min(HEAD_BYTES, length)) {
         const { done, value } = await reader.read();
         if (done) break;
-        pieces.push(value as Uint8Array<ArrayBuffer>);
-        size += value.byteLength;
+        start.add(value);
       }
       signal.throwIfAborted();
     } catch (cause) {
@@ -59,7 +57,7 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
       signal.removeEventListener("abort", stop);
       reader.releaseLock();
     }
-    return joined(pieces, size);
+    return start.view() as Bytes;
   }
 
   async function through<T>(store: (content: ReadableStream<Uint8Array>) => Promise<T>): Promise<T> {
@@ -86,7 +84,7 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
 
   async function feed(writable: WritableStream<Uint8Array>): Promise<void> {
     const writer = writable.getWriter();
-    for (const piece of pieces.splice(0)) await writer.write(piece);
+    if (start.size > 0) await writer.write(start.take());
     writer.releaseLock();
     await body.pipeTo(writable, { signal });
   }
@@ -95,16 +93,4 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
     // of a body that is read to its end, or broken, there is nothing left
     body.cancel().catch(() => {});
   }
-}
-
-function joined(pieces: readonly Uint8Array<ArrayBuffer>[], size: number): Uint8Array<ArrayBuffer> {
-  const [first = new Uint8Array(0), ...more] = pieces;
-  if (more.length === 0) return first;
-  const all = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.byteLength;
-  }
-  return all;
 }

@@ -1,4 +1,5 @@
-import { signMark } from "@sluice/worker-proxy/plugin";
+import type { AdmittedRequest } from "@sluice/worker-proxy";
+import { isFile, Refusal, signMark } from "@sluice/worker-proxy/plugin";
 
 /** Ids of files and links to them. An id names its owner, a link is open to everyone who has it until it expires. */
 export type Links = ReturnType<typeof createLinks>;
@@ -76,4 +77,29 @@ function isSame(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let at = 0; at < one.length; at += 1) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
   return difference === 0;
+}
+
+/**
+ * Refuses links that were not made for the user of a request, or have expired.
+ *
+ * @throws {Refusal} 400 `media_not_allowed`
+ */
+export async function checkLinks<Env>(
+  { addresses = [], env, user }: AdmittedRequest<Env>,
+  readLinks: (env: Env) => Promise<Links>,
+): Promise<void> {
+  const links = addresses.flatMap((text) => (isFile(text) ? [] : (findLink(text) ?? [])));
+  if (links.length === 0) return;
+  const { isOwn, verify } = await readLinks(env);
+  for (const link of links) {
+    const known = await verify(link);
+    const what = "is no file of yours, or its link has expired; upload it again";
+    if (!known || !(await isOwn(known.id, user.id))) throw new Refusal("media_not_allowed", { what });
+  }
+}
+
+/** Tells whether an address has the form of a link of this proxy. {@link checkLinks} decides about each link. */
+export function isLinkAddress({ href }: URL, publicURL: string | undefined): boolean {
+  if (publicURL === undefined) return false;
+  return href === `${publicURL.replace(/\/+$/, "")}/v1/media/${findLink(href)}`;
 }

@@ -36,11 +36,6 @@ export interface FileStoreOptions<Env = unknown> {
    * and pages can cache what they have loaded. Never longer than the file is stored. @default 86_400_000: a day
    */
   readonly linkTtlMs?: number;
-  /**
-   * The time after each part in which the next one must arrive, in milliseconds. Then the upload ends, and gives its space
-   * back. @default 600_000: 10 minutes
-   */
-  readonly uploadTtlMs?: number;
   /** The space of one user, in bytes. An upload takes its whole size there from its begin. @default 1_073_741_824 */
   readonly maxBytesPerUser?: number;
   /** The number of files of one user. @default 1000 */
@@ -71,18 +66,17 @@ const MAX_PARTS = 10_000;
 
 /** Longest time for one request to arrive, in milliseconds. */
 export const UPLOAD_MS = 900_000;
+/** Time after each part in which the next one must arrive. Then the upload ends, and gives its space back. */
+export const UPLOAD_TTL_MS = 600_000;
 /** Longest time of one attempt to copy a file, in milliseconds. */
 export const COPY_MS = 300_000;
 /** Time for which space or a claim is held longer than a request or an attempt can take, so that its end can be stored. */
 export const MARGIN_MS = 60_000;
-/** Time after which a request or an attempt has ended, whatever it does. */
-export const STORES_MS = Math.max(UPLOAD_MS, COPY_MS) + MARGIN_MS;
 
 const DEFAULTS = {
   maxBytes: 104_857_600,
   retentionMs: 86_400_000,
   linkTtlMs: 86_400_000,
-  uploadTtlMs: 600_000,
   maxBytesPerUser: 1_073_741_824,
   maxFilesPerUser: 1000,
 };

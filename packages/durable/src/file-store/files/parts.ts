@@ -1,5 +1,5 @@
 import { operation } from "../../host/define.js";
-import { type FileRow, findFile, sweepBy, updateFile } from "./tables.js";
+import { type FileRow, findFile, scheduleSweep, updateFile } from "./tables.js";
 
 const IS_OPEN = " AND state = 'open'";
 
@@ -46,8 +46,10 @@ export const releaseClaim = operation(
 /** Stores the id of the multipart upload, before it has a part: whatever happens, it can be found and aborted. */
 export const beginUpload = operation(
   "files/begin",
-  (transaction, { id, uploadId }: { readonly id: string; readonly uploadId: string }) =>
-    updateFile(transaction, id, ["upload_id = ?", uploadId], IS_OPEN),
+  (
+    transaction,
+    { id, type, uploadId }: { readonly id: string; readonly type: string; readonly uploadId: string },
+  ) => updateFile(transaction, id, ["upload_id = ?, type = ?", uploadId, type], IS_OPEN),
 );
 
 /** A part that the bucket has stored. */
@@ -81,23 +83,31 @@ export const addPart = operation(
     const claimedUntil = to === file.bytes ? file.claimedUntil : 0;
     const change = "received = ?, due_at = ?, claimed_until = ?";
     const added = await updateFile(transaction, id, [change, to, now + part.ttlMs, claimedUntil]);
-    // the space of an upload that stands still is free again by then
-    await sweepBy(transaction, now + part.ttlMs, part.userId);
+    await scheduleSweep(transaction, part.userId);
     return added;
   },
 );
 
+/** A file that the bucket has whole. */
+export type WholeFile = {
+  readonly id: string;
+  readonly userId: string;
+  readonly type: string;
+  readonly retentionMs: number;
+};
+
 /** Completes a file that the bucket has whole. Returns undefined where it was removed meanwhile. */
 export const completeFile = operation(
   "files/whole",
-  async (
-    transaction,
-    { id, retentionMs }: { readonly id: string; readonly retentionMs: number },
-  ): Promise<FileRow | undefined> => {
+  async (transaction, { id, userId, type, retentionMs }: WholeFile): Promise<FileRow | undefined> => {
     const { key, now, query } = transaction;
-    const change = "state = 'whole', received = bytes, upload_id = NULL, claimed_until = 0, due_at = ?";
-    const whole = await updateFile(transaction, id, [change, now + retentionMs], IS_OPEN);
-    if (whole) await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, id);
+    const change =
+      "state = 'whole', type = ?, received = bytes, upload_id = NULL, claimed_until = 0, due_at = ?";
+    const whole = await updateFile(transaction, id, [change, type, now + retentionMs], IS_OPEN);
+    if (whole) {
+      await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, id);
+      await scheduleSweep(transaction, userId);
+    }
     const file = whole ?? (await findFile(transaction, id));
     return file?.state === "whole" ? file : undefined;
   },

@@ -11,15 +11,6 @@ export const readFile = reading(
     (await selectFiles(rows, "id = ? AND state <> 'removed' AND due_at > ?", id, now))[0],
 );
 
-/**
- * Reads the time of the last erasure of the user; 0 for none. Work that began before an erasure must store nothing, and
- * compares this time, which is of one clock.
- */
-export const readErasedAt = reading("files/erased-at", async ({ key, query }, _: null): Promise<number> => {
-  const [user] = await query<{ at: number }>("SELECT erased_at AS at FROM file_users WHERE key = ?", key);
-  return user?.at ?? 0;
-});
-
 /** Reads the parts of an upload, in their order. */
 export const readParts = reading("files/parts", ({ key, query }, { id }: { readonly id: string }) =>
   query<{ readonly number: number; readonly etag: string }>(

@@ -1,9 +1,9 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
 import type { Bucket, StoredFile } from "../../buckets/bucket.js";
-import { toBucketKey } from "./bucket-files.js";
 import { type FileType, fileTypes } from "./file-type.js";
 import type { Links } from "./links.js";
 import { callStorage, refuseFile } from "./refusals.js";
+import { toBucketKey } from "./store.js";
 
 /**
  * Serves a link to everyone who has it: the gateway has no sign-in.
@@ -18,13 +18,9 @@ export async function serveFile<Env>(
   if (!known) throw refuseFile("file_not_found");
   const key = toBucketKey(known.id);
   const isHead = request.method === "HEAD";
-  // decided here: the bucket gives the whole file for some of them, and fails at others
-  const isAsked = isHead || DECIDED.some((name) => request.headers.has(name));
-  const meta = isAsked ? await callStorage(() => bucket.head(key)) : undefined;
+  // decided here: the bucket gives the whole file for some ranges, and fails at others
+  const meta = isHead || request.headers.has("range") ? await callStorage(() => bucket.head(key)) : undefined;
   if (meta === null) throw refuseFile("file_not_found");
-  const unmet = meta && findUnmet(request.headers, meta.httpEtag);
-  if (unmet)
-    return new Response(null, { status: unmet, headers: createHeaders(known.id, meta, known.expiresAt) });
   const part = meta && !isHead ? readRange(request.headers, meta) : undefined;
   const range = new Headers(part && { range: `bytes=${part.first}-${part.last}` });
   const file = isHead ? meta : await callStorage(() => bucket.get(key, { range }));
@@ -39,27 +35,6 @@ export async function serveFile<Env>(
     "content-range": `bytes ${first}-${last}/${size}`,
   };
   return new Response(body, { status: 206, headers: { ...headers, ...said } });
-}
-
-/** Headers by which a request may get something else than the whole file. */
-const DECIDED = ["range", "if-match", "if-none-match"];
-
-const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
-const TAGS = new RegExp(`^(?:\\*|${TAG.source}(?:[ \\t]*,[ \\t]*${TAG.source})*)$`);
-
-/** Returns the status of a request whose condition does not hold. A condition that is no list of tags is none. */
-function findUnmet(headers: Headers, etag: string): 304 | 412 | undefined {
-  const readTags = (name: string) => {
-    const text = headers.get(name) ?? "";
-    return TAGS.test(text) ? text : undefined;
-  };
-  const has = (text: string, isEqual: (tag: string) => boolean) =>
-    text === "*" || (text.match(TAG) ?? []).some(isEqual);
-  const match = readTags("if-match");
-  if (match !== undefined && !has(match, (tag) => tag === etag)) return 412;
-  const none = readTags("if-none-match");
-  if (none !== undefined && has(none, (tag) => tag.replace(/^W\//, "") === etag)) return 304;
-  return undefined;
 }
 
 /**

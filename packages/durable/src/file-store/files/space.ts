@@ -1,5 +1,15 @@
 import { operation } from "../../host/define.js";
-import { addUser, type FileRow, findFile, selectFiles, sweepBy, updateFile } from "./tables.js";
+import { refuseFile } from "./refusals.js";
+import type { UserFiles } from "./store.js";
+import {
+  addUser,
+  type FileRow,
+  findFile,
+  scheduleSweep,
+  selectCopies,
+  selectFiles,
+  updateFile,
+} from "./tables.js";
 
 /** A file whose space is to be reserved. */
 export type NewFile = {
@@ -14,8 +24,6 @@ export type NewFile = {
   readonly claim: string;
   /** Milliseconds for which that may take, and after which the space is free again. */
   readonly holdMs: number;
-  /** Time of the last erasure when it began: what began before an erasure stores nothing. */
-  readonly erasedAt: number;
   readonly maxBytes: number;
   readonly maxFiles: number;
 };
@@ -23,7 +31,7 @@ export type NewFile = {
 /** The row of a file, or the bound that it would pass. */
 export interface Reserved {
   readonly file?: FileRow;
-  readonly full?: "bytes" | "files" | "erased" | undefined;
+  readonly full?: "bytes" | "files" | undefined;
 }
 
 /**
@@ -34,14 +42,16 @@ export const reserveSpace = operation(
   "files/reserve",
   async (transaction, input: NewFile): Promise<Reserved> => {
     const { key, now, query } = transaction;
-    const { id, source, bytes, maxBytes, maxFiles, erasedAt } = input;
+    const { id, source, bytes, maxBytes, maxFiles } = input;
     const known = (await findFile(transaction, id)) ?? (await findCopy());
     if (known) return { file: known };
+    // its user was erased, or has deleted it
+    if (source !== null && !(await isWaiting(source))) return {};
     await addUser(transaction);
     const [counted] = await query(
       `UPDATE file_users SET files = files + 1, bytes = bytes + ?
-      WHERE key = ? AND files < ? AND bytes + ? <= ? AND erased_at <= ? RETURNING key`,
-      ...[bytes, key, maxFiles, bytes, maxBytes, erasedAt],
+      WHERE key = ? AND files < ? AND bytes + ? <= ? RETURNING key`,
+      ...[bytes, key, maxFiles, bytes, maxBytes],
     );
     if (!counted) return { full: await findBound() };
     const dueAt = now + input.holdMs;
@@ -51,8 +61,13 @@ export const reserveSpace = operation(
       ...[key, id, bytes, bytes, input.type, source === null ? 0 : 1],
       ...[source, input.taskId, input.claim, dueAt, dueAt],
     );
-    await sweepBy(transaction, dueAt, input.userId);
+    await scheduleSweep(transaction, input.userId);
     return { file: (await findFile(transaction, id)) as FileRow };
+
+    async function isWaiting(source: string): Promise<boolean> {
+      const [copy] = await selectCopies(transaction, "source = ? AND url <> ''", source);
+      return copy !== undefined;
+    }
 
     async function findCopy(): Promise<FileRow | undefined> {
       if (source === null) return undefined;
@@ -64,11 +79,7 @@ export const reserveSpace = operation(
     }
 
     async function findBound(): Promise<Reserved["full"]> {
-      const [sums] = await query<{ files: number; erasedAt: number }>(
-        'SELECT files, erased_at AS "erasedAt" FROM file_users WHERE key = ?',
-        key,
-      );
-      if (Number(sums?.erasedAt) > erasedAt) return "erased";
+      const [sums] = await query<{ files: number }>("SELECT files FROM file_users WHERE key = ?", key);
       return Number(sums?.files) >= maxFiles ? "files" : "bytes";
     }
   },
@@ -94,3 +105,55 @@ export const growFile = operation("files/grow", async (transaction, input: Growt
   }
   return { file: { ...file, bytes } };
 });
+
+/**
+ * Reserves the space of a file: its whole size in the space of its user, and what is stored first among all users. Until it
+ * is whole, the reservation ends by itself.
+ *
+ * @param firstBytes the bytes that are about to be stored
+ * @returns the row; the row of an earlier copy where there is one of the same source
+ * @throws {Refusal} 413 if the user has no space, 503 if all users together have none, 404 for a copy that was deleted
+ */
+export async function reserve(
+  files: UserFiles,
+  file: Omit<NewFile, "userId" | "maxBytes" | "maxFiles">,
+  firstBytes: number,
+): Promise<FileRow> {
+  const { userId, settings } = files;
+  const { maxBytesPerUser: maxBytes, maxFilesPerUser: maxFiles } = settings;
+  const row = checkSpace(await files.run(reserveSpace, { ...file, userId, maxBytes, maxFiles }), settings);
+  if (row.id !== file.id) return row;
+  try {
+    await files.hold(row, firstBytes);
+  } catch (error) {
+    await files.abandon(row.id);
+    throw error;
+  }
+  return row;
+}
+
+/**
+ * Reserves the space of a file up to a size, before a part is stored whose end is not known.
+ *
+ * @throws {Refusal} as {@link reserve}
+ */
+export async function growSpace(files: UserFiles, file: Pick<Growth, "id" | "bytes">): Promise<FileRow> {
+  const { settings } = files;
+  const row = checkSpace(
+    await files.run(growFile, { ...file, maxBytes: settings.maxBytesPerUser }),
+    settings,
+  );
+  await files.hold(row, file.bytes);
+  return row;
+}
+
+/** @throws {Refusal} 413 for a full space, 404 for a file that was removed or whose user was erased */
+function checkSpace(
+  { file, full }: Reserved,
+  { maxBytesPerUser, maxFilesPerUser }: UserFiles["settings"],
+): FileRow {
+  if (file && file.state !== "removed") return file;
+  if (full === "files") throw refuseFile("too_many_files", { what: maxFilesPerUser });
+  if (full === "bytes") throw refuseFile("storage_full", { what: maxBytesPerUser });
+  throw refuseFile("file_not_found");
+}

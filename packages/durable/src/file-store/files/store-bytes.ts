@@ -1,34 +1,49 @@
 import { limitTime } from "@sluice/worker-proxy/plugin";
 import type { UploadedPart } from "../../buckets/bucket.js";
-import { toBucketKey } from "./bucket-files.js";
 import { type FileBody, openUpload } from "./file-body.js";
-import { MARGIN_MS, PART_BYTES, UPLOAD_MS } from "./options.js";
+import { MARGIN_MS, PART_BYTES, UPLOAD_MS, UPLOAD_TTL_MS } from "./options.js";
 import { addPart, beginUpload, completeFile } from "./parts.js";
 import { readFile, readParts } from "./readings.js";
 import { callStorage, refuseFile } from "./refusals.js";
-import { reserve } from "./reserve.js";
-import { checkFound, type UserFiles } from "./store.js";
+import { reserve } from "./space.js";
+import { checkFound, toBucketKey, type UserFiles } from "./store.js";
 import type { FileRow } from "./tables.js";
 
 /** A file that a request begins. */
-interface BegunFile extends Pick<FileRow, "id" | "bytes" | "type"> {
-  /** Time of the last erasure when the request arrived. */
-  readonly erasedAt: number;
-}
+type BegunFile = Pick<FileRow, "id" | "bytes">;
 
 /** Time for one part: after a lost part there is time for another attempt before the upload ends. */
-export function getPartMs({ uploadTtlMs }: Pick<UserFiles["settings"], "uploadTtlMs">): number {
-  return Math.min(UPLOAD_MS, Math.ceil(uploadTtlMs / 2));
-}
+export const PART_MS = UPLOAD_TTL_MS / 2;
 
 /** Stores the first bytes of a file once their space is reserved. What was reserved is given back if that fails. */
-export async function storeFile(files: UserFiles, body: FileBody, file: BegunFile): Promise<FileRow> {
+export async function storeFile(
+  files: UserFiles,
+  body: FileBody,
+  file: BegunFile,
+  readType: () => Promise<string>,
+): Promise<FileRow> {
   const claim = crypto.randomUUID();
   const holdMs = UPLOAD_MS + MARGIN_MS;
-  await reserve(files, { ...file, source: null, taskId: null, claim, holdMs }, body.length);
+  const begun = { ...file, type: "", source: null, taskId: null, claim, holdMs };
+  // before a byte is read: an erasure finds the row
+  return await storeReserved(files, begun, body.length, async () => {
+    const typed = { ...file, claim, type: await readType() };
+    if (file.bytes === body.length) return await putWhole(files, body, typed, files.settings.retentionMs);
+    return await putFirst(files, body, typed);
+  });
+}
+
+/** Stores a file once its space is reserved. What was reserved is given back if that fails. */
+export async function storeReserved(
+  files: UserFiles,
+  file: Parameters<typeof reserve>[1],
+  firstBytes: number,
+  put: () => Promise<FileRow>,
+): Promise<FileRow> {
+  const row = await reserve(files, file, firstBytes);
+  if (row.id !== file.id) return row;
   try {
-    if (file.bytes === body.length) return await putWhole(files, body, file, files.settings.retentionMs);
-    return await putFirst(files, body, { ...file, claim });
+    return await put();
   } catch (error) {
     await files.discard(file.id);
     throw error;
@@ -44,7 +59,7 @@ export async function putWhole(
 ): Promise<FileRow> {
   const options = { httpMetadata: { contentType: type } };
   await body.through((content) => files.bucket.put(toBucketKey(id), content, options));
-  return await finishFile(files, id, retentionMs);
+  return await finishFile(files, id, type, retentionMs);
 }
 
 async function putFirst(
@@ -52,13 +67,21 @@ async function putFirst(
   body: FileBody,
   { id, type, claim }: Pick<FileRow, "id" | "type" | "claim">,
 ): Promise<FileRow> {
-  const { uploadTtlMs: ttlMs } = files.settings;
   const options = { httpMetadata: { contentType: type } };
   const upload = await callStorage(() => files.bucket.createMultipartUpload(toBucketKey(id), options));
   // before it has a part: whatever happens, its parts can be found. R2 ends an empty one after 7 days
-  checkFound(await files.run(beginUpload, { id, uploadId: upload.uploadId }));
+  checkFound(await files.run(beginUpload, { id, type, uploadId: upload.uploadId }));
   const { etag } = await body.through((content) => sendPart(files, id, () => upload.uploadPart(1, content)));
-  const part = { id, userId: files.userId, claim, number: 1, etag, from: 0, to: PART_BYTES, ttlMs };
+  const part = {
+    id,
+    userId: files.userId,
+    claim,
+    number: 1,
+    etag,
+    from: 0,
+    to: PART_BYTES,
+    ttlMs: UPLOAD_TTL_MS,
+  };
   return checkFound(await files.run(addPart, part));
 }
 
@@ -66,7 +89,7 @@ async function putFirst(
 export async function storePart(files: UserFiles, request: Request, row: FileRow): Promise<FileRow> {
   const { id, received: from, claim, uploadId, bytes } = row;
   const to = Math.min(bytes, from + PART_BYTES);
-  return await limitTime(getPartMs(files.settings), async (signal) => {
+  return await limitTime(PART_MS, async (signal) => {
     const body = openUpload(request, signal);
     try {
       if (body.length !== to - from) throw refuseFile("part_size", { what: to - from });
@@ -77,7 +100,7 @@ export async function storePart(files: UserFiles, request: Request, row: FileRow
       const send = (content: ReadableStream<Uint8Array>) => upload.uploadPart(number, content);
       const { etag } = await body.through((content) => sendPart(files, id, () => send(content)));
       const part = { id, userId: files.userId, claim, number, etag, from, to };
-      return checkFound(await files.run(addPart, { ...part, ttlMs: files.settings.uploadTtlMs }));
+      return checkFound(await files.run(addPart, { ...part, ttlMs: UPLOAD_TTL_MS }));
     } finally {
       body.cancel();
     }
@@ -85,7 +108,7 @@ export async function storePart(files: UserFiles, request: Request, row: FileRow
 }
 
 /** Puts the parts together. Where an earlier request did so and was cut before it could store it, the file is there. */
-export async function joinParts(files: UserFiles, { id, bytes, uploadId }: FileRow): Promise<FileRow> {
+export async function joinParts(files: UserFiles, { id, bytes, type, uploadId }: FileRow): Promise<FileRow> {
   const parts = await files.run(readParts, { id });
   const list = parts.map(({ number, etag }) => ({ partNumber: number, etag }));
   const upload = files.bucket.resumeMultipartUpload(toBucketKey(id), uploadId as string);
@@ -97,12 +120,17 @@ export async function joinParts(files: UserFiles, { id, bytes, uploadId }: FileR
       if (file?.size !== bytes) await checkOvertaken(files, id, error);
     }
   });
-  return await finishFile(files, id, files.settings.retentionMs);
+  return await finishFile(files, id, type, files.settings.retentionMs);
 }
 
 /** Completes the row of a file. A file that was removed while it was stored is deleted. @throws {Refusal} 404 then */
-export async function finishFile(files: UserFiles, id: string, retentionMs: number): Promise<FileRow> {
-  const whole = await files.run(completeFile, { id, retentionMs });
+export async function finishFile(
+  files: UserFiles,
+  id: string,
+  type: string,
+  retentionMs: number,
+): Promise<FileRow> {
+  const whole = await files.run(completeFile, { id, userId: files.userId, type, retentionMs });
   if (!whole) await files.discard(id);
   return checkFound(whole);
 }

@@ -2,102 +2,89 @@ import type { BoundHost, JSONValue, Operation, Reading, User } from "@sluice/wor
 import { ensure, readBinding, readOption, type Server } from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { createUserKey } from "../../host/user-key.js";
-import { deleteFromBucket, type StoredName } from "./bucket-files.js";
 import { createLinks, type Links } from "./links.js";
-import { checkSecrets, type FileSettings, STORES_MS } from "./options.js";
+import { checkSecrets, type FileSettings } from "./options.js";
 import { callStorage, refuseFile } from "./refusals.js";
-import { addRemoved, endRemoval, removeFile } from "./removal.js";
+import { endRemoval, removeFile } from "./removal.js";
 import { type FileRow, TOTAL_KEY } from "./tables.js";
 import { holdSpace, releaseSpace } from "./total.js";
 
 /** Time after its end for which a file holds space among all users, where its user's rows can't say that it is gone. */
 const GRACE_MS = 86_400_000;
 
-/** The files of one user, for one request or job. */
-export interface UserFiles {
+/** A file store, which its proxy connects before the first request. */
+export type Store<Env> = ReturnType<typeof createStore<Env>>;
+
+/** Creates a store of options. */
+export function createStore<Env>(settings: FileSettings<Env>) {
+  let server: Server<Env> | undefined;
+  return {
+    settings,
+    get server() {
+      return getServer();
+    },
+    connect(given: Server<Env>) {
+      ensure(!server, "fileStore: belongs to one proxy; make another one");
+      server = given;
+    },
+    readBucket,
+    readLinks,
+    open,
+  };
+
+  function getServer(): Server<Env> {
+    ensure(server, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
+    return server;
+  }
+
+  function readBucket(env: Env): Promise<Bucket> {
+    return readBinding("fileStore: bucket", settings.bucket, env);
+  }
+
+  async function readLinks(env: Env): Promise<Links> {
+    return createLinks(await readOption("fileStore: secret", settings.secret, env, checkSecrets));
+  }
+
+  /** Opens the files of a user. @param host the host of a job. @default the host of the environment */
+  async function open(env: Env, userId: string, host = getServer().host(env)): Promise<UserFiles> {
+    const [bucket, links] = [await readBucket(env), await readLinks(env)];
+    return openUserFiles({ userId, settings, bucket, links }, host, await createUserKey(userId));
+  }
+}
+
+interface Opened {
   readonly userId: string;
   readonly settings: FileSettings<never>;
   readonly bucket: Bucket;
   readonly links: Links;
+}
+
+/** The files of one user, for one request or job. */
+export type UserFiles = ReturnType<typeof openUserFiles>;
+
+function openUserFiles(opened: Opened, host: BoundHost, key: string) {
+  const { userId, settings, bucket } = opened;
+  const { maxBytesTotal, maxUploadBytes, retentionMs, archive } = settings;
+  return { ...opened, run, hold, deleteAll, abandon, discard };
+
   /** Runs an operation on the user's rows. @throws {Refusal} 503 where the database fails */
-  run<Input extends JSONValue, Output>(
+  async function run<Input extends JSONValue, Output>(
     operation: Operation<Input, Output> | Reading<Input, Output>,
     input: Input,
-  ): Promise<Output>;
+  ): Promise<Output> {
+    return await callStorage(() => host.run(key, operation, input));
+  }
+
   /**
    * Reserves space among all users.
    *
    * @param bytes those in the bucket, and the part that is about to be stored
    * @throws {Refusal} 503 where there is none
    */
-  hold(file: Pick<FileRow, "id" | "bytes" | "isCopy">, bytes: number): Promise<void>;
-  /** Deletes files from the bucket, and gives their space back. Returns the rows of those that the bucket did not delete. */
-  deleteAll<File extends StoredName>(files: readonly File[]): Promise<Deletion>;
-  /** Gives the space of a file back of which the bucket has nothing. */
-  abandon(id: string): Promise<void>;
-  /**
-   * Deletes a file. Where this is lost between two steps, the sweep does the rest.
-   *
-   * @param isForGood true where the owner deletes it: a copy is not made again. False where the request or the attempt that
-   *   stores it gives it up
-   * @throws {Refusal} 503 where the bucket fails
-   */
-  discard(id: string, isForGood?: boolean): Promise<void>;
-}
-
-/** The end of a deletion. */
-interface Deletion {
-  readonly left: readonly FileRow[];
-  readonly cause?: unknown;
-  readonly isWhole: boolean;
-}
-
-/** A file store, which its proxy connects before the first request. */
-export interface Store<Env> {
-  readonly settings: FileSettings<Env>;
-  readonly server: Server<Env>;
-  connect(server: Server<Env>): void;
-  readLinks(env: Env): Promise<Links>;
-  readBucket(env: Env): Promise<Bucket>;
-  /** Opens the files of a user. @param host the host of a job. @default the host of the environment */
-  open(env: Env, userId: string, host?: BoundHost): Promise<UserFiles>;
-}
-
-/** Makes a store of options. */
-export function createStore<Env>(settings: FileSettings<Env>): Store<Env> {
-  let server: Server<Env> | undefined;
-  const store: Store<Env> = {
-    settings,
-    get server() {
-      ensure(server, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
-      return server;
-    },
-    connect(given) {
-      ensure(!server, "fileStore: belongs to one proxy; make another one");
-      server = given;
-    },
-    readBucket: (env) => readBinding("fileStore: bucket", settings.bucket, env),
-    readLinks: async (env) =>
-      createLinks(await readOption("fileStore: secret", settings.secret, env, checkSecrets)),
-    async open(env, userId, host = store.server.host(env)) {
-      const bucket = await store.readBucket(env);
-      const links = await store.readLinks(env);
-      const key = await createUserKey(userId);
-      const run: UserFiles["run"] = (operation, input) => callStorage(() => host.run(key, operation, input));
-      const user = { userId, settings, bucket, links, run };
-      return { ...user, ...openSpace(host, user) };
-    },
-  };
-  return store;
-}
-
-type Space = Pick<UserFiles, "hold" | "deleteAll" | "abandon" | "discard">;
-
-function openSpace(host: BoundHost, { userId, settings, bucket, run }: Omit<UserFiles, keyof Space>): Space {
-  const { maxBytesTotal, maxUploadBytes, retentionMs, archive } = settings;
-  return { hold, deleteAll, abandon, discard };
-
-  async function hold({ id, bytes: wholeBytes, isCopy }: Parameters<Space["hold"]>[0], bytes: number) {
+  async function hold(
+    { id, bytes: wholeBytes, isCopy }: Pick<FileRow, "id" | "bytes" | "isCopy">,
+    bytes: number,
+  ): Promise<void> {
     if (maxBytesTotal === false) return;
     const storedMs = isCopy ? (archive?.retentionMs ?? retentionMs) : retentionMs;
     const isHeld = await callStorage(() =>
@@ -111,26 +98,39 @@ function openSpace(host: BoundHost, { userId, settings, bucket, run }: Omit<User
     throw refuseFile("storage_full_for_all", { headers: { "retry-after": "3600" }, problem });
   }
 
-  async function deleteAll<File extends StoredName>(files: readonly File[]): Promise<Deletion> {
+  /**
+   * Deletes files from the bucket, and gives their space back. Returns the rows of those that the bucket did not delete, and
+   * one of its errors.
+   */
+  async function deleteAll(files: readonly StoredName[]) {
     const { left, cause } = await deleteFromBucket(bucket, files);
-    const gone = files.filter((file) => !left.has(file)).map(({ id }) => id);
-    const ids = [...left].map(({ id }) => id);
-    return { left: await end(gone, ids), cause, isWhole: left.size === 0 };
+    const gone = files.filter((file) => !left.includes(file)).map(({ id }) => id);
+    const rows = await end(
+      gone,
+      left.map(({ id }) => id),
+    );
+    return { left: rows, cause, isWhole: left.length === 0 };
   }
 
+  /** Gives the space of a file back of which the bucket has nothing. */
   async function abandon(id: string): Promise<void> {
     await run(removeFile, { id, userId, isForGood: false });
     await end([id], []);
   }
 
+  /**
+   * Deletes a file. Where this is lost between two steps, the sweep does the rest.
+   *
+   * @param isForGood true where the owner deletes it: a copy is not made again. False where the request or the attempt that
+   *   stores it gives it up
+   * @throws {Refusal} 503 where the bucket fails
+   */
   async function discard(id: string, isForGood = false): Promise<void> {
     const row = await run(removeFile, { id, userId, isForGood });
-    const uploadId = row?.uploadId ?? null;
-    const { left, cause } = await deleteFromBucket(bucket, [{ id, uploadId }]);
-    if (left.size === 0) return void (await end([id], []));
-    // a row has the sweep delete it
-    if (!row) await run(addRemoved, { id, userId, uploadId });
-    throw refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
+    const { left, cause } = await deleteFromBucket(bucket, [{ id, uploadId: row?.uploadId ?? null }]);
+    if (left.length > 0)
+      throw refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
+    await end([id], []);
   }
 
   /** Gives the space of deleted files back, and ends their rows. */
@@ -138,7 +138,7 @@ function openSpace(host: BoundHost, { userId, settings, bucket, run }: Omit<User
     // first: the rows of the user have it done again where this is lost
     if (maxBytesTotal !== false && gone.length > 0)
       await callStorage(() => host.run(TOTAL_KEY, releaseSpace, { ids: gone }));
-    return await run(endRemoval, { userId, gone, left, storesMs: STORES_MS });
+    return await run(endRemoval, { userId, gone, left });
   }
 }
 
@@ -151,4 +151,50 @@ export function checkFound(file: FileRow | undefined): FileRow {
 /** Tells whether an id was made for a user. Checked before the database is asked. @throws {Refusal} 404 */
 export async function checkOwner(links: Links, id: string, { id: userId }: Pick<User, "id">): Promise<void> {
   if (!(await links.isOwn(id, userId))) throw refuseFile("file_not_found");
+}
+
+/** Returns the name of a file in the bucket. */
+export function toBucketKey(id: string): string {
+  return `media/${id}`;
+}
+
+/** A file or an unfinished upload in the bucket. */
+export interface StoredName {
+  readonly id: string;
+  readonly uploadId: string | null;
+}
+
+/** R2's code for an upload that does not exist: it was aborted before, or its parts were put together. */
+const NO_SUCH_UPLOAD = "10024";
+
+/**
+ * Deletes files and unfinished uploads from the bucket. It can be repeated: a file that is gone already is no fault. Returns
+ * the files that the bucket may still have because it failed, and one of its errors.
+ */
+export async function deleteFromBucket(bucket: Bucket, files: readonly StoredName[]) {
+  if (files.length === 0) return { left: files, cause: undefined };
+  const left: StoredName[] = [];
+  let cause: unknown;
+  // parts take space until their upload is aborted
+  const abort = (file: StoredName) =>
+    abortUpload(bucket, file).catch((error: unknown) => {
+      left.push(file);
+      cause = error;
+    });
+  await Promise.all(files.map(abort));
+  try {
+    await bucket.delete(files.map(({ id }) => toBucketKey(id)));
+    return { left, cause };
+  } catch (error) {
+    return { left: files, cause: error };
+  }
+}
+
+async function abortUpload(bucket: Bucket, { id, uploadId }: StoredName): Promise<void> {
+  if (uploadId === null) return;
+  try {
+    await bucket.resumeMultipartUpload(toBucketKey(id), uploadId).abort();
+  } catch (error) {
+    if (!String(error).includes(NO_SUCH_UPLOAD)) throw error;
+  }
 }

@@ -15,14 +15,12 @@ export const FILE_TABLES = [
   `CREATE TABLE IF NOT EXISTS file_parts (key TEXT NOT NULL, id TEXT NOT NULL, number BIGINT NOT NULL, etag TEXT NOT NULL,
     PRIMARY KEY (key, id, number))`,
   `CREATE TABLE IF NOT EXISTS file_users (key TEXT NOT NULL, files BIGINT NOT NULL, bytes BIGINT NOT NULL,
-    copies BIGINT NOT NULL, erased_at BIGINT NOT NULL, sweep_at BIGINT NOT NULL, copy_run TEXT NOT NULL,
-    copy_source TEXT NOT NULL, copying_until BIGINT NOT NULL, PRIMARY KEY (key))`,
+    copies BIGINT NOT NULL, PRIMARY KEY (key))`,
   `CREATE TABLE IF NOT EXISTS file_copies (key TEXT NOT NULL, source TEXT NOT NULL, id TEXT NOT NULL, url TEXT NOT NULL,
-    task_id TEXT, attempts BIGINT NOT NULL, noted_at BIGINT NOT NULL, next_at BIGINT, forget_at BIGINT,
+    task_id TEXT, attempts BIGINT NOT NULL, noted_at BIGINT NOT NULL, next_at BIGINT NOT NULL,
     PRIMARY KEY (key, source))`,
   "CREATE INDEX IF NOT EXISTS file_copies_id ON file_copies (key, id)",
   "CREATE INDEX IF NOT EXISTS file_copies_next ON file_copies (key, next_at)",
-  "CREATE INDEX IF NOT EXISTS file_copies_forget ON file_copies (key, forget_at)",
   `CREATE TABLE IF NOT EXISTS file_holds (key TEXT NOT NULL, id TEXT NOT NULL, bytes BIGINT NOT NULL,
     upload_bytes BIGINT NOT NULL, ends_at BIGINT NOT NULL, PRIMARY KEY (key, id))`,
   "CREATE INDEX IF NOT EXISTS file_holds_end ON file_holds (key, ends_at)",
@@ -67,28 +65,28 @@ export interface FileRow {
 const FILE_COLUMNS = `id, state, bytes, counted, received, type, is_copy AS "isCopy", source, task_id AS "taskId",
   upload_id AS "uploadId", claim, claimed_until AS "claimedUntil", due_at AS "dueAt", removals`;
 
-/** A result that is to be copied, or was. A row that is over stays for a while, so that nothing is copied twice. */
+/** A result that is to be copied, or was. A row that is over stays for a while, so that the result is not copied again. */
 export interface CopyRow {
   /** The hash that names the file of the gateway. */
   readonly source: string;
   /** The id of the copy. */
   readonly id: string;
-  /** The address to fetch; empty once it is over, and after its owner deleted the copy. */
+  /** The address to fetch; empty once the copy is over. */
   readonly url: string;
   readonly taskId: string | null;
   readonly attempts: number;
   /** Unix milliseconds. */
   readonly notedAt: number;
-  /** Unix milliseconds of the next attempt; null once it is over. */
-  readonly nextAt: number | null;
+  /** Unix milliseconds of the next attempt; of the deletion of the row once the copy is over. */
+  readonly nextAt: number;
 }
+
+/** Stands for the attempts of a copy that its owner has deleted before it was made. */
+export const DELETED = -1;
 
 /** The columns of a {@link CopyRow}, under its names. */
 const COPY_COLUMNS =
   'source, id, url, task_id AS "taskId", attempts, noted_at AS "notedAt", next_at AS "nextAt"';
-
-/** Stands for "never" among times: an index and `<` treat it as any other. */
-export const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** The input of the jobs of a user. Events name the user, and a key may be a hash. */
 export type UserInput = { readonly userId: string };
@@ -141,22 +139,27 @@ export async function findFile(rows: Rows, id: string): Promise<FileRow | undefi
 /** Adds the row of a user's sums, where it is missing. */
 export async function addUser({ key, query }: Transaction): Promise<void> {
   await query(
-    `INSERT INTO file_users (key, files, bytes, copies, erased_at, sweep_at, copy_run, copy_source, copying_until)
-      VALUES (?, 0, 0, 0, 0, ?, '', '', 0) ON CONFLICT (key) DO NOTHING`,
+    "INSERT INTO file_users (key, files, bytes, copies) VALUES (?, 0, 0, 0) ON CONFLICT (key) DO NOTHING",
     key,
-    NEVER,
   );
 }
 
-/** Time after which a sweep that did not run is taken for lost: its timer had all its attempts. */
-const LOST_MS = 86_400_000;
+/**
+ * Time after an attempt was due at which the sweep schedules the job of copies once more, in milliseconds. A host gives a job
+ * up whose process has ended a few times; the copies behind it would wait for ever.
+ */
+export const LOST_COPY_MS = 3_600_000;
 
-/** Has the sweep run at a time, unless it runs earlier. */
-export async function sweepBy(transaction: Transaction, at: number, userId: string): Promise<void> {
-  const { key, now, query } = transaction;
-  const [row] = await query(
-    "UPDATE file_users SET sweep_at = ? WHERE key = ? AND (sweep_at > ? OR sweep_at < ?) RETURNING key",
-    ...[at, key, at, now - LOST_MS],
+/** Schedules the sweep for the row that is due first. A user without rows has no timer and no sums. */
+export async function scheduleSweep(transaction: Transaction, userId: string): Promise<void> {
+  const { key, query } = transaction;
+  const [next] = await query<{ at: number | null }>(
+    `SELECT MIN(at) AS at FROM (SELECT MIN(due_at) AS at FROM files WHERE key = ?
+      UNION ALL SELECT MIN(next_at) + ? AS at FROM file_copies WHERE key = ?) AS due`,
+    ...[key, LOST_COPY_MS, key],
   );
-  if (row) await transaction.schedule(SWEEP, { id: "", at, input: { userId } });
+  const at = next?.at ?? null;
+  if (at !== null) return await transaction.schedule(SWEEP, { id: "", at, input: { userId } });
+  await transaction.cancel(SWEEP, "");
+  await query("DELETE FROM file_users WHERE key = ?", key);
 }

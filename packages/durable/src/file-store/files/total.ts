@@ -1,9 +1,8 @@
-import type { Transaction } from "@sluice/worker-proxy";
+import type { Transaction, Value } from "@sluice/worker-proxy";
 import { operation } from "../../host/define.js";
 
-/** Most expired rows that a reservation deletes; one that finds no space deletes {@link MANY}. */
-const FEW = 5;
-const MANY = 500;
+/** Number of expired rows that a reservation deletes. */
+const EXPIRED = 100;
 
 /** Space that a file takes among all users. */
 export type Hold = {
@@ -30,18 +29,19 @@ export const holdSpace = operation("files/hold", async (transaction, hold: Hold)
     "INSERT INTO file_totals (key, bytes, upload_bytes) VALUES (?, 0, 0) ON CONFLICT (key) DO NOTHING",
     key,
   );
-  await releaseExpired(transaction, FEW);
+  // they should have been deleted long ago
+  await release(
+    transaction,
+    "id IN (SELECT id FROM file_holds WHERE key = ? AND ends_at <= ? LIMIT ?)",
+    ...[key, now, EXPIRED],
+  );
   const [known] = await query<{ bytes: number }>(
     "SELECT bytes FROM file_holds WHERE key = ? AND id = ?",
-    key,
-    hold.id,
+    ...[key, hold.id],
   );
   const held = known?.bytes ?? 0;
   const bytes = Math.max(held, hold.bytes);
-  if (bytes > held && !(await addToSums(transaction, hold, held))) {
-    await releaseExpired(transaction, MANY);
-    if (!(await addToSums(transaction, hold, held))) return false;
-  }
+  if (bytes > held && !(await addToSums(transaction, hold, held))) return false;
   await query(
     `INSERT INTO file_holds (key, id, bytes, upload_bytes, ends_at) VALUES (?, ?, ?, ?, ?)
       ON CONFLICT (key, id) DO UPDATE SET bytes = excluded.bytes, upload_bytes = excluded.upload_bytes,
@@ -54,13 +54,13 @@ export const holdSpace = operation("files/hold", async (transaction, hold: Hold)
 async function addToSums({ key, query }: Transaction, hold: Hold, held: number): Promise<boolean> {
   const more = hold.bytes - held;
   const rest = Math.max(hold.bytes, hold.wholeBytes) - held;
-  const ofUploads = hold.isCopy ? [0, 0] : [more, rest];
   // a copy has no bound but that of all
+  const [moreUploaded, restUploaded] = hold.isCopy ? [0, 0] : [more, rest];
   const maxUploadBytes = hold.isCopy ? Number.MAX_SAFE_INTEGER : hold.maxUploadBytes;
   const [row] = await query(
     `UPDATE file_totals SET bytes = bytes + ?, upload_bytes = upload_bytes + ?
       WHERE key = ? AND bytes + ? <= ? AND upload_bytes + ? <= ? RETURNING key`,
-    ...[more, ofUploads[0] ?? 0, key, rest, hold.maxBytes, ofUploads[1] ?? 0, maxUploadBytes],
+    ...[more, moreUploaded, key, rest, hold.maxBytes, restUploaded, maxUploadBytes],
   );
   return row !== undefined;
 }
@@ -69,42 +69,19 @@ async function addToSums({ key, query }: Transaction, hold: Hold, held: number):
 export const releaseSpace = operation(
   "files/release-space",
   async (transaction, { ids }: { readonly ids: readonly string[] }): Promise<void> => {
-    await release(transaction, ids);
+    for (const id of ids) await release(transaction, "id = ?", id);
   },
 );
 
-/** Gives back the space of files that should have been deleted long ago. */
-async function releaseExpired(transaction: Transaction, limit: number): Promise<void> {
-  const { key, now, query } = transaction;
-  const expired = await query<{ id: string }>(
-    "SELECT id FROM file_holds WHERE key = ? AND ends_at <= ? LIMIT ?",
-    key,
-    now,
-    limit,
+async function release({ key, query }: Transaction, where: string, ...values: readonly Value[]) {
+  const released = await query<{ bytes: number; uploadBytes: number }>(
+    `DELETE FROM file_holds WHERE key = ? AND ${where} RETURNING bytes, upload_bytes AS "uploadBytes"`,
+    ...[key, ...values],
   );
-  await release(
-    transaction,
-    expired.map(({ id }) => id),
+  if (released.length === 0) return;
+  const sum = (name: "bytes" | "uploadBytes") => released.reduce((all, { [name]: bytes }) => all + bytes, 0);
+  await query(
+    "UPDATE file_totals SET bytes = bytes - ?, upload_bytes = upload_bytes - ? WHERE key = ?",
+    ...[sum("bytes"), sum("uploadBytes"), key],
   );
-}
-
-async function release({ key, query }: Transaction, ids: readonly string[]): Promise<void> {
-  let bytes = 0;
-  let uploadBytes = 0;
-  for (const id of ids) {
-    const [held] = await query<{ bytes: number; uploadBytes: number }>(
-      'DELETE FROM file_holds WHERE key = ? AND id = ? RETURNING bytes, upload_bytes AS "uploadBytes"',
-      key,
-      id,
-    );
-    bytes += held?.bytes ?? 0;
-    uploadBytes += held?.uploadBytes ?? 0;
-  }
-  if (bytes > 0)
-    await query(
-      "UPDATE file_totals SET bytes = bytes - ?, upload_bytes = upload_bytes - ? WHERE key = ?",
-      bytes,
-      uploadBytes,
-      key,
-    );
 }

@@ -5,10 +5,10 @@ import { type FileBody, openUpload } from "./file-body.js";
 import { findType } from "./file-type.js";
 import { MARGIN_MS, PART_BYTES, UPLOAD_MS } from "./options.js";
 import { claimPart, releaseClaim } from "./parts.js";
-import { readErasedAt, readFile } from "./readings.js";
+import { readFile } from "./readings.js";
 import { refuseFile } from "./refusals.js";
 import { checkFound, checkOwner, type Store, type UserFiles } from "./store.js";
-import { getPartMs, joinParts, storeFile, storePart } from "./store-bytes.js";
+import { joinParts, PART_MS, storeFile, storePart } from "./store-bytes.js";
 import type { FileRow } from "./tables.js";
 
 /** Pause after which the state of a part that another request sends is worth another look. */
@@ -23,15 +23,16 @@ export function createUploads<Env>(store: Store<Env>) {
   async function begin(admitted: AdmittedRequest<Env>): Promise<Response> {
     const { request, env, user } = admitted;
     const files = await store.open(env, user.id);
-    const erasedAt = await files.run(readErasedAt, null);
     return await limitTime(UPLOAD_MS, async (signal) => {
       const body = openUpload(request, signal);
       try {
         const bytes = readBytes(request, "upload-length", 1, body.length);
-        const type = await checkFile(body, bytes, settings);
-        const file = { id: await files.links.createId(user.id), bytes, type, erasedAt };
-        const row = await storeFile(files, body, file).catch((error: unknown) => {
-          report(admitted, file, "failed", { code: describeRefusal(toRefusal(error)).code });
+        checkSize(body, bytes, settings);
+        const file = { id: await files.links.createId(user.id), bytes };
+        const readType = () => readFileType(body, settings);
+        const row = await storeFile(files, body, file, readType).catch((error: unknown) => {
+          const { code } = describeRefusal(toRefusal(error));
+          if (code !== "file_type") report(admitted, file, "failed", { code });
           throw error;
         });
         if (row.state === "whole") report(admitted, row, "complete");
@@ -68,7 +69,7 @@ export function createUploads<Env>(store: Store<Env>) {
     from: number,
   ): Promise<FileRow> {
     await checkOwner(files.links, id, user);
-    const input = { id, from, claim: crypto.randomUUID(), ms: getPartMs(settings) + MARGIN_MS };
+    const input = { id, from, claim: crypto.randomUUID(), ms: PART_MS + MARGIN_MS };
     const { file, isClaimed } = await files.run(claimPart, input);
     const found = checkFound(file);
     if (isClaimed) return found;
@@ -111,16 +112,16 @@ export function createUploads<Env>(store: Store<Env>) {
   }
 }
 
-/** Returns the type of a new file. @throws {Refusal} 413, 400 or 415 for a size, a first part or a type that is not accepted */
-async function checkFile(
-  body: FileBody,
-  bytes: number,
-  { maxBytes, types }: UserFiles["settings"],
-): Promise<string> {
+/** @throws {Refusal} 413 or 400 for a size or a first part that is not accepted */
+function checkSize(body: FileBody, bytes: number, { maxBytes }: UserFiles["settings"]): void {
   if (bytes > maxBytes) throw refuseFile("file_too_large", { what: maxBytes });
   const isWhole = bytes === body.length;
   if (!isWhole && (body.length !== PART_BYTES || bytes < PART_BYTES))
     throw refuseFile("part_size", { what: Math.min(bytes, PART_BYTES) });
+}
+
+/** Returns the type of a new file. @throws {Refusal} 415 for a type that is not accepted */
+async function readFileType(body: FileBody, { types }: UserFiles["settings"]): Promise<string> {
   const type = findType(await body.head());
   if (!type || !types.includes(type)) throw refuseFile("file_type", { what: types.join(", ") });
   return type;

@@ -1,42 +1,18 @@
 import type { AdminOperation, AdmittedRequest, UserData } from "@sluice/worker-proxy";
 import { createTenancy, Refusal } from "@sluice/worker-proxy/plugin";
-import { readCursor, readText } from "../../admin/body.js";
+import { readText } from "../../admin/body.js";
+import { ExportPage } from "../../admin/export-page.js";
 import { describeFile } from "./describe-file.js";
-import { type Page, readCopies, readFile, readPage } from "./readings.js";
+import { readCopies, readFile, readPage } from "./readings.js";
 import { refuseFile } from "./refusals.js";
-import { eraseFiles } from "./removal.js";
-import type { Store, UserFiles } from "./store.js";
-import { sweepPage } from "./sweep.js";
+import { eraseFiles, sweepPage } from "./removal.js";
+import type { Store } from "./store.js";
 import type { CopyRow, FileRow } from "./tables.js";
-
-/** A file of a user, as the operator sees it. */
-interface UserFile {
-  readonly id: string;
-  /** The whole size, in bytes. */
-  readonly bytes: number;
-  /** The part that is stored, in bytes. */
-  readonly received: number;
-  readonly type: string;
-  /** Unix milliseconds at which it is deleted. */
-  readonly expiresAt: number;
-  /** True for a copy of a file of the gateway. */
-  readonly isCopy: boolean;
-  /** The gateway's id of the task; absent for uploads and images. */
-  readonly taskId?: string | undefined;
-}
 
 /** Makes the functions with which an operator reads and deletes what is stored for a user. */
 export function createUserFiles<Env>(store: Store<Env>) {
   const userData: UserData<Env> = { name: "files", eraseUser, exportUser };
   const operations: readonly AdminOperation<Env>[] = [
-    {
-      name: "files/list",
-      async run(env, body) {
-        const after = readCursor(body) ?? "";
-        const { rows, next } = await readUserPage(await store.open(env, readText(body, "user")), after);
-        return { files: rows.map(toUserFile), cursor: next };
-      },
-    },
     {
       name: "files/remove",
       run: async (env, body) => ({
@@ -66,28 +42,23 @@ export function createUserFiles<Env>(store: Store<Env>) {
     }
   }
 
-  async function exportUser(env: Env, userId: string): Promise<unknown> {
-    const user = await store.open(env, userId);
-    const files: UserFile[] = [];
-    const copies: unknown[] = [];
-    for (let after: string | undefined = ""; after !== undefined; ) {
-      const page: Page<FileRow> = await readUserPage(user, after);
-      files.push(...page.rows.map(toUserFile));
-      after = page.next;
+  /** Exports the files, and then the results that are to be copied, or were. */
+  async function exportUser(env: Env, userId: string, cursor = "files:"): Promise<ExportPage> {
+    const { run } = await store.open(env, userId);
+    const page = new ExportPage();
+    const [, part = "files", from = ""] = /^(files|copies):([\w-]*)$/.exec(cursor) ?? [];
+    let after: string | undefined = from;
+    if (part === "files") {
+      const { rows, next } = await run(readPage, { after, now: Date.now() });
+      page.items.push(...rows.map(toUserFile));
+      if (next !== undefined) page.cursor = `files:${next}`;
+      after = next === undefined ? "" : undefined;
     }
-    for (let after: string | undefined = ""; after !== undefined; ) {
-      const { rows, next }: Page<CopyRow> = await user.run(readCopies, { after });
-      for (const { id, taskId, nextAt, attempts } of rows)
-        copies.push({
-          id,
-          taskId: taskId ?? undefined,
-          isOver: nextAt === null,
-          attempts,
-          nextAt: nextAt ?? undefined,
-        });
-      after = next;
-    }
-    return { files, copies };
+    if (after === undefined) return page;
+    const { rows, next } = await run(readCopies, { after });
+    page.items.push(...rows.map(toUserCopy));
+    if (next !== undefined) page.cursor = `copies:${next}`;
+    return page;
   }
 }
 
@@ -101,7 +72,7 @@ export function createFileList<Env>(store: Store<Env>) {
     const query = CURSOR.exec(request.url);
     if (!query) throw new Refusal("query_not_allowed");
     const files = await store.open(env, user.id);
-    const { rows, next } = await readUserPage(files, query[1] ?? "");
+    const { rows, next } = await files.run(readPage, { after: query[1] ?? "", now: Date.now() });
     const secrets = await store.server.settings.read.secrets(env);
     const { sign } = createTenancy(secrets, user);
     const described = rows.map(async (row) => {
@@ -113,10 +84,10 @@ export function createFileList<Env>(store: Store<Env>) {
   };
 }
 
-function readUserPage({ run }: UserFiles, after: string): Promise<Page<FileRow>> {
-  return run(readPage, { after, now: Date.now() });
+function toUserCopy({ id, taskId, url, nextAt, attempts }: CopyRow) {
+  return { id, taskId: taskId ?? undefined, isWaiting: url !== "", attempts, nextAt };
 }
 
-function toUserFile({ id, bytes, received, type, dueAt, isCopy, taskId }: FileRow): UserFile {
+function toUserFile({ id, bytes, received, type, dueAt, isCopy, taskId }: FileRow) {
   return { id, bytes, received, type, expiresAt: dueAt, isCopy: isCopy === 1, taskId: taskId ?? undefined };
 }

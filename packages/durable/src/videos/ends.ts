@@ -1,12 +1,4 @@
-import type {
-  AdminOperation,
-  BoundHost,
-  Checked,
-  JobEvent,
-  StoredPart,
-  Transaction,
-} from "@sluice/worker-proxy";
-import type { Server } from "@sluice/worker-proxy/plugin";
+import type { Checked, JobEvent } from "@sluice/worker-proxy";
 import { type EndState, getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
 /** The end of a task that was watched from its create. */
@@ -38,12 +30,9 @@ export type EndedTask = {
 /** The circumstances of one attempt of an {@link EndHandler}. */
 export interface EndContext<Env = unknown> {
   readonly env: Env;
-  readonly host: BoundHost;
-  /** The key of the user's rows. */
-  readonly key: string;
   /** 1 for the first attempt. */
   readonly attempt: number;
-  /** Aborts after ten minutes, if the user is erased meanwhile, and when the host closes. */
+  /** Aborts after ten minutes, and when the host closes. */
   readonly signal: AbortSignal;
 }
 
@@ -65,7 +54,7 @@ interface Received {
  *   const body = JSON.stringify({ userId, state, id });
  *   await fetch("https://mail.example.com/send", { method: "POST", body, signal });
  * };
- * videoWatch<Env>({ onEnd: endHandlers(sendMail) });
+ * videoWatch<Env>({ onEnd: [sendMail] });
  * ```
  */
 export interface EndHandler<Env = unknown> extends Checked<Env> {
@@ -77,56 +66,13 @@ export interface EndHandler<Env = unknown> extends Checked<Env> {
 /** A failure of a handler of this package. Its message holds no address and no secret. */
 export class DeliveryError extends Error {
   override readonly name = "DeliveryError";
-  /** The receiver's status; undefined if it did not answer. */
+  /** The receiver's status; undefined if it did not respond. 410 ends the attempts. */
   readonly upstreamStatus: number | undefined;
-  /** True if the receiver wants no further attempt. */
-  readonly isRefusal: boolean;
 
-  constructor(message: string, { upstreamStatus, isRefusal = false, cause }: Partial<DeliveryFailure> = {}) {
+  constructor(message: string, { upstreamStatus, cause }: { upstreamStatus?: number; cause?: unknown } = {}) {
     super(message, { cause });
     this.upstreamStatus = upstreamStatus;
-    this.isRefusal = isRefusal;
   }
-}
-
-interface DeliveryFailure {
-  readonly upstreamStatus: number | undefined;
-  readonly isRefusal: boolean;
-  readonly cause: unknown;
-}
-
-/** The rows of the work after ends, for the operations of a watch. */
-export interface EndRows {
-  /** Adds the work of all handlers after an end. */
-  add(transaction: Transaction, task: string, ended: EndedTask, handlers: readonly string[]): Promise<void>;
-  /** Ends all work after the ends of a task. Returns true if some of it was not done. */
-  cancel(transaction: Transaction, task: string): Promise<boolean>;
-  /** Returns the time until which the work needs its task, in Unix milliseconds. */
-  readNeeds(transaction: Transaction, task: string): Promise<number>;
-  remove(transaction: Transaction, task: string): Promise<void>;
-}
-
-/** Handlers of ends, with all that runs them and stores their progress. */
-export interface EndWork<Env> extends Checked<Env> {
-  readonly names: readonly string[];
-  readonly rows: EndRows;
-  readonly storage: StoredPart;
-  readonly operations: readonly AdminOperation<Env>[];
-  connect(server: Server<Env>): void;
-  /** Deletes the dead letters of a user. */
-  eraseUser(host: BoundHost, key: string): Promise<void>;
-}
-
-const offered = new WeakMap<object, EndWork<never>>();
-
-/** Lets a plugin of this package work after each end of a watch, as the archive of files does. */
-export function offerEndWork<Env>(plugin: object, work: EndWork<Env>): void {
-  offered.set(plugin, work as unknown as EndWork<never>);
-}
-
-/** Returns the work that plugins of a proxy offer. */
-export function findEndWork<Env>(plugins: readonly object[]): readonly EndWork<Env>[] {
-  return plugins.flatMap((plugin) => (offered.get(plugin) as EndWork<Env> | undefined) ?? []);
 }
 
 const STATES: readonly EndState[] = ["succeeded", "failed", "expired", "unknown"];

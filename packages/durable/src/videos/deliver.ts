@@ -1,0 +1,128 @@
+import type { JobContext } from "@sluice/worker-proxy";
+import { limitTime, type Server } from "@sluice/worker-proxy/plugin";
+import { rejectOnAbort } from "../shared/reject-on-abort.js";
+import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "./dead-letter-rows.js";
+import {
+  type Attempted,
+  type Delivery,
+  type DeliveryEnd,
+  endDelivery,
+  findDelivery,
+  MAX_ATTEMPTS,
+} from "./deliveries.js";
+import { DeliveryError, type EndHandler } from "./ends.js";
+import type { RowId } from "./watches.js";
+
+/** Longest time of one attempt of a handler, in milliseconds. */
+const HANDLER_MS = 10 * 60_000;
+/** The result of an attempt whose process was lost. The host has counted it, and begins the job once more. */
+const LOST: Attempted = { failure: "the process ended during the attempt, or could not store its end" };
+
+/** Handlers by the names under which their rows are stored. */
+export type Handlers<Env> = ReadonlyMap<string, EndHandler<Env>>;
+
+/** Names each handler by its function, and the second one of a name with a number. */
+export function nameHandlers<Env>(handlers: readonly EndHandler<Env>[]): Handlers<Env> {
+  const named = new Map<string, EndHandler<Env>>();
+  for (const handler of handlers) {
+    const usual = /^[\w$]{1,60}$/.test(handler.name) ? handler.name : "handler";
+    let name = usual;
+    for (let number = 2; named.has(name); number += 1) name = `${usual}-${number}`;
+    named.set(name, handler);
+  }
+  return named;
+}
+
+/** Runs one attempt of a handler. A failed end that has no attempt left is listed among the dead letters. */
+export async function deliverEnd<Env>(
+  server: Server<Env>,
+  handlers: Handlers<Env>,
+  context: JobContext,
+  { id }: RowId,
+): Promise<void> {
+  const { host, key, env, attempt } = context;
+  const delivery = await host.run(key, findDelivery, { id });
+  if (!delivery) return;
+  let end: DeliveryEnd = delivery;
+  if (!delivery.failure) {
+    const { attempts } = delivery;
+    const { attempted, error } =
+      attempt > 1 ? { attempted: LOST } : await runHandler(handlers, delivery, context);
+    end = await host.run(key, endDelivery, { id, attempts, attempted });
+    const kind = handlers.get(delivery.handler)?.kind;
+    reportAttempt(server, env as Env, { delivery, kind, end, attempted, error });
+  }
+  if (!end?.failure) return;
+  const { ended, handler } = delivery;
+  const { userId, gatewayId: taskId, model, requestId } = ended;
+  const { cause, upstreamStatus, at: failedAt } = end.failure;
+  const known = JSON.parse(JSON.stringify({ model, requestId, upstreamStatus })) as object;
+  const letter = { id, handler, userId, taskId, attempts: end.attempts, cause, failedAt, ...known };
+  const dropped = await host.run(DEAD_LETTERS_KEY, addDeadLetter, { letter, userKey: key });
+  // the user may have been erased meanwhile
+  if (!(await host.run(key, findDelivery, { id })))
+    await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt });
+  for (const { id, handler, userId: user, taskId, model, requestId, attempts } of dropped) {
+    const facts = { id, user, taskId, model, requestId, attempts };
+    const kind = handler.startsWith("webhook") ? "webhook" : "watch";
+    server.report({ kind, ...facts, outcome: "dropped", code: "dead_letters_full" }, env as Env);
+  }
+}
+
+interface AttemptResult {
+  readonly attempted: Attempted;
+  readonly error?: unknown;
+}
+
+/** Calls the handler, for ten minutes at most. The error that it throws is its result. */
+async function runHandler<Env>(
+  handlers: Handlers<Env>,
+  { handler: name, ended, attempts }: Delivery,
+  { env, signal: closing }: JobContext,
+): Promise<AttemptResult> {
+  try {
+    const handler = handlers.get(name);
+    if (!handler) throw new DeliveryError("videoWatch has no handler of this name any more");
+    const received = await limitTime(HANDLER_MS, (late) => {
+      const signal = AbortSignal.any([late, closing]);
+      const context = { env: env as Env, attempt: attempts + 1, signal };
+      return Promise.race([handler(ended, context), rejectOnAbort(signal)]);
+    });
+    return { attempted: { upstreamStatus: received?.upstreamStatus } };
+  } catch (error) {
+    if (error instanceof DeliveryError)
+      return { attempted: { failure: error.message, upstreamStatus: error.upstreamStatus }, error };
+    const failure = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    return { attempted: { failure }, error };
+  }
+}
+
+interface ReportedAttempt extends AttemptResult {
+  readonly delivery: Delivery;
+  readonly kind: EndHandler["kind"];
+  readonly end: DeliveryEnd;
+}
+
+/** Logs a failed attempt with its cause, and reports the event of a handler that has a kind. */
+function reportAttempt<Env>(
+  { setup, report }: Server<Env>,
+  env: Env,
+  { delivery: { handler, ended }, kind, end, attempted, error }: ReportedAttempt,
+): void {
+  const { id, userId: user, gatewayId: taskId, model, requestId, endedAt } = ended;
+  const { failure, upstreamStatus } = attempted;
+  const { attempts, nextAt } = end ?? {};
+  if (failure !== undefined) {
+    const isRetried = nextAt !== undefined && `attempt ${attempts} of ${MAX_ATTEMPTS}`;
+    const next = end ? isRetried || "it is given up" : "its user was erased meanwhile";
+    const subject = `videoWatch: ${handler}, ${next} (end ${id}, task ${taskId}, request ${requestId ?? "unknown"})`;
+    setup.report(subject, error ?? failure, env);
+  }
+  if (!kind) return;
+  const facts = { kind, id, user, taskId, model, requestId, attempts, upstreamStatus };
+  const durationMs = Date.now() - endedAt;
+  if (failure === undefined) report({ ...facts, outcome: "complete", durationMs }, env);
+  else if (!end) report({ ...facts, outcome: "dropped", code: "user_erased", durationMs }, env);
+  else if (nextAt !== undefined) report({ ...facts, outcome: "waiting", nextAt }, env);
+  else report({ ...facts, outcome: upstreamStatus === 410 ? "refused" : "failed", durationMs }, env);
+}
