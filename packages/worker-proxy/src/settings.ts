@@ -183,8 +183,7 @@ function checkModels(
     for (const [field, cap] of Object.entries(caps)) {
       // a cap on a field that is never found would never hold
       const groups = routes.filter(({ name }) => belongsTo(id, name));
-      const isField =
-        groups.length === 0 || groups.some((group) => hasField(findRules(group, id).table, field));
+      const isField = groups.length === 0 || groups.some((group) => hasField(findRules(group, id), field));
       ensure(isField, `models: ${id}: ${field}: is no field of this model; correct it, or see allowFields`);
       const isCap = Array.isArray(cap) ? cap.length > 0 : Number.isSafeInteger(cap) && Number(cap) >= 0;
       ensure(isCap, `models: ${id}: ${field}: give the most, or a list of what is allowed`);

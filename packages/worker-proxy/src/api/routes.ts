@@ -28,7 +28,7 @@ export interface RouteGroup {
   readonly name: GatewayRoute;
   /** Returns the paths of this gateway. */
   paths(gateway: Gateway): readonly GatewayPath[];
-  /** The models of the spec: in each line the id, the largest `max_tokens`, and the fields of its requests. */
+  /** The rules of the models of the spec, as JSON; under `""` the rules of all other models. */
   readonly models: string;
   /** Reads the models that a body names. @default the field `model` */
   readModels?(body: Body): readonly [string, ...string[]];

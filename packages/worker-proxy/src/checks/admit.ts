@@ -5,7 +5,7 @@ import { Refusal } from "../refusals/refusal.js";
 import { checkAddress } from "./addresses.js";
 import { readBody } from "./body.js";
 import { applyCaps } from "./caps.js";
-import { addFields, checkFields, createField, type FindRules, hasField } from "./fields.js";
+import { checkFields, type FindRules, hasField } from "./fields.js";
 import { admitModels } from "./models.js";
 import type { Match } from "./path.js";
 
@@ -40,7 +40,7 @@ export async function admit<Env>(
   if (!group || (plugin && !ids))
     return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
   if (sentId !== undefined || route.isLookup) {
-    if (body) checkFields(body, addFields(createField(""), "Id+"));
+    if (body) checkFields(body, { Id: "+" });
     // an `Id` that is not a string matches no asset
     const sent = sentId ?? (typeof body?.["Id"] === "string" ? body["Id"] : "");
     const id = ids && group.ids ? await group.ids.verify(rules.tenancy, ids, sent) : sent;
@@ -59,11 +59,11 @@ async function admitBody<Env>(
   const names = admitModels(body, group, models, findRules);
   const [model] = names;
   const own = findRules(group, model);
-  if (group.name === "chat") dropUserId(body, own.hasUserId);
+  if (group.name === "chat") dropUserId(body, own.hasUserId === true);
   const dropped = rules.plugins.flatMap(
-    ({ adapt }) => adapt?.(body, (path) => hasField(own.table, path), group.name, model) ?? [],
+    ({ adapt }) => adapt?.(body, (path) => hasField(own, path), group.name, model) ?? [],
   );
-  const addresses = checkFields(body, own.table);
+  const addresses = checkFields(body, own.fields);
   group.checkBody?.(body, rules, model);
   checkTokens(body);
   const forAll = group.name === "chat" && rules.maxTokens && { max_tokens: rules.maxTokens };

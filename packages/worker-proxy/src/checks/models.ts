@@ -32,6 +32,6 @@ export function admitModels(
   const names = group.readModels?.(body) ?? ([body["model"]] as [string]);
   if (names.every((name) => models.has(name) && belongsTo(name, group.name))) return names;
   // a body without a model may spell the field in another way, which the refusal names
-  if (body["model"] === undefined) checkFields(body, findRules(group, "").table);
+  if (body["model"] === undefined) checkFields(body, findRules(group, "").fields);
   throw new Refusal("model_not_allowed", { param: "model" });
 }
