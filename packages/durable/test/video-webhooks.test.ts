@@ -1,5 +1,4 @@
 import type { ProxyPlugin, Transaction } from "@sluice/worker-proxy";
-import { castServer } from "@sluice/worker-proxy/plugin";
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { listDeadLetters, resendDeadLetter } from "../src/videos/dead-letters.js";
@@ -503,7 +502,7 @@ test("a plugin that copies results gets each final end, also of a watch that a p
   const work = createEndWork("files", new Map([["test.archive", archive]]));
   const files: ProxyPlugin<Readonly<Record<string, string>>> = {
     storage: work.storage,
-    connect: (server) => work.connect(castServer(server)),
+    connect: (server) => work.connect(server),
   };
   offerEndWork(files, work);
   const watch = videoWatch<Readonly<Record<string, string>>>();

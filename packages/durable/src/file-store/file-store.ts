@@ -1,5 +1,4 @@
 import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
-import { castServer } from "@sluice/worker-proxy/plugin";
 import { offerEndWork } from "../videos/end-handler.js";
 import { createEndWork } from "../videos/end-handlers.js";
 import { createArchive } from "./archive/archive.js";
@@ -61,8 +60,8 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
       jobs: [createSweep(store), createCopyJob(store), ...(work?.storage.jobs ?? [])],
     },
     connect(server) {
-      store.connect(castServer(server));
-      work?.connect(castServer(server));
+      store.connect(server);
+      work?.connect(server);
     },
     checks: [store.readBucket, store.readLinks, (env) => archive && readHosts(archive, env)],
     routes: createRoutes(store),

@@ -6,7 +6,7 @@ import type {
   StoredPart,
   Transaction,
 } from "@sluice/worker-proxy";
-import type { Server } from "@sluice/worker-proxy/plugin";
+import type { PluginServer } from "@sluice/worker-proxy/plugin";
 import { type EndState, getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
 /** The end of a task that was watched from its create. */
@@ -112,7 +112,7 @@ export interface EndWork<Env> extends Checked<Env> {
   readonly rows: EndRows;
   readonly storage: StoredPart;
   readonly operations: readonly AdminOperation<Env>[];
-  connect(server: Server<Env>): void;
+  connect(server: PluginServer<Env>): void;
   /** Deletes the dead letters of a user. */
   eraseUser(host: BoundHost, key: string): Promise<void>;
 }

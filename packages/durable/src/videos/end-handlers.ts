@@ -1,5 +1,5 @@
 import type { Job, JobContext, JobEvent } from "@sluice/worker-proxy";
-import { ensure, type Server } from "@sluice/worker-proxy/plugin";
+import { ensure, type PluginServer } from "@sluice/worker-proxy/plugin";
 import {
   addDeadLetter,
   DEAD_LETTERS_KEY,
@@ -66,7 +66,7 @@ function nameHandlers<Env>(handlers: readonly EndHandler<Env>[]): ReadonlyMap<st
 }
 
 interface WorkParts<Env> {
-  readonly server: () => Server<Env>;
+  readonly server: () => PluginServer<Env>;
   readonly handlers: ReadonlyMap<string, EndHandler<Env>>;
 }
 
@@ -79,7 +79,7 @@ export function createEndWork<Env>(
   plugin: "videos" | "files",
   handlers: ReadonlyMap<string, EndHandler<Env>>,
 ): EndWork<Env> {
-  let connected: Server<Env> | undefined;
+  let connected: PluginServer<Env> | undefined;
   const server = () => {
     ensure(connected, "onEnd: belongs to no proxy");
     return connected;

@@ -1,5 +1,5 @@
 import type { HostContext } from "@sluice/worker-proxy";
-import { hashText, type Server } from "@sluice/worker-proxy/plugin";
+import { hashText, type PluginServer } from "@sluice/worker-proxy/plugin";
 import type { EndWork } from "./end-handler.js";
 import type { createPollOperations, WatchRules } from "./polls.js";
 import { queryTask } from "./query-task.js";
@@ -8,7 +8,7 @@ import type { createDeletions } from "./watches.js";
 
 /** The parts of a watch that its jobs and requests need. */
 export interface WatchParts<Env> {
-  readonly server: () => Server<Env>;
+  readonly server: () => PluginServer<Env>;
   readonly rules: WatchRules;
   readonly operations: ReturnType<typeof createPollOperations> & ReturnType<typeof createDeletions>;
   /** The handlers of the app, after tasks that are watched from their create. */
@@ -30,7 +30,7 @@ export async function pollTask<Env>(parts: WatchParts<Env>, { host, key, env }: 
   if (begun.type === "abandoned")
     return server.report(createWatchEvent(begun.task, "orphaned", "no_reader"), env as Env);
   const [result, hash] = await Promise.all([
-    queryTask(server.settings, id, env as Env),
+    queryTask(server, id, env as Env),
     hashText(`end\n${begun.task.userId}\n${id}`),
   ]);
   const other = parts.offered().flatMap(({ names }) => names);

@@ -83,7 +83,7 @@ export function createServe<Env>(parts: WatchParts<Env>, follow: Source<Follow>)
 
   /** Serves a poll from the gateway: a task beyond the bound is not watched, and its user sees it all the same. */
   async function serveUnwatched({ env, id = "", sentId = id }: AdmittedRequest<Env>): Promise<Response> {
-    const result = await queryTask(server().settings, id, env);
+    const result = await queryTask(server(), id, env);
     if (result.type !== "task") throw createStoredRefusal(result);
     return createTaskResponse(result.envelope, id, sentId);
   }

@@ -1,5 +1,5 @@
 import type { Job, PluginServer, ProxyPlugin, StoredPart } from "@sluice/worker-proxy";
-import { castServer, ensure, type Server } from "@sluice/worker-proxy/plugin";
+import { ensure } from "@sluice/worker-proxy/plugin";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { findEndWork } from "./end-handler.js";
 import type { EndHandlers } from "./end-handlers.js";
@@ -65,9 +65,9 @@ const INTERVAL_MS = { min: 2_000, usual: 15_000, max: 60_000 };
 export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}): ProxyPlugin<Env> {
   const { onEnd, ...rules } = checkOptions(options);
   const { isSteady } = rules;
-  let connected: Server<Env> | undefined;
+  let connected: PluginServer<Env> | undefined;
   const work = onEnd?.createWork();
-  const offered = () => findEndWork<Env>(server().settings.plugins);
+  const offered = () => findEndWork<Env>(server().plugins);
   const getEnds = () => (work ?? offered()[0])?.rows;
   const operations = { ...createPollOperations(getEnds), ...createDeletions(getEnds) };
   const parts: WatchParts<Env> = { server, rules, operations, work, offered };
@@ -98,7 +98,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     },
     connect(given: PluginServer<Env>) {
       ensure(!connected, "videoWatch: belongs to one proxy; make another one");
-      connected = castServer(given);
+      connected = given;
       work?.connect(connected);
     },
     ...(isSteady && { send, answered }),
@@ -106,7 +106,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     operations: [...createWatchOperations(parts), ...(work?.operations ?? [])],
   };
 
-  function server(): Server<Env> {
+  function server(): PluginServer<Env> {
     ensure(connected, "videoWatch: give it to the plugins of a proxy");
     return connected;
   }

@@ -165,10 +165,11 @@ export interface PluginRoute<Env = unknown> {
    */
   readonly isPublic?: boolean;
   /**
-   * Decides for whom a path of the group `admin` exists. A user for whom it does not return `true`, or throws, gets the
-   * 404 of a path that is not served. It runs before the body is read. @default the path exists for no user
+   * Finds the operator of a request, for a path that exists for operators alone: everybody else gets the 404 of a path that is
+   * not served. `createFindOperator` of `/plugin` makes it.
+   * @default the path exists for all users
    */
-  allows?(user: User, asked: OperatorRequest<Env>): boolean | Promise<boolean>;
+  readonly findOperator?: (...request: never[]) => Promise<User | undefined>;
   /**
    * Responds with JSON, an event stream or nothing (204). An error response has the gateway's error shape.
    */

@@ -61,8 +61,7 @@ export type ListedModels = ReadonlyMap<string, Caps>;
 export interface CheckRules {
   readonly models: ListedModels;
   readonly mediaURLs: MediaURLs;
-  /** Size of the largest file in a body, in bytes. */
-  readonly maxDataURIBytes: number;
+  readonly limits: { readonly maxDataURIBytes: number };
   /** The marks of this user's ids; undefined if all callers are one user, and for routes without ids. */
   readonly tenancy: Tenancy | undefined;
 }

@@ -1,3 +1,4 @@
+import type { Limits, Timeout } from "../api/options.js";
 import type { AdmittedRequest, ProxyPlugin } from "../api/plugin.js";
 import type { Body, CheckRules, RouteGroup } from "../api/routes.js";
 import { signUser } from "../base/sign.js";
@@ -11,9 +12,8 @@ import type { Match } from "./path.js";
 
 /** The rules of the operator for what a request may say. */
 export interface BodyRules extends CheckRules {
-  readonly bodyLimits: { readonly maxBytes: number; readonly ms: number };
-  /** The largest `max_tokens` of a chat. */
-  readonly maxTokens: number | undefined;
+  readonly limits: Required<Omit<Limits, "maxTokens">> & Limits;
+  readonly timeout: Required<Timeout>;
   readonly secrets: readonly string[];
   readonly findRules: FindRules;
   /** True where each stream is asked for its usage; undefined for models with the field. */
@@ -36,7 +36,8 @@ export async function admit<Env>(
   rules: BodyRules,
 ): Promise<AdmittedRequest<Env>> {
   const { group, plugin, ids } = route;
-  const body = await readBody(incoming.request, rules.bodyLimits, plugin?.takesBody);
+  const limits = { maxBytes: rules.limits.maxBodyBytes, ms: rules.timeout.bodyMs };
+  const body = await readBody(incoming.request, limits, plugin?.takesBody);
   if (!group || (plugin && !ids))
     return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
   if (sentId !== undefined || route.isLookup) {
@@ -66,7 +67,8 @@ async function admitBody<Env>(
   const addresses = checkFields(body, own.fields);
   group.checkBody?.(body, rules, model);
   checkTokens(body);
-  const forAll = group.name === "chat" && rules.maxTokens && { max_tokens: rules.maxTokens };
+  const { maxTokens } = rules.limits;
+  const forAll = group.name === "chat" && maxTokens && { max_tokens: maxTokens };
   for (const name of names) applyCaps(body, own, { ...forAll, ...models.get(name) });
   for (const address of addresses) await (group.checkAddress ?? checkAddress)(address, rules);
   if (own.hasUserId && rules.secrets.length > 0)

@@ -6,13 +6,13 @@ const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
 
 /** The CORS headers of every response. They keep other pages from reading it; they authenticate no user. */
 export function createCorsHeaders(
-  origin: string | null,
+  { headers }: Request,
   allowed: readonly string[],
-  credentials: boolean,
+  credentials = false,
 ): Record<string, string> {
-  if (origin === null || !allowed.includes(origin)) return { vary: "Origin" };
+  const origin = headers.get("origin");
+  if (origin === null || !allowed.includes(origin)) return {};
   return {
-    vary: "Origin",
     "access-control-allow-origin": origin,
     "access-control-expose-headers": EXPOSED,
     ...(credentials && { "access-control-allow-credentials": "true" }),

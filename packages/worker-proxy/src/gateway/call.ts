@@ -39,10 +39,10 @@ const BUSY_MS = 250;
  *
  * @example
  * ```ts
- * async function queryTask(server: Server<Env>, id: string): Promise<unknown> {
+ * async function queryTask(server: PluginServer<Env>, id: string): Promise<unknown> {
  *   const call = openCall(new AbortController().signal, 60_000);
  *   try {
- *     const gateway = await server.settings.upstream.open(env, "plugin.invalid");
+ *     const gateway = await server.connect(env);
  *     const path = `/v1/video/generations/${id}`;
  *     const response = await sendRequest(gateway, { method: "GET", path }, { call });
  *     if (!response.ok) throw await readRefusal({ response, call }, gateway.apiKeys);

@@ -1,3 +1,4 @@
+import type { Timeout } from "../api/options.js";
 import type {
   AdmittedRequest,
   CallOutcome,
@@ -25,35 +26,28 @@ export interface Exchange<Env> {
   readonly route: Route;
   readonly report: Report;
   readonly call: Call;
+  /** Values that no response may hold: the gateway's keys, and keys in further headers. */
+  readonly keys: readonly string[];
+  /** The marks of this user's ids; undefined without a `secret`. */
+  readonly tenancy: Tenancy | undefined;
+  readonly settings: ResponseSettings<Env>;
   /** The reservation. It is set right before the request to the gateway. */
   account?: Account | undefined;
 }
 
-/** The operator's rules for the answer to one user's request. */
-export interface ResponseRules<Env> {
-  /** Values that no answer may hold: the gateway's keys, and keys in further headers. */
-  readonly keys: readonly string[];
-  /** The time for which an answer may stand still, in milliseconds. */
-  readonly chunkMs: number;
+/** The settings for responses. */
+export interface ResponseSettings<Env> {
+  readonly timeout: Required<Timeout>;
   /** Reads the gateway's streams; undefined where the platform passes them on. */
-  readonly readStream: ReadStream | undefined;
-  /** The marks of this user's ids; undefined without a `secret`. */
-  readonly tenancy: Tenancy | undefined;
+  readonly reading: Reading | undefined;
   readonly plugins: readonly ProxyPlugin<Env>[];
 }
 
 /** Reads a stream of the gateway and passes it on, event by event. */
-type ReadStream = (
+type ReadStream = <Env>(
+  exchange: Exchange<Env>,
   body: ReadableStream<Uint8Array>,
-  call: Call,
-  options: {
-    readonly keys: readonly string[];
-    /** The `n` of the request. */
-    readonly choices: number;
-    readonly stallMs: number;
-    readonly onFirstByte: () => void;
-    readonly onEnd: (end: StreamEnd) => void;
-  },
+  onEnd: (code?: string) => void,
 ) => ReadableStream<Uint8Array>;
 
 /** The end of a stream, and facts that were read from it. */

@@ -1,6 +1,7 @@
 import { openPipe } from "../base/bytes.js";
 import { formatErrorEvent, Refusal } from "../refusals/refusal.js";
-import { type Call, createFailure } from "./call.js";
+import { createFailure } from "./call.js";
+import type { Exchange } from "./exchange.js";
 import { containsKey, unescapeJSON } from "./key.js";
 
 /** The most of a stream that is read before the platform takes over, in characters. */
@@ -16,12 +17,8 @@ const WHOLE_DONE = /^data: ?\[DONE\][^\r\n]*(?:\r?\n\r?\n|\r\r)/m;
 const ERROR = /^(?:event: ?error\b|error:|(?:data: ?)?\{(?:.*[{,])? ?"error": ?[{"])/m;
 
 interface StreamOptions {
-  /** Keys that must not pass. */
-  readonly keys: readonly string[];
   /** True for a chat, which says its end with `[DONE]`. Any other stream ends with its bytes. */
   readonly isChat: boolean;
-  /** Called before the first piece goes on. */
-  readonly onFirstByte: () => void;
   /** Called when the stream is over, with the `error.code` of what went wrong, if anything did. Only the first call counts. */
   readonly onEnd: (code?: string) => void;
 }
@@ -32,9 +29,9 @@ interface StreamOptions {
  * sent. Silence, and an end without `[DONE]`, are the client's to notice; `limits.totalMs` bounds both.
  */
 export function passStream(
+  { call, keys, report }: Pick<Exchange<never>, "call" | "keys" | "report">,
   body: ReadableStream<Uint8Array>,
-  call: Call,
-  { keys, isChat, onFirstByte, onEnd }: StreamOptions,
+  { isChat, onEnd }: StreamOptions,
 ): ReadableStream<Uint8Array> {
   const { readable, writable } = openPipe();
   let head = "";
@@ -59,7 +56,7 @@ export function passStream(
     try {
       for (;;) {
         const { done, value } = await call.wait(() => reader.read(), "upstream_cut");
-        onFirstByte();
+        report.firstByte();
         // a copy: a piece of one letter may lie in a buffer of 4 KB
         if (value) held.push(value.slice());
         head += decoder.decode(value, { stream: !done });

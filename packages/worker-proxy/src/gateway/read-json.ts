@@ -2,28 +2,24 @@ import type { CallOutcome, Usage } from "../api/plugin.js";
 import { type OwnBytes, openPieces } from "../base/bytes.js";
 import { findExcess } from "../checks/json-size.js";
 import { Refusal } from "../refusals/refusal.js";
-import type { Exchange, GatewayResponse, ResponseRules } from "./exchange.js";
+import type { Exchange, GatewayResponse } from "./exchange.js";
 import { containsKey } from "./key.js";
 
 /** Larger than any JSON of the spec's. */
 const MAX_JSON_CHARACTERS = 32 * 1024 * 1024;
 
 /** Reads a response of JSON, checks it and writes it again. @throws {Refusal} 502 for invalid JSON, and after a cut */
-export async function readJSON<Env>(
-  exchange: Exchange<Env>,
-  response: Response,
-  rules: ResponseRules<Env>,
-): Promise<OwnBytes> {
-  const { report, account, call } = exchange;
-  const text = await readText({ response, call }, MAX_JSON_CHARACTERS, rules.chunkMs);
+export async function readJSON<Env>(exchange: Exchange<Env>, response: Response): Promise<OwnBytes> {
+  const { report, account, call, keys, settings } = exchange;
+  const text = await readText({ response, call }, MAX_JSON_CHARACTERS, settings.timeout.chunkMs);
   const json = parseJSON(text);
   const usage = readUsage(json);
   account?.close(readOutcome(json), usage);
-  if (containsKey(text, rules.keys)) throw new Refusal("upstream_type");
+  if (containsKey(text, keys)) throw new Refusal("upstream_type");
   if (usage) report.known.usage = usage;
   if (hasFailed(json)) Object.assign(report.known, { outcome: "failed", code: "upstream_error" });
   else if (!isConfirmed(json)) report.known.outcome = "unconfirmed";
-  return new TextEncoder().encode(await writeJSON(json, exchange, rules));
+  return new TextEncoder().encode(await writeJSON(json, exchange));
 }
 
 /**
@@ -142,15 +138,14 @@ function readUsage(json: unknown): Usage | undefined {
 /** The response, written anew, with each id marked for its user: the id of the request, or a new task's or asset's. */
 async function writeJSON<Env>(
   json: unknown,
-  { route, admitted, report }: Exchange<Env>,
-  { tenancy, plugins }: Pick<ResponseRules<Env>, "tenancy" | "plugins">,
+  { route, admitted, report, tenancy, settings }: Exchange<Env>,
 ): Promise<string> {
   const marked = route.ids && (await route.group?.ids?.mark(json, route.ids, admitted, tenancy));
   if (marked || route.name === "images") {
     // the id that the client gets: the gateway may have given one
     const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
     const seen = marked ? { ...admitted, ...marked, headers } : admitted;
-    const told = plugins.map(async ({ answered }) => answered?.(seen, json));
+    const told = settings.plugins.map(async ({ answered }) => answered?.(seen, json));
     for (const result of await Promise.allSettled(told))
       if (result.status === "rejected") report.logFailure("plugins: answered", result.reason);
   }

@@ -33,7 +33,7 @@ export function createArchive<Env>(store: Store<Env>) {
   }
 
   function runInBackground(work: Promise<void>, env: Env, context: ProxyContext | undefined): void {
-    const { log } = store.server.settings;
+    const { log } = store.server;
     const logged = work.catch((error: unknown) =>
       logCause("archive: the files of a response could not be stored", error, { env, log }),
     );

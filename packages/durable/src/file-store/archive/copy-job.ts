@@ -48,7 +48,7 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
     env: Env,
   ): Promise<void> {
     const { code, message, status } = describeRefusal(refusal);
-    const { log } = store.server.settings;
+    const { log } = store.server;
     // an error of the bucket, the database or an option has no address of a file
     if ([500, 503].includes(status) && refusal.cause !== undefined)
       await logCause("fileStore: a copy failed", refusal.cause, { env, log });

@@ -1,5 +1,5 @@
 import type { BoundHost, JSONValue, Operation, Reading, User } from "@sluice/worker-proxy";
-import { ensure, readBinding, readOption, type Server } from "@sluice/worker-proxy/plugin";
+import { ensure, type PluginServer, readBinding, readOption } from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { createUserKey } from "../../host/user-key.js";
 import { deleteFromBucket, type StoredName } from "./bucket-files.js";
@@ -55,8 +55,8 @@ interface Deletion {
 /** A file store, which its proxy connects before the first request. */
 export interface Store<Env> {
   readonly settings: FileSettings<Env>;
-  readonly server: Server<Env>;
-  connect(server: Server<Env>): void;
+  readonly server: PluginServer<Env>;
+  connect(server: PluginServer<Env>): void;
   readLinks(env: Env): Promise<Links>;
   readBucket(env: Env): Promise<Bucket>;
   /** Opens the files of a user. @param host the host of a job. @default the host of the environment */
@@ -65,7 +65,7 @@ export interface Store<Env> {
 
 /** Makes a store of options. */
 export function createStore<Env>(settings: FileSettings<Env>): Store<Env> {
-  let server: Server<Env> | undefined;
+  let server: PluginServer<Env> | undefined;
   const store: Store<Env> = {
     settings,
     get server() {

@@ -102,7 +102,7 @@ export function createFileList<Env>(store: Store<Env>) {
     if (!query) throw new Refusal("query_not_allowed");
     const files = await store.open(env, user.id);
     const { rows, next } = await readUserPage(files, query[1] ?? "");
-    const secrets = await store.server.settings.read.secrets(env);
+    const secrets = await store.server.readSecrets(env);
     const { sign } = createTenancy(secrets, user);
     const described = rows.map(async (row) => {
       const { taskId } = row;
