@@ -97,7 +97,7 @@ async function serve<Env>(
   { report, headers, sender }: Served,
 ): Promise<Response> {
   const { request, env } = incoming;
-  const { plugins, isPublic, timeout } = settings;
+  const { plugins, isPublic } = settings;
   const { known } = report;
   const origins = await settings.readOrigins(env);
   Object.assign(headers, createCorsHeaders(request, origins, settings.credentials));
@@ -138,30 +138,42 @@ async function serve<Env>(
   ]);
   const tenancy = secrets.length > 0 ? route.group?.ids?.createTenancy(secrets, user) : undefined;
   const admitted = await admit(match, signedIn, { ...settings, models, secrets, tenancy });
-  const { model, body } = admitted;
-  if (model !== undefined) known.model = model;
+  if (admitted.model !== undefined) known.model = admitted.model;
+  if (operator && typeof admitted.body?.["user"] === "string") known.target = admitted.body["user"];
+  return await forward(settings, admitted, { route, report, tenancy, gateway });
+}
+
+/** An admitted request, on its way to the gateway. */
+interface Forwarded extends Pick<Exchange<never>, "route" | "report" | "tenancy"> {
+  readonly gateway: GatewayConnection;
+}
+
+/**
+ * Sends an admitted request to a plugin or to the gateway, and passes the response on.
+ *
+ * @throws {Refusal} the refusal of a plugin or of the gateway
+ */
+async function forward<Env>(
+  settings: Settings<Env>,
+  admitted: AdmittedRequest<Env>,
+  { route, report, tenancy, gateway }: Forwarded,
+): Promise<Response> {
+  const { plugins, timeout } = settings;
   for (const plugin of plugins) await runPlugin(() => plugin.checkRequest?.(admitted));
-  if (operator && typeof body?.["user"] === "string") known.target = body["user"];
-  if (body?.["stream"] === true) settings.countStream?.(user.id, report);
+  if (admitted.body?.["stream"] === true) settings.countStream?.(admitted.user.id, report);
   const added = await readHeaders(settings, admitted, report);
-  const sent = { ...added, "x-request-id": known.requestId };
-  report.secrets.push(...Object.values(sent));
+  const headers = { ...added, "x-request-id": report.known.requestId };
+  report.secrets.push(...Object.values(headers));
   const credentials = Object.entries(added).flatMap(([name, value]) => (isCredential(name) ? value : []));
-  const call = openCall(request.signal, plugin ? undefined : timeout.totalMs);
-  const exchange: Exchange<Env> = {
-    admitted: { ...admitted, headers: sent },
-    route,
-    report,
-    call,
-    keys: [...gateway.apiKeys, ...credentials],
-    tenancy,
-    settings,
-  };
+  const keys = [...gateway.apiKeys, ...credentials];
+  const call = openCall(admitted.request.signal, route.plugin ? undefined : timeout.totalMs);
+  const sent = { ...admitted, headers };
+  const exchange: Exchange<Env> = { admitted: sent, route, report, call, keys, tenancy, settings };
   try {
     const limit = { ms: timeout.firstChunkMs, late: "upstream_timeout" } as const;
     const own = await call.wait(() => askPlugins(settings, exchange), "upstream_unreachable", limit);
     const response = own ?? (await askGateway(settings, exchange, gateway));
-    if (!response.ok) throw await readRefusal({ response, call }, exchange.keys, timeout.chunkMs);
+    if (!response.ok) throw await readRefusal({ response, call }, keys, timeout.chunkMs);
     return await passResponse(exchange, response, own !== undefined);
   } catch (error) {
     exchange.account?.close((error instanceof Refusal && error.details.outcome) || "unknown");

@@ -2,19 +2,18 @@ import type { Body, ListedModels, RouteGroup, RouteName } from "../api/routes.js
 import { Refusal } from "../refusals/refusal.js";
 import { checkFields, type FindRules } from "./fields.js";
 
-/** The routes of each family of models, by the beginning of its ids. */
-const families: readonly (readonly [ids: RegExp, route: RouteName])[] = [
-  [/^(?:alpha|gamma-chat|delta)-/, "chat"],
-  [/^gamma-image-/, "images"],
-  [/^(?:beta3\.0|gamma)-video/, "videos"],
-  [/^gamma-asset/, "assets"],
-  [/^epsilon/, "epsilon"],
-];
+/** The beginnings of the ids of models, by the routes that they belong to. */
+const FAMILIES: Partial<Record<RouteName, RegExp>> = {
+  chat: /^(?:alpha|gamma-chat|delta)-/,
+  images: /^gamma-image-/,
+  videos: /^(?:beta3\.0|gamma)-video/,
+  assets: /^gamma-asset/,
+  epsilon: /^epsilon/,
+};
 
 /** Returns true if a model belongs to this route. A model of an unknown family fits any route. */
 export function belongsTo(model: string, name: RouteName): boolean {
-  const family = families.find(([ids]) => ids.test(model));
-  return !family || family[1] === name;
+  return FAMILIES[name]?.test(model) || !Object.values(FAMILIES).some((ids) => ids?.test(model));
 }
 
 /**

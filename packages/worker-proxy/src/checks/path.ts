@@ -78,9 +78,6 @@ export function listMethods(matches: readonly Match[]): string {
   return matches.map(({ route }) => route.method).join(", ");
 }
 
-/** A path of the spec. */
-const SPEC_PATH = /^\/(?:v1|gamma|epsilon)\//;
-
 /** Names the path that was meant: the base URL of a client often has one `/v1` or `basePath` too many or too few. */
 function refusePath(
   pathname: string,
@@ -90,16 +87,18 @@ function refusePath(
   const meant = table.find(({ name, path }) => name !== "admin" && sent.endsWith(path.replace(/^\/v1/, "")));
   if (meant)
     return new Refusal("not_found", { what: `; did you mean ${basePath}${meant.path}?`, advice: pathname });
-  const isSpec = SPEC_PATH.test(sent.slice(sent.startsWith(basePath) ? basePath.length : 0));
+  // a path of the spec
+  const isSpec = /\/(?:v1|gamma|epsilon)\//.test(sent);
   return new Refusal("not_found", isSpec ? { what: "; the proxy's operator lists `routes`" } : {});
 }
 
 /** Returns true where a plugin takes each parameter of the query, and none comes twice. */
 function takesQuery(match: Match | undefined, query: URLSearchParams | undefined): boolean {
   const given = [...(query?.keys() ?? [])];
-  const taken = match?.route.plugin?.query ?? [];
-  const isOnce = new Set(given).size === given.length;
-  return isOnce && taken.length > 0 && given.every((name) => taken.includes(name));
+  const taken = match?.route.plugin?.query;
+  return (
+    given.every((name, at) => taken?.includes(name) && given.indexOf(name) === at) && taken !== undefined
+  );
 }
 
 function matchRoute(route: Route, path: string): Match | undefined {

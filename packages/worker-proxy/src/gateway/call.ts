@@ -114,27 +114,25 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   /** Keeps one timer for all limits, since a timer costs more than a read: only an earlier end sets a new one. */
   function watch(): void {
     const end = Math.min(stepEndsAt, endsAt);
-    if (!isOpen || end >= timerAt) return;
+    if (isOpen && end < timerAt) setTimer(Math.min(end, Date.now() + CHECK_MS));
+  }
+
+  function setTimer(at: number): void {
     clearTimeout(timer);
-    const now = Date.now();
-    timerAt = Math.min(end, now + CHECK_MS);
-    timer = setTimeout(check, timerAt - now);
+    timerAt = at;
+    timer = setTimeout(check, at - Date.now());
   }
 
   function check(): void {
     const now = timerAt;
     timerAt = Infinity;
     // the gateway may have sent data meanwhile that is still unread
-    if (!isPutOff && Date.now() - now > BUSY_MS) return putOff();
-    if (stepEndsAt <= now) stop(late);
+    if (!isPutOff && Date.now() - now > BUSY_MS) {
+      isPutOff = true;
+      setTimer(Date.now() + BUSY_MS);
+    } else if (stepEndsAt <= now) stop(late);
     else if (endsAt <= now) stop("upstream_timeout");
     else watch();
-  }
-
-  function putOff(): void {
-    isPutOff = true;
-    timerAt = Date.now() + BUSY_MS;
-    timer = setTimeout(check, BUSY_MS);
   }
 
   /**

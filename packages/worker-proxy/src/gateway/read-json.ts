@@ -13,12 +13,15 @@ export async function readJSON<Env>(exchange: Exchange<Env>, response: Response)
   const { report, account, call, keys, settings } = exchange;
   const text = await readText({ response, call }, MAX_JSON_CHARACTERS, settings.timeout.chunkMs);
   const json = parseJSON(text);
-  const usage = readUsage(json);
-  account?.close(readOutcome(json), usage);
+  const { usage, choices } = { ...(json as { usage?: Usage; choices?: unknown }) };
+  const counted = typeof usage === "object" && usage !== null ? usage : undefined;
+  account?.close(readOutcome(json), counted);
   if (containsKey(text, keys)) throw new Refusal("upstream_type");
-  if (usage) report.known.usage = usage;
+  if (counted) report.known.usage = counted;
   if (hasFailed(json)) Object.assign(report.known, { outcome: "failed", code: "upstream_error" });
-  else if (!isConfirmed(json)) report.known.outcome = "unconfirmed";
+  // a chat without a `finish_reason` may lack its end
+  else if (Array.isArray(choices) && !choices.every((choice) => choice?.finish_reason))
+    report.known.outcome = "unconfirmed";
   return new TextEncoder().encode(await writeJSON(json, exchange));
 }
 
@@ -106,33 +109,16 @@ export function readOutcome(json: unknown): CallOutcome {
 /** Returns true for a response with an error under a status of success, also beside choices or in one. */
 function hasFailed(json: unknown): boolean {
   const { choices, usage, error, errors, object, message, detail } = { ...(json as Record<string, unknown>) };
-  const inside = Array.isArray(choices)
-    ? choices.map((choice) => choice?.error ?? choice?.message?.error)
-    : [];
-  const isInstead = !choices && !usage && (message || detail);
+  const inside = Array.isArray(choices) ? choices.flatMap((one) => [one?.error, one?.message?.error]) : [];
+  const isInstead = !choices && !usage && isFilled([message, detail]);
   return (
-    Boolean(isInstead) ||
-    object === "error" ||
-    readOutcome(json) === "refused" ||
-    [error, errors, ...inside].some(isFilled)
+    isInstead || object === "error" || readOutcome(json) === "refused" || isFilled([error, errors, inside])
   );
 }
 
 /** Returns false for null, `""`, `{}` and `[]`: many services send an `error` that is empty. */
 function isFilled(value: unknown): boolean {
   return typeof value === "object" && value !== null ? Object.values(value).some(isFilled) : Boolean(value);
-}
-
-/** Returns false for the answer of a chat without a `finish_reason`. */
-function isConfirmed(json: unknown): boolean {
-  const { choices } = { ...(json as { choices?: unknown }) };
-  return !Array.isArray(choices) || choices.every((choice) => choice?.finish_reason);
-}
-
-/** The `usage` of an answer. */
-function readUsage(json: unknown): Usage | undefined {
-  const { usage } = { ...(json as { usage?: unknown }) };
-  return typeof usage === "object" && usage !== null ? (usage as Usage) : undefined;
 }
 
 /** The response, written anew, with each id marked for its user: the id of the request, or a new task's or asset's. */
