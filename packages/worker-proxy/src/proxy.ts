@@ -171,7 +171,8 @@ async function forward<Env>(
   const exchange: Exchange<Env> = { admitted: sent, route, report, call, keys, tenancy, settings };
   try {
     const limit = { ms: timeout.firstChunkMs, late: "upstream_timeout" } as const;
-    const own = await call.wait(() => askPlugins(settings, exchange), "upstream_unreachable", limit);
+    const ask = () => askPlugins(settings, exchange);
+    const own = plugins.length > 0 ? await call.wait(ask, "upstream_unreachable", limit) : undefined;
     const response = own ?? (await askGateway(settings, exchange, gateway));
     if (!response.ok) throw await readRefusal({ response, call }, keys, timeout.chunkMs);
     return await passResponse(exchange, response, own !== undefined);

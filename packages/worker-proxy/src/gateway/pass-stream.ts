@@ -2,7 +2,7 @@ import { openPipe } from "../base/bytes.js";
 import { formatErrorEvent, Refusal } from "../refusals/refusal.js";
 import { createFailure } from "./call.js";
 import type { Exchange } from "./exchange.js";
-import { containsKey, unescapeJSON } from "./key.js";
+import { containsKey } from "./key.js";
 
 /** The most of a stream that is read before the platform takes over, in characters. */
 const HEAD_CHARACTERS = 8 * 1024;
@@ -15,6 +15,13 @@ const DONE = /^data: ?\[DONE\]/m;
 const WHOLE_DONE = /^data: ?\[DONE\][^\r\n]*(?:\r?\n\r?\n|\r\r)/m;
 /** An error of the gateway's. */
 const ERROR = /^(?:event: ?error\b|error:|(?:data: ?)?\{(?:.*[{,])? ?"error": ?[{"])/m;
+
+/** A piece below this size is copied while it is held, in bytes. */
+const SMALL_BYTES = 1024;
+/** Time to wait for the end of the gateway's connection behind the end of the response, in milliseconds. */
+const GRACE_MS = 2000;
+/** Characters that lie in two pieces matter neither to a key nor to the end. */
+const utf8 = new TextDecoder();
 
 interface StreamOptions {
   /** True for a chat, which says its end with `[DONE]`. Any other stream ends with its bytes. */
@@ -35,21 +42,27 @@ export function passStream(
 ): ReadableStream<Uint8Array> {
   const { readable, writable } = openPipe();
   let head = "";
+  /** True once the whole response has passed. */
+  let isWhole = false;
   // a client that takes nothing holds back the pump's own report
-  call.onAbort = () => call.stopped && onEnd(call.stopped);
-  pass().catch((error) => end(false, error instanceof Refusal ? error : createFailure("upstream_cut")));
+  call.onAbort = () => call.stopped && tellEnd(call.stopped);
+  pass().catch((error) => {
+    end(error instanceof Refusal ? error : createFailure("upstream_cut"));
+    call.close();
+  });
   return readable;
 
   async function pass(): Promise<void> {
-    const isOver = await passHead();
-    const kept = { preventClose: true, preventAbort: true, signal: call.signal };
-    if (!isOver) await body.pipeTo(writable, kept);
-    await end(!isOver);
+    isWhole = await passHead();
+    // the gateway's connection can be used again once its end is read
+    if (isWhole) call.limit({ ms: GRACE_MS, late: "upstream_idle" });
+    await body.pipeTo(writable, { preventClose: true, preventAbort: true, signal: call.signal });
+    end();
+    call.close(true);
   }
 
-  /** Returns true if nothing of the answer follows. */
+  /** Returns true if nothing of the response follows. */
   async function passHead(): Promise<boolean> {
-    const decoder = new TextDecoder();
     const reader = body.getReader();
     const writer = writable.getWriter();
     let held: Uint8Array[] = [];
@@ -58,11 +71,10 @@ export function passStream(
         const { done, value } = await call.wait(() => reader.read(), "upstream_cut");
         report.firstByte();
         // a copy: a piece of one letter may lie in a buffer of 4 KB
-        if (value) held.push(value.slice());
-        head += decoder.decode(value, { stream: !done });
+        if (value) held.push(value.byteLength < SMALL_BYTES ? value.slice() : value);
+        if (value) head += utf8.decode(value);
         // a client may take the lines of an event for one text
-        if (containsKey(head, keys) || containsKey(unescapeJSON(head.replace(/[\r\n]+data: ?/g, "")), keys))
-          throw new Refusal("upstream_type");
+        if (containsKey(head.replace(/[\r\n]+data: ?/g, ""), keys)) throw new Refusal("upstream_type");
         const isOver = isChat ? (done ? DONE : WHOLE_DONE).test(head) : done;
         if (done && !isOver) throw createFailure("upstream_cut");
         const isRead = isOver || head.length >= HEAD_CHARACTERS || EVENT.test(head);
@@ -80,15 +92,19 @@ export function passStream(
     }
   }
 
-  async function end(isRead: boolean, failure?: Refusal): Promise<void> {
+  function end(failure?: Refusal): void {
     // workerd keeps the lock of a pipe whose client has left
     const writer = writable.locked ? undefined : writable.getWriter();
     if (failure && writer?.desiredSize == null) call.stop("client_left");
     const cause = call.stopped ? createFailure(call.stopped) : failure;
-    const hasFailed = isChat && head.includes("error") && ERROR.test(head);
-    onEnd(cause?.reason ?? (hasFailed ? "upstream_error" : undefined));
-    if (cause && cause.reason !== "client_left") writer?.write(formatErrorEvent(cause)).catch(() => {});
+    tellEnd(cause?.reason);
+    if (cause && !isWhole && cause.reason !== "client_left")
+      writer?.write(formatErrorEvent(cause)).catch(() => {});
     writer?.close().catch(() => {});
-    call.close(isRead);
+  }
+
+  function tellEnd(code?: string): void {
+    const hasFailed = isChat && head.includes("error") && ERROR.test(head);
+    onEnd((isWhole ? undefined : code) ?? (hasFailed ? "upstream_error" : undefined));
   }
 }
