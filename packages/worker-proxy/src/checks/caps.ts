@@ -15,7 +15,7 @@ const unsaid: Readonly<Record<string, number>> = {
 };
 
 /**
- * Checks a body against its caps, and sets the capped fields that it lacks. A value is refused, and not lowered: an answer
+ * Checks a body against its caps, and sets the capped fields that it lacks. A value is refused, and not lowered: a response
  * cut short would look like the model's doing.
  *
  * @throws {Refusal} 400 for a value beyond a cap, and for a `max_tokens` with which a meter can't compute

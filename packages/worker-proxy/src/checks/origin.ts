@@ -31,7 +31,7 @@ export function checkOrigin({ method, headers }: Request, allowed: readonly stri
   if (isForeign && method !== "GET" && method !== "HEAD") throw new Refusal("origin_not_allowed");
 }
 
-/** The answer to a preflight. A path that is not served allows all methods: the page can then read the refusal. */
+/** The response to a preflight. A path that is not served allows all methods: the page can then read the refusal. */
 export function respondToPreflight(request: Request, methods: string): Response {
   // an allowed page may send any header, since none is forwarded; client libraries add a dozen
   const asked = request.headers.get("access-control-request-headers") ?? "";

@@ -87,9 +87,10 @@ function refusePath(
   const meant = table.find(({ name, path }) => name !== "admin" && sent.endsWith(path.replace(/^\/v1/, "")));
   if (meant)
     return new Refusal("not_found", { what: `; did you mean ${basePath}${meant.path}?`, advice: pathname });
-  // a path of the spec
-  const isSpec = /\/(?:v1|gamma|epsilon)\//.test(sent);
-  return new Refusal("not_found", isSpec ? { what: "; the proxy's operator lists `routes`" } : {});
+  // a path like those of the spec
+  if (!/\/(?:v1|gamma|epsilon)\//.test(sent)) return new Refusal("not_found");
+  const open = table.flatMap(({ path, plugin }) => (plugin ? [] : basePath + path)).join(", ");
+  return new Refusal("not_found", { what: `; the proxy serves ${open}; its operator lists \`routes\`` });
 }
 
 /** Returns true where a plugin takes each parameter of the query, and none comes twice. */

@@ -1,7 +1,7 @@
 import type { CallOutcome } from "../api/plugin.js";
 import { Refusal } from "../refusals/refusal.js";
 
-/** Reason for which a call ended before the last byte of its answer. */
+/** Reason for which a call ended before the last byte of its response. */
 export type Failure =
   | `client_${"left" | "stalled"}`
   | `upstream_${"unreachable" | "cut" | "idle" | "timeout"}`;
@@ -92,7 +92,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   /**
    * Ends a call: releases the timer and the client, and closes the connection.
    *
-   * @param isRead true where the answer was read to its end: an abort would only cost time
+   * @param isRead true where the response was read to its end: an abort would only cost time
    */
   function close(isRead = false): void {
     isOpen = false;

@@ -14,7 +14,7 @@ import type { Refusal } from "../refusals/refusal.js";
 import type { Report } from "../refusals/report.js";
 import type { Call } from "./call.js";
 
-/** An answer of the gateway under way, and the call that it belongs to. */
+/** A response of the gateway under way, and the call that it belongs to. */
 export interface GatewayResponse {
   readonly response: Response;
   readonly call: Call;
@@ -52,13 +52,13 @@ type ReadStream = <Env>(
 
 /** The end of a stream, and facts that were read from it. */
 export interface StreamEnd {
-  /** The `error.code` of what went wrong; absent if the answer is whole. */
+  /** The `error.code` of what went wrong; absent if the response is whole. */
   readonly code?: string;
-  /** The failure behind the `code`; absent if the answer is whole, or ended with an error of the gateway's. */
+  /** The failure behind the `code`; absent if the response is whole, or ended with an error of the gateway's. */
   readonly problem?: Refusal;
   /** The last `usage` of the stream. */
   readonly usage?: Usage;
-  /** Outcome of the call. An answer whose choices had finished before a cut is `answered`. */
+  /** Outcome of the call. A response whose choices had finished before a cut is `answered`. */
   readonly outcome: CallOutcome;
   /** False if `[DONE]` came before the `finish_reason` of a choice. */
   readonly isConfirmed: boolean;
@@ -71,7 +71,7 @@ export interface Account extends Pick<Reservation, "ticket"> {
   /** The amount that is set aside; undefined where the meter does not say. */
   readonly reserved: number | undefined;
   /**
-   * Settles or releases it; only the first close counts, and later ones return undefined. `usage` counts for an answer
+   * Settles or releases it; only the first close counts, and later ones return undefined. `usage` counts for a response
    * that came to its end.
    */
   close(outcome: CallOutcome, usage?: Usage): Paid | undefined;

@@ -1,4 +1,4 @@
-/** Shortest key that is looked for: a shorter word may well be part of an honest answer. */
+/** Shortest key that is looked for: a shorter word may well be part of an honest response. */
 const SHORTEST_KEY = 8;
 
 /**

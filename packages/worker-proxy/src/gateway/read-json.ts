@@ -40,12 +40,12 @@ export function parseJSON(text: string): unknown {
     throw new Refusal("upstream_type", { what: ": its JSON has too many values" });
   const json = tryParse(text);
   if (json !== undefined) return json;
-  // a page is a refusal; JSON that was cut may be an answer
+  // a page is a refusal; JSON that was cut may be a response
   const outcome = /^\s*[^\s{["]/.test(text) ? "refused" : "unknown";
   throw new Refusal("upstream_type", { what: ": its JSON is broken", outcome });
 }
 
-/** More than any answer of the spec has. */
+/** More than any response of the spec has. */
 export const MAX_JSON = { values: 1_000_000, depth: 100 };
 
 function tryParse(text: string): unknown {
