@@ -75,7 +75,7 @@ export function passStream(
         if (value) head += utf8.decode(value);
         // a client may take the lines of an event for one text
         if (containsKey(head.replace(/[\r\n]+data: ?/g, ""), keys)) throw new Refusal("upstream_type");
-        const isOver = isChat ? (done ? DONE : WHOLE_DONE).test(head) : done;
+        const isOver = isChat ? head.includes("[DONE]") && (done ? DONE : WHOLE_DONE).test(head) : done;
         if (done && !isOver) throw createFailure("upstream_cut");
         const isRead = isOver || head.length >= HEAD_CHARACTERS || EVENT.test(head);
         if (isRead || BLANK_LINE.test(head)) {
