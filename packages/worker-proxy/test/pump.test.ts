@@ -65,11 +65,12 @@ test("a stream that ends without [DONE] is passed on as it is: the client notice
   expect((await proxy.ask(streamed)).text).toBe(many);
 });
 
-test("the connection of a response that came in one piece is used for the next request", async () => {
+test("the connection of a response that ends soon behind [DONE] is used for the next request", async () => {
   const sockets = new Set<unknown>();
   proxy.upstream.answers((response) => {
     sockets.add(response.socket);
-    response.writeHead(200, events).end(chunk("a") + finish + done);
+    response.writeHead(200, events).write(chunk("a") + finish + done);
+    setTimeout(() => response.end(), 20);
   });
   for (let times = 0; times < 3; times += 1) await proxy.ask(streamed);
   expect(sockets.size).toBe(1);
