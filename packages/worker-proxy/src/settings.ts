@@ -14,9 +14,20 @@ import { chat } from "./routes/chat.js";
 
 /** The options by the type of their values. TypeScript checks the rest, and the code below what would be unsafe. */
 const OPTIONS = {
-  function: ["apiKey", "secret", "rateLimit", "fetch", "onEvent"],
-  object: ["routes", "limits", "timeout", "gateway", "plugins", "allowFields"],
-  any: ["authenticate", "baseURL", "origins", "models", "basePath", "credentials", "mediaURLs", "host"],
+  function: ["secret", "rateLimit", "fetch", "onEvent"],
+  object: ["routes", "limits", "timeout", "gateway", "allowFields"],
+  any: [
+    "authenticate",
+    "baseURL",
+    "origins",
+    "models",
+    "basePath",
+    "credentials",
+    "mediaURLs",
+    "host",
+    "apiKey",
+    "plugins",
+  ],
 };
 
 /** A field of a body: `extra_body.top_k`. */
@@ -29,6 +40,7 @@ export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
 
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
 export function checkOptions<Env>(given: ProxyOptions<Env>) {
+  ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
   for (const [name, value] of Object.entries<unknown>({ ...given })) {
     const [type] = Object.entries(OPTIONS).find(([, names]) => names.includes(name)) ?? [];
     ensure(type, `${name}: is no option of createProxy`);
@@ -36,10 +48,15 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
   }
   const { apiKey, authenticate, secret, gateway = {}, plugins = [], routes = [chat], basePath = "" } = given;
   const isPublic = authenticate === "public";
-  ensure(apiKey, "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
+  ensure(typeof apiKey === "function", "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
   ensure(
     isPublic || typeof authenticate === "function",
     'authenticate: give a function that says who asks, or "public" if everybody may spend',
+  );
+  // a plugin that is not called would do nothing
+  ensure(
+    plugins.every?.((plugin) => typeof plugin === "object"),
+    "plugins: give a list, [budget(…)]",
   );
   ensure(/^(?:\/[\w-]+)*$/.test(basePath), 'basePath: give "" or a path like "/api"');
   ensure(
@@ -156,7 +173,7 @@ function checkModels(
 ): ReadonlyMap<string, Caps> {
   const entries: [string, Caps][] = Array.isArray(given)
     ? given.map((id) => [id, {}])
-    : Object.entries((given ?? {}) as Readonly<Record<string, Caps>>);
+    : Object.entries((typeof given === "object" ? (given ?? {}) : {}) as Readonly<Record<string, Caps>>);
   ensure(
     entries.length > 0 && entries.every(([id]) => typeof id === "string" && id !== ""),
     'models: give the ids that may be asked, ["delta-5.3"]',
