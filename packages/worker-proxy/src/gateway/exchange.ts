@@ -36,7 +36,7 @@ export interface Exchange<Env> {
 }
 
 /** The settings for responses. */
-export interface ResponseSettings<Env> {
+interface ResponseSettings<Env> {
   readonly timeout: Required<Timeout>;
   /** Reads the gateway's streams; undefined where the platform passes them on. */
   readonly reading: Reading | undefined;
