@@ -299,12 +299,20 @@ export const scenarios = {
   "the endpoint `/responses`": {
     needs: ["respond"],
     run: async ({ client }) => answers((await client.respond(ask())).text),
-    denial: { spec: "there is no such endpoint", wayOut: /by chat completions/, at: unlessAdapted },
+    denial: {
+      spec: "there is no such endpoint",
+      wayOut: /by chat completions|serves \/v1\/chat\/completions/,
+      at: unlessAdapted,
+    },
   },
   "the list of models": {
     needs: ["listModels"],
     run: async ({ client }) => expect(await client.listModels()).not.toHaveLength(0),
-    denial: { spec: "there is no such endpoint", wayOut: /no list of models/, at: unlessAdapted },
+    denial: {
+      spec: "there is no such endpoint",
+      wayOut: /no list of models|serves \/v1\/chat\/completions/,
+      at: unlessAdapted,
+    },
   },
   "a wrong key": {
     needs: ["answer"],

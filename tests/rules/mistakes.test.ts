@@ -497,7 +497,7 @@ const mistakes: readonly Mistake[] = [
   [
     "the binding of a rate limit",
     ({ proxy }) => proxy({ rateLimit: { limit() {} } }),
-    "rateLimit: give a function, workersRateLimit((env) => env.RATE_LIMITER)",
+    "rateLimit: give a function",
   ],
   [
     "a meter that is not called",

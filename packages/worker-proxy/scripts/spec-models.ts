@@ -24,7 +24,7 @@ interface Schema {
   readonly "~standard": { validate(value: unknown): { readonly issues?: readonly unknown[] } };
 }
 
-/** A field as the proxy knows it; `checks/fields.ts` says how it is written. */
+/** A field as the proxy knows it; `checks/fields.ts` says what its marks are. */
 type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 
 /** The inputs by which a lazy schema is asked for all that it may be. */
@@ -46,37 +46,34 @@ function alternativesOf({ wrapped, assumed, getter, options, ...schema }: Schema
 function shapeOf(schemasOfField: readonly Schema[]): Shape | undefined {
   const all = schemasOfField.flatMap(alternativesOf);
   const items = all.flatMap(({ item }) => item ?? []);
-  const plain = all.filter(({ item, entries }) => !item && !entries).map(kindOf);
+  const plain = all.filter(({ item, entries }) => !item && !entries).map(findMark);
   const entries = new Map<string, Schema[]>();
   for (const { entries: own = {} } of all)
     for (const [name, field] of Object.entries(own)) entries.set(name, [...(entries.get(name) ?? []), field]);
   const item = items.length > 0 ? shapeOf(items) : undefined;
-  const kind = plain.toSorted((one, other) => KINDS.indexOf(one) - KINDS.indexOf(other)).at(-1);
+  const mark = plain.toSorted((one, other) => MARKS.indexOf(one) - MARKS.indexOf(other)).at(-1);
   const fields = [...entries].flatMap(([name, own]) => {
     const shape = shapeOf(own);
     return shape === undefined ? [] : [[name, shape] as const];
   });
-  const inside = fields.length > 0 ? { ...(kind && { "": kind }), ...Object.fromEntries(fields) } : kind;
+  const marked = mark === undefined ? {} : { "": mark };
+  const inside = fields.length > 0 ? { ...marked, ...Object.fromEntries(fields) } : mark;
   if (item === undefined) return inside;
   // a text or a list of parts: each part may be a text, too
-  const isMixed = kind !== undefined && typeof item === "object" && !Array.isArray(item);
-  return [isMixed ? ({ "": kind, ...item } as Shape) : item];
+  const isMixed = mark !== undefined && typeof item === "object" && !Array.isArray(item);
+  return [isMixed ? ({ "": mark, ...item } as Shape) : item];
 }
 
-/** The kinds of plain values, the widest last. */
-const KINDS = ["value", "file", "asset", "json"];
+/** The marks of plain values, the widest last. */
+const MARKS = ["", "@", "$", "*"];
 
 /** Tells by what a schema takes if a plain value is the address of a file, or of an asset, or JSON of any form. */
-function kindOf(schema: Schema): string {
+function findMark(schema: Schema): string {
   const takes = (value: unknown) => schema["~standard"].validate(value).issues === undefined;
-  if (schema.type === "custom" || schema.type === "any" || schema.type === "unknown") return "json";
+  if (schema.type === "custom" || schema.type === "any" || schema.type === "unknown") return "*";
   const isAddress = takes("https://cdn.example/a.png") && !takes("plain words");
-  if (!isAddress) return "value";
-  return takes("asset://x-1") ? "asset" : "file";
-}
-
-interface Row {
-  readonly maxTokens?: number;
+  if (!isAddress) return "";
+  return takes("asset://x-1") ? "$" : "@";
 }
 
 /** The groups of routes, with the constant that has their models. */
@@ -87,37 +84,34 @@ const groups = {
   asset: ["assets", "assetModels"],
 } as const;
 
-/** The mark behind the name of a field, by the kind of its plain value. */
-const MARKS: Readonly<Record<string, string>> = { value: "", file: "@", asset: "$", json: "*" };
-
-/** Writes fields as `checks/fields.ts` reads them. */
-function textOf(shape: Shape | undefined): string {
-  const fields = Object.entries((shape as Readonly<Record<string, Shape>>) ?? {});
-  return fields.map(([name, inside]) => (name || "~") + insideOf(inside)).join(" ");
-}
-
-function insideOf(shape: Shape): string {
-  if (typeof shape === "string") return MARKS[shape] ?? "";
-  if (!Array.isArray(shape)) return `{${textOf(shape)}}`;
-  const [item] = shape as readonly [Shape];
-  return typeof item === "string" ? `${MARKS[item]}[]` : `[${textOf(item)}]`;
-}
-
 const written =
   "// Written by `scripts/spec-models.ts` from the schemas and the models of @sluice/core: not changed by hand.";
 
-/** Returns `routes/spec-models.ts`: in each line the id of a model, the largest `max_tokens`, and the fields of its requests. */
+/** Returns the rules of models as JSON: the largest `max_tokens`, and the fields of a request for one of them. */
+function writeRules(
+  id: string,
+  models: readonly { readonly id: string; readonly maxTokens?: number }[],
+  kind: string,
+): string {
+  const given = models.map((model) => schemas.requestSchemas[model.id as never] as unknown as Schema);
+  // too many texts for a model are the gateway's to refuse
+  const fields = { ...(shapeOf(given) as object), ...(kind === "chat" && { stop: [""] }) };
+  const [{ maxTokens } = {}] = id ? models : [];
+  const hasUserId = id !== "" && "user_id" in fields;
+  return `${JSON.stringify(id)}:${JSON.stringify({ maxTokens, ...(hasUserId && { hasUserId }), fields })}`;
+}
+
+/** Returns `routes/spec-models.ts`: the rules of each model, and under `""` those of all other models. */
 export function writeModels(): string {
   const parts = Object.entries(groups).map(([kind, [name, constant]]) => {
     const models = Object.values(schemas.models).filter((model) => model.kind === kind);
-    const rows = models.map((model) => {
-      const { maxTokens = "" } = model as Row;
-      const schema = schemas.requestSchemas[model.id] as unknown as Schema;
-      return [model.id, maxTokens, textOf(shapeOf([schema]))].join("|");
-    });
+    const rows = [
+      ...models.map((model) => writeRules(model.id, [model], kind)),
+      writeRules("", models, kind),
+    ];
     return `
-/** The models of ${name}: in each line the id, the largest \`max_tokens\`, and the fields of its requests. */
-export const ${constant} = \`${rows.join("\n")}\`;
+/** The models of ${name}, as JSON: of each the largest \`max_tokens\` and the fields of its requests. */
+export const ${constant} = \`{${rows.join(",\n")}}\`;
 `;
   });
   return `${written}\n${parts.join("")}`;

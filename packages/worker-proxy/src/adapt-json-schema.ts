@@ -7,7 +7,7 @@ const JSON_ONLY = "Answer with JSON only, without any other text.";
 /**
  * Takes `response_format` as other clients send it: with a `json_schema`, with a `schema` beside `json_object`, and with
  * `json_object` for a model without it. The schema becomes a system message before the others, and `json_object`
- * stays where the model has it. The gateway does not hold the answer to the schema. Without this plugin it is refused, with
+ * stays where the model has it. The gateway does not hold the response to the schema. Without this plugin it is refused, with
  * what to send instead.
  *
  * @example

@@ -1,15 +1,16 @@
 import type { ProxyPlugin } from "./api/plugin.js";
 import type { Body, RouteName } from "./api/routes.js";
-import { addFields, createField, type Field } from "./checks/fields.js";
 import { Refusal, refuseAs } from "./refusals/refusal.js";
 
 /** Fields that OpenAI clients send to any gateway, and that change little where they are left out. */
 const dropped: Partial<Record<RouteName, string>> = {
   // the proxy alone sets `user_id`: a user could send the id of another one
   chat: `n user seed parallel_tool_calls store metadata service_tier logprobs top_logprobs logit_bias
-    safety_identifier prompt_cache_key prompt_cache_retention verbosity stream_options{include_obfuscation}
-    messages{refusal annotations audio function_call index id parsed reasoning reasoning_details cache_control
-    content{cache_control image_url{details}} tool_calls{index function{parsed_arguments}}} tools{cache_control}`,
+    safety_identifier prompt_cache_key prompt_cache_retention verbosity stream_options.include_obfuscation
+    messages.refusal messages.annotations messages.audio messages.function_call messages.index messages.id
+    messages.parsed messages.reasoning messages.reasoning_details messages.cache_control
+    messages.content.cache_control messages.content.image_url.details messages.tool_calls.index
+    messages.tool_calls.function.parsed_arguments tools.cache_control`,
   images: "n user response_format quality style",
 };
 
@@ -37,37 +38,29 @@ const instead: Readonly<Record<string, string>> = {
  * ```
  */
 export function adaptOpenAI(): ProxyPlugin {
-  const tables = new Map(
-    Object.entries(dropped).map(([name, text = ""]) => [name, addFields(createField(""), text)]),
-  );
   return {
     adapt(body, hasField, route, model) {
       if (route === "chat") rewriteChat(body, model);
-      const table = tables.get(route);
-      const paths = new Set<string>();
-      if (table) dropFields(body, table);
+      const paths = dropped[route]?.split(/\s+/).filter((path) => !hasField(path)) ?? [];
+      const gone = paths.filter((path) => dropField(body, path.split(".")));
       for (const [path, advice] of Object.entries(instead))
         if (!hasField(path)) refuseField(body, path, advice);
-      return [...paths];
-
-      function dropFields(owner: unknown, { fields }: Field): void {
-        if (Array.isArray(owner)) for (const entry of owner) dropFields(entry, { fields } as Field);
-        else if (typeof owner === "object" && owner !== null)
-          for (const [name, value] of Object.entries(owner)) {
-            const field = fields.get(name);
-            if (field && field.fields.size > 0) dropFields(value, field);
-            else if (
-              field &&
-              !hasField(field.path) &&
-              (field.path !== "n" || value === 1 || value === null)
-            ) {
-              if (value !== null) paths.add(field.path);
-              delete (owner as Body)[name];
-            }
-          }
-      }
+      return gone;
     },
   };
+}
+
+/** Deletes a field wherever it is. Returns true if one had a value. */
+function dropField(owner: unknown, [name = "", ...rest]: readonly string[]): boolean {
+  if (Array.isArray(owner)) return owner.map((entry) => dropField(entry, [name, ...rest])).some(Boolean);
+  if (typeof owner !== "object" || owner === null || !Object.hasOwn(owner, name)) return false;
+  const fields = owner as Body;
+  const value = fields[name];
+  if (rest.length > 0) return dropField(value, rest);
+  // only an `n` of 1 changes nothing
+  if (name === "n" && value !== 1 && value !== null) return false;
+  delete fields[name];
+  return value !== null;
 }
 
 /** @throws {Refusal} 400 for a body with this field */

@@ -1,4 +1,4 @@
-import type { Checked, ProxyPlugin } from "./api/plugin.js";
+import type { Checked, PluginRoute, ProxyPlugin } from "./api/plugin.js";
 import { waitAtMost } from "./base/time.js";
 import { openCall } from "./gateway/call.js";
 import { parseJSON, readText } from "./gateway/read-json.js";
@@ -7,7 +7,16 @@ import { sendRequest } from "./gateway/request.js";
 import { checkType } from "./gateway/respond.js";
 import { logCause, logError } from "./refusals/log.js";
 import { describeRefusal, refuseSetup, toRefusal } from "./refusals/refusal.js";
-import { castServer, type Server } from "./server.js";
+import type { Server } from "./server.js";
+
+const HEALTH = {
+  name: "health",
+  method: "GET",
+  path: "/health",
+  id: "own",
+  isPublic: true,
+  isRaw: true,
+} as const;
 
 /** Options of {@link health}. */
 export interface HealthOptions {
@@ -46,16 +55,11 @@ export function health<Env = unknown>({ checkGateway = false }: HealthOptions = 
   let last: { readonly at: number; readonly verdict: Promise<Verdict> } | undefined;
   return {
     connect(given) {
-      server = castServer(given);
+      server = given as Server<Env>;
     },
     routes: [
       {
-        name: "health",
-        method: "GET",
-        path: "/health",
-        id: "own",
-        isPublic: true,
-        isRaw: true,
+        ...HEALTH,
         async serve({ request, env }) {
           const settings = (server as Server<Env>).settings;
           const { host } = new URL(request.url);
@@ -77,6 +81,20 @@ export function health<Env = unknown>({ checkGateway = false }: HealthOptions = 
   }
 }
 
+/**
+ * Opens `GET /health` for a plugin that offers something there, unless another plugin opens it. After a lost response,
+ * clients read there what the proxy offers.
+ *
+ * @example
+ * ```ts
+ * const plugin: ProxyPlugin = { offers: { health: "once" }, createRoutes: createHealthRoutes };
+ * ```
+ */
+export function createHealthRoutes(plugins: readonly ProxyPlugin<never>[]): readonly PluginRoute<never>[] {
+  const isOpen = plugins.some(({ routes }) => routes?.some(({ path }) => path === "/health"));
+  return isOpen ? [] : [{ ...HEALTH, serve: async () => Response.json({ status: "ok" }) }];
+}
+
 interface Verdict {
   /** The code of the problem; undefined for a gateway that accepts the key. */
   readonly code: string | undefined;
@@ -90,17 +108,7 @@ async function findProblem<Env>(
   env: Env,
   host: string,
 ): Promise<string | undefined> {
-  const {
-    authenticate,
-    isPublic,
-    rateLimit,
-    plugins,
-    host: database,
-    onEvent,
-    read,
-    upstream,
-    log,
-  } = settings;
+  const { authenticate, isPublic, rateLimit, plugins, host: database, onEvent, log } = settings;
   const parts: readonly (Checked<Env> | undefined)[] = [
     isPublic ? undefined : (authenticate as Checked<Env>),
     rateLimit,
@@ -110,14 +118,16 @@ async function findProblem<Env>(
   ];
   const checks = parts.flatMap((part) => part?.checks ?? []);
   const checkHost = async (env: Env) => {
-    const { baseURL } = await upstream.open(env, host);
+    const { baseURL } = await settings.connect(env, host);
     if (!settings.fetch && TEMPLATE.test(baseURL))
       throw refuseSetup(`baseURL: is still the template's ${baseURL}; give the address of your gateway`);
   };
-  const keys = async (env: Env) => upstream.readKeys(env);
+  const keys = async (env: Env) => settings.readKeys(env);
   const names = new Set<string>();
   const watched = watchMissing(env, names);
-  const all = [checkHost, keys, read.secrets, read.models, ...checks].map(async (check) => check(watched));
+  const all = [checkHost, keys, settings.readSecrets, settings.readModels, ...checks].map(async (check) =>
+    check(watched),
+  );
   const problems = (await Promise.allSettled(all)).filter((result) => result.status === "rejected");
   const { apiKey, secret } = log;
   const reasons = new Map(problems.map(({ reason }) => [String(reason?.details?.problem ?? reason), reason]));
@@ -139,17 +149,17 @@ function watchMissing<Env>(env: Env, names: Set<string>): Env {
 
 /** @returns the code of the problem; undefined for a gateway that accepts the key */
 async function pollGateway<Env>(
-  { upstream, log }: Settings<Env>,
+  { connect, timeout, log }: Settings<Env>,
   env: Env,
   host: string,
 ): Promise<string | undefined> {
   // a caller that leaves does not end it: others wait for it
   const call = openCall(new AbortController().signal, RESPONSE_MS);
   try {
-    const gateway = await upstream.open(env, host);
+    const gateway = await connect(env, host);
     const response = await sendRequest(gateway, { method: "GET", path: NO_TASK }, { call });
     if (!response.ok && !ACCEPTS_KEY.includes(response.status))
-      throw await readRefusal({ response, call }, gateway.apiKeys, upstream.timeout.chunkMs);
+      throw await readRefusal({ response, call }, gateway.apiKeys, timeout.chunkMs);
     // another server responds with a page
     checkType(response, false);
     parseJSON(await readText({ response, call }, MAX_CHARACTERS));

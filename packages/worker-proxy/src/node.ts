@@ -4,18 +4,18 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeStream } from "node:stream/web";
 import { logError } from "./refusals/log.js";
 
-/** Answers a request: the proxy, or more around it. */
-type Answer = (request: Request) => Response | Promise<Response>;
+/** Responds to a request: the proxy, or more around it. */
+type Respond = (request: Request) => Response | Promise<Response>;
 
 /**
  * Turns a function from `Request` to `Response` into a handler of `node:http`, for a server of your own, Express and
  * others. Deno and Bun run it, too.
  *
- * - The request's `signal` aborts when its client leaves before the end of the answer.
+ * - The request's `signal` aborts when its client leaves before the end of the response.
  * - Headers are sent at once, before the first byte of a body. A client that reads slowly holds the body back.
  * - A body that breaks off closes the connection, so that the client sees a cut, and not an end.
  * - The unread rest of a request is dropped.
- * - Where `answer` throws, the client gets 500, and the log has the cause. What can be no `Request` gets 400.
+ * - Where `respond` throws, the client gets 500, and the log has the cause. What can be no `Request` gets 400.
  *
  * @example
  * ```ts
@@ -34,7 +34,9 @@ type Answer = (request: Request) => Response | Promise<Response>;
  * createServer(toNodeHandler((request) => proxy.fetch(request))).listen(8787);
  * ```
  */
-export function toNodeHandler(answer: Answer): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+export function toNodeHandler(
+  respond: Respond,
+): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
   return (incoming, outgoing) => {
     const client = new AbortController();
     const leave = () => client.abort(new DOMException("The client has left.", "AbortError"));
@@ -46,7 +48,7 @@ export function toNodeHandler(answer: Answer): (incoming: IncomingMessage, outgo
     // the connection's next request stands behind the rest of this one
     outgoing.once("finish", () => incoming.resume());
     if (!request) return void outgoing.writeHead(400).end();
-    send(answer, request, outgoing).catch((error: unknown) => {
+    send(respond, request, outgoing).catch((error: unknown) => {
       logFailure(error, client.signal);
       if (outgoing.headersSent) outgoing.destroy();
       else outgoing.writeHead(500).end();
@@ -54,8 +56,8 @@ export function toNodeHandler(answer: Answer): (incoming: IncomingMessage, outgo
   };
 }
 
-async function send(answer: Answer, request: Request, outgoing: ServerResponse): Promise<void> {
-  const { status, headers, body } = await answer(request);
+async function send(respond: Respond, request: Request, outgoing: ServerResponse): Promise<void> {
+  const { status, headers, body } = await respond(request);
   outgoing.setHeaders(headers).writeHead(status).flushHeaders();
   if (!body || request.method === "HEAD") {
     outgoing.end();
@@ -68,7 +70,7 @@ async function send(answer: Answer, request: Request, outgoing: ServerResponse):
 }
 
 function logFailure(error: unknown, { aborted: hasLeft }: AbortSignal): void {
-  if (!hasLeft) logError(`node: an answer failed: ${error instanceof Error ? error.stack : String(error)}`);
+  if (!hasLeft) logError(`node: a response failed: ${error instanceof Error ? error.stack : String(error)}`);
 }
 
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
@@ -97,7 +99,7 @@ function createRequest(
   }
 }
 
-/** The body of a request, in pieces as they are asked for. The rest is dropped: a client that still sends gets its answer. */
+/** The body of a request, in pieces as they are asked for. The rest is dropped: a client that still sends gets its response. */
 function createBody(incoming: IncomingMessage, isOver: () => boolean): ReadableStream<Uint8Array> {
   let isDropped = false;
   return new ReadableStream({

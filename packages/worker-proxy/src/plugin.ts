@@ -3,6 +3,7 @@
  * sends requests, reads responses, refuses and logs as the proxy does. The plugins of `@sluice/durable` use the same names.
  */
 
+export type { GatewayConnection, PluginServer } from "./api/host.js";
 export { collectBytes, type OwnBytes } from "./base/bytes.js";
 export { hashText } from "./base/hash.js";
 export { signMark } from "./base/sign.js";
@@ -11,18 +12,20 @@ export { isPublicURL } from "./checks/addresses.js";
 export { readBody } from "./checks/body.js";
 export { createTenancy } from "./checks/ids.js";
 export { isFile } from "./checks/media.js";
+export { createFindOperator } from "./checks/operator.js";
 export { type Call, openCall } from "./gateway/call.js";
 export type { Account, StreamEnd } from "./gateway/exchange.js";
 export { containsKey, selectHeaders } from "./gateway/key.js";
 export { parseJSON, readOutcome, readText } from "./gateway/read-json.js";
 export { readRefusal } from "./gateway/read-refusal.js";
-export { type GatewayConnection, isUnconnected, sendRequest } from "./gateway/request.js";
+export { isUnconnected, sendRequest } from "./gateway/request.js";
 export { checkType } from "./gateway/respond.js";
 export { markStored } from "./gateway/stored.js";
+export { createHealthRoutes } from "./health.js";
 export { readEventStream } from "./reading/relay.js";
 export { openAccount } from "./reading/reservation.js";
 export { isCredential, logCause, logError } from "./refusals/log.js";
 export { ensure, readBinding, readOption } from "./refusals/read-option.js";
 export { decide, describeRefusal, formatError, Refusal, refuseSetup, toRefusal } from "./refusals/refusal.js";
 export type { RefusalDetails } from "./refusals/texts.js";
-export { castServer, connectAs, findServer, type Server } from "./server.js";
+export { connectAs, findServer } from "./server.js";

@@ -1,7 +1,8 @@
+import type { GatewayConnection } from "./api/host.js";
 import type { ProxyOptions } from "./api/options.js";
 import type { AdmittedRequest, ProxyContext, User } from "./api/plugin.js";
 import { admit } from "./checks/admit.js";
-import { findOperator } from "./checks/operator.js";
+import type { FindOperator } from "./checks/operator.js";
 import { checkOrigin, createCorsHeaders, respondToPreflight } from "./checks/origin.js";
 import { findRoutes, isPoll, listMethods, type Match, matchRequest } from "./checks/path.js";
 import { checkRate } from "./checks/rate.js";
@@ -11,10 +12,10 @@ import type { Exchange } from "./gateway/exchange.js";
 import { readRefusal } from "./gateway/read-refusal.js";
 import { sendRequest } from "./gateway/request.js";
 import { passResponse } from "./gateway/respond.js";
-import { isCredential, logCause } from "./refusals/log.js";
+import { isCredential } from "./refusals/log.js";
 import { Refusal, toRefusal } from "./refusals/refusal.js";
 import { refuse } from "./refusals/refuse.js";
-import { isTraceparent, openReport, type Report } from "./refusals/report.js";
+import { type Incoming, isTraceparent, openReport, type Report } from "./refusals/report.js";
 import { openServer } from "./server.js";
 import { checkOptions, type Settings } from "./settings.js";
 
@@ -25,9 +26,6 @@ export interface GatewayProxy<Env = unknown> {
 
 /** The user of a request for a link, which needs no sign-in. */
 const NOBODY: User = { id: "" };
-
-/** A request as it comes in. */
-type Incoming<Env> = Pick<AdmittedRequest<Env>, "request" | "env" | "context">;
 
 /**
  * Creates the proxy that adds the gateway's key. It serves the routes and models that are listed, and the users that
@@ -57,139 +55,127 @@ export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayP
 }
 
 /**
- * Leads a request through the checks, and turns their errors into a response. Every response has CORS headers: a page can
- * read the reason of a refusal.
+ * Serves a request, and turns its errors into a response. Every response has CORS headers: a page can read the reason of a
+ * refusal.
  *
- * @param known the user of a request of the operator's own code, see `connectAs`
+ * @param sender the user of a request of the operator's own code, see `connectAs`
  */
 async function respond<Env>(
   settings: Settings<Env>,
   incoming: Incoming<Env>,
-  known?: User,
+  sender?: User,
 ): Promise<Response> {
-  const { request, env, context } = incoming;
-  const { log, plugins, read, credentials } = settings;
-  const logFailure = (option: string, error: unknown) => {
-    const logged = logCause(`${option} failed`, error, { request, env, log });
-    context?.waitUntil(logged);
-  };
-  const listeners = [...plugins, settings];
-  const report = openReport(
-    request,
-    (event) => Promise.all(listeners.map(async ({ onEvent }) => onEvent?.(event, env, context))),
-    logFailure,
-  );
+  const report = openReport(settings, incoming);
   // no cache stores a response, and no browser takes it for another type
   const headers: Record<string, string> = {
     vary: "Origin",
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
   };
-  let response: Response;
-  try {
-    const allowed = await read.origins(env);
-    Object.assign(headers, createCorsHeaders(request.headers.get("origin"), allowed, credentials));
-    const found = findRoutes(request.url, settings);
-    const [first] = found.matches;
-    // only an operator learns that the path exists
-    const isAdmin = first?.route.name === "admin";
-    const operator =
-      isAdmin && !known ? await findOperator(settings, incoming, first.route, report) : undefined;
-    const isHidden = known ? found.matches.some(({ route }) => route.plugin) : isAdmin && !operator;
-    if (isHidden) found.matches = [];
-    const isPreflight = request.method === "OPTIONS" && request.headers.has("origin");
-    const match = isPreflight ? undefined : matchRequest(request, found, settings);
-    checkOrigin(request, allowed);
-    if (match) {
-      // on refusals, too: a client decides by them if it may repeat a request
-      const offers = plugins.flatMap(({ offers }) => offers?.[match.route.name] ?? []);
-      if (offers.length > 0) headers["x-sluice-offers"] = offers.join(", ");
-      response = await serve(settings, incoming, match, { host: found.host, report, operator, known });
-      // bytes of a plugin say themselves how long they may be stored
-      if (match.route.plugin?.isRaw && response.headers.has("cache-control")) delete headers["cache-control"];
-    } else response = respondToPreflight(request, listMethods(found.matches));
-  } catch (error) {
-    response = await refuse(toRefusal(error), { request, env, log, report });
-  }
+  const response = await serve(settings, incoming, { report, headers, sender }).catch((error: unknown) =>
+    refuse(toRefusal(error), report, { ...incoming, log: settings.log }),
+  );
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
   return response;
 }
 
-/** Facts about a request that the checks behind path and origin need. */
+/** The record of a request, and the headers of its response. */
 interface Served {
-  readonly host: string;
   readonly report: Report;
-  readonly operator: User | undefined;
-  /** The user of a request of the operator's own code. */
-  readonly known: User | undefined;
+  readonly headers: Record<string, string>;
+  readonly sender: User | undefined;
 }
 
 /**
- * Leads a request through the checks behind path and origin, in their order, to the gateway and back.
+ * Leads a request through the checks, in their order, to the gateway and back.
  *
  * @throws {Refusal} the reason for which the request does not get there
  */
 async function serve<Env>(
   settings: Settings<Env>,
   incoming: Incoming<Env>,
-  match: Match,
-  { host, report, operator, known: knownUser }: Served,
+  { report, headers, sender }: Served,
 ): Promise<Response> {
   const { request, env } = incoming;
-  const { upstream, read, plugins, isPublic } = settings;
-  const { route } = match;
+  const { plugins, isPublic } = settings;
   const { known } = report;
+  const origins = await settings.readOrigins(env);
+  Object.assign(headers, createCorsHeaders(request, origins, settings.credentials));
+  const found = findRoutes(request.url, settings);
+  const [first] = found.matches;
+  const isHidden = first?.route.name === "admin";
+  const operator = isHidden && !sender ? await findOperator(settings, incoming, first, report) : undefined;
+  // only an operator learns that the path exists; the operator's own code sends to the gateway alone
+  if (sender || (isHidden && !operator)) found.matches = found.matches.filter(({ route }) => !route.plugin);
+  const isPreflight = request.method === "OPTIONS" && request.headers.has("origin");
+  const match = isPreflight ? undefined : matchRequest(request, found, settings);
+  checkOrigin(request, origins);
+  if (!match) return respondToPreflight(request, listMethods(found.matches));
+  const { route } = match;
+  const { plugin } = route;
   known.route = route.name;
-  const isLink = route.plugin?.isPublic === true;
-  const user =
-    operator ?? knownUser ?? (isLink ? NOBODY : await findUser(settings.authenticate, request, env));
+  // on refusals, too: a client decides by them if it may repeat a request
+  const offers = plugins.flatMap(({ offers }) => offers?.[route.name] ?? []);
+  if (offers.length > 0) headers["x-sluice-offers"] = offers.join(", ");
+  const isLink = plugin?.isPublic === true;
+  const user = operator ?? sender ?? (isLink ? NOBODY : await findUser(settings.authenticate, request, env));
   if (!isLink) known.user = user.id;
   // in an outage, operators must get through
   if (settings.rateLimit && !operator && !isLink)
     await checkRate(settings.rateLimit, { request, env, user }, route);
-  const signedIn = { ...incoming, user, route: route.name, path: route.path };
-  if (route.plugin?.isRaw) return await serveRaw(settings, signedIn, match, report);
+  const signedIn = {
+    ...incoming,
+    user,
+    route: route.name,
+    path: route.path,
+    ...(isPublic && { isPublic }),
+  };
+  if (plugin?.isRaw) return await serveRaw(match, signedIn, report, headers);
   const [gateway, models, secrets] = await Promise.all([
-    upstream.open(env, host),
-    read.models(env),
-    read.secrets(env),
+    settings.connect(env, found.host),
+    settings.readModels(env),
+    settings.readSecrets(env),
   ]);
   const tenancy = secrets.length > 0 ? route.group?.ids?.createTenancy(secrets, user) : undefined;
-  const admitted = await admit(
-    match,
-    { ...signedIn, ...(isPublic && { isPublic }) },
-    {
-      ...settings,
-      bodyLimits: { maxBytes: upstream.limits.maxBodyBytes, ms: upstream.timeout.bodyMs },
-      maxDataURIBytes: upstream.limits.maxDataURIBytes,
-      maxTokens: upstream.limits.maxTokens,
-      models,
-      secrets,
-      tenancy,
-    },
-  );
-  const { model, body } = admitted;
-  if (model !== undefined) known.model = model;
+  const admitted = await admit(match, signedIn, { ...settings, models, secrets, tenancy });
+  if (admitted.model !== undefined) known.model = admitted.model;
+  if (operator && typeof admitted.body?.["user"] === "string") known.target = admitted.body["user"];
+  return await forward(settings, admitted, { route, report, tenancy, gateway });
+}
+
+/** An admitted request, on its way to the gateway. */
+interface Forwarded extends Pick<Exchange<never>, "route" | "report" | "tenancy"> {
+  readonly gateway: GatewayConnection;
+}
+
+/**
+ * Sends an admitted request to a plugin or to the gateway, and passes the response on.
+ *
+ * @throws {Refusal} the refusal of a plugin or of the gateway
+ */
+async function forward<Env>(
+  settings: Settings<Env>,
+  admitted: AdmittedRequest<Env>,
+  { route, report, tenancy, gateway }: Forwarded,
+): Promise<Response> {
+  const { plugins, timeout } = settings;
   for (const plugin of plugins) await runPlugin(() => plugin.checkRequest?.(admitted));
-  if (operator && typeof body?.["user"] === "string") known.target = body["user"];
-  const isCounted = !isPublic && !plugins.some(({ boundsStreams }) => boundsStreams);
-  if (isCounted && body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
+  if (admitted.body?.["stream"] === true) settings.countStream?.(admitted.user.id, report);
   const added = await readHeaders(settings, admitted, report);
-  const headers = { ...added, "x-request-id": known.requestId };
+  const headers = { ...added, "x-request-id": report.known.requestId };
   report.secrets.push(...Object.values(headers));
-  // no response may hold them
-  const keys = [...gateway.apiKeys];
-  for (const [name, value] of Object.entries(added)) if (isCredential(name)) keys.push(value);
-  const call = openCall(request.signal, route.plugin ? undefined : upstream.timeout.totalMs);
-  const exchange: Exchange<Env> = { admitted: { ...admitted, headers }, route, report, call };
-  const { chunkMs } = upstream.timeout;
+  const credentials = Object.entries(added).flatMap(([name, value]) => (isCredential(name) ? value : []));
+  const keys = [...gateway.apiKeys, ...credentials];
+  const call = openCall(admitted.request.signal, route.plugin ? undefined : timeout.totalMs);
+  const sent = { ...admitted, headers };
+  const exchange: Exchange<Env> = { admitted: sent, route, report, call, keys, tenancy, settings };
   try {
-    const limit = { ms: upstream.timeout.firstChunkMs, late: "upstream_timeout" } as const;
-    const own = await call.wait(() => askPlugins(settings, exchange), "upstream_unreachable", limit);
+    const limit = { ms: timeout.firstChunkMs, late: "upstream_timeout" } as const;
+    const ask = () => askPlugins(settings, exchange);
+    const own = plugins.length > 0 ? await call.wait(ask, "upstream_unreachable", limit) : undefined;
     const response = own ?? (await askGateway(settings, exchange, gateway));
-    if (!response.ok) throw await readRefusal({ response, call }, keys, chunkMs);
-    const rules = { keys, chunkMs, readStream: settings.reading?.readStream, tenancy, plugins };
-    return await passResponse(exchange, response, rules, own !== undefined);
+    if (!response.ok) throw await readRefusal({ response, call }, keys, timeout.chunkMs);
+    return await passResponse(exchange, response, own !== undefined);
   } catch (error) {
     exchange.account?.close((error instanceof Refusal && error.details.outcome) || "unknown");
     call.close();
@@ -197,31 +183,43 @@ async function serve<Env>(
   }
 }
 
-/** Returns the response of a plugin that reads and sends bytes. */
-async function serveRaw<Env>(
+/** Finds the operator that a path is open to. */
+async function findOperator<Env>(
   settings: Settings<Env>,
-  signedIn: Omit<AdmittedRequest<Env>, "id" | "sentId">,
-  { route, sentId }: Match,
+  incoming: Incoming<Env>,
+  { route }: Match,
   report: Report,
+): Promise<User | undefined> {
+  const find = route.plugin?.findOperator as FindOperator<Env> | undefined;
+  return await find?.(settings, incoming, route, report);
+}
+
+/** Returns the response of a plugin that reads and sends bytes. They say themselves how long they may be stored. */
+async function serveRaw<Env>(
+  { route, sentId }: Match,
+  signedIn: Omit<AdmittedRequest<Env>, "id" | "sentId">,
+  report: Report,
+  headers: Record<string, string>,
 ): Promise<Response> {
   const admitted = { ...signedIn, ...(sentId !== undefined && { id: sentId, sentId }) };
-  const response = await askPlugins(settings, { route, admitted });
+  const response = await runPlugin(() => route.plugin?.serve(admitted as AdmittedRequest<never>));
   if (!response) throw new Refusal("not_found");
+  if (response.headers.has("cache-control")) delete headers["cache-control"];
   report.end(response.status);
   return new Response(response.body, response);
 }
 
 async function askGateway<Env>(
-  { upstream, reading }: Settings<Env>,
+  { meter, reading }: Settings<Env>,
   exchange: Exchange<Env>,
-  gateway: Awaited<ReturnType<typeof upstream.open>>,
+  gateway: GatewayConnection,
 ): Promise<Response> {
   const { admitted, route, report } = exchange;
   const { id, body, headers } = admitted;
   const path = id === undefined ? route.path : route.path.replace("{id}", id);
   // reserved last: a request that the proxy or a plugin refuses costs nothing
-  if (upstream.meter && reading && !isPoll(route))
-    exchange.account = await reading.openAccount(upstream.meter, admitted, (paid) => {
+  if (meter && reading && !isPoll(route))
+    exchange.account = await reading.openAccount(meter, admitted, (paid) => {
       Object.assign(report.known, paid);
     });
   return await sendRequest(gateway, { method: route.method, path, body, headers }, exchange);
@@ -233,12 +231,12 @@ async function askGateway<Env>(
  * @throws {Refusal} 503 where the plugin fails
  */
 async function askPlugins<Env>(
-  { plugins, upstream }: Settings<Env>,
-  { route, admitted }: Pick<Exchange<Env>, "route" | "admitted">,
+  { plugins, meter }: Settings<Env>,
+  { route, admitted }: Exchange<Env>,
 ): Promise<Response | undefined> {
   return await runPlugin(async () => {
     let response = route.plugin?.serve(admitted as AdmittedRequest<never>);
-    for (const plugin of plugins) response ??= plugin.send?.(admitted, upstream.meter !== undefined);
+    for (const plugin of plugins) response ??= plugin.send?.(admitted, meter !== undefined);
     return await response;
   });
 }

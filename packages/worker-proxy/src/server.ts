@@ -1,18 +1,12 @@
-import type { JobEvent } from "./api/events.js";
-import type { BoundHost, HostSetup, PluginServer } from "./api/host.js";
-import type { ProxyContext, User } from "./api/plugin.js";
-import { logCause, notifyListener } from "./refusals/log.js";
+import type { PluginServer } from "./api/host.js";
+import type { User } from "./api/plugin.js";
+import { logCause, notify } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import type { Settings } from "./settings.js";
 
-/** The values that plugins get from their proxy: the public ones, and its settings. */
+/** The values that this package's own plugins get from their proxy. */
 export interface Server<Env> extends PluginServer<Env> {
   readonly settings: Settings<Env>;
-  /** The parts of all plugins, for the class of Durable Objects that runs them. */
-  readonly setup: HostSetup<Env>;
-  /** Reports the end of a job to `onEvent` of the proxy and its plugins. */
-  report(event: JobEvent, env: Env, context?: ProxyContext): void;
-  /** Serves a request of the operator's own code for a user. */
   readonly serveAs: ServeAs<Env>;
 }
 
@@ -26,31 +20,29 @@ const hosts = new WeakSet<object>();
 
 /** Opens the host of a proxy, and connects its plugins. */
 export function openServer<Env>(proxy: object, settings: Settings<Env>, serveAs: ServeAs<Env>): void {
-  const { plugins, host, log } = settings;
+  const { plugins, host: database, log } = settings;
   const parts = plugins.flatMap(({ storage }) => storage ?? []);
-  ensure(
-    host || parts.length === 0,
-    "host: a plugin stores data; give cloudflareHost(…), nodeHost(…) or postgresHost(…)",
-  );
-  const setup: HostSetup<Env> = {
+  const advice = "give what cloudflareHost(…), nodeHost(…) or postgresHost(…) returns";
+  ensure(!database || typeof database.open === "function", `host: ${advice}`);
+  ensure(database || parts.length === 0, `host: a plugin stores data; ${advice}`);
+  ensure(!database || !hosts.has(database), "host: belongs to one proxy; make another one");
+  const setup: PluginServer<Env>["setup"] = {
     parts,
     report: (subject, error, env) => void logCause(subject, error, { env, log }),
   };
-  ensure(!host || !hosts.has(host), "host: belongs to one proxy; make another one");
-  const bound = host?.open(setup);
-  if (host) hosts.add(host);
+  const bound = database?.open(setup);
+  if (database) hosts.add(database);
   const server: Server<Env> = {
+    ...settings,
     settings,
+    database,
     setup,
     serveAs,
-    host(env): BoundHost {
+    host(env) {
       ensure(bound, "host: this proxy has none");
       return bound(env);
     },
-    report(event, env, context) {
-      for (const { onEvent } of [...plugins, settings])
-        notifyListener(onEvent && ((job) => onEvent(job, env, context)), event, env);
-    },
+    report: (event, env, context) => notify(settings, event, { env, context }),
   };
   servers.set(proxy, server as Server<never>);
   for (const plugin of plugins) plugin.connect?.(server);
@@ -62,10 +54,14 @@ export function openServer<Env>(proxy: object, settings: Settings<Env>, serveAs:
  * @throws {TypeError} for anything but a proxy of `createProxy`
  * @example
  * ```ts
- * const { settings } = findServer<Env>(proxy);
+ * const { timeout } = findServer<Env>(proxy);
  * ```
  */
-export function findServer<Env>(proxy: object): Server<Env> {
+export function findServer<Env>(proxy: object): PluginServer<Env> {
+  return find(proxy);
+}
+
+function find<Env>(proxy: object): Server<Env> {
   const server = servers.get(proxy);
   ensure(server, "proxy: give the proxy that createProxy made");
   return server as unknown as Server<Env>;
@@ -89,30 +85,13 @@ export interface UserConnection {
  * ```
  */
 export function connectAs<Env>(proxy: object, user: User, env: Env): UserConnection {
-  const { settings, serveAs } = findServer<Env>(proxy);
+  const { basePath, serveAs } = find<Env>(proxy);
   ensure(
     typeof user?.id === "string" && user.id !== "",
     "user: a request needs the user that it is sent for",
   );
   return {
-    baseURL: `https://inside.invalid${settings.basePath}`,
+    baseURL: `https://inside.invalid${basePath}`,
     fetch: (request) => serveAs(request, user, env),
   };
-}
-
-/**
- * Returns the server that `connect` of a plugin gets, with the settings of the proxy. They are not stable.
- *
- * @example
- * ```ts
- * let server: Server<Env> | undefined;
- * const plugin: ProxyPlugin<Env> = {
- *   connect(connected) {
- *     server = castServer(connected);
- *   },
- * };
- * ```
- */
-export function castServer<Env>(server: PluginServer<Env>): Server<Env> {
-  return server as Server<Env>;
 }

@@ -13,16 +13,16 @@ test("an origin that is not listed is named, once, for requests and preflights",
     await ask(asked({ method, headers: { origin: "https://mine.example" } }));
   await ask(asked({ headers: { origin: "https://other.example" } }));
   expect(lines()).toEqual([
-    expect.stringMatching(/"https:\/\/mine\.example": .* `origins`/),
-    expect.stringContaining('"https://other.example": '),
+    expect.stringMatching(/ `origins`: "https:\/\/mine\.example"$/),
+    expect.stringContaining(': "https://other.example"'),
   ]);
 });
 
-test("an origin can't write more than a line of its own, and all of them not more than a hundred", async () => {
+test("an origin can't write more than a line of its own, and all of them not more than 21 in a minute", async () => {
   const { ask } = openProxy();
   await ask(asked({ headers: { origin: `https://a".${"long".repeat(100)}` } }));
   for (let at = 0; at < 200; at += 1) await ask(asked({ headers: { origin: `https://${at}.example` } }));
-  expect(lines()).toHaveLength(100);
+  expect(lines()).toHaveLength(21);
   expect(lines()[0]?.length).toBeLessThan(250);
   expect(lines()[0]).toContain('\\"');
 });
@@ -57,7 +57,7 @@ test.each([
     const { status, error } = await ask(asked({ path }));
     expect([status, error?.["code"]]).toEqual([404, "not_found"]);
     expect(error?.["message"]).toBe(`there is nothing at this path; did you mean ${meant}?`);
-    expect(lines()).toEqual([expect.stringContaining(`"${path}": `)]);
+    expect(lines()).toEqual([expect.stringContaining(`: "${path}"`)]);
     expect(reached).toEqual([]);
   },
 );
@@ -77,7 +77,7 @@ test.each([
           message: "what answered is not the gateway; the proxy's operator checks `baseURL`",
         },
       });
-    expect(lines()).toEqual([expect.stringContaining('"baseURL": what answered is not the gateway')]);
+    expect(lines()).toEqual([expect.stringMatching(/what answered is not the gateway.*: "baseURL"$/)]);
   },
 );
 

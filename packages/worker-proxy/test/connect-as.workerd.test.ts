@@ -1,5 +1,5 @@
 import { createProxy, readStreams, type User } from "@sluice/worker-proxy";
-import { connectAs } from "@sluice/worker-proxy/plugin";
+import { connectAs, createFindOperator } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, chat, fine } from "./support/in-process.js";
@@ -101,7 +101,14 @@ describe("case 240: a request of the operator's own code for a user", () => {
       plugins: [
         {
           routes: [
-            { name: "admin", method: "POST", path: "/v1/admin/all", id: "own", allows: () => true, serve },
+            {
+              name: "admin",
+              method: "POST",
+              path: "/v1/admin/all",
+              id: "own",
+              findOperator: createFindOperator(() => true),
+              serve,
+            },
           ],
         },
       ],

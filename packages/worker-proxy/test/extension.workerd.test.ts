@@ -1,4 +1,5 @@
 import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
+import { createHealthRoutes } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
@@ -228,7 +229,7 @@ test("Refusals and /health name the offers, too, because a lost answer says noth
   const { ask, resume } = openExtended(
     () => Response.json({ error: { message: "no" } }, { status: 502 }),
     { routes: ["chat", "videos"] },
-    { offers },
+    { offers, createRoutes: createHealthRoutes },
   );
   const health = await ask(
     asked({ method: "GET", path: "/health", headers: { origin: "https://app.example" } }),
@@ -247,13 +248,20 @@ test("Refusals and /health name the offers, too, because a lost answer says noth
   ]);
 });
 
-test("an offer on /health opens it, and it stays closed where there is none", async () => {
+test("a plugin opens /health for its offer, unless another plugin does", async () => {
   const health = asked({ method: "GET", path: "/health" });
-  const offering = openExtended(undefined, { routes: ["chat"] }, { offers: { health: "once" } });
+  const createRoutes = createHealthRoutes;
+  const offering = openExtended(
+    undefined,
+    { routes: ["chat"] },
+    { offers: { health: "once" }, createRoutes },
+  );
   const { status, headers } = await offering.ask(health.clone());
   expect([status, headers.get("x-sluice-offers")]).toEqual([200, "once"]);
-  const silent = openExtended(undefined, { routes: ["chat"] }, { offers: { chat: "once" } });
-  expect((await silent.ask(health)).status).toBe(404);
+  const serve = async () => Response.json({}, { status: 503 });
+  const routes = [{ name: "health", method: "GET", path: "/health", id: "own", isRaw: true, serve }] as const;
+  const other = openExtended(undefined, { plugins: [{ createRoutes }, { routes }] });
+  expect((await other.ask(health)).status).toBe(503);
 });
 
 describe("another way to the gateway", () => {

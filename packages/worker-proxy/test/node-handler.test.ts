@@ -191,7 +191,7 @@ test("case 197: a body that breaks off closes the connection, so that the client
   const read = answer.text();
   cut();
   await expect(read).rejects.toThrow();
-  expect(log()).toContain("node: an answer failed: Error: the disk is gone");
+  expect(log()).toContain("node: a response failed: Error: the disk is gone");
 });
 
 test("case 197: an answer that fails is 500 without its cause, which is in the log", async () => {
@@ -201,7 +201,7 @@ test("case 197: an answer that fails is 500 without its cause, which is in the l
   });
   const answer = await fetch(url);
   expect([answer.status, await answer.text()]).toEqual([500, ""]);
-  expect(log()).toContain("sluice proxy: node: an answer failed: Error: a secret of the operator");
+  expect(log()).toContain("sluice proxy: node: a response failed: Error: a secret of the operator");
 });
 
 test("case 197: a body of a request that breaks off fails where it is read, and nothing is logged", async () => {

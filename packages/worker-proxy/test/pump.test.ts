@@ -65,6 +65,27 @@ test("a stream that ends without [DONE] is passed on as it is: the client notice
   expect((await proxy.ask(streamed)).text).toBe(many);
 });
 
+test("the connection of a response that ends soon behind [DONE] is used for the next request", async () => {
+  const sockets = new Set<unknown>();
+  proxy.upstream.answers((response) => {
+    sockets.add(response.socket);
+    response.writeHead(200, events).write(chunk("a") + finish + done);
+    setTimeout(() => response.end(), 20);
+  });
+  for (let times = 0; times < 3; times += 1) await proxy.ask(streamed);
+  expect(sockets.size).toBe(1);
+});
+
+test("a gateway that stays connected behind [DONE] delays nothing but the end", async () => {
+  const text = chunk("a") + finish + done;
+  proxy.upstream.answers((response) => void response.writeHead(200, events).write(text));
+  expect((await proxy.ask(streamed)).text).toBe(text);
+  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+  const [event] = await proxy.events(1);
+  expect(event).toMatchObject({ status: 200, outcome: "complete" });
+  expect(event).not.toHaveProperty("code");
+});
+
 test("case 41: a client that leaves ends the gateway's connection, and gives one event with 499", async () => {
   proxy.upstream.answers((response) => {
     response.writeHead(200, events).write(chunk("a"));

@@ -1,5 +1,5 @@
 import type { BoundHost, HostSetup, ProxyPlugin } from "@sluice/worker-proxy";
-import { castServer, connectAs, type Server } from "@sluice/worker-proxy/plugin";
+import { connectAs, type PluginServer } from "@sluice/worker-proxy/plugin";
 import { deleteDropped, deleteStep, drop, serveDrop } from "./drop.js";
 import { createEvents, readChanges, serveEvents } from "./events.js";
 import { pull, servePull } from "./pull.js";
@@ -38,7 +38,7 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
   const push = createPush(quota);
   const events = createEvents();
   const turns = options.turns && openTurns(checkTurnOptions(options.turns), quota);
-  let server: Server<Env> | undefined;
+  let server: PluginServer<Env> | undefined;
   const host = (env: Env): BoundHost => {
     if (!server) throw new TypeError("sync: list it in the `plugins` of createProxy");
     return server.host(env);
@@ -55,8 +55,8 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
       sources: [events],
     },
     connect(connected) {
-      server = castServer(connected);
-      if (server.settings.isPublic)
+      server = connected;
+      if (server.isPublic)
         throw new TypeError("sync: authenticate: give a function; the people of a public proxy are one user");
       turns?.connect(server);
     },
@@ -90,7 +90,7 @@ function openTurns<Env>(setup: TurnSetup<Env>, quota: Quota) {
   return {
     operations: Object.values(operations),
     jobs: [tend, run],
-    connect(server: Server<Env>) {
+    connect(server: PluginServer<Env>) {
       report = server.setup.report;
     },
     /** Fails for a proxy that takes no requests from inside. */

@@ -7,7 +7,7 @@ import type {
   ProxyPlugin,
   User,
 } from "@sluice/worker-proxy";
-import { castServer, ensure, Refusal } from "@sluice/worker-proxy/plugin";
+import { createFindOperator, ensure, Refusal } from "@sluice/worker-proxy/plugin";
 import { checkNames } from "../shared/check-options.js";
 import { checkUserData, type ExportOptions, eraseFrom, exportFrom } from "./user-data.js";
 
@@ -47,7 +47,7 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
   let server: PluginServer<Env> | undefined;
   const getServer = () => {
     ensure(server, "admin: is in no proxy; give it to createProxy({ plugins })");
-    return castServer(server);
+    return server;
   };
   const users: readonly AdminOperation<Env>[] = [
     {
@@ -65,6 +65,7 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
   return {
     connect(given) {
       ensure(!server, "admin: belongs to one proxy; make another one");
+      ensure(!given.isPublic, 'plugins: admin can\'t be open with authenticate: "public"');
       server = given;
     },
     createRoutes(plugins) {
@@ -96,7 +97,7 @@ function createRoute<Env>(
     method: "POST",
     path: `/v1/admin/${operation.name}`,
     id: "own",
-    allows: (user, request) => isOperator(user, request),
+    findOperator: createFindOperator(isOperator),
     serve: async ({ env, body = {} }: AdmittedRequest<Env>) =>
       Response.json((await runChecked(operation, env, body)) ?? {}),
   };

@@ -1,5 +1,5 @@
 import type { GatewayProxy, ProxyPlugin, UserData } from "@sluice/worker-proxy";
-import { ensure, findServer, type Server, waitAtMost } from "@sluice/worker-proxy/plugin";
+import { ensure, findServer, type PluginServer, waitAtMost } from "@sluice/worker-proxy/plugin";
 import { ExportPage } from "./export-page.js";
 
 /** The outcome of {@link eraseUser}. */
@@ -77,9 +77,9 @@ export async function exportUser<Env>(
 }
 
 /** Erases a user from a server. See {@link eraseUser}. */
-export async function eraseFrom<Env>(server: Server<Env>, env: Env, id: string): Promise<ErasedUser> {
+export async function eraseFrom<Env>(server: PluginServer<Env>, env: Env, id: string): Promise<ErasedUser> {
   checkId(id);
-  const parts = findUserData(server.settings.plugins);
+  const parts = findUserData(server.plugins);
   const erase = () =>
     Promise.all(parts.map((part) => run(server, part, "erased", env, () => part.eraseUser(env, id))));
   await erase();
@@ -95,7 +95,7 @@ export async function eraseFrom<Env>(server: Server<Env>, env: Env, id: string):
  * @throws {TypeError} for a part that no plugin has, and for a cursor without a part
  */
 export async function exportFrom<Env>(
-  server: Server<Env>,
+  server: PluginServer<Env>,
   env: Env,
   id: string,
   { part, cursor }: ExportOptions = {},
@@ -104,7 +104,7 @@ export async function exportFrom<Env>(
   ensure(cursor === undefined || part !== undefined, "cursor: give the part that it belongs to");
   for (const [name, given] of Object.entries({ part, cursor }))
     ensure(given === undefined || typeof given === "string", `${name}: give a text`);
-  const parts = findUserData(server.settings.plugins).filter(({ name }) => (part ?? name) === name);
+  const parts = findUserData(server.plugins).filter(({ name }) => (part ?? name) === name);
   ensure(part === undefined || parts.length > 0, "part: there is none of this name");
   const data: Record<string, unknown> = {};
   const failed: string[] = [];
@@ -144,7 +144,7 @@ function findUserData<Env>(plugins: readonly ProxyPlugin<Env>[]): readonly UserD
 
 /** Runs the work of one part. Returns undefined if it fails or takes too long. */
 async function run<Env, Value>(
-  { setup }: Server<Env>,
+  { setup }: PluginServer<Env>,
   { name }: UserData<Env>,
   done: string,
   env: Env,

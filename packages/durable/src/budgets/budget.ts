@@ -9,7 +9,7 @@ import {
   readStreams,
   type Usage,
 } from "@sluice/worker-proxy";
-import { castServer, decide, ensure } from "@sluice/worker-proxy/plugin";
+import { decide, ensure } from "@sluice/worker-proxy/plugin";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { type AmountOptions, createAmounts } from "./amounts.js";
 import { type BudgetState, createOperations, openLimits } from "./limit-access.js";
@@ -115,7 +115,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
     storage,
     connect(given) {
       ensure(!server, "budget: belongs to one proxy; make another one");
-      const { totalMs } = castServer(given).settings.upstream.timeout;
+      const { totalMs } = given.timeout;
       ensure(
         reservationTtlMs >= totalMs,
         `reservationTtlMs: a response may take ${totalMs} ms (timeout.totalMs); give more, or it is spent in full`,

@@ -1,5 +1,5 @@
 import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
-import { castServer } from "@sluice/worker-proxy/plugin";
+
 import { offerResults } from "../shared/results.js";
 import { createArchive } from "./archive/archive.js";
 import { createArchiveLinks } from "./archive/archive-links.js";
@@ -56,7 +56,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
       operations: OPERATIONS,
       jobs: [createSweep(store), createCopyJob(store)],
     },
-    connect: (server) => store.connect(castServer(server)),
+    connect: (server) => store.connect(server),
     checks: [store.readBucket, store.readLinks, (env) => archive && readHosts(archive, env)],
     routes: createRoutes(store),
     allowsMediaURL: (url) => isLinkAddress(url, publicURL),

@@ -8,7 +8,7 @@ import type {
   SQL,
   Value,
 } from "@sluice/worker-proxy";
-import { ensure, findServer, refuseSetup, type Server } from "@sluice/worker-proxy/plugin";
+import { ensure, findServer, type PluginServer, refuseSetup } from "@sluice/worker-proxy/plugin";
 import type { DurableObjectClass, ObjectState } from "./cloudflare-types.js";
 import { Listeners } from "./listeners.js";
 import { LocalJobs } from "./local-jobs.js";
@@ -61,8 +61,8 @@ const FAILED_MS = 30_000;
  */
 export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<Env> {
   const server = findServer<Env>(proxy);
-  const { host } = server.settings;
-  const number = hostNumbers.get(host ?? {}) ?? 0;
+  const { database } = server;
+  const number = hostNumbers.get(database ?? {}) ?? 0;
   ensure(number > 0, "durableObject: give a proxy whose host is cloudflareHost(…)");
   const named = indexParts(server.setup.parts);
   return class {
@@ -106,7 +106,7 @@ class KeyObject<Env> {
   constructor(
     state: ObjectState,
     env: Env,
-    { server, named, number }: { server: Server<Env>; named: NamedSteps; number: number },
+    { server, named, number }: { server: PluginServer<Env>; named: NamedSteps; number: number },
   ) {
     const { parts, report } = server.setup;
     this.#state = state;

@@ -1,5 +1,12 @@
 import type { AdmittedRequest, CallOutcome, ProxyPlugin } from "@sluice/worker-proxy";
-import { checkType, hashText, isUnconnected, markStored, type Refusal } from "@sluice/worker-proxy/plugin";
+import {
+  checkType,
+  createHealthRoutes,
+  hashText,
+  isUnconnected,
+  markStored,
+  type Refusal,
+} from "@sluice/worker-proxy/plugin";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { createRefusalHead, jobRefusal } from "../jobs/refusals.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
@@ -78,6 +85,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   return {
     storage: jobs.storage,
     connect: jobs.connect,
+    createRoutes: createHealthRoutes,
     offers: Object.fromEntries([...CREATES, "health"].map((route) => [route, "once"])),
     userData: jobs.userData,
     send(admitted) {

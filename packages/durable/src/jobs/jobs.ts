@@ -6,7 +6,7 @@ import type {
   StoredPart,
   UserData,
 } from "@sluice/worker-proxy";
-import { castServer, ensure, hashText, Refusal } from "@sluice/worker-proxy/plugin";
+import { ensure, hashText, Refusal } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
 import { createUserKey } from "../host/user-key.js";
 import { createFollow, type Follow } from "./follow.js";
@@ -90,7 +90,7 @@ export function createJobs(options: JobsOptions): Jobs {
     userData: createUserData({ store, follow, tend, open }),
     connect(server) {
       ensure(!connected, `${kind}: their plugin belongs to one proxy; make another one`);
-      connected = castServer(server) as unknown as JobServer;
+      connected = server as unknown as JobServer;
     },
     send,
     async open({ env, user, request }, input) {

@@ -38,7 +38,7 @@ export function createRun(options: RunOptions, getServer: () => JobServer): Job<
     const server = getServer();
     const { id } = request;
     const { live, drop } = openLive(context, store, id, { owner: request.owner, maxBytes });
-    const call = openCall(new AbortController().signal, server.settings.upstream.timeout.totalMs);
+    const call = openCall(new AbortController().signal, server.timeout.totalMs);
     const owner = new JobOwner({
       context,
       store,

@@ -75,13 +75,13 @@ export interface Ending {
 export async function reserve(sending: Sending): Promise<GatewayConnection> {
   const { context, request, options, server } = sending;
   const { store } = options;
-  const { upstream } = server.settings;
-  const gateway = await upstream.open(context.env, "jobs.invalid");
+  const { meter } = server;
+  const gateway = await server.connect(context.env);
   const credentials = Object.entries(request.headers).flatMap(([name, value]) =>
     isCredential(name) ? value : [],
   );
   sending.keys = [...gateway.apiKeys, ...credentials];
-  if (!upstream.meter) return gateway;
+  if (!meter) return gateway;
   const { id, owner, user, details, body, route } = request;
   const { model } = details;
   const keepTicket = async (ticket: string, reserved: number) => {
@@ -91,7 +91,7 @@ export async function reserve(sending: Sending): Promise<GatewayConnection> {
       throw new Error("the job was settled as lost before it was paid for");
   };
   const payable = { env: context.env, context: undefined, user, route, body, keepTicket };
-  sending.account = await openAccount(upstream.meter, { ...payable, ...(model !== undefined && { model }) });
+  sending.account = await openAccount(meter, { ...payable, ...(model !== undefined && { model }) });
   sending.ticket = sending.account.ticket;
   return gateway;
 }
@@ -120,8 +120,7 @@ export async function send(sending: Sending, gateway: GatewayConnection): Promis
   );
   sending.status = response.status;
   sending.headers = selectHeaders(response, sending.keys);
-  if (!response.ok)
-    throw await readRefusal({ response, call }, sending.keys, server.settings.upstream.timeout.chunkMs);
+  if (!response.ok) throw await readRefusal({ response, call }, sending.keys, server.timeout.chunkMs);
   return response;
 }
 
@@ -131,7 +130,7 @@ export async function readWhole(
   response: Response,
   maxCharacters: number,
 ): Promise<Ending> {
-  const text = await readText({ response, call }, maxCharacters, server.settings.upstream.timeout.chunkMs);
+  const text = await readText({ response, call }, maxCharacters, server.timeout.chunkMs);
   const json = parseJSON(text);
   call.close(true);
   const paid = { callOutcome: readOutcome(json), usage: readUsage(json) };

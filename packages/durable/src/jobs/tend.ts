@@ -1,10 +1,10 @@
 import type { HostContext, JobEvent } from "@sluice/worker-proxy";
-import { logCause, type Server } from "@sluice/worker-proxy/plugin";
+import { logCause, type PluginServer } from "@sluice/worker-proxy/plugin";
 import type { JobDetails } from "./states.js";
 import type { JobStore } from "./store.js";
 
 /** The server of the proxy. Jobs pass its environment on, and do not read it. */
-export type JobServer = Server<unknown>;
+export type JobServer = PluginServer<unknown>;
 
 /** The end of a job for its event. */
 export type EventEnd = Pick<JobEvent, "outcome"> & Partial<Omit<JobEvent, "kind" | "id" | "outcome">>;
@@ -25,7 +25,7 @@ export function reportJob(
 
 /** Logs what went wrong with a job, with its cause. */
 export function logJob(server: JobServer, subject: string, error: unknown, env: unknown): Promise<void> {
-  return logCause(subject, error, { env, log: server.settings.log });
+  return logCause(subject, error, { env, log: server.log });
 }
 
 /** The host and the key of a job: those of its timer, or of a request. */
@@ -58,6 +58,6 @@ export async function tendJob(
   }
   if (!unsettled) return;
   const { ticket, spent, owner } = unsettled;
-  await server.settings.upstream.meter?.settleTicket?.(ticket, spent, env);
+  await server.meter?.settleTicket?.(ticket, spent, env);
   await host.run(key, store.settled, { id, owner });
 }

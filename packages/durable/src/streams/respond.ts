@@ -33,7 +33,7 @@ async function readStream(sending: Sending, body: ReadableStream<Uint8Array>): P
       {
         keys,
         choices: Number(request.body["n"] ?? 1),
-        stallMs: server.settings.upstream.timeout.chunkMs,
+        stallMs: server.timeout.chunkMs,
         onEvent: ({ event, data }) => void events.push(makeLines(event, data)),
         onPass: add,
         onEnd: resolve,

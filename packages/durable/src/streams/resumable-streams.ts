@@ -1,5 +1,5 @@
 import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
-import { castServer, hashText, markStored } from "@sluice/worker-proxy/plugin";
+import { createHealthRoutes, hashText, markStored } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { jobRefusal } from "../jobs/refusals.js";
@@ -71,9 +71,10 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     storage: jobs.storage,
     connect(server) {
       jobs.connect(server as never);
-      maxOpen = castServer(server).settings.upstream.limits.maxStreamsPerUser;
+      maxOpen = server.limits.maxStreamsPerUser;
     },
     offers: { chat: "chat-once", health: "chat-once" },
+    createRoutes: createHealthRoutes,
     boundsStreams: true,
     userData: jobs.userData,
     operations: createStreamOperations(jobs),

@@ -68,7 +68,7 @@ export function createDeadLetterOperations<Env>(
 
 function openHost<Env>(proxy: GatewayProxy<Env>, env: Env): BoundHost {
   const server = findServer<Env>(proxy);
-  const hasDeadLetters = server.settings.plugins.some(({ storage }) =>
+  const hasDeadLetters = server.plugins.some(({ storage }) =>
     storage?.operations.includes(deadLetterStorage.operations[0] as never),
   );
   ensure(hasDeadLetters, "dead letters: add videoWatch({ onEnd }) to the plugins of the proxy");

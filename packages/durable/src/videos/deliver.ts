@@ -1,5 +1,5 @@
 import type { JobContext } from "@sluice/worker-proxy";
-import { limitTime, type Server } from "@sluice/worker-proxy/plugin";
+import { limitTime, type PluginServer } from "@sluice/worker-proxy/plugin";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "./dead-letter-rows.js";
 import {
@@ -35,7 +35,7 @@ export function nameHandlers<Env>(handlers: readonly EndHandler<Env>[]): Handler
 
 /** Runs one attempt of a handler. A failed end that has no attempt left is listed among the dead letters. */
 export async function deliverEnd<Env>(
-  server: Server<Env>,
+  server: PluginServer<Env>,
   handlers: Handlers<Env>,
   context: JobContext,
   { id }: RowId,
@@ -105,7 +105,7 @@ interface ReportedAttempt extends AttemptResult {
 
 /** Logs a failed attempt with its cause, and reports the event of a handler that has a kind. */
 function reportAttempt<Env>(
-  { setup, report }: Server<Env>,
+  { setup, report }: PluginServer<Env>,
   env: Env,
   { delivery: { handler, ended }, kind, end, attempted, error }: ReportedAttempt,
 ): void {

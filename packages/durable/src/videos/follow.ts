@@ -1,5 +1,5 @@
 import type { HostContext, Source } from "@sluice/worker-proxy";
-import type { Server } from "@sluice/worker-proxy/plugin";
+import type { PluginServer } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
 import { Changes, type Reader, Readers } from "../jobs/readers.js";
 import { shareByHost } from "../shared/share-by-host.js";
@@ -27,7 +27,7 @@ const encoder = new TextEncoder();
 const COMMENT = ":\n\n";
 
 /** Defines the source of a task's events, which all followers of a user in one process share. */
-export function defineFollow<Env>(server: () => Server<Env>): Source<Follow> {
+export function defineFollow<Env>(server: () => PluginServer<Env>): Source<Follow> {
   return source("videos.follow", async function* (context, input: Follow) {
     const shared = shareByHost<Feed>(context.host, "videos", context.key);
     const report = (error: unknown) =>

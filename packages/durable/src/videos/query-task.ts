@@ -1,4 +1,4 @@
-import type { Server } from "@sluice/worker-proxy/plugin";
+import type { PluginServer } from "@sluice/worker-proxy/plugin";
 import {
   checkType,
   containsKey,
@@ -19,21 +19,19 @@ import { ENDED_WITHOUT_STATE, MAX_ENVELOPE_CHARACTERS, type PollResult, readTask
 const STEP_MS = 30_000;
 /** Longest time of one poll, in milliseconds. */
 const POLL_MS = 60_000;
-/** The own host, to which nothing is sent. */
-const OWN_HOST = "videos.invalid";
 
 /** The response has no task, is too large, is no JSON, or says under HTTP 200 that the query failed. */
 const UNREADABLE: PollResult = { type: "failed", retryAfterMs: 0, ...ENDED_WITHOUT_STATE.unreadable };
 
 /** Queries the gateway for a task once. A poll that fails is a result, too. */
 export async function queryTask<Env>(
-  { upstream, log }: Pick<Server<Env>["settings"], "upstream" | "log">,
+  { connect, log }: Pick<PluginServer<Env>, "connect" | "log">,
   id: string,
   env: Env,
 ): Promise<PollResult> {
   const call = openCall(new AbortController().signal, POLL_MS);
   try {
-    const gateway = { ...(await upstream.open(env, OWN_HOST)), headersMs: STEP_MS };
+    const gateway = { ...(await connect(env)), headersMs: STEP_MS };
     const path = `/v1/video/generations/${id}`;
     const response = await sendRequest(gateway, { method: "GET", path }, { call });
     if (!response.ok) throw await readRefusal({ response, call }, gateway.apiKeys, STEP_MS);

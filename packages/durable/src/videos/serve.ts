@@ -1,5 +1,5 @@
 import type { AdmittedRequest, BoundHost, JobContext, Source } from "@sluice/worker-proxy";
-import { hashText, limitTime, Refusal, type Server } from "@sluice/worker-proxy/plugin";
+import { hashText, limitTime, type PluginServer, Refusal } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createUserKey } from "../host/user-key.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
@@ -25,7 +25,7 @@ const START_MS = 5_000;
 
 /** The parts of a watch that its jobs and requests need. */
 interface WatchParts<Env> {
-  readonly server: () => Server<Env>;
+  readonly server: () => PluginServer<Env>;
   readonly rules: WatchRules;
   /** The names of the handlers. */
   readonly handlers: readonly string[];
@@ -68,14 +68,14 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
       readonly maxOpen: number;
     },
   ): Promise<Polled> {
-    const { settings, report } = server();
+    const { connect, log, plugins, report } = server();
     const [result, hash] = await Promise.all([
-      queryTask(settings, id, env),
+      queryTask({ connect, log }, id, env),
       hashText(`end\n${userId}\n${id}`),
     ]);
     // first: a process that is lost in between polls again
     if (result.type === "task" && result.hasEnded)
-      for (const storeResults of findResults<Env>(settings.plugins))
+      for (const storeResults of findResults<Env>(plugins))
         await storeResults({ host, env, userId, id, answer: JSON.parse(result.envelope) });
     const applied = await host.run(key, applyPoll, {
       ...{ id, userId, rules, result, hash, handlers, maxOpen },

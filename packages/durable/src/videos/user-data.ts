@@ -1,5 +1,5 @@
 import type { UserData } from "@sluice/worker-proxy";
-import type { Server } from "@sluice/worker-proxy/plugin";
+import type { PluginServer } from "@sluice/worker-proxy/plugin";
 import { ExportPage } from "../admin/export-page.js";
 import { createUserKey } from "../host/user-key.js";
 import { DEAD_LETTERS_KEY, eraseDeadLetters } from "./dead-letter-rows.js";
@@ -8,7 +8,7 @@ import { getEndState, type WatchedTask } from "./task.js";
 import { eraseWatches, listWatches, PAGE } from "./watches.js";
 
 /** Exports and erases the watches of a user, and the dead letters of their ends. */
-export function createUserData<Env>(getServer: () => Server<Env>): UserData<Env> {
+export function createUserData<Env>(getServer: () => PluginServer<Env>): UserData<Env> {
   return {
     name: "watches",
     async eraseUser(env, userId) {

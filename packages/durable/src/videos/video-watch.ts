@@ -1,5 +1,5 @@
 import type { Job, PluginServer, ProxyPlugin, StoredPart } from "@sluice/worker-proxy";
-import { castServer, ensure, type Server } from "@sluice/worker-proxy/plugin";
+import { ensure } from "@sluice/worker-proxy/plugin";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { deadLetterStorage } from "./dead-letter-rows.js";
 import { createDeadLetterOperations } from "./dead-letters.js";
@@ -59,7 +59,7 @@ const RETENTION_MS = 7 * 24 * 60 * 60_000;
  */
 export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}): ProxyPlugin<Env> {
   const { rules, onEnd } = checkOptions(options);
-  let connected: Server<Env> | undefined;
+  let connected: PluginServer<Env> | undefined;
   const handlers = nameHandlers(onEnd);
   const follow = defineFollow(server);
   const serve = createServe({ server, rules, handlers: [...handlers.keys()], follow });
@@ -87,7 +87,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     },
     connect(given: PluginServer<Env>) {
       ensure(!connected, "videoWatch: belongs to one proxy; make another one");
-      connected = castServer(given);
+      connected = given;
     },
     send: serve.send,
     answered: serve.answered,
@@ -95,7 +95,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     ...(onEnd.length > 0 && { operations: createDeadLetterOperations((env: Env) => server().host(env)) }),
   };
 
-  function server(): Server<Env> {
+  function server(): PluginServer<Env> {
     ensure(connected, "videoWatch: give it to the plugins of a proxy");
     return connected;
   }

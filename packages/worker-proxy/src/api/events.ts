@@ -5,10 +5,10 @@ import type { RouteName } from "./routes.js";
  * The end of a job, or of one attempt at it.
  *
  * - `complete`: it reached its end.
- * - `unconfirmed`: an answer ended without a `finish_reason`. It may lack its end, and was billed.
+ * - `unconfirmed`: a response ended without a `finish_reason`. It may lack its end, and was billed.
  * - `refused`: the other side refused it, or the proxy did before it was sent. It is not tried again.
  * - `failed`: it ended with an error, or after its last attempt.
- * - `cut`: the answer had begun, and broke off.
+ * - `cut`: the response had begun, and broke off.
  * - `stopped`: its user stopped or removed it.
  * - `orphaned`: it was stopped, because no client had read the response for a while.
  * - `lost`: the process that did it ended. Its reservation is spent.
@@ -65,7 +65,7 @@ export interface JobEvent {
   readonly attempts?: number | undefined;
   /** Time of the next attempt, in milliseconds since 1970. */
   readonly nextAt?: number | undefined;
-  /** Size of the answer or the file, in bytes. */
+  /** Size of the response or the file, in bytes. */
   readonly bytes?: number | undefined;
   /** Time from the begin of the job to its end, in milliseconds. */
   readonly durationMs?: number | undefined;
@@ -77,11 +77,11 @@ export type OnJobEvent<Env> = (event: JobEvent, env: Env) => unknown;
 /**
  * The end of a request.
  *
- * - `complete`: the answer reached its end.
- * - `unconfirmed`: the answer of a chat ended without a `finish_reason`, where the proxy reads it. It may lack its end,
+ * - `complete`: the response reached its end.
+ * - `unconfirmed`: the response of a chat ended without a `finish_reason`, where the proxy reads it. It may lack its end,
  *   and was billed.
- * - `refused`: an answer of 4xx, from the proxy or from the gateway.
- * - `failed`: an answer of 5xx, or JSON with status 200 that is or has an error; the code is `upstream_error` then.
+ * - `refused`: a response of 4xx, from the proxy or from the gateway.
+ * - `failed`: a response of 5xx, or JSON with status 200 that is or has an error; the code is `upstream_error` then.
  * - `cut`: the stream had begun, and ended with an error event.
  * - `left`: the client closed the connection before the end.
  */
@@ -94,7 +94,7 @@ export type Outcome = "complete" | "unconfirmed" | "refused" | "failed" | "cut" 
 export interface RequestEvent {
   /** Tells it from a `JobEvent`. */
   readonly kind: "request";
-  /** The answer's `x-request-id`: the gateway's where it sent one, else the proxy's own. */
+  /** The response's `x-request-id`: the gateway's where it sent one, else the proxy's own. */
   readonly requestId: string;
   /** Absent where the path is none of the proxy's. */
   readonly route?: RouteName;
@@ -126,26 +126,26 @@ export interface RequestEvent {
   /** The id that `authenticate` returned. */
   readonly user?: string;
   /**
-   * The gateway's own count, where the proxy reads it: in every JSON answer, and in a stream with `readStreams()`. Absent where
-   * an object has asked the gateway: its `JobEvent` has it, once for each answer.
+   * The gateway's own count, where the proxy reads it: in every JSON response, and in a stream with `readStreams()`. Absent where
+   * an object has asked the gateway: its `JobEvent` has it, once for each response.
    */
   readonly usage?: Usage;
-  /** The id of a stream that is kept, the answer's `x-stream-id`. Its payment is in the `JobEvent` with this id. */
+  /** The id of a stream that is kept, the response's `x-stream-id`. Its payment is in the `JobEvent` with this id. */
   readonly streamId?: string;
-  /** True where the answer was kept already: a create or a chat that was repeated with its key, and a stream that was read again. */
+  /** True where the response was kept already: a create or a chat that was repeated with its key, and a stream that was read again. */
   readonly replayed?: boolean;
   /** The amounts that the meter has set aside and spent for this request, in its unit, where it says so. */
   readonly reserved?: number;
   readonly spent?: number;
   /** Number of requests to the gateway, where a second key was tried. @default 1 */
   readonly attempts?: number;
-  /** The HTTP status of the gateway; absent where the proxy sent nothing to it, or got no answer. */
+  /** The HTTP status of the gateway; absent where the proxy sent nothing to it, or got no response. */
   readonly upstreamStatus?: number;
   /** Time from the request's arrival to the first byte of the answer's body, in milliseconds. */
   readonly firstByteMs?: number;
   /** Size of the body that was sent, in bytes; absent for a stream that the proxy passes on without reading it. */
   readonly bytes?: number;
-  /** Time from the request's arrival to the end of the answer, in milliseconds. */
+  /** Time from the request's arrival to the end of the response, in milliseconds. */
   readonly durationMs: number;
 }
 

@@ -1,4 +1,6 @@
-import type { Checked } from "./plugin.js";
+import type { JobEvent } from "./events.js";
+import type { Limits, ProxyOptions, Timeout } from "./options.js";
+import type { Checked, Meter, ProxyContext, ProxyPlugin } from "./plugin.js";
 
 /** A value of a row. SQLite, Postgres and Durable Objects store it alike. A whole number is at most 2^53. */
 export type Value = string | number | null;
@@ -150,8 +152,52 @@ export interface Host<Env = unknown> extends Checked<Env> {
   open(setup: HostSetup<Env>): (env: Env) => BoundHost;
 }
 
-/** The values that `createProxy` gives a plugin. */
+/** The address and the keys of the gateway, for one request. `connect` of a server returns them. */
+export interface GatewayConnection {
+  readonly baseURL: string;
+  /** The key in use, and the next key while keys are rotated. */
+  readonly apiKeys: readonly string[];
+  /** The key that the gateway accepted last, in this isolate, after it had refused another one. */
+  readonly taken: { key?: string };
+  /** Sends a request, by `fetch` of the options or of the platform. */
+  readonly send: (url: string, init: RequestInit) => Promise<Response>;
+  /** Longest time until the headers of a response, in milliseconds. */
+  readonly headersMs: number;
+}
+
+/** The log of a proxy: the options with values that no line may show, and the lines that were written. */
+export interface Log<Env = unknown> extends Partial<Pick<ProxyOptions<Env>, "apiKey" | "secret">> {
+  /** @default each line is written */
+  readonly lines?: {
+    add(subject: string, text: string, about?: string): void;
+    flush(): void;
+  };
+}
+
+/** The proxy, as its plugins see it. */
 export interface PluginServer<Env = unknown> {
+  /** The path before the paths of the routes: `/api`. */
+  readonly basePath: string;
+  /** True under `authenticate: "public"`. */
+  readonly isPublic: boolean;
+  readonly limits: Limits & Required<Omit<Limits, "maxTokens">>;
+  readonly timeout: Required<Timeout>;
+  /** All plugins of the proxy. */
+  readonly plugins: readonly ProxyPlugin<Env>[];
+  /** The plugin that reserves what requests cost. */
+  readonly meter: Meter<Env> | undefined;
+  /** The log of the proxy, for `logCause`. */
+  readonly log: Log<Env>;
+  /** The option `host`. */
+  readonly database: Host<Env> | undefined;
+  /** What the proxy gave to its host. */
+  readonly setup: HostSetup<Env>;
   /** Returns the host of the proxy. */
   host(env: Env): BoundHost;
+  /** Reads the proxy's own secrets, the first one in use. Without `secret` there are none. */
+  readSecrets(env: Env): readonly string[] | Promise<readonly string[]>;
+  /** Reads the address and the keys of the gateway. @throws {Refusal} 500 `misconfigured` */
+  connect(env: Env): Promise<GatewayConnection>;
+  /** Reports the end of a job to `onEvent` of the proxy and its plugins. */
+  report(event: JobEvent, env: Env, context?: ProxyContext): void;
 }

@@ -8,7 +8,7 @@ import type { SpecModelId } from "./spec-model-ids.js";
 export type Keys = string | undefined | readonly string[];
 
 /**
- * Returns the user of a request, or null (401). If it throws, the answer is 503, nothing is sent, and the log has the
+ * Returns the user of a request, or null (401). If it throws, the response is 503, nothing is sent, and the log has the
  * cause. It must leave the body unread.
  *
  * @example two ways to sign in
@@ -57,12 +57,12 @@ export interface Timeout {
   /** The time until the gateway's headers. @default 600_000: thinking takes minutes */
   readonly firstChunkMs?: number;
   /**
-   * The time for which an answer that the proxy reads may stand still: the gateway sends no content (comments and empty
+   * The time for which a response that the proxy reads may stand still: the gateway sends no content (comments and empty
    * deltas are none), or the client takes none. The proxy reads JSON, and with `readStreams()` also streams.
    * @default 60_000
    */
   readonly chunkMs?: number;
-  /** The time for a whole answer, from sending. Answers of plugins are not bounded. @default 900_000 */
+  /** The time for a whole response, from sending. Responses of plugins are not bounded. @default 900_000 */
   readonly totalMs?: number;
 }
 
@@ -91,17 +91,17 @@ export interface RateLimited extends Pick<AdmittedRequest, "user" | "route" | "r
 }
 
 /**
- * Decides if a request may pass now: returns undefined, or the time to wait. If it throws, the answer is 503, and the
+ * Decides if a request may pass now: returns undefined, or the time to wait. If it throws, the response is 503, and the
  * log has the cause.
  */
 export interface RateLimit<Env = unknown> extends Checked<Env> {
   (asked: RateLimited, env: Env): TooMany | undefined | Promise<TooMany | undefined>;
 }
 
-/** The answer of a limiter that has nothing left. */
+/** The result of a limiter that has nothing left. */
 export interface TooMany {
   readonly retryAfterMs: number;
-  /** The things that were too many, for the answer and the event: `polls`. @default "requests" */
+  /** The things that were too many, for the response and the event: `polls`. @default "requests" */
   readonly limit?: string;
 }
 
@@ -182,7 +182,7 @@ export interface ProxyOptions<Env = unknown> {
   readonly plugins?: readonly ProxyPlugin<Env>[];
   /** The database of the plugins: `cloudflareHost(…)`, `nodeHost(…)` or `postgresHost(…)` of `@sluice/durable`. @default none */
   readonly host?: Host<Env> | undefined;
-  /** Receives each event, for logs and metrics. An error that it throws is in the log, and breaks no answer. */
+  /** Receives each event, for logs and metrics. An error that it throws is in the log, and breaks no response. */
   readonly onEvent?: OnEvent<Env>;
   /** Another way to the gateway: a service binding, a test. It must not follow redirects. @default the global `fetch` */
   readonly fetch?: (request: Request, env: Env) => Promise<Response>;

@@ -57,7 +57,7 @@ export interface AdminOperation<Env = unknown> {
    *
    * @param asked the body of the request, unchecked: `{ user: "…" }` for an operation on one user
    * @returns JSON
-   * @throws {TypeError} for a wrong field; its message is the operator's answer, with 400. Any other error is 503
+   * @throws {TypeError} for a wrong field; its message is the operator's response, with 400. Any other error is 503
    */
   run(env: Env, asked: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
@@ -87,7 +87,7 @@ export interface AdmittedRequest<Env = unknown> {
   readonly path: string;
   /** The id of the task or asset that is polled: the gateway's own, its signature checked and taken off. */
   readonly id?: string;
-  /** The id as the client knows it: what an answer has to call it. */
+  /** The id as the client knows it: what a response has to call it. */
   readonly sentId?: string;
   readonly model?: string;
   /** Headers of the request to the gateway beside its key: request id, `traceparent`, those of `gateway.headers`. */
@@ -96,7 +96,7 @@ export interface AdmittedRequest<Env = unknown> {
   readonly body?: Readonly<Record<string, unknown>>;
   /** The texts in the body that are addresses of files or assets, or could be read as one, as they would leave. @default none */
   readonly addresses?: readonly string[];
-  /** The paths of fields that were left out of the body; the answer names them in `x-sluice-dropped`. */
+  /** The paths of fields that were left out of the body; the response names them in `x-sluice-dropped`. */
   readonly dropped?: readonly string[];
   /** True under `authenticate: "public"`: many people are one user. @default false */
   readonly isPublic?: boolean;
@@ -120,8 +120,8 @@ export interface Payable<Env = unknown>
  * The end of one call to the gateway, for the one who pays.
  *
  * - `not_reached`: nothing was sent.
- * - `refused`: the gateway gave an error, a redirect or a page instead of an answer.
- * - `answered`: the answer came to its end.
+ * - `refused`: the gateway gave an error, a redirect or a page instead of a response.
+ * - `answered`: the response came to its end.
  * - `unknown`: the gateway may have done the work, and nothing says how much of it.
  */
 export type CallOutcome = "not_reached" | "refused" | "answered" | "unknown";
@@ -165,10 +165,11 @@ export interface PluginRoute<Env = unknown> {
    */
   readonly isPublic?: boolean;
   /**
-   * Decides for whom a path of the group `admin` exists. A user for whom it does not return `true`, or throws, gets the
-   * 404 of a path that is not served. It runs before the body is read. @default the path exists for no user
+   * Finds the operator of a request, for a path that exists for operators alone: everybody else gets the 404 of a path that is
+   * not served. `createFindOperator` of `/plugin` makes it.
+   * @default the path exists for all users
    */
-  allows?(user: User, asked: OperatorRequest<Env>): boolean | Promise<boolean>;
+  readonly findOperator?: (...request: never[]) => Promise<User | undefined>;
   /**
    * Responds with JSON, an event stream or nothing (204). An error response has the gateway's error shape.
    */
@@ -177,7 +178,7 @@ export interface PluginRoute<Env = unknown> {
 
 /** Money, or what stands for it, that is set aside for one request. */
 export interface Reservation {
-  /** Called once, when the answer is over. Without `usage` (a cut, or a gateway that reports none) all of it is spent. */
+  /** Called once, when the response is over. Without `usage` (a cut, or a gateway that reports none) all of it is spent. */
   settle(usage: Usage | undefined): Promise<void>;
   /** Called instead of `settle` when the gateway was not reached or refused: nothing is spent. */
   release(): Promise<void>;
@@ -192,7 +193,7 @@ export interface Reservation {
   readonly ticket?: string;
 }
 
-/** The answer of a meter that has nothing left. */
+/** The result of a meter that has nothing left. */
 export interface Exhausted {
   /** The milliseconds until it is worth asking again. */
   readonly retryAfterMs: number;
@@ -223,7 +224,7 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
   /** Creates further paths from all plugins of the proxy: those of operators. @default none */
   createRoutes?(plugins: readonly ProxyPlugin<Env>[]): readonly PluginRoute<Env>[];
   /**
-   * The `x-sluice-offers` header of all answers of a group, refusals among them: `video-events`. A client whose answer was
+   * The `x-sluice-offers` header of all responses of a group, refusals among them: `video-events`. A client whose response was
    * lost reads the offers of `health`: an offer there opens `GET /health`, also without the plugin `health()`.
    */
   readonly offers?: Partial<Record<RouteName, string>>;
@@ -239,7 +240,7 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
   ): readonly string[] | undefined;
   /**
    * Returns further headers for the request to the gateway: `gatewayHeaders(…)`. A value whose name says that it is a
-   * credential (auth, key, token) is kept from answers like the gateway's key; none is in the proxy's log.
+   * credential (auth, key, token) is kept from responses like the gateway's key; none is in the proxy's log.
    */
   headers?(
     admitted: AdmittedRequest<Env>,
@@ -247,7 +248,7 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
   /**
    * Begins the proxy's own span of an admitted request, and returns its `traceparent`. It goes to the gateway in place of
    * the client's, and the request's event has it as `ownTraceparent`. The client's goes on where it returns none that is
-   * well-formed, and where it throws: a broken log must not break an answer.
+   * well-formed, and where it throws: a broken log must not break a response.
    */
   readonly traceparent?: ((begun: BegunRequest) => string | undefined) | undefined;
   /** Returns true for the address of a file of this plugin. Requests may name it although `mediaURLs` does not allow it. */
@@ -279,12 +280,12 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
   /** The value of `readStreams()`. @default streams are passed on by the platform, unread behind their first event */
   readonly streamReader?: StreamReader;
   /**
-   * Sees each JSON answer about a task, an asset or images before the client, which waits for it. `admitted` has the id of a
+   * Sees each JSON response about a task, an asset or images before the client, which waits for it. `admitted` has the id of a
    * task or an asset, also of a new one, and a `body` if it was created. An error is logged, and the client gets its response: it is paid for.
    */
   answered?(admitted: AdmittedRequest<Env>, json: unknown): Promise<void>;
   /**
-   * True where it answers each chat stream itself, and refuses those beyond `limits.maxStreamsPerUser`: the proxy does not
+   * True where it responds to each chat stream itself, and refuses those beyond `limits.maxStreamsPerUser`: the proxy does not
    * count them then.
    * @default false
    */

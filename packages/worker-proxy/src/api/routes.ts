@@ -28,7 +28,7 @@ export interface RouteGroup {
   readonly name: GatewayRoute;
   /** Returns the paths of this gateway. */
   paths(gateway: Gateway): readonly GatewayPath[];
-  /** The models of the spec: in each line the id, the largest `max_tokens`, and the fields of its requests. */
+  /** The rules of the models of the spec, as JSON; under `""` the rules of all other models. */
   readonly models: string;
   /** Reads the models that a body names. @default the field `model` */
   readModels?(body: Body): readonly [string, ...string[]];
@@ -61,8 +61,7 @@ export type ListedModels = ReadonlyMap<string, Caps>;
 export interface CheckRules {
   readonly models: ListedModels;
   readonly mediaURLs: MediaURLs;
-  /** Size of the largest file in a body, in bytes. */
-  readonly maxDataURIBytes: number;
+  readonly limits: { readonly maxDataURIBytes: number };
   /** The marks of this user's ids; undefined if all callers are one user, and for routes without ids. */
   readonly tenancy: Tenancy | undefined;
 }

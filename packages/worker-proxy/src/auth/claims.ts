@@ -122,17 +122,17 @@ export function checkTexts(name: string, value: unknown, example: string): strin
 /** A replacement for the global `fetch`: a service binding, a test. It must not follow redirects. */
 export type Fetch = (request: Request) => Promise<Response>;
 
-const ANSWER_MS = 5000;
-const ANSWER_CHARACTERS = 262_144;
+const RESPONSE_MS = 5000;
+const RESPONSE_CHARACTERS = 262_144;
 
 /**
- * Fetches JSON. Time and size of the answer are bounded, and a redirect is an answer, not followed.
+ * Fetches JSON. Time and size of the response are bounded, and a redirect is a response, not followed.
  *
- * @returns the answer; `json` is undefined if the body is not JSON, or too large
+ * @returns the response; `json` is undefined if the body is not JSON, or too large
  * @throws the network's error, or that it took too long
  */
 async function fetchJSON(url: string, headers: Readonly<Record<string, string>>, fetch: Fetch) {
-  const call = openCall(new AbortController().signal, ANSWER_MS);
+  const call = openCall(new AbortController().signal, RESPONSE_MS);
   const request = new Request(url, { headers, redirect: "manual", signal: call.signal });
   const emptyIfLarge = (error: Refusal) => {
     if (error.reason !== "upstream_type") throw error;
@@ -140,7 +140,7 @@ async function fetchJSON(url: string, headers: Readonly<Record<string, string>>,
   };
   try {
     const response = await call.wait(() => fetch(request), "upstream_unreachable");
-    const text = await readText({ response, call }, ANSWER_CHARACTERS).catch(emptyIfLarge);
+    const text = await readText({ response, call }, RESPONSE_CHARACTERS).catch(emptyIfLarge);
     return { status: response.status, json: parsed(text) };
   } catch (error) {
     throw call.stopped ? new Error("it took too long") : (error as Refusal).cause;
@@ -170,7 +170,7 @@ interface Keys {
 
 /**
  * The public keys at an address, for `jwtVerify`. Kept in this isolate, and fetched at most once per cool-down, however
- * many tokens name a key that does not exist, and whether or not the address answers. (jose's own remote set fetches
+ * many tokens name a key that does not exist, and whether or not the address responds. (jose's own remote set fetches
  * again for each request while the address fails and, in Workers, once for each of several requests at the same time.)
  *
  * The function throws a `Refusal` with 503 where the keys can't be had.
@@ -215,12 +215,12 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
 
   async function read(): Promise<Keys> {
     const headers = { accept: "application/json, application/jwk-set+json" };
-    const answer = await fetchJSON(url, headers, fetch).catch((error: unknown) => {
+    const response = await fetchJSON(url, headers, fetch).catch((error: unknown) => {
       throw refuseUnknown("jwks: the keys could not be fetched", error);
     });
-    if (answer.status !== 200) throw refuseUnknown(`jwks: the keys were answered with ${answer.status}`);
+    if (response.status !== 200) throw refuseUnknown(`jwks: the keys were answered with ${response.status}`);
     try {
-      return { find: createLocalJWKSet(answer.json as JSONWebKeySet), readAt: Date.now() };
+      return { find: createLocalJWKSet(response.json as JSONWebKeySet), readAt: Date.now() };
     } catch {
       throw refuseUnknown("jwks: what is there is no JSON Web Key Set");
     }

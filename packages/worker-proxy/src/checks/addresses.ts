@@ -22,14 +22,14 @@ export function isDataURI(text: string): boolean {
 /** @throws {Refusal} 400 `media_not_allowed` for an address that the gateway should not fetch for a user */
 export async function checkAddress(
   { owner, name, path }: Address,
-  { mediaURLs, maxDataURIBytes }: Pick<CheckRules, "mediaURLs" | "maxDataURIBytes">,
+  { mediaURLs, limits }: Pick<CheckRules, "mediaURLs" | "limits">,
   isFile = isDataURI,
 ): Promise<void> {
   const text = owner[name] as string;
   if (isLikeAsset(text)) throw refuseMedia(path, "takes no asset of this gateway");
   if (mediaURLs === "any") return;
   if (isFile(text)) {
-    if (text.length * 0.75 <= maxDataURIBytes) return;
+    if (text.length * 0.75 <= limits.maxDataURIBytes) return;
     throw refuseMedia(path, "is too large");
   }
   const url = PLAIN.test(text) ? URL.parse(text) : null;

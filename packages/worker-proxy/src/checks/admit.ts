@@ -1,3 +1,4 @@
+import type { Limits, Timeout } from "../api/options.js";
 import type { AdmittedRequest, ProxyPlugin } from "../api/plugin.js";
 import type { Body, CheckRules, RouteGroup } from "../api/routes.js";
 import { signUser } from "../base/sign.js";
@@ -5,15 +6,14 @@ import { Refusal } from "../refusals/refusal.js";
 import { checkAddress } from "./addresses.js";
 import { readBody } from "./body.js";
 import { applyCaps } from "./caps.js";
-import { addFields, checkFields, createField, type FindRules, hasField } from "./fields.js";
+import { checkFields, type FindRules, hasField } from "./fields.js";
 import { admitModels } from "./models.js";
 import type { Match } from "./path.js";
 
 /** The rules of the operator for what a request may say. */
 export interface BodyRules extends CheckRules {
-  readonly bodyLimits: { readonly maxBytes: number; readonly ms: number };
-  /** The largest `max_tokens` of a chat. */
-  readonly maxTokens: number | undefined;
+  readonly limits: Required<Omit<Limits, "maxTokens">> & Limits;
+  readonly timeout: Required<Timeout>;
   readonly secrets: readonly string[];
   readonly findRules: FindRules;
   /** True where each stream is asked for its usage; undefined for models with the field. */
@@ -36,11 +36,12 @@ export async function admit<Env>(
   rules: BodyRules,
 ): Promise<AdmittedRequest<Env>> {
   const { group, plugin, ids } = route;
-  const body = await readBody(incoming.request, rules.bodyLimits, plugin?.takesBody);
+  const limits = { maxBytes: rules.limits.maxBodyBytes, ms: rules.timeout.bodyMs };
+  const body = await readBody(incoming.request, limits, plugin?.takesBody);
   if (!group || (plugin && !ids))
     return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
   if (sentId !== undefined || route.isLookup) {
-    if (body) checkFields(body, addFields(createField(""), "Id+"));
+    if (body) checkFields(body, { Id: "+" });
     // an `Id` that is not a string matches no asset
     const sent = sentId ?? (typeof body?.["Id"] === "string" ? body["Id"] : "");
     const id = ids && group.ids ? await group.ids.verify(rules.tenancy, ids, sent) : sent;
@@ -59,14 +60,15 @@ async function admitBody<Env>(
   const names = admitModels(body, group, models, findRules);
   const [model] = names;
   const own = findRules(group, model);
-  if (group.name === "chat") dropUserId(body, own.hasUserId);
+  if (group.name === "chat") dropUserId(body, own.hasUserId === true);
   const dropped = rules.plugins.flatMap(
-    ({ adapt }) => adapt?.(body, (path) => hasField(own.table, path), group.name, model) ?? [],
+    ({ adapt }) => adapt?.(body, (path) => hasField(own, path), group.name, model) ?? [],
   );
-  const addresses = checkFields(body, own.table);
+  const addresses = checkFields(body, own.fields);
   group.checkBody?.(body, rules, model);
   checkTokens(body);
-  const forAll = group.name === "chat" && rules.maxTokens && { max_tokens: rules.maxTokens };
+  const { maxTokens } = rules.limits;
+  const forAll = group.name === "chat" && maxTokens && { max_tokens: maxTokens };
   for (const name of names) applyCaps(body, own, { ...forAll, ...models.get(name) });
   for (const address of addresses) await (group.checkAddress ?? checkAddress)(address, rules);
   if (own.hasUserId && rules.secrets.length > 0)

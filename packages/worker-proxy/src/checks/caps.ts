@@ -1,6 +1,6 @@
 import type { Caps } from "../api/options.js";
 import { Refusal } from "../refusals/refusal.js";
-import type { Field, ModelRules } from "./fields.js";
+import { findField, isList, type ModelRules, type Shape } from "./fields.js";
 
 /**
  * Values for requests without a field, where the gateway's own default could cost more than the cap. A lower cap takes
@@ -15,30 +15,31 @@ const unsaid: Readonly<Record<string, number>> = {
 };
 
 /**
- * Checks a body against its caps, and sets the capped fields that it lacks. A value is refused, and not lowered: an answer
+ * Checks a body against its caps, and sets the capped fields that it lacks. A value is refused, and not lowered: a response
  * cut short would look like the model's doing.
  *
  * @throws {Refusal} 400 for a value beyond a cap, and for a `max_tokens` with which a meter can't compute
  */
-export function applyCaps(body: object, { table, maxTokens }: ModelRules, caps: Caps): void {
+export function applyCaps(body: object, { fields, maxTokens }: ModelRules, caps: Caps): void {
   for (const [path, given] of Object.entries(caps)) {
     const isTokens = path === "max_tokens" && typeof given === "number";
     const cap = isTokens ? Math.min(given, maxTokens ?? given) : given;
-    visit(body, path.split("."), table);
+    visit(body, path.split("."), fields);
 
-    function visit(owner: unknown, [name = "", ...rest]: readonly string[], parent: Field | undefined): void {
+    function visit(owner: unknown, [name = "", ...rest]: readonly string[], parent: Shape | undefined): void {
       if (Array.isArray(owner)) for (const entry of owner) visit(entry, [name, ...rest], parent);
       else if (typeof owner === "object" && owner !== null) {
-        const fields = owner as Record<string, unknown>;
-        const field = parent?.fields.get(name);
-        const isList = field?.isList === true;
-        const value =
-          rest.length === 0
-            ? checkCap(cap, fields[name], path, isList)
-            : (fields[name] ?? (isList ? [] : {}));
-        if (rest.length > 0) visit(value, rest, field);
-        const isSet = rest.length === 0 ? value !== undefined : Object.keys(value as object).length > 0;
-        if (isSet) fields[name] = value;
+        const values = owner as Record<string, unknown>;
+        const field = findField(parent, name);
+        if (rest.length === 0) {
+          const value = checkCap(cap, values[name], path, isList(field));
+          if (value !== undefined) values[name] = value;
+          return;
+        }
+        const inside = values[name] ?? {};
+        visit(inside, rest, field);
+        // an object that the request lacks is added for a capped field in it
+        if (!isList(field) && Object.keys(inside).length > 0) values[name] = inside;
       }
     }
   }

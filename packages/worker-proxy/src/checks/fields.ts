@@ -1,30 +1,20 @@
-import type { Address, RouteGroup } from "../api/routes.js";
+import type { Address, Body, RouteGroup } from "../api/routes.js";
 import { Refusal } from "../refusals/refusal.js";
 
-/*
- * Tables of fields are written as text: the names of the fields, each with a mark for the plain value that it may have.
- * None: any. `@`: the address of a file. `$`: that of a file or an asset. `*`: JSON of any form. `+`: anything, by the operator's
- * word. `{…}` has the fields of an object, and `[…]` those of the objects in a list; `~` among them is the plain value that may
- * stand for one. `[]` is a list of values.
+/**
+ * The form of a field. A text is the mark of a plain value: `""` any, `"@"` the address of a file, `"$"` the address of a
+ * file or an asset, `"*"` JSON of any form, `"+"` anything, because the operator allows it. A list has the form of its
+ * entries. An object has its fields, and under `""` the mark of a plain value in its place.
  */
-
-/** A field of a request, and the fields in it. */
-export interface Field {
-  /** `input.media.url`; empty for the body itself. */
-  readonly path: string;
-  /** The mark of its plain value; undefined where only the fields in it are listed. */
-  mark: string | undefined;
-  isList: boolean;
-  readonly fields: Map<string, Field>;
-}
+export type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 
 /** The rules of one model. */
 export interface ModelRules {
-  readonly table: Field;
+  readonly fields: Shape;
   /** The largest `max_tokens`; undefined if the spec has none. */
-  readonly maxTokens: number | undefined;
+  readonly maxTokens?: number;
   /** True for the model with the fields `user_id` and `stream_options`. */
-  readonly hasUserId: boolean;
+  readonly hasUserId?: boolean;
 }
 
 /** Returns the rules of a model in a group of routes. */
@@ -32,74 +22,51 @@ export type FindRules = (group: RouteGroup, model: string) => ModelRules;
 
 /** Creates the rules of one proxy: the spec's, with the fields that the operator adds to all models. */
 export function createRules(allowed: readonly string[]): FindRules {
-  const known = new Map<string, ModelRules>();
+  const groups = new Map<RouteGroup, Record<string, ModelRules>>();
   return (group, model) => {
-    const specs = group.models.split("\n").map((line) => line.split("|"));
-    const spec = specs.find(([id]) => id === model);
+    const models = groups.get(group) ?? readModels(group);
+    groups.set(group, models);
     // one table for all models that are not known: clients choose their names
-    const key = `${group.name} ${spec ? model : ""}`;
-    const rules = known.get(key) ?? createModelRules(group, spec, specs);
-    known.set(key, rules);
-    return rules;
+    return models[Object.hasOwn(models, model) ? model : ""] as ModelRules;
   };
 
-  function createModelRules({ name }: RouteGroup, spec: string[] | undefined, specs: string[][]): ModelRules {
-    const table = createField("");
-    for (const [, , fields = ""] of spec ? [spec] : specs) addFields(table, fields);
-    // the spec shows no shapes of these
-    if (name === "epsilon") table.mark = "+";
-    // too many texts for a model are the gateway's to refuse
-    if (name === "chat") addFields(table, "stop[]");
-    for (const path of allowed) addFields(table, `${path.replaceAll(".", "{")}+`);
-    const maxTokens = Number(spec?.[1]) || undefined;
-    return { table, maxTokens, hasUserId: spec?.[2]?.endsWith(" user_id") === true };
+  function readModels({ models }: RouteGroup): Record<string, ModelRules> {
+    const parsed: Record<string, { fields: Shape }> = JSON.parse(models);
+    for (const path of allowed)
+      for (const rules of Object.values(parsed)) rules.fields = allowField(rules.fields, path.split("."));
+    return parsed;
   }
 }
 
-const FIELD = /([\w~]+)([@$*+]?)(\[\]|[[{]?)|[\]}]/g;
-
-/** Adds fields to a table. A field that it already has gets the values of both. */
-export function addFields(table: Field, text: string): Field {
-  const parents = [table];
-  for (const [, name, mark = "", bracket = ""] of text.matchAll(FIELD)) {
-    const parent = parents.at(-1) ?? table;
-    if (name === undefined) {
-      parents.pop();
-      continue;
-    }
-    const field = name === "~" ? parent : addChild(parent, name);
-    if (bracket.startsWith("[")) field.isList = true;
-    if (bracket === "[" || bracket === "{") parents.push(field);
-    // a field that may name an asset for one model may name one for all
-    else if (field.mark !== "$" || mark !== "@") field.mark = mark;
-  }
-  return table;
-}
-
-function addChild(parent: Field, name: string): Field {
-  const child = parent.fields.get(name) ?? createField(parent.path ? `${parent.path}.${name}` : name);
-  parent.fields.set(name, child);
-  return child;
-}
-
-/** Creates a table, or a field of one. */
-export function createField(path: string): Field {
-  return { path, mark: undefined, isList: false, fields: new Map() };
+/** Adds a field that may hold anything. */
+function allowField(shape: Shape | undefined, [name, ...rest]: readonly string[]): Shape {
+  if (name === undefined || isFree(shape)) return isFree(shape) ? shape : "+";
+  if (isList(shape)) return [allowField(shape[0], [name, ...rest])];
+  const fields = typeof shape === "string" ? { "": shape } : shape;
+  return { ...fields, [name]: allowField(fields && findField(fields, name), rest) };
 }
 
 /** Returns true for a field that may hold anything. */
-function isFree({ mark }: Field): boolean {
-  return mark === "*" || mark === "+";
+function isFree(shape: unknown): shape is string {
+  return shape === "*" || shape === "+";
 }
 
-/** Returns true if a table has a field. */
-export function hasField(table: Field, path: string): boolean {
-  let field: Field | undefined = table;
-  for (const name of path.split(".")) {
-    if (field?.mark === "+") return true;
-    field = field?.fields.get(name);
-  }
-  return field !== undefined;
+/** Returns true for a field with a list of values. */
+export function isList(shape: unknown): shape is readonly [Shape] {
+  return Array.isArray(shape);
+}
+
+/** Returns the form of a field in another one; undefined if there is no such field. */
+export function findField(parent: Shape | undefined, name: string): Shape | undefined {
+  const shape = isList(parent) ? parent[0] : parent;
+  if (isFree(shape)) return shape;
+  const hasField = typeof shape === "object" && name !== "" && Object.hasOwn(shape, name);
+  return hasField ? (shape as Readonly<Record<string, Shape>>)[name] : undefined;
+}
+
+/** Returns true if requests of a model can have a field: `input.media.url`. */
+export function hasField({ fields }: ModelRules, path: string): boolean {
+  return path.split(".").reduce<Shape | undefined>(findField, fields) !== undefined;
 }
 
 /** More than any request has. Each is parsed, and each asset's signature is checked. */
@@ -114,40 +81,49 @@ type Owner = Address["owner"];
  * @returns the addresses that are still to be checked
  * @throws {Refusal} 400 for a field that is not listed
  */
-export function checkFields(body: Owner, table: Field): readonly Address[] {
+export function checkFields(body: Body, fields: Shape): readonly Address[] {
   const addresses: Address[] = [];
-  visitFields(body, table);
+  visitFields(body, fields, "");
   return addresses;
 
-  function visitFields(owner: Owner, parent: Field): void {
+  function visitFields(owner: Owner, shape: Shape, parent: string): void {
     for (const name of Object.keys(owner)) {
-      const isAny = isFree(parent);
-      if (isAny && name === "__proto__") throw refuseField(name, "is not a field");
-      const field = isAny ? parent : parent.fields.get(name);
-      if (field) visit(owner, name, field);
+      const field = findField(shape, name);
+      // clients choose the names in a free field
+      const path = isFree(shape) ? parent : parent ? `${parent}.${name}` : name;
+      if (field !== undefined) visit(owner, name, field, path);
       else if (owner[name] === null) delete owner[name];
-      else throw refuseUnknown(parent.path, name);
+      else throw refuseUnknown(parent, name);
     }
   }
 
-  /** @param name a number for an entry of a list, which must not be a list itself */
-  function visit(owner: Owner, name: string | number, field: Field): void {
+  function visit(owner: Owner, name: string | number, shape: Shape, path: string): void {
     const value = owner[name];
-    const { mark, path } = field;
-    if (Array.isArray(value) && !isFree(field)) {
-      if (!field.isList || typeof name === "number") throw refuseField(path, "must not be a list here");
-      for (const at of value.keys()) visit(value as never, at, field);
-    } else if (typeof value === "object" && value !== null) visitFields(value as Owner, field);
-    else if (mark === undefined && value !== null) throw refuseField(path, "must be an object");
-    else if (typeof value === "string") {
-      if (mark === "@" || mark === "$" || (mark === "+" && isLikeAddress(value)))
-        addresses.push({ owner, name, path, takesAssets: mark !== "@" });
-      if (addresses.length > MAX_ADDRESSES)
-        throw new Refusal("too_much", { what: `has more than ${MAX_ADDRESSES} addresses` });
-    }
-    // 1e400 is read as Infinity, and would be written as null
-    else if (value === Infinity || value === -Infinity) throw refuseField(path, "is out of range");
+    const entry = isList(shape) ? shape[0] : shape;
+    if (name === "__proto__") throw refuseField(path, "has a name that is not a field's");
+    if (Array.isArray(value) && !isFree(entry)) {
+      if (!isList(shape)) throw refuseField(path, "must not be a list here");
+      for (const at of value.keys()) visit(value as never, at, entry, path);
+    } else if (typeof value === "object" && value !== null) visitFields(value as Owner, entry, path);
+    else checkPlain({ owner, name, path }, value, typeof entry === "string" ? entry : findMark(entry));
   }
+
+  function checkPlain(field: Omit<Address, "takesAssets">, value: unknown, mark: string | undefined): void {
+    const { path } = field;
+    if (mark === undefined && value !== null) throw refuseField(path, "must be an object");
+    // 1e400 is read as Infinity, and would be written as null
+    if (value === Infinity || value === -Infinity) throw refuseField(path, "is out of range");
+    if (typeof value !== "string") return;
+    if (mark === "@" || mark === "$" || (mark === "+" && isLikeAddress(value)))
+      addresses.push({ ...field, takesAssets: mark !== "@" });
+    if (addresses.length > MAX_ADDRESSES)
+      throw new Refusal("too_much", { what: `has more than ${MAX_ADDRESSES} addresses` });
+  }
+}
+
+/** Returns the mark of a plain value in the place of an object. */
+function findMark(fields: Shape): string | undefined {
+  return (fields as Readonly<Record<string, string>>)[""];
 }
 
 /** A text that begins like an address, once the control characters that some readers ignore are taken out. */

@@ -11,8 +11,6 @@ const BACKSLASH = 0x5c;
 const OPEN = 0x5b;
 const CLOSE = 0x5d;
 const BRACE = 0x20;
-/** Letters of a short text. */
-const SHORT = 32;
 
 /**
  * Counts values and depth outside of strings before anything is built of them, because a small value takes twenty times
@@ -38,12 +36,7 @@ export function findExcess(json: string, most: JSONSize): keyof JSONSize | undef
 
 /** The place of the quote that ends a string; the last letter where there is none. */
 function findStringEnd(json: string, start: number): number {
-  let near = start + 1;
-  // most texts are short, and the search that is built in is slow to begin
-  while (near < start + SHORT && json.charCodeAt(near) !== QUOTE && json.charCodeAt(near) !== BACKSLASH)
-    near += 1;
-  if (json.charCodeAt(near) === QUOTE) return near;
-  for (let end = json.indexOf('"', near); end !== -1; end = json.indexOf('"', end + 1)) {
+  for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
     let before = end - 1;
     while (json.charCodeAt(before) === BACKSLASH) before -= 1;
     if ((end - before) % 2 === 1) return end;

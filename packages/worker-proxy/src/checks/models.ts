@@ -2,19 +2,18 @@ import type { Body, ListedModels, RouteGroup, RouteName } from "../api/routes.js
 import { Refusal } from "../refusals/refusal.js";
 import { checkFields, type FindRules } from "./fields.js";
 
-/** The routes of each family of models, by the beginning of its ids. */
-const families: readonly (readonly [ids: RegExp, route: RouteName])[] = [
-  [/^(?:alpha|gamma-chat|delta)-/, "chat"],
-  [/^gamma-image-/, "images"],
-  [/^(?:beta3\.0|gamma)-video/, "videos"],
-  [/^gamma-asset/, "assets"],
-  [/^epsilon/, "epsilon"],
-];
+/** The beginnings of the ids of models, by the routes that they belong to. */
+const FAMILIES: Partial<Record<RouteName, RegExp>> = {
+  chat: /^(?:alpha|gamma-chat|delta)-/,
+  images: /^gamma-image-/,
+  videos: /^(?:beta3\.0|gamma)-video/,
+  assets: /^gamma-asset/,
+  epsilon: /^epsilon/,
+};
 
 /** Returns true if a model belongs to this route. A model of an unknown family fits any route. */
 export function belongsTo(model: string, name: RouteName): boolean {
-  const family = families.find(([ids]) => ids.test(model));
-  return !family || family[1] === name;
+  return FAMILIES[name]?.test(model) || !Object.values(FAMILIES).some((ids) => ids?.test(model));
 }
 
 /**
@@ -32,6 +31,6 @@ export function admitModels(
   const names = group.readModels?.(body) ?? ([body["model"]] as [string]);
   if (names.every((name) => models.has(name) && belongsTo(name, group.name))) return names;
   // a body without a model may spell the field in another way, which the refusal names
-  if (body["model"] === undefined) checkFields(body, findRules(group, "").table);
+  if (body["model"] === undefined) checkFields(body, findRules(group, "").fields);
   throw new Refusal("model_not_allowed", { param: "model" });
 }

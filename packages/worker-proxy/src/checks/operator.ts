@@ -1,41 +1,45 @@
 import type { Authenticate } from "../api/options.js";
-import type { AdmittedRequest, User } from "../api/plugin.js";
+import type { OperatorRequest, User } from "../api/plugin.js";
 import { type LoggedError, logCause } from "../refusals/log.js";
 import { describeRefusal, Refusal } from "../refusals/refusal.js";
-import type { Report } from "../refusals/report.js";
+import type { Incoming, Report } from "../refusals/report.js";
 import type { Route } from "./path.js";
 import { findUser } from "./sign-in.js";
 
-/**
- * Returns the user of a request for a path of operators, if the path is open to this user. Everybody else has to get the
- * response of a path that is not served, so nothing is thrown here: a 401 or 503 would show that there is a path.
- */
-export async function findOperator<Env>(
-  {
-    authenticate,
-    log,
-  }: Pick<LoggedError<Env>, "log"> & { readonly authenticate: Authenticate<Env> | "public" },
-  { request, env, context }: Pick<AdmittedRequest<Env>, "request" | "env" | "context">,
-  { name, path, plugin }: Route,
+/** Returns the user of a request for a path of operators, if the path is open to this user. */
+export type FindOperator<Env> = (
+  settings: Pick<LoggedError<Env>, "log"> & { readonly authenticate: Authenticate<Env> | "public" },
+  incoming: Incoming<Env>,
+  route: Route,
   report: Report,
-): Promise<User | undefined> {
-  const { known } = report;
-  known.route = name;
-  // browsers name the page in each POST: whatever cookie goes along, no page acts for an operator
-  if (request.headers.has("origin")) return undefined;
-  const allows = plugin?.allows as ((user: User, asked: unknown) => unknown) | undefined;
-  try {
-    const user = await findUser(authenticate, request, env);
-    known.user = user.id;
-    if ((await allows?.(user, { request, env, context, path })) !== true) return undefined;
-    known.operation = path.replace(/^.*\/admin\//, "");
-    return user;
-  } catch (error) {
-    const isSignIn = error instanceof Refusal && describeRefusal(error).status < 500;
-    const reason = isSignIn ? error.details.reason : undefined;
-    if (reason) known.reason = reason;
-    const subject = isSignIn ? "admin: a sign-in was refused" : "admin: nobody gets in";
-    if (reason || !isSignIn) await logCause(subject, reason ?? error, { request, env, log, report });
-    return undefined;
-  }
+) => Promise<User | undefined>;
+
+/**
+ * Creates the `findOperator` of a route. Everybody but an operator has to get the response of a path that is not served, so
+ * nothing is thrown: a 401 or 503 would show that there is a path.
+ *
+ * @param isOperator returns `true` for an operator. It runs before the body is read
+ */
+export function createFindOperator<Env>(
+  isOperator: (user: User, request: OperatorRequest<Env>) => boolean | Promise<boolean>,
+): FindOperator<Env> {
+  return async ({ authenticate, log }, { request, env, context }, { name, path }, { known, secrets }) => {
+    known.route = name;
+    // browsers name the page in each POST: whatever cookie goes along, no page acts for an operator
+    if (request.headers.has("origin")) return undefined;
+    try {
+      const user = await findUser(authenticate, request, env);
+      known.user = user.id;
+      if ((await isOperator(user, { request, env, context, path })) !== true) return undefined;
+      known.operation = path.replace(/^.*\/admin\//, "");
+      return user;
+    } catch (error) {
+      const isSignIn = error instanceof Refusal && describeRefusal(error).status < 500;
+      const reason = isSignIn ? error.details.reason : undefined;
+      if (reason) known.reason = reason;
+      const subject = isSignIn ? "admin: a sign-in was refused" : "admin: nobody gets in";
+      if (reason || !isSignIn) await logCause(subject, reason ?? error, { request, env, log, secrets });
+      return undefined;
+    }
+  };
 }

@@ -6,13 +6,13 @@ const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
 
 /** The CORS headers of every response. They keep other pages from reading it; they authenticate no user. */
 export function createCorsHeaders(
-  origin: string | null,
+  { headers }: Request,
   allowed: readonly string[],
-  credentials: boolean,
+  credentials = false,
 ): Record<string, string> {
-  if (origin === null || !allowed.includes(origin)) return { vary: "Origin" };
+  const origin = headers.get("origin");
+  if (origin === null || !allowed.includes(origin)) return {};
   return {
-    vary: "Origin",
     "access-control-allow-origin": origin,
     "access-control-expose-headers": EXPOSED,
     ...(credentials && { "access-control-allow-credentials": "true" }),
@@ -31,7 +31,7 @@ export function checkOrigin({ method, headers }: Request, allowed: readonly stri
   if (isForeign && method !== "GET" && method !== "HEAD") throw new Refusal("origin_not_allowed");
 }
 
-/** The answer to a preflight. A path that is not served allows all methods: the page can then read the refusal. */
+/** The response to a preflight. A path that is not served allows all methods: the page can then read the refusal. */
 export function respondToPreflight(request: Request, methods: string): Response {
   // an allowed page may send any header, since none is forwarded; client libraries add a dozen
   const asked = request.headers.get("access-control-request-headers") ?? "";

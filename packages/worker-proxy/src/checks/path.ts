@@ -35,7 +35,9 @@ export interface Match {
 }
 
 /** Host, path and query of an address, as they were sent; a host that only writes paths has none. */
-const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*)?([^?]*)(\?)?/i;
+const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/([^/?#\\]*))?([^?]*)(\?)?/i;
+/** An address without a query, that parsing does not change. */
+const PLAIN = /^https?:\/\/[a-z][\w.-]*(?::\d{1,4})?(?:\/[\w-][\w.-]*)+$/;
 
 /** The routes for an address: more than one where a path has several methods. */
 export type Found = ReturnType<typeof findRoutes>;
@@ -48,12 +50,13 @@ export function findRoutes(
   url: string,
   { basePath, table }: { readonly basePath: string; readonly table: readonly Route[] },
 ) {
-  const [, pathname = "", query] = ADDRESS.exec(url) ?? [];
-  const parsed = URL.parse(url);
+  const [, host = "", pathname = "", query] = ADDRESS.exec(url) ?? [];
+  // parsing takes longer than all other checks of a path
+  const parsed = PLAIN.test(url) ? { pathname } : URL.parse(url);
   const isOwn = parsed?.pathname === pathname && pathname.startsWith(basePath);
   const path = pathname.slice(basePath.length);
   const matches = isOwn ? table.flatMap((route) => matchRoute(route, path) ?? []) : [];
-  return { matches, query, parsed, host: parsed?.host ?? "" };
+  return { matches, query, parsed, host };
 }
 
 /**
@@ -67,7 +70,7 @@ export function matchRequest(
 ): Match {
   if (matches.length === 0) throw refusePath(parsed?.pathname ?? "", settings);
   const match = matches.find(({ route }) => route.method === method);
-  if (query !== undefined && !takesQuery(match, parsed?.searchParams)) throw new Refusal("query_not_allowed");
+  if (query !== undefined && !takesQuery(match, parsed)) throw new Refusal("query_not_allowed");
   if (match) return match;
   const allow = `${listMethods(matches)}, OPTIONS`;
   throw new Refusal("method_not_allowed", { what: allow, headers: { allow } });
@@ -78,9 +81,6 @@ export function listMethods(matches: readonly Match[]): string {
   return matches.map(({ route }) => route.method).join(", ");
 }
 
-/** A path of the spec. */
-const SPEC_PATH = /^\/(?:v1|gamma|epsilon)\//;
-
 /** Names the path that was meant: the base URL of a client often has one `/v1` or `basePath` too many or too few. */
 function refusePath(
   pathname: string,
@@ -90,16 +90,19 @@ function refusePath(
   const meant = table.find(({ name, path }) => name !== "admin" && sent.endsWith(path.replace(/^\/v1/, "")));
   if (meant)
     return new Refusal("not_found", { what: `; did you mean ${basePath}${meant.path}?`, advice: pathname });
-  const isSpec = SPEC_PATH.test(sent.slice(sent.startsWith(basePath) ? basePath.length : 0));
-  return new Refusal("not_found", isSpec ? { what: "; the proxy's operator lists `routes`" } : {});
+  // a path like those of the spec
+  if (!/\/(?:v1|gamma|epsilon)\//.test(sent)) return new Refusal("not_found");
+  const open = table.flatMap(({ path, plugin }) => (plugin ? [] : basePath + path)).join(", ");
+  return new Refusal("not_found", { what: `; the proxy serves ${open}; its operator lists \`routes\`` });
 }
 
 /** Returns true where a plugin takes each parameter of the query, and none comes twice. */
-function takesQuery(match: Match | undefined, query: URLSearchParams | undefined): boolean {
-  const given = [...(query?.keys() ?? [])];
-  const taken = match?.route.plugin?.query ?? [];
-  const isOnce = new Set(given).size === given.length;
-  return isOnce && taken.length > 0 && given.every((name) => taken.includes(name));
+function takesQuery(match: Match | undefined, url: Found["parsed"]): boolean {
+  const taken = match?.route.plugin?.query;
+  const given = url && "searchParams" in url ? [...url.searchParams.keys()] : [];
+  return (
+    given.every((name, at) => taken?.includes(name) && given.indexOf(name) === at) && taken !== undefined
+  );
 }
 
 function matchRoute(route: Route, path: string): Match | undefined {

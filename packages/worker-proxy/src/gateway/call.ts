@@ -1,7 +1,7 @@
 import type { CallOutcome } from "../api/plugin.js";
 import { Refusal } from "../refusals/refusal.js";
 
-/** Reason for which a call ended before the last byte of its answer. */
+/** Reason for which a call ended before the last byte of its response. */
 export type Failure =
   | `client_${"left" | "stalled"}`
   | `upstream_${"unreachable" | "cut" | "idle" | "timeout"}`;
@@ -39,10 +39,10 @@ const BUSY_MS = 250;
  *
  * @example
  * ```ts
- * async function queryTask(server: Server<Env>, id: string): Promise<unknown> {
+ * async function queryTask(server: PluginServer<Env>, id: string): Promise<unknown> {
  *   const call = openCall(new AbortController().signal, 60_000);
  *   try {
- *     const gateway = await server.settings.upstream.open(env, "plugin.invalid");
+ *     const gateway = await server.connect(env);
  *     const path = `/v1/video/generations/${id}`;
  *     const response = await sendRequest(gateway, { method: "GET", path }, { call });
  *     if (!response.ok) throw await readRefusal({ response, call }, gateway.apiKeys);
@@ -92,7 +92,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   /**
    * Ends a call: releases the timer and the client, and closes the connection.
    *
-   * @param isRead true where the answer was read to its end: an abort would only cost time
+   * @param isRead true where the response was read to its end: an abort would only cost time
    */
   function close(isRead = false): void {
     isOpen = false;
@@ -114,27 +114,25 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   /** Keeps one timer for all limits, since a timer costs more than a read: only an earlier end sets a new one. */
   function watch(): void {
     const end = Math.min(stepEndsAt, endsAt);
-    if (!isOpen || end >= timerAt) return;
+    if (isOpen && end < timerAt) setTimer(Math.min(end, Date.now() + CHECK_MS));
+  }
+
+  function setTimer(at: number): void {
     clearTimeout(timer);
-    const now = Date.now();
-    timerAt = Math.min(end, now + CHECK_MS);
-    timer = setTimeout(check, timerAt - now);
+    timerAt = at;
+    timer = setTimeout(check, at - Date.now());
   }
 
   function check(): void {
     const now = timerAt;
     timerAt = Infinity;
     // the gateway may have sent data meanwhile that is still unread
-    if (!isPutOff && Date.now() - now > BUSY_MS) return putOff();
-    if (stepEndsAt <= now) stop(late);
+    if (!isPutOff && Date.now() - now > BUSY_MS) {
+      isPutOff = true;
+      setTimer(Date.now() + BUSY_MS);
+    } else if (stepEndsAt <= now) stop(late);
     else if (endsAt <= now) stop("upstream_timeout");
     else watch();
-  }
-
-  function putOff(): void {
-    isPutOff = true;
-    timerAt = Date.now() + BUSY_MS;
-    timer = setTimeout(check, BUSY_MS);
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { Timeout } from "../api/options.js";
 import type {
   AdmittedRequest,
   CallOutcome,
@@ -13,7 +14,7 @@ import type { Refusal } from "../refusals/refusal.js";
 import type { Report } from "../refusals/report.js";
 import type { Call } from "./call.js";
 
-/** An answer of the gateway under way, and the call that it belongs to. */
+/** A response of the gateway under way, and the call that it belongs to. */
 export interface GatewayResponse {
   readonly response: Response;
   readonly call: Call;
@@ -25,46 +26,39 @@ export interface Exchange<Env> {
   readonly route: Route;
   readonly report: Report;
   readonly call: Call;
+  /** Values that no response may hold: the gateway's keys, and keys in further headers. */
+  readonly keys: readonly string[];
+  /** The marks of this user's ids; undefined without a `secret`. */
+  readonly tenancy: Tenancy | undefined;
+  readonly settings: ResponseSettings<Env>;
   /** The reservation. It is set right before the request to the gateway. */
   account?: Account | undefined;
 }
 
-/** The operator's rules for the answer to one user's request. */
-export interface ResponseRules<Env> {
-  /** Values that no answer may hold: the gateway's keys, and keys in further headers. */
-  readonly keys: readonly string[];
-  /** The time for which an answer may stand still, in milliseconds. */
-  readonly chunkMs: number;
+/** The settings for responses. */
+interface ResponseSettings<Env> {
+  readonly timeout: Required<Timeout>;
   /** Reads the gateway's streams; undefined where the platform passes them on. */
-  readonly readStream: ReadStream | undefined;
-  /** The marks of this user's ids; undefined without a `secret`. */
-  readonly tenancy: Tenancy | undefined;
+  readonly reading: Reading | undefined;
   readonly plugins: readonly ProxyPlugin<Env>[];
 }
 
 /** Reads a stream of the gateway and passes it on, event by event. */
-type ReadStream = (
+type ReadStream = <Env>(
+  exchange: Exchange<Env>,
   body: ReadableStream<Uint8Array>,
-  call: Call,
-  options: {
-    readonly keys: readonly string[];
-    /** The `n` of the request. */
-    readonly choices: number;
-    readonly stallMs: number;
-    readonly onFirstByte: () => void;
-    readonly onEnd: (end: StreamEnd) => void;
-  },
+  onEnd: (code?: string) => void,
 ) => ReadableStream<Uint8Array>;
 
 /** The end of a stream, and facts that were read from it. */
 export interface StreamEnd {
-  /** The `error.code` of what went wrong; absent if the answer is whole. */
+  /** The `error.code` of what went wrong; absent if the response is whole. */
   readonly code?: string;
-  /** The failure behind the `code`; absent if the answer is whole, or ended with an error of the gateway's. */
+  /** The failure behind the `code`; absent if the response is whole, or ended with an error of the gateway's. */
   readonly problem?: Refusal;
   /** The last `usage` of the stream. */
   readonly usage?: Usage;
-  /** Outcome of the call. An answer whose choices had finished before a cut is `answered`. */
+  /** Outcome of the call. A response whose choices had finished before a cut is `answered`. */
   readonly outcome: CallOutcome;
   /** False if `[DONE]` came before the `finish_reason` of a choice. */
   readonly isConfirmed: boolean;
@@ -77,7 +71,7 @@ export interface Account extends Pick<Reservation, "ticket"> {
   /** The amount that is set aside; undefined where the meter does not say. */
   readonly reserved: number | undefined;
   /**
-   * Settles or releases it; only the first close counts, and later ones return undefined. `usage` counts for an answer
+   * Settles or releases it; only the first close counts, and later ones return undefined. `usage` counts for a response
    * that came to its end.
    */
   close(outcome: CallOutcome, usage?: Usage): Paid | undefined;

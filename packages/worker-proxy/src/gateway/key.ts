@@ -1,4 +1,4 @@
-/** Shortest key that is looked for: a shorter word may well be part of an honest answer. */
+/** Shortest key that is looked for: a shorter word may well be part of an honest response. */
 const SHORTEST_KEY = 8;
 
 /**
@@ -21,7 +21,7 @@ export function containsKey(text: string, keys: readonly string[]): boolean {
 export function unescapeJSON(text: string): string {
   if (!text.includes("\\")) return text;
   const plain = (_: string, hex: string, sign?: string) => sign ?? String.fromCharCode(Number(`0x${hex}`));
-  return text.replace(/\\(?:u([\da-f]{4})|(.))/gi, plain);
+  return text.replace(/\\(?:u([\da-fA-F]{4})|(.))/g, plain);
 }
 
 const PASSED = {

@@ -1,7 +1,8 @@
 import { openPipe } from "../base/bytes.js";
 import { formatErrorEvent, Refusal } from "../refusals/refusal.js";
-import { type Call, createFailure } from "./call.js";
-import { containsKey, unescapeJSON } from "./key.js";
+import { createFailure } from "./call.js";
+import type { Exchange } from "./exchange.js";
+import { containsKey } from "./key.js";
 
 /** The most of a stream that is read before the platform takes over, in characters. */
 const HEAD_CHARACTERS = 8 * 1024;
@@ -15,13 +16,16 @@ const WHOLE_DONE = /^data: ?\[DONE\][^\r\n]*(?:\r?\n\r?\n|\r\r)/m;
 /** An error of the gateway's. */
 const ERROR = /^(?:event: ?error\b|error:|(?:data: ?)?\{(?:.*[{,])? ?"error": ?[{"])/m;
 
+/** A piece below this size is copied while it is held, in bytes. */
+const SMALL_BYTES = 1024;
+/** Time to wait for the end of the gateway's connection behind the end of the response, in milliseconds. */
+const GRACE_MS = 2000;
+/** Characters that lie in two pieces matter neither to a key nor to the end. */
+const utf8 = new TextDecoder();
+
 interface StreamOptions {
-  /** Keys that must not pass. */
-  readonly keys: readonly string[];
   /** True for a chat, which says its end with `[DONE]`. Any other stream ends with its bytes. */
   readonly isChat: boolean;
-  /** Called before the first piece goes on. */
-  readonly onFirstByte: () => void;
   /** Called when the stream is over, with the `error.code` of what went wrong, if anything did. Only the first call counts. */
   readonly onEnd: (code?: string) => void;
 }
@@ -32,41 +36,46 @@ interface StreamOptions {
  * sent. Silence, and an end without `[DONE]`, are the client's to notice; `limits.totalMs` bounds both.
  */
 export function passStream(
+  { call, keys, report }: Pick<Exchange<never>, "call" | "keys" | "report">,
   body: ReadableStream<Uint8Array>,
-  call: Call,
-  { keys, isChat, onFirstByte, onEnd }: StreamOptions,
+  { isChat, onEnd }: StreamOptions,
 ): ReadableStream<Uint8Array> {
   const { readable, writable } = openPipe();
   let head = "";
+  /** True once the whole response has passed. */
+  let isWhole = false;
   // a client that takes nothing holds back the pump's own report
-  call.onAbort = () => call.stopped && onEnd(call.stopped);
-  pass().catch((error) => end(false, error instanceof Refusal ? error : createFailure("upstream_cut")));
+  call.onAbort = () => call.stopped && tellEnd(call.stopped);
+  pass().catch((error) => {
+    end(error instanceof Refusal ? error : createFailure("upstream_cut"));
+    call.close();
+  });
   return readable;
 
   async function pass(): Promise<void> {
-    const isOver = await passHead();
-    const kept = { preventClose: true, preventAbort: true, signal: call.signal };
-    if (!isOver) await body.pipeTo(writable, kept);
-    await end(!isOver);
+    isWhole = await passHead();
+    // the gateway's connection can be used again once its end is read
+    if (isWhole) call.limit({ ms: GRACE_MS, late: "upstream_idle" });
+    await body.pipeTo(writable, { preventClose: true, preventAbort: true, signal: call.signal });
+    end();
+    call.close(true);
   }
 
-  /** Returns true if nothing of the answer follows. */
+  /** Returns true if nothing of the response follows. */
   async function passHead(): Promise<boolean> {
-    const decoder = new TextDecoder();
     const reader = body.getReader();
     const writer = writable.getWriter();
     let held: Uint8Array[] = [];
     try {
       for (;;) {
         const { done, value } = await call.wait(() => reader.read(), "upstream_cut");
-        onFirstByte();
+        report.firstByte();
         // a copy: a piece of one letter may lie in a buffer of 4 KB
-        if (value) held.push(value.slice());
-        head += decoder.decode(value, { stream: !done });
+        if (value) held.push(value.byteLength < SMALL_BYTES ? value.slice() : value);
+        if (value) head += utf8.decode(value);
         // a client may take the lines of an event for one text
-        if (containsKey(head, keys) || containsKey(unescapeJSON(head.replace(/[\r\n]+data: ?/g, "")), keys))
-          throw new Refusal("upstream_type");
-        const isOver = isChat ? (done ? DONE : WHOLE_DONE).test(head) : done;
+        if (containsKey(head.replace(/[\r\n]+data: ?/g, ""), keys)) throw new Refusal("upstream_type");
+        const isOver = isChat ? head.includes("[DONE]") && (done ? DONE : WHOLE_DONE).test(head) : done;
         if (done && !isOver) throw createFailure("upstream_cut");
         const isRead = isOver || head.length >= HEAD_CHARACTERS || EVENT.test(head);
         if (isRead || BLANK_LINE.test(head)) {
@@ -83,15 +92,19 @@ export function passStream(
     }
   }
 
-  async function end(isRead: boolean, failure?: Refusal): Promise<void> {
+  function end(failure?: Refusal): void {
     // workerd keeps the lock of a pipe whose client has left
     const writer = writable.locked ? undefined : writable.getWriter();
     if (failure && writer?.desiredSize == null) call.stop("client_left");
     const cause = call.stopped ? createFailure(call.stopped) : failure;
-    const hasFailed = isChat && head.includes("error") && ERROR.test(head);
-    onEnd(cause?.reason ?? (hasFailed ? "upstream_error" : undefined));
-    if (cause && cause.reason !== "client_left") writer?.write(formatErrorEvent(cause)).catch(() => {});
+    tellEnd(cause?.reason);
+    if (cause && !isWhole && cause.reason !== "client_left")
+      writer?.write(formatErrorEvent(cause)).catch(() => {});
     writer?.close().catch(() => {});
-    call.close(isRead);
+  }
+
+  function tellEnd(code?: string): void {
+    const hasFailed = isChat && head.includes("error") && ERROR.test(head);
+    onEnd((isWhole ? undefined : code) ?? (hasFailed ? "upstream_error" : undefined));
   }
 }

@@ -1,11 +1,10 @@
-import type { Exchange, ResponseRules } from "./exchange.js";
+import type { Exchange } from "./exchange.js";
 
 /** Passes the response of a plugin on unread. */
 export type PassResponse = (
   exchange: Exchange<never>,
   response: Response,
   headers: Record<string, string>,
-  rules: ResponseRules<never>,
 ) => Promise<Response>;
 
 const passers = new WeakMap<Response, PassResponse>();

@@ -2,28 +2,27 @@ import type { CallOutcome, Usage } from "../api/plugin.js";
 import { type OwnBytes, openPieces } from "../base/bytes.js";
 import { findExcess } from "../checks/json-size.js";
 import { Refusal } from "../refusals/refusal.js";
-import type { Exchange, GatewayResponse, ResponseRules } from "./exchange.js";
+import type { Exchange, GatewayResponse } from "./exchange.js";
 import { containsKey } from "./key.js";
 
 /** Larger than any JSON of the spec's. */
 const MAX_JSON_CHARACTERS = 32 * 1024 * 1024;
 
 /** Reads a response of JSON, checks it and writes it again. @throws {Refusal} 502 for invalid JSON, and after a cut */
-export async function readJSON<Env>(
-  exchange: Exchange<Env>,
-  response: Response,
-  rules: ResponseRules<Env>,
-): Promise<OwnBytes> {
-  const { report, account, call } = exchange;
-  const text = await readText({ response, call }, MAX_JSON_CHARACTERS, rules.chunkMs);
+export async function readJSON<Env>(exchange: Exchange<Env>, response: Response): Promise<OwnBytes> {
+  const { report, account, call, keys, settings } = exchange;
+  const text = await readText({ response, call }, MAX_JSON_CHARACTERS, settings.timeout.chunkMs);
   const json = parseJSON(text);
-  const usage = readUsage(json);
-  account?.close(readOutcome(json), usage);
-  if (containsKey(text, rules.keys)) throw new Refusal("upstream_type");
-  if (usage) report.known.usage = usage;
+  const { usage, choices } = { ...(json as { usage?: Usage; choices?: unknown }) };
+  const counted = typeof usage === "object" && usage !== null ? usage : undefined;
+  account?.close(readOutcome(json), counted);
+  if (containsKey(text, keys)) throw new Refusal("upstream_type");
+  if (counted) report.known.usage = counted;
   if (hasFailed(json)) Object.assign(report.known, { outcome: "failed", code: "upstream_error" });
-  else if (!isConfirmed(json)) report.known.outcome = "unconfirmed";
-  return new TextEncoder().encode(await writeJSON(json, exchange, rules));
+  // a chat without a `finish_reason` may lack its end
+  else if (Array.isArray(choices) && !choices.every((choice) => choice?.finish_reason))
+    report.known.outcome = "unconfirmed";
+  return new TextEncoder().encode(await writeJSON(json, exchange));
 }
 
 /**
@@ -41,12 +40,12 @@ export function parseJSON(text: string): unknown {
     throw new Refusal("upstream_type", { what: ": its JSON has too many values" });
   const json = tryParse(text);
   if (json !== undefined) return json;
-  // a page is a refusal; JSON that was cut may be an answer
+  // a page is a refusal; JSON that was cut may be a response
   const outcome = /^\s*[^\s{["]/.test(text) ? "refused" : "unknown";
   throw new Refusal("upstream_type", { what: ": its JSON is broken", outcome });
 }
 
-/** More than any answer of the spec has. */
+/** More than any response of the spec has. */
 export const MAX_JSON = { values: 1_000_000, depth: 100 };
 
 function tryParse(text: string): unknown {
@@ -110,15 +109,10 @@ export function readOutcome(json: unknown): CallOutcome {
 /** Returns true for a response with an error under a status of success, also beside choices or in one. */
 function hasFailed(json: unknown): boolean {
   const { choices, usage, error, errors, object, message, detail } = { ...(json as Record<string, unknown>) };
-  const inside = Array.isArray(choices)
-    ? choices.map((choice) => choice?.error ?? choice?.message?.error)
-    : [];
-  const isInstead = !choices && !usage && (message || detail);
+  const inside = Array.isArray(choices) ? choices.flatMap((one) => [one?.error, one?.message?.error]) : [];
+  const isInstead = !choices && !usage && isFilled([message, detail]);
   return (
-    Boolean(isInstead) ||
-    object === "error" ||
-    readOutcome(json) === "refused" ||
-    [error, errors, ...inside].some(isFilled)
+    isInstead || object === "error" || readOutcome(json) === "refused" || isFilled([error, errors, inside])
   );
 }
 
@@ -127,30 +121,17 @@ function isFilled(value: unknown): boolean {
   return typeof value === "object" && value !== null ? Object.values(value).some(isFilled) : Boolean(value);
 }
 
-/** Returns false for the answer of a chat without a `finish_reason`. */
-function isConfirmed(json: unknown): boolean {
-  const { choices } = { ...(json as { choices?: unknown }) };
-  return !Array.isArray(choices) || choices.every((choice) => choice?.finish_reason);
-}
-
-/** The `usage` of an answer. */
-function readUsage(json: unknown): Usage | undefined {
-  const { usage } = { ...(json as { usage?: unknown }) };
-  return typeof usage === "object" && usage !== null ? (usage as Usage) : undefined;
-}
-
 /** The response, written anew, with each id marked for its user: the id of the request, or a new task's or asset's. */
 async function writeJSON<Env>(
   json: unknown,
-  { route, admitted, report }: Exchange<Env>,
-  { tenancy, plugins }: Pick<ResponseRules<Env>, "tenancy" | "plugins">,
+  { route, admitted, report, tenancy, settings }: Exchange<Env>,
 ): Promise<string> {
   const marked = route.ids && (await route.group?.ids?.mark(json, route.ids, admitted, tenancy));
   if (marked || route.name === "images") {
     // the id that the client gets: the gateway may have given one
     const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
     const seen = marked ? { ...admitted, ...marked, headers } : admitted;
-    const told = plugins.map(async ({ answered }) => answered?.(seen, json));
+    const told = settings.plugins.map(async ({ answered }) => answered?.(seen, json));
     for (const result of await Promise.allSettled(told))
       if (result.status === "rejected") report.logFailure("plugins: answered", result.reason);
   }

@@ -1,18 +1,6 @@
+import type { GatewayConnection } from "../api/host.js";
 import { logError } from "../refusals/log.js";
 import { type Call, createFailure } from "./call.js";
-
-/** The address and the keys of the gateway, for one request. `settings.upstream.open` of a server returns them. */
-export interface GatewayConnection {
-  readonly baseURL: string;
-  /** The key in use, and the next key while keys are rotated. */
-  readonly apiKeys: readonly string[];
-  /** The key that the gateway took last, in this isolate, after it had refused another one. */
-  readonly taken: { key?: string };
-  /** Sends a request, by `fetch` of the options or of the platform. */
-  readonly send: (url: string, init: RequestInit) => Promise<Response>;
-  /** Longest time until the headers of an answer, in milliseconds. */
-  readonly headersMs: number;
-}
 
 /** Notes on a request to the gateway, for its event. */
 export interface RequestFacts {
@@ -48,24 +36,23 @@ export async function sendRequest(
   { method, path, body, headers }: Outgoing,
   { call, report }: { readonly call: Call; readonly report?: RequestFacts | undefined },
 ): Promise<Response> {
-  const [one = "", two] = apiKeys;
-  const [first, other] = two !== undefined && two === taken.key ? [two, one] : [one, two];
-  let answer = await sendWithKey(first);
-  if (REFUSES_KEY.includes(answer.status) && other !== undefined) {
-    const { status } = answer;
-    answer.body?.cancel().catch(() => {});
+  // the key that the gateway accepted last is tried first
+  const keys = taken.key === apiKeys[1] ? [...apiKeys].reverse() : apiKeys;
+  let response = await sendWithKey(keys[0]);
+  const { status } = response;
+  if (REFUSES_KEY.includes(status) && keys[1] !== undefined) {
+    response.body?.cancel().catch(() => {});
     if (report) report.known.attempts = 2;
-    answer = await sendWithKey(other);
-    // it is tried first from now on, so that this line comes once
-    if (!REFUSES_KEY.includes(answer.status) && taken.key !== other) {
-      taken.key = other;
+    response = await sendWithKey(keys[1]);
+    if (!REFUSES_KEY.includes(response.status)) {
+      taken.key = keys[1];
       logError(`the gateway refused one key with ${status}; the other is used from now on`);
     }
   }
-  if (report) report.known.upstreamStatus = answer.status;
-  return answer;
+  if (report) report.known.upstreamStatus = response.status;
+  return response;
 
-  async function sendWithKey(apiKey: string): Promise<Response> {
+  async function sendWithKey(apiKey = ""): Promise<Response> {
     if (call.stopped) throw createFailure(call.stopped, "not_reached");
     const init: RequestInit = {
       method,

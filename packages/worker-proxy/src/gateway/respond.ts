@@ -1,5 +1,5 @@
 import { Refusal } from "../refusals/refusal.js";
-import type { Exchange, ResponseRules } from "./exchange.js";
+import type { Exchange } from "./exchange.js";
 import { selectHeaders } from "./key.js";
 import { passStream } from "./pass-stream.js";
 import { findPasser } from "./passers.js";
@@ -13,77 +13,52 @@ import { readJSON } from "./read-json.js";
 export async function passResponse<Env>(
   exchange: Exchange<Env>,
   response: Response,
-  rules: ResponseRules<Env>,
   isPlugins: boolean,
 ): Promise<Response> {
-  const { call, route, report, admitted } = exchange;
-  const { known, end } = report;
+  const { route, report, admitted, keys } = exchange;
+  const { known } = report;
   const { status } = response;
-  const passed = selectHeaders(response, rules.keys);
+  const headers = selectHeaders(response, keys);
   // the event of this request now has the gateway's id
-  known.requestId = passed["x-request-id"] ?? known.requestId;
-  const headers: Record<string, string> = {
-    ...passed,
-    "x-request-id": known.requestId,
-    "x-sluice-source": "upstream",
-    ...(admitted.dropped?.length && { "x-sluice-dropped": admitted.dropped.join(", ") }),
-  };
-  const pass = isPlugins ? findPasser(response) : undefined;
-  if (pass) return await pass(exchange as Exchange<never>, response, headers, rules as ResponseRules<never>);
-  if (status === 204 && route.plugin) {
-    call.close();
-    end(status);
-    return new Response(null, { status, headers });
-  }
+  known.requestId = headers["x-request-id"] ??= known.requestId;
+  headers["x-sluice-source"] = "upstream";
+  if (admitted.dropped?.length) headers["x-sluice-dropped"] = admitted.dropped.join(", ");
+  const pass = isPlugins && findPasser(response);
+  if (pass) return await pass(exchange as unknown as Exchange<never>, response, headers);
+  if (status === 204 && route.plugin) return passEmpty(exchange, headers);
   const { type, body } = checkType(response, route.name === "chat" || route.plugin !== undefined);
   headers["content-type"] = type;
-  if (type === "text/event-stream")
-    return new Response(openStream(exchange, body, rules, status), { status, headers });
-  return await passJSON(exchange, response, headers, rules);
+  if (type === "application/json") return await passJSON(exchange, response, headers);
+  const onEnd = (code?: string) => report.end(code?.startsWith("client_") ? 499 : status, code);
+  const { reading } = exchange.settings;
+  const stream =
+    reading && !route.plugin
+      ? reading.readStream(exchange, body, onEnd)
+      : passStream(exchange, body, { isChat: !route.plugin, onEnd });
+  return new Response(stream, { status, headers });
 }
 
-/** Reads a JSON response, and forwards it. */
+/** Passes a response without a body on. */
+export function passEmpty<Env>({ call, report }: Exchange<Env>, headers: Record<string, string>): Response {
+  call.close();
+  report.end(204);
+  return new Response(null, { status: 204, headers });
+}
+
+/** Reads a response of JSON, and passes it on. */
 export async function passJSON<Env>(
   exchange: Exchange<Env>,
   response: Response,
   headers: Record<string, string>,
-  rules: ResponseRules<Env>,
 ): Promise<Response> {
   const { call, report } = exchange;
   const { status } = response;
-  const bytes = await readJSON(exchange, response, rules);
+  const bytes = await readJSON(exchange, response);
   call.close(true);
   report.known.bytes = bytes.byteLength;
   report.firstByte();
   report.end(status);
   return new Response(bytes, { status, headers });
-}
-
-/** Forwards a stream: event by event with `readStream`, otherwise as bytes. */
-function openStream<Env>(
-  { call, route, report, account, admitted }: Exchange<Env>,
-  body: ReadableStream<Uint8Array>,
-  { keys, chunkMs, readStream }: ResponseRules<Env>,
-  status: number,
-): ReadableStream<Uint8Array> {
-  const { known, firstByte: onFirstByte } = report;
-  const onEnd = (code?: string) => report.end(code?.startsWith("client_") ? 499 : status, code);
-  if (route.plugin || !readStream)
-    return passStream(body, call, { keys, onFirstByte, isChat: !route.plugin, onEnd });
-  const n = admitted.body?.["n"];
-  return readStream(body, call, {
-    keys,
-    choices: typeof n === "number" ? n : 1,
-    stallMs: chunkMs,
-    onFirstByte,
-    onEnd({ usage, bytes, outcome, code, isConfirmed }) {
-      if (usage) known.usage = usage;
-      if (!isConfirmed) known.outcome = "unconfirmed";
-      known.bytes = bytes;
-      account?.close(outcome, usage);
-      onEnd(code);
-    },
-  });
 }
 
 /**

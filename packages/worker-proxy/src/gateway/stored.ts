@@ -1,7 +1,7 @@
 import { containsKey } from "./key.js";
 import { passStream } from "./pass-stream.js";
 import { setPasser } from "./passers.js";
-import { checkType, passJSON } from "./respond.js";
+import { checkType, passEmpty, passJSON } from "./respond.js";
 
 /** Facts about a response that a plugin has requested, read, checked and paid for: it passes unread. */
 export interface StoredMark {
@@ -22,29 +22,20 @@ export interface StoredMark {
  * ```
  */
 export function markStored(marked: Response, { streamId, isReplayed, endCode }: StoredMark): Response {
-  return setPasser(marked, async (exchange, response, headers, rules) => {
-    const { call, report, admitted, route } = exchange;
-    const { known, firstByte: onFirstByte } = report;
+  return setPasser(marked, async (exchange, response, headers) => {
+    const { report, admitted, route, keys } = exchange;
+    const { known } = report;
     const { status } = response;
     if (streamId) known.streamId = streamId;
     if (isReplayed) known.replayed = true;
     const id = response.headers.get("x-stream-id") ?? "";
-    if (/^[\w-]{1,128}$/.test(id) && !containsKey(id, rules.keys)) headers["x-stream-id"] = id;
-    if (status === 204 && route.plugin) {
-      call.close();
-      report.end(status);
-      return new Response(null, { status, headers });
-    }
+    if (/^[\w-]{1,128}$/.test(id) && !containsKey(id, keys)) headers["x-stream-id"] = id;
+    if (status === 204 && route.plugin) return passEmpty(exchange, headers);
     const { type, body } = checkType(response, true);
     headers["content-type"] = type;
     if (type !== "text/event-stream") {
-      // the job that asked the gateway reports its count
-      const passed = await passJSON(
-        { ...exchange, report: { ...report, end: () => {} } },
-        response,
-        headers,
-        rules,
-      );
+      // the job that sent the request reports its usage
+      const passed = await passJSON({ ...exchange, report: { ...report, end: () => {} } }, response, headers);
       delete known.usage;
       report.end(status);
       return passed;
@@ -59,7 +50,6 @@ export function markStored(marked: Response, { streamId, isReplayed, endCode }: 
       const ended = endCode().then(finish, () => finish());
       admitted.context?.waitUntil(ended);
     };
-    const options = { keys: rules.keys, onFirstByte, isChat: false, onEnd };
-    return new Response(passStream(body, call, options), { status, headers });
+    return new Response(passStream(exchange, body, { isChat: false, onEnd }), { status, headers });
   });
 }

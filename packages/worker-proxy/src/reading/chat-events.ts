@@ -17,7 +17,7 @@ export interface EventBytesOptions {
   readonly keys: readonly string[];
   /** The `n` of the request. @default 1 */
   readonly choices?: number;
-  /** Called for each whole event of the answer, once it was checked. */
+  /** Called for each whole event of the response, once it was checked. */
   readonly onEvent?: (event: Pick<ServerSentEvent, "event" | "data">) => void;
 }
 
@@ -145,9 +145,9 @@ function openChat(choices: number) {
   const finished = new Map<unknown, boolean>();
   /** The end and the content of a chat's event stream, as far as it has been read. */
   const state = {
-    /** The last `usage` that was not null, unless more of the answer followed: it counted a part then. */
+    /** The last `usage` that was not null, unless more of the response followed: it counted a part then. */
     usage: undefined as Usage | undefined,
-    /** True once `[DONE]` or an error came: nothing that follows belongs to the answer. */
+    /** True once `[DONE]` or an error came: nothing that follows belongs to the response. */
     isOver: false,
     /** True once each choice has its `finish_reason`, or the stream is over. */
     isFinished: false,

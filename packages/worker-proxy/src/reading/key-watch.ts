@@ -1,6 +1,6 @@
-/** Shortest key that is looked for: a shorter word may well be part of an honest answer. */
+/** Shortest key that is looked for: a shorter word may well be part of an honest response. */
 const SHORTEST_KEY = 8;
-/** Deepest nesting that is searched; deeper JSON counts as a find. The spec's answers have fewer than ten levels. */
+/** Deepest nesting that is searched; deeper JSON counts as a find. The spec's responses have fewer than ten levels. */
 const DEEPEST = 100;
 /** Largest number of places whose unfinished beginning of a key is kept. */
 const MOST_PLACES = 1000;

@@ -1,4 +1,5 @@
 import type { ProxyPlugin } from "../api/plugin.js";
+import type { Exchange } from "../gateway/exchange.js";
 import { relay } from "./relay.js";
 import { openAccount } from "./reservation.js";
 
@@ -13,5 +14,26 @@ import { openAccount } from "./reservation.js";
  * ```
  */
 export function readStreams(): ProxyPlugin {
-  return { streamReader: { readStream: relay, openAccount } };
+  return { streamReader: { readStream, openAccount } };
+}
+
+function readStream<Env>(
+  { call, report, account, admitted, keys, settings }: Exchange<Env>,
+  body: ReadableStream<Uint8Array>,
+  onEnd: (code?: string) => void,
+): ReadableStream<Uint8Array> {
+  const n = admitted.body?.["n"];
+  return relay(body, call, {
+    keys,
+    choices: typeof n === "number" ? n : 1,
+    stallMs: settings.timeout.chunkMs,
+    onFirstByte: report.firstByte,
+    onEnd({ usage, bytes, outcome, code, isConfirmed }) {
+      if (usage) report.known.usage = usage;
+      if (!isConfirmed) report.known.outcome = "unconfirmed";
+      report.known.bytes = bytes;
+      account?.close(outcome, usage);
+      onEnd(code);
+    },
+  });
 }

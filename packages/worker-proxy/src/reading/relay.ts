@@ -65,8 +65,8 @@ export function readEventStream(
   client?: ReadableStreamDefaultController<Uint8Array>,
 ): () => Promise<void> {
   const pieces = openPieces(body, READ_BYTES);
-  const answer = openEventBytes(options);
-  const { chat } = answer;
+  const events = openEventBytes(options);
+  const { chat } = events;
   let isEnded = false;
   /** True once the gateway's connection has ended. */
   let isRead = false;
@@ -84,7 +84,7 @@ export function readEventStream(
 
   limitStall();
   call.onAbort = () => {
-    pieces.cancel(); // an answer made in this process does not notice the abort
+    pieces.cancel(); // a response made in this process does not notice the abort
     if (call.stopped) fail(createFailure(call.stopped));
   };
   passAll().catch((error) => fail(error instanceof Refusal ? error : createFailure("upstream_cut")));
@@ -107,7 +107,7 @@ export function readEventStream(
         const bytes = await pieces.next();
         isRead = !bytes;
         if (isEnded) return call.close(isRead);
-        if (bytes) answer.push(bytes);
+        if (bytes) events.push(bytes);
       } else
         await new Promise<void>((resolve) => {
           resume = resolve;
@@ -115,14 +115,14 @@ export function readEventStream(
       passSoon();
     }
     pass();
-    send(answer.end());
+    send(events.end());
     end(chat.isOver ? undefined : createFailure("upstream_cut"));
   }
 
   /** Passes single pieces at once, and collects those of a stream at full speed: each check and write costs. */
   function passSoon(): void {
     if (isRead || isEnded || idleSince !== undefined) return;
-    if (answer.size >= WRITE_BYTES || Date.now() - passedAt > MOMENT_MS) pass();
+    if (events.size >= WRITE_BYTES || Date.now() - passedAt > MOMENT_MS) pass();
     else passing ??= setTimeout(pass, MOMENT_MS);
   }
 
@@ -132,7 +132,7 @@ export function readEventStream(
     if (isEnded) return;
     const before = chat.contents;
     try {
-      send(answer.take());
+      send(events.take());
     } catch (error) {
       return end(error as Refusal);
     }

@@ -36,7 +36,7 @@ export async function openAccount<Env>(
       if (!isOpen) return undefined;
       isOpen = false;
       const isFree = outcome === "not_reached" || outcome === "refused";
-      // usage that came before a cut may be of a part of the answer
+      // usage that came before a cut may be of a part of the response
       const spent = outcome === "answered" ? usage : undefined;
       const settled = Promise.resolve()
         .then(() => (isFree ? reserved.release() : reserved.settle(spent)))

@@ -1,7 +1,7 @@
-import type { JobEvent, OnJobEvent } from "../api/events.js";
-import type { ProxyOptions } from "../api/options.js";
+import type { ProxyEvent } from "../api/events.js";
+import type { Log } from "../api/host.js";
+import type { AdmittedRequest, ProxyPlugin } from "../api/plugin.js";
 import { describeRefusal, Refusal } from "./refusal.js";
-import type { Report } from "./report.js";
 
 /**
  * Writes one line to the operator's log.
@@ -16,12 +16,37 @@ export function logError(problem: string): void {
   console.error(`sluice proxy: ${problem}`);
 }
 
-/** The state of a log: the values that it must not show, and the lines that it has shown. */
-interface Log<Env> {
-  readonly apiKey?: ProxyOptions<Env>["apiKey"] | undefined;
-  readonly secret?: ProxyOptions<Env>["secret"];
-  readonly advised?: Set<string>;
-  readonly repeats?: ReturnType<typeof createRepeats>;
+/** Time during which equal lines are counted, in milliseconds. */
+const MINUTE_MS = 60_000;
+/** Most different lines that are written in that time; beyond it, one for each subject. */
+const MAX_LINES = 20;
+
+/** Writes equal lines of one minute once, and then their number: in an outage each request has the same line. */
+export function createLines() {
+  let since = 0;
+  const written = new Set<string>();
+  const more = new Map<string, number>();
+  return { add, flush };
+
+  function add(subject: string, text: string, about = ""): void {
+    flush();
+    const line = `${subject}: ${text}`;
+    const key = written.size < MAX_LINES || written.has(line) ? line : subject;
+    if (written.has(key)) more.set(subject, (more.get(subject) ?? 0) + 1);
+    else logError(`${subject}${about}: ${text}`);
+    written.add(key);
+  }
+
+  /** Writes, once a minute is over, how many lines it had that were not written. */
+  function flush(): void {
+    const ms = Date.now() - since;
+    if (ms < MINUTE_MS) return;
+    for (const [subject, count] of more)
+      logError(`${subject}: ${count} more in the ${Math.round(ms / 1000)} s before`);
+    since = Date.now();
+    written.clear();
+    more.clear();
+  }
 }
 
 /** An error of a request, with what its line in the log needs. No secret of the request is in the line. */
@@ -30,8 +55,8 @@ export interface LoggedError<Env> {
   readonly request?: Request | undefined;
   readonly env: Env;
   readonly log: Log<Env>;
-  /** Names the request, and further values that the log must not show. @default none */
-  readonly report?: Pick<Report, "secrets">;
+  /** Further values that the log must not show. @default none */
+  readonly secrets?: readonly string[];
 }
 
 /**
@@ -44,16 +69,6 @@ export interface LoggedError<Env> {
  */
 export function isCredential(name: string): boolean {
   return /auth|cookie|token|key|secret|session|jwt|signature/i.test(name);
-}
-
-/** The largest number of different lines that callers, who choose their subjects, can put into a log. */
-const MAX_ADVICE = 100;
-
-/** Logs an option that an operator may have forgotten: each line once. */
-export function advise(advised = new Set<string>(), line: string): void {
-  if (advised.has(line) || advised.size === MAX_ADVICE) return;
-  advised.add(line);
-  logError(line);
 }
 
 /** Length of a logged cause, in characters. */
@@ -69,8 +84,8 @@ const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{1
  *
  * @example
  * ```ts
- * const logFailure = (server: Server<Env>, error: unknown) =>
- *   logCause("quota: the count could not be read", error, { env, log: server.settings.log });
+ * const logFailure = (server: PluginServer<Env>, error: unknown) =>
+ *   logCause("quota: the count could not be read", error, { env, log: server.log });
  * ```
  */
 export async function logCause<Env>(
@@ -80,13 +95,13 @@ export async function logCause<Env>(
   requestId?: string,
 ): Promise<void> {
   let safe = describeCause(error).slice(0, 10_000);
-  for (const [name, value] of await readSecrets(failed)) safe = safe.replaceAll(value, `[${name}]`);
+  for (const value of await readSecrets(failed)) safe = safe.replaceAll(value, "[…]");
   safe = safe
     .replace(KEY_LIKE, "[…]")
     .replace(/\p{Cc}+/gu, " ")
     .slice(0, MAX_CHARACTERS);
-  if (failed.log.repeats?.isRepeated(subject, safe)) return;
-  logError(`${subject}${requestId ? `, request ${requestId}` : ""}: ${safe}`);
+  const { lines = createLines() } = failed.log;
+  lines.add(subject, safe, requestId && `, request ${requestId}`);
 }
 
 /** Describes an error for the log, with the errors behind it. */
@@ -102,68 +117,37 @@ function describeCause(error: unknown, depth = 0): string {
   return `${error.name}: ${error.message}${frame ? ` (${frame})` : ""}${behind}`;
 }
 
-/** The values that no log may show, the longest first, each with the name that takes its place. */
-async function readSecrets<Env>({
-  request,
-  env,
-  log,
-  report,
-}: LoggedError<Env>): Promise<[string, string][]> {
-  const keys = await Promise.allSettled([log.apiKey, log.secret].map(async (read) => read?.(env)));
-  const named: (readonly [name: string, values: unknown])[] = [
-    ["secret", report?.secrets],
-    ...keys.map((key) => ["secret", key.status === "fulfilled" && key.value] as const),
-    ...Object.entries(env ?? {}).map(([name, values]) => [`env.${name}`, values] as const),
-    ...[...(request?.headers ?? [])]
-      .filter(([name]) => isCredential(name))
-      .map(([name, value]) => [name, value.split(/[\s;,=]+/)] as const),
-  ];
-  return named
-    .flatMap(([name, values]) => [values].flat().map((value) => [name, value] as [string, string]))
-    .filter(([, value]) => typeof value === "string" && value.length >= MIN_SECRET_CHARACTERS)
-    .sort(([, one], [, other]) => other.length - one.length);
+/** Reads the values that no line of the log may show, the longest first. */
+async function readSecrets<Env>({ request, env, log, secrets }: LoggedError<Env>): Promise<string[]> {
+  const keys = await Promise.all(
+    [log.apiKey, log.secret].map(async (read) => read?.(env)).map((key) => key.catch(() => undefined)),
+  );
+  const credentials = [...(request?.headers ?? [])].filter(([name]) => isCredential(name));
+  return [keys, Object.values(env ?? {}), secrets, credentials.map(([, value]) => value.split(/[\s;,=]+/))]
+    .flat(2)
+    .filter((value): value is string => typeof value === "string" && value.length >= MIN_SECRET_CHARACTERS)
+    .sort((one, other) => other.length - one.length);
 }
 
-/** Time during which equal lines are counted, in milliseconds. */
-const MINUTE_MS = 60_000;
-/** Most different lines that are written in that time; beyond it, one for each subject. */
-const MAX_LINES = 20;
-
-/** Counts the lines of an outage, which are equal but for their requests. */
-export function createRepeats() {
-  let since = 0;
-  const counts = new Map<string, { readonly subject: string; count: number }>();
-  return { isRepeated, report };
-
-  /** Counts a line. Returns true if it was written in this minute. */
-  function isRepeated(subject: string, cause: string): boolean {
-    report();
-    if (counts.size === 0) since = Date.now();
-    const line = `${subject}: ${cause}`;
-    const key = counts.has(line) || counts.size < MAX_LINES ? line : subject;
-    const known = counts.get(key);
-    if (known) known.count += 1;
-    else counts.set(key, { subject, count: 0 });
-    return known !== undefined;
-  }
-
-  /** Writes, once a minute is over, how many lines it had that were not written. */
-  function report(): void {
-    const ms = Date.now() - since;
-    if (ms < MINUTE_MS || counts.size === 0) return;
-    const more = new Map<string, number>();
-    for (const { subject, count } of counts.values()) more.set(subject, (more.get(subject) ?? 0) + count);
-    counts.clear();
-    for (const [subject, count] of more)
-      if (count > 0) logError(`${subject}: ${count} more in the ${Math.round(ms / 1000)} s before`);
-  }
+/** The receivers of events, and the log. */
+export interface Listeners<Env> {
+  readonly plugins: readonly Pick<ProxyPlugin<Env>, "onEvent">[];
+  readonly onEvent?: ProxyPlugin<Env>["onEvent"];
+  readonly log: Log<Env>;
 }
 
-const jobs = { repeats: createRepeats() };
-
-/** Hands an event of a job to its receiver, and logs what the receiver throws or rejects with. */
-export function notifyListener<Env>(onEvent: OnJobEvent<Env> | undefined, event: JobEvent, env: Env): void {
-  // it may be async: on some hosts an unhandled rejection ends the process
-  const notified = async () => onEvent?.(event, env);
-  notified().catch((error) => logCause("onEvent failed", error, { env, log: jobs }));
+/** Hands an event to all receivers, and logs what one throws or rejects with. */
+export function notify<Env>(
+  { plugins, onEvent, log }: Listeners<Env>,
+  event: ProxyEvent,
+  { request, env, context }: Pick<AdmittedRequest<Env>, "env" | "context"> & { readonly request?: Request },
+): void {
+  for (const listener of [...plugins, { onEvent }]) {
+    // it may be async: on some hosts an unhandled rejection ends the process
+    const notified = async () => listener.onEvent?.(event, env, context);
+    notified().catch((error) => {
+      const logged = logCause("onEvent failed", error, { request, env, log });
+      context?.waitUntil(logged);
+    });
+  }
 }

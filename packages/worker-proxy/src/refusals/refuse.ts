@@ -1,34 +1,31 @@
-import { advise, type LoggedError, logCause } from "./log.js";
+import { type LoggedError, logCause } from "./log.js";
 import { describeRefusal, formatError, type Refusal } from "./refusal.js";
 import type { Report } from "./report.js";
 
-/** A request that is refused. */
-interface Refused<Env> extends LoggedError<Env> {
-  readonly report?: Report;
-}
-
 /** Returns the response to a refused request, and logs the cause of a 5xx, or an option that is missing. */
-export async function refuse<Env>(refusal: Refusal, failed: Refused<Env>): Promise<Response> {
-  const { log, report } = failed;
+export async function refuse<Env>(
+  refusal: Refusal,
+  report: Report,
+  failed: LoggedError<Env>,
+): Promise<Response> {
+  const { known, secrets } = report;
+  const { lines } = failed.log;
   const { status, code, message } = describeRefusal(refusal);
   const { advice, headers, budget, limit, reason } = refusal.details;
-  const requestId = headers?.["x-request-id"] ?? report?.known.requestId;
-  if (advice) advise(log.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
-  log.repeats?.report();
+  known.requestId = headers?.["x-request-id"] ?? known.requestId;
+  if (advice) lines?.add(message, JSON.stringify(advice.slice(0, 100)));
+  lines?.flush();
   // without `onEvent` nothing else tells an operator why a token is refused
   const cause = status >= 500 ? refusal : reason;
-  if (cause) await logCause(`${status} ${code}`, cause, failed, requestId);
-  if (report) {
-    for (const [name, value] of Object.entries({ requestId, budget, limit, reason }))
-      if (value) Object.assign(report.known, { [name]: value });
-    report.end(status, code);
-  }
+  if (cause) await logCause(`${status} ${code}`, cause, { ...failed, secrets }, known.requestId);
+  Object.assign(known, budget && { budget }, limit && { limit }, reason && { reason });
+  report.end(status, code);
   const all = {
     "x-sluice-source": "proxy",
     // clients wait as long as they are told: a random wait spreads clients that failed together
     ...(isPassing(refusal) && { "retry-after": String(1 + Math.floor(Math.random() * 3)) }),
     ...headers,
-    ...(requestId && { "x-request-id": requestId }),
+    "x-request-id": known.requestId,
     "content-type": "application/json",
   };
   return new Response(formatError(refusal), { status: status === 499 ? 408 : status, headers: all });

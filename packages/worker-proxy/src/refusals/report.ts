@@ -1,52 +1,51 @@
 import type { Outcome, RequestEvent } from "../api/events.js";
+import type { AdmittedRequest } from "../api/plugin.js";
+import { type Listeners, logCause, notify } from "./log.js";
+
+/** A request as it comes in. */
+export type Incoming<Env> = Pick<AdmittedRequest<Env>, "request" | "env" | "context">;
 
 /** The record of one request, which becomes its event. */
 export type Report = ReturnType<typeof openReport>;
 
-/**
- * @param notify is given the event at the end
- * @param logFailure is given what a function of the operator threw where the request does not depend on it
- */
-export function openReport(
-  { method, headers }: Pick<Request, "method" | "headers">,
-  notify: (event: RequestEvent) => unknown,
-  logFailure: (option: string, error: unknown) => void = () => {},
-) {
+/** Opens the record of a request. Each check adds its facts. */
+export function openReport<Env>(listeners: Listeners<Env>, incoming: Incoming<Env>) {
+  const { method, headers } = incoming.request;
   const traceparent = headers.get("traceparent");
   const startedAt = Date.now();
-  const works: (() => void)[] = [];
   let isOver = false;
-  /** The facts so far. Each check adds its own. */
   const known: { -readonly [Key in keyof RequestEvent]?: RequestEvent[Key] } & { requestId: string } = {
     requestId: crypto.randomUUID(),
     ...(isTraceparent(traceparent) && { traceparent }),
   };
-  /** Values beside the keys that the log must not show. */
-  const secrets: string[] = [];
-  return {
+  const report = {
     known,
     startedAt,
-    secrets,
-    logFailure,
-    /** Notes the time to the first byte of the answer. Later calls change nothing. */
+    /** Values beside the keys that the log must not show. */
+    secrets: [] as string[],
+    /** Called once, at the end of the request. */
+    onEnd: () => {},
+    /** Notes the time to the first byte of the response. Later calls change nothing. */
     firstByte(): void {
       known.firstByteMs ??= Date.now() - startedAt;
     },
-    /** Runs `work` at the end of the request, once. */
-    atEnd: (work: () => void): void => void works.push(work),
+    /** Logs an error of the operator's code on which the request does not depend. */
+    logFailure(option: string, error: unknown): void {
+      const logged = logCause(`${option} failed`, error, { ...incoming, log: listeners.log });
+      incoming.context?.waitUntil(logged);
+    },
     /** Ends the report and notifies `onEvent`. Later calls change nothing. */
     end(status: number, code?: string): void {
       if (isOver) return;
       isOver = true;
-      for (const work of works) work();
+      report.onEnd();
       const outcome = readOutcome(status, code, known.outcome);
       const durationMs = Date.now() - startedAt;
       const event = { ...known, kind: "request", method, status, outcome, durationMs } as const;
-      // it may be async: on some hosts an unhandled rejection ends the process
-      const notified = async () => notify({ ...event, ...(code && { code }) });
-      notified().catch((error) => logFailure("onEvent", error));
+      notify(listeners, { ...event, ...(code && { code }) }, incoming);
     },
   };
+  return report;
 }
 
 function readOutcome(status: number, code: string | undefined, end: Outcome = "complete"): Outcome {

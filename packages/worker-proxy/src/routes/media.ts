@@ -1,6 +1,7 @@
 import type { Body, GatewayPath, IdKind, RouteGroup } from "../api/routes.js";
 import { ids } from "../checks/ids.js";
 import { checkMediaAddress } from "../checks/media.js";
+import { ensure } from "../refusals/read-option.js";
 import { refuseAs } from "../refusals/refusal.js";
 import { mediaRefusals } from "../refusals/texts.js";
 import { assetModels, imageModels, videoModels } from "./spec-models.js";
@@ -57,6 +58,8 @@ export const assets: RouteGroup = {
   name: "assets",
   models: assetModels,
   paths({ assetLookup }) {
+    const isPath = assetLookup === undefined || /^(?:\/[\w-]+)+$/.test(assetLookup);
+    ensure(isPath, 'gateway.assetLookup: give a path like "/gamma/asset/GetAsset"');
     const lookup: readonly GatewayPath[] = assetLookup
       ? [{ method: "POST", path: assetLookup, ids: "asset", isLookup: true }]
       : [];
@@ -93,7 +96,8 @@ const createEpsilonPath = (kind: string): GatewayPath => ({
  */
 export const epsilon: RouteGroup = {
   name: "epsilon",
-  models: "",
+  // the spec shows no shapes of these
+  models: '{"":{"fields":"+"}}',
   paths: () => [
     createEpsilonPath("text2video"),
     createEpsilonPath("image2video"),

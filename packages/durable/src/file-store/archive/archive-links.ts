@@ -27,9 +27,9 @@ interface Named {
 export function createArchiveLinks<Env>(store: Store<Env>) {
   return async (admitted: AdmittedRequest<Env>): Promise<Response> => {
     const { env, user } = admitted;
-    const { tasks, urls } = await readNames(admitted.request, store.server.settings.upstream.timeout.bodyMs);
+    const { tasks, urls } = await readNames(admitted.request, store.server.timeout.bodyMs);
     const files = await store.open(env, user.id);
-    const secrets = await store.server.settings.read.secrets(env);
+    const secrets = await store.server.readSecrets(env);
     const tenancy = secrets.length > 0 ? createTenancy(secrets, user) : undefined;
     const videos = tasks.map(async (name): Promise<Named> => {
       const id = tenancy ? await tenancy.verify("task", name) : name;

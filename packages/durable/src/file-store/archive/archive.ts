@@ -22,7 +22,7 @@ export function createArchive<Env>(store: Store<Env>) {
     } catch (error) {
       // a missing bucket must not stop the watch
       if (describeRefusal(toRefusal(error)).code !== "misconfigured") throw error;
-      const { log } = store.server.settings;
+      const { log } = store.server;
       await logCause(`archive: the video of task ${id} is not copied`, error, { env, log });
     }
   }
@@ -37,7 +37,7 @@ export function createArchive<Env>(store: Store<Env>) {
   }
 
   function runInBackground(work: Promise<void>, env: Env, context: ProxyContext | undefined): void {
-    const { log } = store.server.settings;
+    const { log } = store.server;
     const logged = work.catch((error: unknown) =>
       logCause("archive: the files of a response could not be stored", error, { env, log }),
     );

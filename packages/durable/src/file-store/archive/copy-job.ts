@@ -43,7 +43,7 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
   /** Ends a copy after an attempt that failed, or lets it wait for the next one. */
   async function fail(files: UserFiles, copy: CopyRow, ended: CopyEnd, refusal: Refusal, env: Env) {
     const { code, message, status } = describeRefusal(refusal);
-    const { log } = store.server.settings;
+    const { log } = store.server;
     // an error of the bucket, the database or an option has no address of a file
     if ([500, 503].includes(status) && refusal.cause !== undefined)
       await logCause("fileStore: a copy failed", refusal.cause, { env, log });

@@ -26,7 +26,7 @@ export async function linkFile<Env>(
   { links }: UserFiles,
   { id, dueAt }: FileRow,
 ) {
-  const base = publicURL?.replace(/\/+$/, "") ?? new URL(url).origin + server.settings.basePath;
+  const base = publicURL?.replace(/\/+$/, "") ?? new URL(url).origin + server.basePath;
   const expiresAt = Math.min(dueAt, (Math.ceil(Date.now() / linkTtlMs) + 1) * linkTtlMs);
   return { url: `${base}/v1/media/${await links.sign(id, expiresAt)}`, expiresAt, keptUntil: dueAt };
 }

@@ -1,5 +1,5 @@
 import type { BoundHost, JSONValue, Operation, Reading, User } from "@sluice/worker-proxy";
-import { ensure, readBinding, readOption, type Server } from "@sluice/worker-proxy/plugin";
+import { ensure, type PluginServer, readBinding, readOption } from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { createUserKey } from "../../host/user-key.js";
 import { createLinks, type Links } from "./links.js";
@@ -17,13 +17,13 @@ export type Store<Env> = ReturnType<typeof createStore<Env>>;
 
 /** Creates a store of options. */
 export function createStore<Env>(settings: FileSettings<Env>) {
-  let server: Server<Env> | undefined;
+  let server: PluginServer<Env> | undefined;
   return {
     settings,
     get server() {
       return getServer();
     },
-    connect(given: Server<Env>) {
+    connect(given: PluginServer<Env>) {
       ensure(!server, "fileStore: belongs to one proxy; make another one");
       server = given;
     },
@@ -32,7 +32,7 @@ export function createStore<Env>(settings: FileSettings<Env>) {
     open,
   };
 
-  function getServer(): Server<Env> {
+  function getServer(): PluginServer<Env> {
     ensure(server, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
     return server;
   }

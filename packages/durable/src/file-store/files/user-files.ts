@@ -73,7 +73,7 @@ export function createFileList<Env>(store: Store<Env>) {
     if (!query) throw new Refusal("query_not_allowed");
     const files = await store.open(env, user.id);
     const { rows, next } = await files.run(readPage, { after: query[1] ?? "", now: Date.now() });
-    const secrets = await store.server.settings.read.secrets(env);
+    const secrets = await store.server.readSecrets(env);
     const { sign } = createTenancy(secrets, user);
     const described = rows.map(async (row) => {
       const { taskId } = row;
