@@ -37,7 +37,6 @@ import {
   isOpen,
   isPending,
 } from "./message.js";
-import { noteModel } from "./note-model.js";
 import { getOpenChats } from "./open-chats.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
@@ -175,12 +174,7 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     getSnapshot: store.getSnapshot,
     subscribe(listener) {
       void use(chat).whenRestored(() => {});
-      const forgetModel = noteModel(client, chat.id, read);
-      const unsubscribe = store.subscribe(listener);
-      return () => {
-        forgetModel();
-        unsubscribe();
-      };
+      return store.subscribe(listener);
     },
     send(content, options = {}) {
       noteOptions("a message", options, client);

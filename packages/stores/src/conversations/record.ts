@@ -16,10 +16,6 @@ export interface Conversation {
   readonly folder?: string;
   /** Status of the conversation in this tab, or `answering-elsewhere`. */
   readonly status: ConversationStatus;
-  /**
-   * True while it has a response that no device of this user has shown, if the server of the storage says so.
-   */
-  readonly isUnread: boolean;
 }
 
 /** Stored fields of a conversation. The chat with the same id stores the messages. */
