@@ -22,9 +22,8 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    */
   send(content: string, options?: SendOptions): Promise<ChatTurn>;
   /**
-   * Ends the turn in flight. The received text stays, and open tool calls are cancelled. Queued messages of this page are
-   * dropped: their turns are `not-sent`. Queued messages of an earlier page stay in `queued`. A turn that waits for the
-   * storage or another tab is `not-sent`.
+   * Ends the turn in flight. The received text stays, and open tool calls are cancelled. Queued messages are dropped:
+   * their turns are `not-sent`. A turn that waits for the storage or another tab is `not-sent`, too.
    */
   stop(): void;
   /**
@@ -74,7 +73,7 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /** Stops the turn in flight and removes all messages. */
   reset(): void;
   /**
-   * Stops the turn in flight and closes the storage until the chat is used again. A turn of a `runner` continues
+   * Stops the turn in flight, drops queued messages, and closes the storage until the chat is used again. A turn of a `runner` continues
    * there, and its promise resolves with the outcome `truncated`.
    */
   close(): void;

@@ -64,7 +64,7 @@ export function refresh({ thread, store }: Pick<Chat, "thread" | "store">): void
  */
 export function stop(chat: Chat, isLeft = false): void {
   const { thread, queue, storage, store, turn } = chat;
-  queue.dropAll(createStoppedError(), false);
+  queue.drop(createStoppedError());
   storage.stop(createStoppedError());
   if (turn) turn.stop();
   else if (!isLeft) closeLastCalls(thread, "the user stopped before the call had a result");
@@ -81,8 +81,7 @@ export function leave(chat: Chat): void {
 /** Stops the turn in flight and replaces the thread. */
 export function replaceAll(chat: Chat, messages: readonly ChatMessage[]): void {
   stop(chat);
-  const { thread, queue, store } = chat;
-  queue.dropAll(createStoppedError(), true);
+  const { thread, store } = chat;
   chat.error = undefined;
   for (const known of thread.listIds()) thread.remove(known);
   // new idempotency keys, because a proxy may still store responses that the app has removed

@@ -1,5 +1,4 @@
-import type { ChatTurn } from "./message.js";
-import type { ThreadRecords } from "./thread-records.js";
+import type { ChatMessage, ChatTurn } from "./message.js";
 
 /**
  * Phase of the storage of a chat.
@@ -11,6 +10,42 @@ import type { ThreadRecords } from "./thread-records.js";
  * - `closed`: the next use reads it again
  */
 export type Phase = "none" | "unread" | "reading" | "open" | "closed";
+
+/** The records of a thread in a storage: reads, writes, and merges the writes of other tabs. */
+export interface ThreadRecords {
+  /**
+   * Reads the thread, then merges the changes of other tabs. Can be called again after `close`.
+   *
+   * @throws the storage's error if it fails twice. The thread is then read after the next successful write
+   */
+  restore(): Promise<void>;
+  /** Notes a changed message. The message is written soon; the function does not wait. */
+  noteChange(id: string, message?: ChatMessage): void;
+  /** Holds the lock of a message that this tab works on, until the turn has ended and is stored. */
+  holdLock(id: string, turn: Promise<unknown>): void;
+  /**
+   * Waits until no other tab works on a message, merges its changes, and runs `act`. Holds the lock until the turn has
+   * ended and is stored. Without Web Locks `act` runs at once.
+   *
+   * @throws the signal's reason while it waits
+   */
+  runLocked<Turn>(id: string, signal: AbortSignal, act: () => Promise<Turn>): Promise<Turn>;
+  /** Writes all pending changes; resolves when the storage has them, or has failed. */
+  writeAll(): Promise<unknown>;
+  /**
+   * Derives the `idempotency-key` of a response below a message. Its inputs are the same in all tabs and devices: the
+   * question or request above it, the number of existing responses, and the request itself. Two devices that send the
+   * same request therefore get one response. A chat never reuses a derived key for a second response, even if the app
+   * has removed the first one.
+   */
+  deriveKey(below: string | undefined, request: unknown): string;
+  /** Allows another use of a key whose request was not sent. */
+  forgetKey(key: string | undefined): void;
+  /** Counts the messages that could not be written so far. */
+  countUnsaved(): number;
+  /** Writes all pending changes and closes the storage. Failed writes are retried even after the close. */
+  close(): void;
+}
 
 /** The storage of a chat. The first use opens it, and the first use after `close` opens it again. */
 export interface StorageSession {

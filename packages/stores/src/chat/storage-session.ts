@@ -3,9 +3,8 @@ import { rejectOnAbort, toError } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { registerForget } from "../storage/in-use.js";
 import { waitForStorage } from "../storage/wait.js";
-import { isRestoring, type Phase, type StorageSession } from "./session.js";
-import type { StoredThread } from "./stored-thread.js";
-import type { ThreadRecords } from "./thread-records.js";
+import { isRestoring, type Phase, type StorageSession, type ThreadRecords } from "./session.js";
+import type { ThreadContext } from "./stored-thread.js";
 import { createUnsentTurn } from "./turn-ends.js";
 
 /** Phases that follow an event. Unlisted phases do not change. */
@@ -18,7 +17,7 @@ const afterClose: Transitions = { reading: "unread", open: "closed" };
 export interface SessionContext {
   readonly client: Client;
   /** Describes the thread to read and write. */
-  readonly describe: () => Promise<StoredThread>;
+  readonly describe: () => Promise<ThreadContext>;
   /** Called when the storage was read or given up. */
   readonly onRead: () => void;
   /** Called by `signOut` while the storage is open. */
@@ -92,7 +91,7 @@ export function createStorageSession({ client, describe, onRead, forget }: Sessi
   }
 
   async function load(): Promise<ThreadRecords> {
-    const [{ createThreadRecords }, thread] = await Promise.all([import("./persistence.js"), describe()]);
+    const [{ createThreadRecords }, thread] = await Promise.all([import("./stored-thread.js"), describe()]);
     return createThreadRecords(thread);
   }
 

@@ -53,7 +53,7 @@ import {
   canSendNext,
   createQuestion,
   loadRunner,
-  sendQueued,
+  sendNext,
   startIfFree,
 } from "./turns.js";
 
@@ -88,15 +88,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
     );
   assertId(id);
   const storage = records ? openSession(records) : noStorage;
-  const thread = createThread((messageId, message) => {
-    storage.records?.noteChange(messageId, message);
-    // a queued message leaves the queue with the write that adds it to the thread
-    queue.prune();
-  });
-  const queue = createQueue<ReadOptions>(
-    (messageId) => thread.get(messageId) !== undefined,
-    (key) => storage.records?.noteChange(key),
-  );
+  const thread = createThread((messageId, message) => storage.records?.noteChange(messageId, message));
   addAll(thread, parseInitialMessages(initialMessages, "initialMessages"));
   const initial = thread.listIds();
   // until the storage is read, new messages follow the stored ones
@@ -105,7 +97,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
     client,
     id,
     thread,
-    queue,
+    queue: createQueue(),
     storage,
     own,
     runner,
@@ -138,11 +130,12 @@ function createChat(client: Client, own: ReadOptions): Chat {
       async describe() {
         await loadRunner(chat);
         return {
-          ...chat,
+          client,
+          thread,
           storage: from,
           collection: `chat/${id}`,
           initial,
-          isRunning: () => chat.turn !== undefined,
+          flush: () => chat.store.flush(),
           onMerge: () => showMerged(chat),
           resume: (message) => resumeInterrupted(chat, message),
         };
@@ -193,7 +186,7 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     },
     retry: () => use(chat).whenReady(() => retry(chat, read)),
     cancelQueued(id) {
-      queue.drop(id, createStoppedError());
+      queue.drop(createStoppedError(), id);
       store.flush();
     },
     regenerate: (messageId) => noteRefusal(startWhenReady(() => findVersionPoint(thread, messageId))),
@@ -221,8 +214,6 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     },
     reset: () => void use(chat).whenRestored(() => replaceAll(chat, [])),
     close() {
-      if (storage.phase !== "none")
-        queue.close(new DOMException("The chat was closed; its messages stay queued", "AbortError"));
       leave(chat);
       storage.close();
       removeFromOpenChats(chat);
@@ -252,10 +243,10 @@ function removeFromOpenChats({ client, id = "", verbs }: Chat): void {
 
 /** Repeats the last request, unless another tab does so first. If none failed, sends the first queued message. */
 function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
-  const { thread, queue, storage, turn } = chat;
+  const { thread, storage } = chat;
   const last = getLastMessage(chat);
-  const [queued] = turn || hasFailed(last) ? [] : queue.listSendable(true);
-  if (queued) return sendQueued(chat, queued);
+  const queued = hasFailed(last) ? undefined : sendNext(chat);
+  if (queued) return queued;
   const start = () =>
     startIfFree(chat, read, () => findRetryPoint(thread, last && thread.get(last.id)?.message));
   if (!last || chat.turn) return start();

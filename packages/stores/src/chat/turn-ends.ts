@@ -21,15 +21,6 @@ export function continueIfValid<T>(
   return continueTurn(checked);
 }
 
-/** Creates the turn of a queued message that another tab has sent. Its response may be billed. */
-export function createSentElsewhereTurn(): ChatTurn {
-  return {
-    messages: [],
-    outcome: "truncated",
-    error: new DOMException("another tab has sent this message", "AbortError"),
-  };
-}
-
 /**
  * Creates the error of a turn with a failed request after a response. The failed request may be free, but the turn is
  * not. The copy has the class and fields of the error, and the error itself as its `cause`.
