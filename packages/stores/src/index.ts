@@ -2,7 +2,7 @@
 
 export type { ChatStore, SendOptions } from "./chat/chat-store.js";
 export type { InitialMessage } from "./chat/initial-messages.js";
-export { mergeRecords } from "./chat/merge-records.js";
+export { mergeRecords } from "./chat/merge-copies.js";
 export type {
   ChatMessage,
   ChatNode,

@@ -6,10 +6,10 @@ import type { ChatMessage, ChatNode } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { MessageQueue } from "./queue.js";
 import type { TurnRunner } from "./runner.js";
-import type { RunningTurn } from "./running-turn.js";
-import { isRestoring, type StorageSession } from "./session.js";
+import { noStorage, type StorageSession } from "./session.js";
 import { type ChatState, type ChatStatus, listPendingActions } from "./state.js";
 import type { Thread } from "./thread.js";
+import type { RunningTurn } from "./turn-ends.js";
 
 /** Returns the options at the time of their use. */
 export type ReadOptions = () => ChatStoreOptions;
@@ -92,7 +92,7 @@ export function replaceAll(chat: Chat, messages: readonly ChatMessage[]): void {
 /** Removes all messages. Reads nothing until the caller has cleared the storage and calls the returned function. */
 export function forget(chat: Chat): () => void {
   const { storage } = chat;
-  const wasOpen = storage.phase === "reading" || storage.phase === "open";
+  const wasOpen = storage.isOpen;
   chat.turn?.close();
   replaceAll(chat, []);
   storage.close();
@@ -124,8 +124,8 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
   const messages = thread.path;
   const last = messages.findLast(({ role }) => role === "assistant");
   const pendingActions = listPendingActions(messages.at(-1));
-  const { records, phase } = storage;
-  const isGivenUp = phase === "open" || phase === "closed";
+  const { records, isRestored } = storage;
+  const isGivenUp = isRestored && storage !== noStorage;
   return {
     messages,
     status: computeStatus(chat, pendingActions.length > 0),
@@ -136,7 +136,7 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
     pendingActions,
     queued: queue.shown,
     unsaved: records ? records.countUnsaved() : isGivenUp ? thread.listIds().length : 0,
-    isRestoring: isRestoring(phase),
+    isRestoring: !isRestored,
     isRunningElsewhere: !turn && records !== undefined && isRunningElsewhere(chat, messages.at(-1)),
     sync: chat.sync?.getSnapshot(),
   };

@@ -1,6 +1,22 @@
-import { type ChatRequestMessage, type ChatUsage, type Outcome, StreamError } from "@sluice/core";
+import {
+  type AssistantMessage,
+  type ChatRequestMessage,
+  type ChatResult,
+  type ChatUsage,
+  type Outcome,
+  StreamError,
+  type ToolContext,
+} from "@sluice/core";
 import { describeThrown, isRecord } from "@sluice/core/extend";
-import type { ChatTiming, ThreadFile } from "./core-types.js";
+
+/** Times of a response. */
+export type ChatTiming = ChatResult["timing"];
+
+/** A file that a tool attaches to its message. */
+export type ThreadFile = Parameters<ToolContext["attachFile"]>[0];
+
+/** A call of a tool, as the gateway sends and receives it. */
+export type ToolCall = NonNullable<AssistantMessage["tool_calls"]>[number];
 
 /**
  * State of a tool call.

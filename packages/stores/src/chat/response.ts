@@ -1,7 +1,6 @@
 import {
   type AssistantMessage,
   type ChatRequest,
-  type ChatStream,
   type ChatUsage,
   type Client,
   isGatewayError,
@@ -13,10 +12,14 @@ import {
 import { canReuseKey, readStoredChat, toError } from "@sluice/core/extend";
 import { yieldToHost } from "../base/yield-to-host.js";
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
-import { type ChatMessage, type ChatToolCall, closeToolCalls, createInterruptedEnd } from "./message.js";
-
-type ToolCall = NonNullable<AssistantMessage["tool_calls"]>[number];
-type ChatTiming = ChatStream["timing"];
+import {
+  type ChatMessage,
+  type ChatTiming,
+  type ChatToolCall,
+  closeToolCalls,
+  createInterruptedEnd,
+  type ToolCall,
+} from "./message.js";
 
 /** A streaming response as a message. */
 export interface Response {

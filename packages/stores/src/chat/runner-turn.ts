@@ -3,8 +3,8 @@ import type { Chat, ReadOptions } from "./chat.js";
 import type { InsertionPoint } from "./insertion-point.js";
 import { type ChatMessage, type ChatTurn, isOpen, isPending } from "./message.js";
 import type { CallDecision, RunnerEnd, RunnerTurn, TurnRunner } from "./runner.js";
-import type { RunningTurn } from "./running-turn.js";
 import type { MessageNode } from "./tree.js";
+import type { RunningTurn } from "./turn-ends.js";
 
 /* Loaded by chats with a `runner`. */
 

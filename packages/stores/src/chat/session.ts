@@ -1,16 +1,5 @@
 import type { ChatMessage, ChatTurn } from "./message.js";
 
-/**
- * Phase of the storage of a chat.
- *
- * - `none`: the chat has no storage
- * - `unread`: the chat was not used yet, or was closed during the first read
- * - `reading`: the storage is read for the first time, for at most 3 s. Methods wait for it
- * - `open`: the storage was read or given up; records that arrive later are merged
- * - `closed`: the next use reads it again
- */
-export type Phase = "none" | "unread" | "reading" | "open" | "closed";
-
 /** The records of a thread in a storage: reads, writes, and merges the writes of other tabs. */
 export interface ThreadRecords {
   /**
@@ -49,7 +38,10 @@ export interface ThreadRecords {
 
 /** The storage of a chat. The first use opens it, and the first use after `close` opens it again. */
 export interface StorageSession {
-  readonly phase: Phase;
+  /** True from the first use until `close`. */
+  readonly isOpen: boolean;
+  /** True once the thread was read or its storage given up, after at most 3 s. Records that arrive later are merged. */
+  readonly isRestored: boolean;
   /** Records of the thread; undefined before the storage is open, and without a storage. */
   readonly records: ThreadRecords | undefined;
   /** Runs `act` when the chat is restored; in the same tick if possible, so that the next frame shows a click. */
@@ -63,14 +55,10 @@ export interface StorageSession {
   close(): void;
 }
 
-/** Returns true until the thread was read or its storage given up. */
-export function isRestoring(phase: Phase): boolean {
-  return phase === "unread" || phase === "reading";
-}
-
 /** The session of a chat without a storage. A storage brings the code of its own. */
 export const noStorage: StorageSession = {
-  phase: "none",
+  isOpen: false,
+  isRestored: true,
   records: undefined,
   whenRestored: (act) => Promise.resolve(act()),
   whenReady: (act) => Promise.resolve(act()),

@@ -1,6 +1,5 @@
 import type { ChatUsage, StorageStatus } from "@sluice/core";
-import type { ChatTiming } from "./core-types.js";
-import { type ChatMessage, type ChatToolCall, isPending } from "./message.js";
+import { type ChatMessage, type ChatTiming, type ChatToolCall, isPending } from "./message.js";
 
 /**
  * Status of a chat.

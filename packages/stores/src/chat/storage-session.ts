@@ -3,15 +3,9 @@ import { rejectOnAbort, toError } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { registerForget } from "../storage/in-use.js";
 import { waitForStorage } from "../storage/wait.js";
-import { isRestoring, type Phase, type StorageSession, type ThreadRecords } from "./session.js";
+import type { StorageSession, ThreadRecords } from "./session.js";
 import type { ThreadContext } from "./stored-thread.js";
 import { createUnsentTurn } from "./turn-ends.js";
-
-/** Phases that follow an event. Unlisted phases do not change. */
-type Transitions = Partial<Record<Phase, Phase>>;
-const afterUse: Transitions = { unread: "reading", closed: "open" };
-const afterRead: Transitions = { reading: "open", unread: "closed" };
-const afterClose: Transitions = { reading: "unread", open: "closed" };
 
 /** The fields of a chat that its storage session needs. */
 export interface SessionContext {
@@ -26,22 +20,26 @@ export interface SessionContext {
 
 /** Creates the storage session of one chat. Nothing is read before its first use. */
 export function createStorageSession({ client, describe, onRead, forget }: SessionContext): StorageSession {
-  let phase: Phase = "unread";
+  let isOpen = false;
+  let isRestored = false;
   let reading: Promise<void> | undefined;
   let records: ThreadRecords | undefined;
   let opened = new AbortController();
   let waiting = new AbortController();
   let unregister: (() => void) | undefined;
   return {
-    get phase() {
-      return phase;
+    get isOpen() {
+      return isOpen;
+    },
+    get isRestored() {
+      return isRestored;
     },
     get records() {
       return records;
     },
     whenRestored,
     whenReady(act) {
-      if (!isRestoring(phase)) return whenRestored(act);
+      if (isRestored) return whenRestored(act);
       return rejectOnAbort(
         whenRestored(() => {}),
         waiting.signal,
@@ -61,12 +59,11 @@ export function createStorageSession({ client, describe, onRead, forget }: Sessi
   };
 
   function whenRestored<T>(act: () => T | Promise<T>): Promise<T> {
-    const next = afterUse[phase];
-    if (next) {
-      phase = next;
+    if (!isOpen) {
+      isOpen = true;
       reading = read();
     }
-    return phase === "reading" && reading ? reading.then(act) : Promise.resolve(act());
+    return isRestored || !reading ? Promise.resolve(act()) : reading.then(act);
   }
 
   async function read(): Promise<void> {
@@ -77,7 +74,7 @@ export function createStorageSession({ client, describe, onRead, forget }: Sessi
     } catch (cause) {
       reportStorageFailure(client, cause);
     }
-    phase = afterRead[phase] ?? phase;
+    isRestored = true;
     onRead();
   }
 
@@ -96,7 +93,7 @@ export function createStorageSession({ client, describe, onRead, forget }: Sessi
   }
 
   function close(): void {
-    phase = afterClose[phase] ?? phase;
+    isOpen = false;
     opened.abort();
     opened = new AbortController();
     unregister?.();

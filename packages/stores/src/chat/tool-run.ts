@@ -1,7 +1,6 @@
-import type { Client, Tool, ToolContext } from "@sluice/core";
+import type { Client, ClientEvent, Tool, ToolContext } from "@sluice/core";
 import { awaitWithin, checkBySchema, parseJSON, toError } from "@sluice/core/extend";
-import type { ThreadFile, ToolRun } from "./core-types.js";
-import { type ChatMessage, type ChatToolCall, findJSONProblem, isFile } from "./message.js";
+import { type ChatMessage, type ChatToolCall, findJSONProblem, isFile, type ThreadFile } from "./message.js";
 import type { Thread } from "./thread.js";
 
 /** Maximum time that `saveState` waits for the storage, in milliseconds. */
@@ -75,6 +74,8 @@ export function endRun(ended: ChatToolCall, { savedState }: ChatToolCall): ChatT
   return ended.state === "done" || savedState === undefined ? rest : { ...rest, savedState };
 }
 
+/** A run of a tool, in events. */
+type ToolRun = Omit<Extract<ClientEvent, { readonly type: "tool-start" }>, "type">;
 type ToolEndState = "done" | "failed" | "cancelled";
 
 /** The events of one run of a tool. */

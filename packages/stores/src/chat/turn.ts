@@ -2,7 +2,7 @@ import { type CallInfo, type ChatRequest, type Client, isGatewayError } from "@s
 import { awaitWithin, createRandomId, getDelivery, type StoreControl, toError } from "@sluice/core/extend";
 import { pickRequestOptions } from "../base/request-options.js";
 import type { InsertionPoint } from "./insertion-point.js";
-import { READY, reduceTurn, type TurnEffect, type TurnEvent, type TurnState } from "./machine.js";
+import { reduceTurn, type TurnEvent, type TurnState } from "./machine.js";
 import {
   type ChatMessage,
   type ChatTurn,
@@ -15,11 +15,11 @@ import {
 import type { ChatStoreOptions } from "./options.js";
 import { createRequest } from "./request.js";
 import { createResponse, type Response } from "./response.js";
-import type { RunningTurn } from "./running-turn.js";
 import type { StorageSession } from "./session.js";
 import type { ChatState } from "./state.js";
 import type { Thread } from "./thread.js";
 import type { ToolCalls } from "./tool-calls.js";
+import type { RunningTurn } from "./turn-ends.js";
 import { toTurnError } from "./turn-ends.js";
 
 const MAX_STEPS = 8;
@@ -71,12 +71,11 @@ export function createTurn(context: TurnContext): Turn {
   const result = new Promise<ChatTurn>((resolveTurn) => {
     resolve = resolveTurn;
   });
-  return { ...context, result, resolve, state: READY, added: [] };
+  return { ...context, result, resolve, state: { name: "placing" }, added: [] };
 }
 
 /** Starts a turn at a point of the thread. Without images the request is sent in the same task. */
 export function startTurn(turn: Turn, found: InsertionPoint | Promise<InsertionPoint>): void {
-  dispatch(turn, { type: "start" });
   if (found instanceof Promise)
     found.then(
       (point) => handlePlaced(turn, point),
@@ -87,44 +86,24 @@ export function startTurn(turn: Turn, found: InsertionPoint | Promise<InsertionP
 
 /** Returns the turn as the chat sees it. */
 export function toRunningTurn(turn: Turn): RunningTurn {
-  const stop = () => stopTurn(turn);
+  const stop = () => dispatch(turn, { type: "stopped" });
   return {
     result: turn.result,
     get workedOn() {
       return turn.workedOn;
     },
     get status() {
-      return computeStatus(turn);
+      const { state, response } = turn;
+      if (state.name === "calling") return "streaming";
+      return state.name === "responding" && !response?.isWaiting ? "streaming" : "submitted";
     },
     showGrowth: () => showGrowth(turn),
     stop,
     close: stop,
-    noteCallChange: () => noteCallChange(turn),
+    noteCallChange() {
+      if (turn.state.name === "calling") turn.calls?.noteChange();
+    },
   };
-}
-
-function computeStatus({ state, response }: Turn): RunningTurn["status"] {
-  switch (state.name) {
-    case "placing":
-    case "requesting":
-      return "submitted";
-    case "responding":
-      return response?.isWaiting ? "submitted" : "streaming";
-    case "calling":
-      return "streaming";
-    default:
-      return undefined;
-  }
-}
-
-/** Ends a turn at once. The received text stays. */
-function stopTurn(turn: Turn): void {
-  dispatch(turn, { type: "stopped" });
-}
-
-/** Reports that a tool call was approved, denied or answered. */
-function noteCallChange({ state, calls }: Turn): void {
-  if (state.name === "calling") calls?.noteChange();
 }
 
 /** Puts a response that has grown into the thread. */
@@ -135,34 +114,31 @@ function showGrowth(turn: Turn): void {
   thread.put(response.message);
 }
 
+/** Changes the state by an event, and runs the action of the new state. */
 function dispatch(turn: Turn, event: TurnEvent): void {
-  const { state, effect } = reduceTurn(turn.state, event);
+  const state = reduceTurn(turn.state, event);
+  if (state === turn.state) return;
   turn.state = state;
-  if (effect) perform(turn, effect);
+  void act(turn, state)?.catch((error) => dispatch(turn, { type: "failed", error }));
 }
 
-function perform(turn: Turn, effect: TurnEffect): void {
-  switch (effect.type) {
-    case "request":
-      return attempt(turn, () => request(turn, effect.below, effect.isFirst));
-    case "read":
-      return attempt(turn, () => read(turn, effect.id));
-    case "call-tools":
-      return attempt(turn, () => callTools(turn, effect.id));
-    case "end-at-limit":
-      turn.calls?.endAtLimit(effect.id, effect.steps);
-      return endTurn(turn);
-    case "end":
-      return endTurn(turn);
-    case "end-failed":
-      return endFailed(turn, effect.error);
-    case "end-stopped":
-      return endStopped(turn);
+function act(turn: Turn, state: TurnState): Promise<void> | undefined {
+  switch (state.name) {
+    case "requesting":
+      return request(turn, state.below, state.step === 1);
+    case "responding":
+      return read(turn, state.id);
+    case "calling":
+      return callTools(turn, state.id);
+    case "ended":
+      if (state.by === "failure") endFailed(turn, state.error);
+      else if (state.by === "stop") endStopped(turn);
+      else {
+        if (state.by === "limit") turn.calls?.endAtLimit(state.id, state.step);
+        endTurn(turn);
+      }
   }
-}
-
-function attempt(turn: Turn, act: () => Promise<void>): void {
-  act().catch((error) => dispatch(turn, { type: "failed", error }));
+  return undefined;
 }
 
 function handlePlaced(turn: Turn, point: InsertionPoint): void {
