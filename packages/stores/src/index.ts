@@ -11,7 +11,15 @@ export type {
   ToolCallState,
 } from "./chat/message.js";
 export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/options.js";
-export type { CallDecision, RunnerContext, RunnerEnd, RunnerTurn, TurnRunner } from "./chat/runner.js";
+export type {
+  CallDecision,
+  ChatRunner,
+  RunnerContext,
+  RunnerEnd,
+  RunnerTurn,
+  TurnRunner,
+} from "./chat/runner.js";
+export { customRunner } from "./chat/runner-turn.js";
 export type { ChatState, ChatStatus, PendingAction } from "./chat/state.js";
 export { createChatStore } from "./chat/store.js";
 

@@ -1,11 +1,11 @@
 import type { Client, StorageStatus, Store } from "@sluice/core";
 import { createRandomId, type StoreControl } from "@sluice/core/extend";
 import type { ChatStore } from "./chat-store.js";
-import { closeLastCalls, closeSkippedCalls } from "./insertion-point.js";
-import type { ChatMessage, ChatNode } from "./message.js";
+import { closeLastCalls, closeSkippedCalls, type InsertionPoint } from "./insertion-point.js";
+import type { ChatMessage, ChatNode, ChatTurn } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { MessageQueue } from "./queue.js";
-import type { TurnRunner } from "./runner.js";
+import type { CallDecision } from "./runner.js";
 import { noStorage, type StorageSession } from "./session.js";
 import { type ChatState, type ChatStatus, listPendingActions } from "./state.js";
 import type { Thread } from "./thread.js";
@@ -13,6 +13,31 @@ import type { RunningTurn } from "./turn-ends.js";
 
 /** Returns the options at the time of their use. */
 export type ReadOptions = () => ChatStoreOptions;
+
+/** How a turn of a runner begins. */
+export interface RunnerTurnStart {
+  /** Point of the thread at which it begins, or the message whose turn continues. */
+  readonly at: InsertionPoint | Promise<InsertionPoint> | { readonly continued: string };
+  /** Decision to pass first. */
+  readonly decision?: CallDecision | undefined;
+  readonly onEnd: (turn: ChatTurn) => void;
+}
+
+/** The turns of a chat's runner. */
+export interface RunnerTurns {
+  /** Begins a turn, or joins one that runs. */
+  start(read: ReadOptions, start: RunnerTurnStart): RunningTurn;
+  /** Returns true for a message whose turn continues without the user. */
+  isContinuing(messageId: string): boolean;
+  /** Passes a decision to the turn in flight. Without one, `begin` continues the turn of the message. */
+  decide(
+    read: ReadOptions,
+    decision: CallDecision,
+    begin: (start: Omit<RunnerTurnStart, "onEnd">) => Promise<ChatTurn>,
+  ): Promise<ChatTurn>;
+  /** Ends the turn of a message that waits for the user, if a runner has written it. */
+  stopWaiting(messageId: string, read: ReadOptions): void;
+}
 
 /** State of a chat, with the turn in flight. */
 export interface Chat {
@@ -27,9 +52,7 @@ export interface Chat {
   /** Options of the first caller. */
   readonly own: ReadOptions;
   /** Runs the turns elsewhere; undefined if this page runs them. */
-  readonly runner: TurnRunner | undefined;
-  /** Code of the runner's turns, once it is loaded. */
-  runnerTurns?: typeof import("./runner-turn.js");
+  runner?: RunnerTurns | undefined;
   /** Ids of the runner's turns that have ended for this page. */
   readonly endedTurns: Set<string>;
   /** Number of the runner's turns of a question that have ended without a message. */

@@ -1,4 +1,3 @@
-import type { Client } from "@sluice/core";
 import { rejectOnAbort, toError } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { registerForget } from "../storage/in-use.js";
@@ -8,18 +7,14 @@ import type { ThreadContext } from "./stored-thread.js";
 import { createUnsentTurn } from "./turn-ends.js";
 
 /** The fields of a chat that its storage session needs. */
-export interface SessionContext {
-  readonly client: Client;
-  /** Describes the thread to read and write. */
-  readonly describe: () => Promise<ThreadContext>;
-  /** Called when the storage was read or given up. */
-  readonly onRead: () => void;
+export interface SessionContext extends ThreadContext {
   /** Called by `signOut` while the storage is open. */
   readonly forget: () => unknown;
 }
 
 /** Creates the storage session of one chat. Nothing is read before its first use. */
-export function createStorageSession({ client, describe, onRead, forget }: SessionContext): StorageSession {
+export function createStorageSession(context: SessionContext): StorageSession {
+  const { client } = context;
   let isOpen = false;
   let isRestored = false;
   let reading: Promise<void> | undefined;
@@ -68,14 +63,14 @@ export function createStorageSession({ client, describe, onRead, forget }: Sessi
 
   async function read(): Promise<void> {
     const { signal } = opened;
-    unregister = registerForget(client, forget);
+    unregister = registerForget(client, context.forget);
     try {
       await waitForStorage(client.clock, () => restore(signal));
     } catch (cause) {
       reportStorageFailure(client, cause);
     }
     isRestored = true;
-    onRead();
+    context.flush();
   }
 
   async function restore(signal: AbortSignal): Promise<void> {
@@ -88,8 +83,7 @@ export function createStorageSession({ client, describe, onRead, forget }: Sessi
   }
 
   async function load(): Promise<ThreadRecords> {
-    const [{ createThreadRecords }, thread] = await Promise.all([import("./stored-thread.js"), describe()]);
-    return createThreadRecords(thread);
+    return (await import("./stored-thread.js")).createThreadRecords(context);
   }
 
   function close(): void {

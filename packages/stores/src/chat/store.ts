@@ -16,11 +16,13 @@ import {
   getLastMessage,
   leave,
   type ReadOptions,
+  type RunnerTurns,
   refresh,
   replaceAll,
   stop,
 } from "./chat.js";
-import type { ChatStore } from "./chat-store.js";
+import { type ChatStore, getOpenChats } from "./chat-store.js";
+import { decideCall } from "./decisions.js";
 import { parseInitialMessages } from "./initial-messages.js";
 import {
   assertContent,
@@ -29,18 +31,9 @@ import {
   findRetryPoint,
   findVersionPoint,
 } from "./insertion-point.js";
-import {
-  addOutput,
-  type ChatMessage,
-  type ChatToolCall,
-  type ChatTurn,
-  isOpen,
-  isPending,
-} from "./message.js";
-import { getOpenChats } from "./open-chats.js";
+import { type ChatMessage, type ChatTurn, isPending } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
-import type { CallDecision } from "./runner.js";
 import { noStorage, type StorageSession } from "./session.js";
 import type { SessionContext } from "./storage-session.js";
 import type { ChatStorage } from "./storages.js";
@@ -52,7 +45,6 @@ import {
   beginTurn,
   canSendNext,
   createQuestion,
-  loadRunner,
   sendNext,
   startIfFree,
 } from "./turns.js";
@@ -87,10 +79,10 @@ function createChat(client: Client, own: ReadOptions): Chat {
       "storage: can't store chats: give indexedDBStorage(), or customStorage() with your own",
     );
   assertId(id);
-  const storage = records ? openSession(records) : noStorage;
+  const initial = parseInitialMessages(initialMessages, "initialMessages");
   const thread = createThread((messageId, message) => storage.records?.noteChange(messageId, message));
-  addAll(thread, parseInitialMessages(initialMessages, "initialMessages"));
-  const initial = thread.listIds();
+  const storage = records ? openSession(records) : noStorage;
+  addAll(thread, initial);
   // until the storage is read, new messages follow the stored ones
   if (records) thread.origin = `/${createRandomId()}`;
   const state: Omit<Chat, "store"> = {
@@ -100,7 +92,6 @@ function createChat(client: Client, own: ReadOptions): Chat {
     queue: createQueue(),
     storage,
     own,
-    runner,
     endedTurns: new Set(),
     attempts: new Map(),
     sync: records?.status,
@@ -121,26 +112,19 @@ function createChat(client: Client, own: ReadOptions): Chat {
       },
     }),
   });
+  chat.runner = runner && (runner.openRunner as (chat: Chat) => RunnerTurns)(chat);
   return chat;
 
   function openSession(from: ChatStorage): StorageSession {
-    const openChat = from.openChat as (context: SessionContext) => StorageSession;
-    return openChat({
+    return (from.openChat as (context: SessionContext) => StorageSession)({
       client,
-      async describe() {
-        await loadRunner(chat);
-        return {
-          client,
-          thread,
-          storage: from,
-          collection: `chat/${id}`,
-          initial,
-          flush: () => chat.store.flush(),
-          onMerge: () => showMerged(chat),
-          resume: (message) => resumeInterrupted(chat, message),
-        };
-      },
-      onRead: () => chat.store.flush(),
+      thread,
+      storage: from,
+      collection: `chat/${id}`,
+      initial: initial.map((message) => message.id),
+      flush: () => chat.store.flush(),
+      onMerge: () => showMerged(chat),
+      resume: (message) => resumeInterrupted(chat, message),
       forget: () => forget(chat),
     });
   }
@@ -153,8 +137,6 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     use(chat).whenReady(() => startIfFree(chat, read, find, message));
   const sendWhenReady = (message: QueuedMessage) =>
     startWhenReady(createQuestion(chat, read, message), message);
-  const react = (decision: NewDecision, state: ChatToolCall["state"], change: CallChange) =>
-    reactToCall(chat, read, decision, state, change);
   /** Reports the error of a call that changed nothing, because no state shows it. A double click is not a mistake. */
   const noteRefusal = (turn: Promise<ChatTurn>) => {
     turn.then(
@@ -181,7 +163,8 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       );
     },
     stop() {
-      stopWaitingTurn(chat, read);
+      const last = getLastMessage(chat);
+      if (!chat.turn && last?.toolCalls?.some(isPending)) chat.runner?.stopWaiting(last.id, read);
       stop(chat);
     },
     retry: () => use(chat).whenReady(() => retry(chat, read)),
@@ -198,16 +181,10 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       storage.records?.noteChange(messageId);
       refresh(chat);
     },
-    approve: (toolCallId) =>
-      react({ type: "approve", toolCallId }, "needs-approval", (call) => ({ ...call, state: "running" })),
-    deny: (toolCallId, error = "the user did not allow the call") =>
-      react({ type: "deny", toolCallId, reason: error }, "needs-approval", (call) => ({
-        ...call,
-        state: "denied",
-        error,
-      })),
-    addToolOutput: (toolCallId, output) =>
-      react({ type: "output", toolCallId, output }, "needs-output", (call) => addOutput(call, output)),
+    approve: (toolCallId) => decideCall(chat, read, { type: "approve", toolCallId }),
+    deny: (toolCallId, reason = "the user did not allow the call") =>
+      decideCall(chat, read, { type: "deny", toolCallId, reason }),
+    addToolOutput: (toolCallId, output) => decideCall(chat, read, { type: "output", toolCallId, output }),
     setMessages(messages) {
       const given = parseInitialMessages(messages, "messages");
       void use(chat).whenRestored(() => replaceAll(chat, given));
@@ -265,30 +242,14 @@ function hasFailed(last: ChatMessage | undefined): boolean {
 
 /** Shows the changes of other tabs. */
 function showMerged(chat: Chat): void {
-  const { thread, turn } = chat;
-  const node = thread.get(turn?.workedOn);
+  const { thread, turn, runner, own } = chat;
   // another tab cleared the chat
-  if (turn?.workedOn !== undefined && !node) turn.stop();
+  if (turn?.workedOn !== undefined && !thread.has(turn.workedOn)) turn.stop();
   refresh(chat);
-  joinRunnerTurn(chat);
-}
-
-/** Joins a turn that the runner has begun in another tab, on another device or before a reload. */
-function joinRunnerTurn(chat: Chat): void {
-  const { thread, own, turn, runnerTurns, endedTurns } = chat;
-  const last = getLastMessage(chat);
-  const node = thread.get(last?.id);
-  if (!node || !runnerTurns?.isContinuing(node) || turn || endedTurns.has(node.turn ?? "")) return;
-  void beginRunnerTurn(chat, own, { at: { continued: node.message.id } });
-}
-
-/** Tells the runner to end a turn that waits for the user. */
-function stopWaitingTurn(chat: Chat, read: ReadOptions): void {
-  const { runner, runnerTurns, turn } = chat;
-  const last = getLastMessage(chat);
-  const waiting =
-    !turn && last?.toolCalls?.some(isPending) && runnerTurns?.findRunnerTurn(chat, last.id, read);
-  if (runner && runnerTurns && waiting) runnerTurns.stopRunnerTurn(chat, runner, waiting);
+  // the runner has begun this turn in another tab, on another device or before a reload
+  const continued = getLastMessage(chat)?.id;
+  if (!chat.turn && continued !== undefined && runner?.isContinuing(continued))
+    void beginRunnerTurn(chat, runner, own, { at: { continued } });
 }
 
 /** @throws {ConfigurationError} for an id that not every storage can have */
@@ -305,90 +266,4 @@ function resumeInterrupted(chat: Chat, interrupted: ChatMessage): Promise<ChatTu
   return outcome === undefined
     ? beginTurn(chat, () => ({ below: thread.getParent(id), added: [id] }), own, { interrupted })
     : beginTurn(chat, () => ({ below: id, added: [id] }), own, { message: id });
-}
-
-/** A decision before its message is known. */
-type NewDecision = CallDecision extends infer Decision
-  ? Decision extends CallDecision
-    ? Omit<Decision, "messageId">
-    : never
-  : never;
-
-/** Applies the reaction of the user or the app to a call. */
-type CallChange = (call: ChatToolCall) => ChatToolCall;
-
-/**
- * Changes the pending call in this state, and continues the turn when no call is pending. The first reaction of all tabs
- * counts.
- */
-function reactToCall(
-  chat: Chat,
-  read: ReadOptions,
-  decision: NewDecision,
-  state: ChatToolCall["state"],
-  change: CallChange,
-): Promise<ChatTurn> {
-  const { thread, storage } = chat;
-  const { toolCallId } = decision;
-  const findCall = (message: ChatMessage | undefined) =>
-    message?.toolCalls?.find((call) => call.id === toolCallId && call.state === state);
-  return storage.whenReady(() => {
-    const message = getLastMessage(chat);
-    if (message && findCall(message) && thread.get(message.id)?.turn !== undefined)
-      return decideElsewhere(chat, read, { ...decision, messageId: message.id });
-    if (!message || !findCall(message) || chat.turn) return react();
-    return storage.runLocked(message.id, () => react(message.id));
-  });
-
-  /** @param locked id of the message whose call was pending before this tab waited for the lock */
-  function react(locked?: string): ChatTurn | Promise<ChatTurn> {
-    const message = getLastMessage(chat);
-    const call = findCall(message);
-    if (message && call) return changeCall(chat, read, message, call, change);
-    // another tab reacted to the call, and was closed before it continued
-    if (message && message.id === locked && !chat.turn && !message.toolCalls?.some(isOpen))
-      return continueTurn(chat, read, locked);
-    const unknown = `toolCallId: no call "${toolCallId}" waits for this`;
-    return chat.turn?.result ?? createUnsentTurn(new ConfigurationError(unknown));
-  }
-}
-
-/** Passes a decision to the runner of the message's turn, which then continues. */
-async function decideElsewhere(chat: Chat, read: ReadOptions, decision: CallDecision): Promise<ChatTurn> {
-  const { messageId: continued } = decision;
-  await loadRunner(chat);
-  const { runner, runnerTurns, turn } = chat;
-  const waiting = runnerTurns?.findRunnerTurn(chat, continued, read);
-  if (!runner?.decide || !waiting)
-    return createUnsentTurn(
-      new ConfigurationError("runner: this call belongs to a runner that the chat lacks"),
-    );
-  if (!turn) return beginRunnerTurn(chat, chat.options ?? read, { at: { continued }, decision });
-  await runner.decide(waiting, decision);
-  return turn.result;
-}
-
-/** Changes a call. The turn in flight notices the change; otherwise a turn continues. */
-function changeCall(
-  chat: Chat,
-  read: ReadOptions,
-  message: ChatMessage,
-  call: ChatToolCall,
-  change: CallChange,
-): ChatTurn | Promise<ChatTurn> {
-  const { turn } = chat;
-  const toolCalls = message.toolCalls?.map((each) => (each === call ? change(call) : each)) ?? [];
-  const changed = { ...message, toolCalls };
-  chat.thread.put(changed);
-  chat.store.flush();
-  if (turn) {
-    turn.noteCallChange();
-    return turn.result;
-  }
-  const isWaiting = toolCalls.some(isPending) && !toolCalls.some(({ state }) => state === "running");
-  return isWaiting ? { messages: [changed], outcome: "tool-calls" } : continueTurn(chat, read, message.id);
-}
-
-function continueTurn(chat: Chat, read: ReadOptions, message: string): Promise<ChatTurn> {
-  return beginTurn(chat, () => ({ below: message, added: [message] }), chat.options ?? read, { message });
 }

@@ -1,10 +1,16 @@
 import { ConfigurationError } from "@sluice/core";
 import { isolate } from "@sluice/core/extend";
-import { type Chat, getLastMessage, type ReadOptions, refresh } from "./chat.js";
+import {
+  type Chat,
+  getLastMessage,
+  type ReadOptions,
+  type RunnerTurnStart,
+  type RunnerTurns,
+  refresh,
+} from "./chat.js";
 import { addQuestion, addVersion, type FindInsertionPoint } from "./insertion-point.js";
 import { type ChatMessage, type ChatTurn, isPending } from "./message.js";
 import type { QueuedMessage } from "./queue.js";
-import type { RunnerTurnStart } from "./runner-turn.js";
 import { createTurn, startTurn, toRunningTurn } from "./turn.js";
 import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
 
@@ -23,8 +29,6 @@ export function startIfFree(
   message?: QueuedMessage,
 ): Promise<ChatTurn> {
   return continueIfValid(read, async ({ whenBusy = "reject" }) => {
-    const loading = loadRunner(chat);
-    if (loading) await loading;
     if (chat.turn && whenBusy === "queue" && message) {
       const turn = chat.queue.add(message, read);
       chat.store.flush();
@@ -54,7 +58,7 @@ export function beginTurn(
   return continueIfValid(
     () => find(owner.signal),
     (point) => {
-      if (chat.runner) return beginRunnerTurn(chat, read, { at: point });
+      if (chat.runner) return beginRunnerTurn(chat, chat.runner, read, { at: point });
       const turn = createTurn({
         client,
         chatId,
@@ -76,28 +80,17 @@ export function beginTurn(
   );
 }
 
-/** Begins a turn of the chat's runner. Its code is loaded: see {@link loadRunner}. */
+/** Begins a turn of the chat's runner. */
 export function beginRunnerTurn(
   chat: Chat,
+  runner: RunnerTurns,
   read: ReadOptions,
   start: Omit<RunnerTurnStart, "onEnd">,
 ): Promise<ChatTurn> {
-  const { runner, runnerTurns, store } = chat;
-  if (!runner || !runnerTurns)
-    return Promise.resolve(createUnsentTurn(new Error("the runner is not loaded")));
-  const onEnd = (end: ChatTurn) => endTurn(chat, end, read);
-  const turn = runnerTurns.startRunnerTurn(chat, runner, read, { ...start, onEnd });
+  const turn = runner.start(read, { ...start, onEnd: (end) => endTurn(chat, end, read) });
   Object.assign(chat, { turn, error: undefined, options: read });
-  store.flush();
+  chat.store.flush();
   return turn.result;
-}
-
-/** Loads the code of a runner's turns. Returns undefined if nothing is to be loaded, so that no tick is lost. */
-export function loadRunner(chat: Chat): Promise<void> | undefined {
-  if (!chat.runner || chat.runnerTurns) return undefined;
-  return import("./runner-turn.js").then((code) => {
-    chat.runnerTurns = code;
-  });
 }
 
 function endTurn(chat: Chat, turn: ChatTurn, read: ReadOptions): void {
