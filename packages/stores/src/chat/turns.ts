@@ -6,12 +6,11 @@ import {
   type ReadOptions,
   type RunnerTurnStart,
   type RunnerTurns,
-  refresh,
 } from "./chat.js";
 import { addQuestion, addVersion, type FindInsertionPoint } from "./insertion-point.js";
 import { type ChatMessage, type ChatTurn, isPending } from "./message.js";
 import type { QueuedMessage } from "./queue.js";
-import { createTurn, startTurn, toRunningTurn } from "./turn.js";
+import { startTurn } from "./turn.js";
 import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
 
 /** Error text of a turn that is not sent because another one is in flight. */
@@ -51,31 +50,15 @@ export function beginTurn(
   read: ReadOptions,
   { interrupted, message = interrupted?.id }: { interrupted?: ChatMessage; message?: string } = {},
 ): Promise<ChatTurn> {
-  const { client, id: chatId, thread, storage, store } = chat;
   const owner = new AbortController();
   // keeps this branch shown if another tab adds one
-  thread.choose(getLastMessage(chat)?.id);
+  chat.thread.choose(getLastMessage(chat)?.id);
   return continueIfValid(
     () => find(owner.signal),
     (point) => {
       if (chat.runner) return beginRunnerTurn(chat, chat.runner, read, { at: point });
-      const turn = createTurn({
-        client,
-        chatId,
-        thread,
-        storage,
-        store,
-        options: read,
-        refresh: () => refresh(chat),
-        owner,
-        interrupted,
-        workedOn: message,
-        onEnd: (end) => endTurn(chat, end, read),
-      });
-      Object.assign(chat, { turn: toRunningTurn(turn), error: undefined, options: read });
-      startTurn(turn, point);
-      store.flush();
-      return turn.result;
+      const onEnd = (end: ChatTurn) => endTurn(chat, end, read);
+      return startTurn(chat, { options: read, owner, interrupted, workedOn: message, onEnd }, point);
     },
   );
 }
