@@ -10,7 +10,8 @@ import { createScratchTree, readKnownBugs } from "../tests/simulation/known-bugs
  *   pnpm simulate --seeds 10000             10,000 scenarios
  *   pnpm simulate --seed 7 --seeds 1        one scenario again
  *   pnpm simulate --uploads --seeds 1000    1,000 scenarios of uploads
- *   pnpm simulate --put-back                puts each known bug back, and looks for it; --only <part of a name> for some
+ *   pnpm simulate --put-back                puts each known bug back, and looks for it in the fixed scenarios, then in
+ *                                           the seeds; --only <part of a name> for some
  *                                           (tests/simulation/bugs; a patch that does not apply fails)
  *
  * `--trace <file>` writes all that happened in the first seed.
@@ -102,7 +103,9 @@ async function putBack(seeds: number): Promise<void> {
 }
 
 async function lookInSimulations(sources: Sources, seeds: number): Promise<string | undefined> {
-  const { search, findShortest } = await loadSimulation(sources);
+  const { scenarios, simulate, search, findShortest } = await loadSimulation(sources);
+  for (const { name, plan } of scenarios)
+    if ((await simulate(plan)).failure !== undefined) return `the scenario "${name}"`;
   const { failing } = await search(first, seeds, () => true);
   const [[kind, [seed]] = ["", []]] = [...failing];
   return seed === undefined
