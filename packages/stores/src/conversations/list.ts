@@ -9,8 +9,14 @@ import { readWhenPossible } from "../storage/wait.js";
 import { createConversationActivity } from "./activity.js";
 import { type ConversationListState, createListing } from "./listing.js";
 import { purgeLater } from "./purge.js";
-import { createDefaultTitle, normalizeFolder, parseRecord } from "./record.js";
-import { COLLECTION, type ConversationRecords, createConversationRecords } from "./records.js";
+import {
+  COLLECTION,
+  type ConversationRecords,
+  createConversationRecords,
+  createDefaultTitle,
+  normalizeFolder,
+  parseRecord,
+} from "./records.js";
 import { type ConversationMatch, createConversationSearch, type SearchOptions } from "./search.js";
 
 /** The list of conversations with a question or a title, the same in all tabs. */

@@ -1,5 +1,5 @@
 import type { ConversationStatus } from "./activity.js";
-import type { Conversation, ConversationRecord } from "./record.js";
+import type { Conversation, ConversationRecord } from "./records.js";
 
 /** Snapshot of the list. */
 export interface ConversationListState {

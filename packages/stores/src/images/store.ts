@@ -20,8 +20,15 @@ import { pickRequestOptions } from "../base/request-options.js";
 import type { WithFiles } from "../files/request-files.js";
 import { registerForget } from "../storage/in-use.js";
 import { createFailure, createRun, findRefusal, type Run } from "./generation.js";
-import type { ImageOptionsFor, ImageStoreOptions, RequestWithoutModel } from "./options.js";
-import type { FailedImage, ImageRequestOf, ImageState, SettledImages } from "./state.js";
+import type {
+  FailedImage,
+  ImageOptionsFor,
+  ImageRequestOf,
+  ImageState,
+  ImageStoreOptions,
+  RequestWithoutModel,
+  SettledImages,
+} from "./state.js";
 
 /** Store of generated images, with one request at a time. */
 export interface ImageStore<Model extends string = ImageModel> extends Store<ImageState<Model>> {
@@ -180,7 +187,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   }
 
   async function renew(data: ImageResult): Promise<void> {
-    const renewed = await import("./archive.js")
+    const renewed = await import("../archive/renewal.js")
       .then(({ renewImages }) => renewImages(client, data, getDueAt))
       .catch(() => ({ ...data, images: data.images.map(deferRenewal) }));
     // other images may be shown by now
