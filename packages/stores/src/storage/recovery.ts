@@ -1,4 +1,4 @@
-import { createBackoff, toIdleClock } from "@sluice/core/extend";
+import { createStorageBackoff } from "./storage-backoff.js";
 
 /** Repeats `read` after growing waits, until it succeeds or `signal` aborts. Never rejects. */
 export async function readLater(
@@ -14,14 +14,4 @@ export async function readLater(
     } catch {
       if (signal?.aborted) return;
     }
-}
-
-/** Waits between attempts, up to a limit. */
-export type Backoff = ReturnType<typeof createBackoff>;
-
-/** Creates the waits between attempts at a failing storage: from 1 s to 60 s, without a limit. */
-export function createStorageBackoff({ clock, random }: Parameters<typeof createBackoff>[0]): Backoff {
-  // an idle clock lets a script with a broken storage exit
-  const waits = { clock: toIdleClock(clock), random };
-  return createBackoff(waits, { limit: Number.POSITIVE_INFINITY, firstMs: 1000, longestMs: 60_000 });
 }

@@ -1,5 +1,5 @@
 import type { ClientEvent } from "@sluice/core";
-import { createStorageBackoff } from "./recovery.js";
+import { createStorageBackoff } from "./storage-backoff.js";
 import type { WaitingClient } from "./wait.js";
 import type { Attempt, WriteBatch } from "./write-attempt.js";
 
