@@ -237,17 +237,8 @@ function isOvertaken(thread: Thread, id: string): boolean {
 /** Loads the code that checks and runs tool calls. */
 function loadCalls(turn: Turn): Promise<ToolCalls> {
   const { chat, options, owner } = turn;
-  const { client, id: chatId, thread, storage } = chat;
   turn.loading ??= import("./json-later.js").then(({ createToolCalls }) => {
-    turn.calls = createToolCalls({
-      client,
-      chatId,
-      thread,
-      tools: () => options().tools,
-      signal: owner.signal,
-      onChange: () => refresh(chat),
-      writeAll: () => storage.records?.writeAll(),
-    });
+    turn.calls = createToolCalls(chat, options, owner.signal);
     return turn.calls;
   });
   // a caller that awaits the code gets the error
