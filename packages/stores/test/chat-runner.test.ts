@@ -17,6 +17,12 @@ function openChat(runner: TurnRunner, more: object = {}) {
   return { chat, requests };
 }
 
+test("a plain object is refused as a runner, in words that name customRunner()", () => {
+  const { client } = clientOf(() => Response.error());
+  const runner = { run: async () => ({}) } as never;
+  expect(() => createChatStore(client, { model: "delta-5.3", runner })).toThrow("give customRunner()");
+});
+
 test("a runner answers a question, and the page requests nothing", async () => {
   const { chat, requests } = openChat({
     async run({ id, messages, model }, { put }) {

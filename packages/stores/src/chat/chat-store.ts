@@ -74,8 +74,8 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /** Stops the turn in flight and removes all messages. */
   reset(): void;
   /**
-   * Stops the turn in flight, drops queued messages, and closes the storage until the chat is used again. A turn of a `runner` continues
-   * there, and its promise resolves with the outcome `truncated`.
+   * Stops the turn in flight, drops queued messages, and closes the storage until the chat is used again. A turn of a
+   * `runner` continues there, and its promise resolves with the outcome `truncated`.
    */
   close(): void;
   /**

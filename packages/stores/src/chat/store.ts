@@ -53,7 +53,7 @@ import {
  * Creates the store of a chat. Nothing is sent before `send`.
  *
  * @param options the options, or a function that returns the current options at each use
- * @throws {ConfigurationError} for `storage` without `id`
+ * @throws {ConfigurationError} for `storage` without `id`, and for a `storage` or a `runner` of another shape
  * @example
  * ```ts
  * const chat = createChatStore(client, { model: "delta-5.3" });
@@ -78,6 +78,8 @@ function createChat(client: Client, own: ReadOptions): Chat {
     throw new ConfigurationError(
       "storage: can't store chats: give indexedDBStorage(), or customStorage() with your own",
     );
+  if (runner && typeof runner.openRunner !== "function")
+    throw new ConfigurationError("runner: can't run turns: give customRunner() with your own");
   assertId(id);
   const initial = parseInitialMessages(initialMessages, "initialMessages");
   const thread = createThread((messageId, message) => storage.records?.noteChange(messageId, message));
