@@ -1,6 +1,5 @@
-import type { Client, GeneratedImage, ImageResult, SucceededVideoTask } from "@sluice/core";
+import type { Client, SucceededVideoTask } from "@sluice/core";
 import { type ArchivedMedia, getArchivedMedia } from "@sluice/core/files";
-import type { FailedImage } from "../images/state.js";
 import type { ExpiringLink } from "./expiring-link.js";
 
 /* Loaded when a link has expired and the proxy stores a copy. */
@@ -53,29 +52,6 @@ function openBatch(client: Client): Batch {
   batches.set(client, batch);
   return batch;
 }
-
-/* Loaded when the link of an image has expired and the proxy stores a copy. */
-
-/**
- * Returns the images with expired links replaced by new links to the proxy's copies.
- *
- * @param getDueAt returns the time to renew an image, in Unix milliseconds
- * @throws the errors of `getArchivedMedia`
- */
-export async function renewImages(
-  client: Client,
-  result: ImageResult,
-  getDueAt: (image: GeneratedImage | FailedImage) => number,
-): Promise<ImageResult> {
-  const images = result.images.map(async (image) =>
-    image.url !== undefined && getDueAt(image) <= Date.now()
-      ? applyCopy(image, await findCopy(client, "urls", image.url))
-      : image,
-  );
-  return { ...result, images: await Promise.all(images) };
-}
-
-/* Loaded when the link of a video has expired and the proxy stores a copy. */
 
 /**
  * Returns the task with new links to the proxy's copies; without a copy, without `keptUntil`.

@@ -187,7 +187,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   }
 
   async function renew(data: ImageResult): Promise<void> {
-    const renewed = await import("../archive/renewal.js")
+    const renewed = await import("./archive.js")
       .then(({ renewImages }) => renewImages(client, data, getDueAt))
       .catch(() => ({ ...data, images: data.images.map(deferRenewal) }));
     // other images may be shown by now
