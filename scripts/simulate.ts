@@ -10,8 +10,9 @@ import { createScratchTree, readKnownBugs } from "../tests/simulation/known-bugs
  *   pnpm simulate --seeds 10000             10,000 scenarios
  *   pnpm simulate --seed 7 --seeds 1        one scenario again
  *   pnpm simulate --uploads --seeds 1000    1,000 scenarios of uploads
- *   pnpm simulate --put-back                puts each known bug back, and looks for it; --only <part of a name> for some
- *                                           (tests/simulation/bugs; a patch that no longer applies is skipped)
+ *   pnpm simulate --put-back                puts each known bug back, and looks for it in the fixed scenarios, then in
+ *                                           the seeds; --only <part of a name> for some
+ *                                           (tests/simulation/bugs; a patch that does not apply fails)
  *
  * `--trace <file>` writes all that happened in the first seed.
  */
@@ -83,24 +84,28 @@ async function putBack(seeds: number): Promise<void> {
   const tree = createScratchTree();
   process.on("exit", tree.remove);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
-  const count = { found: 0, skipped: 0, lost: 0 };
+  const count = { found: 0, unapplied: 0, lost: 0 };
   for (const { name, search, patch } of readKnownBugs(values.only)) {
     const sources = tree.apply(patch);
     if (!sources) {
-      count.skipped += 1;
-      console.log(`skipped    ${name}: does not apply`);
+      count.unapplied += 1;
+      console.log(`no patch   ${name}: does not apply; write it again for the present sources`);
       continue;
     }
     const where = await look[search](sources, seeds);
     count[where === undefined ? "lost" : "found"] += 1;
     console.log(where === undefined ? `not found  ${name} (${seeds} seeds)` : `found      ${name}: ${where}`);
   }
-  console.log(`${count.found} found, ${count.lost} not found, ${count.skipped} skipped`);
-  if (count.lost > 0) process.exitCode = 1;
+  console.log(
+    `${count.found} found, ${count.lost} not found, ${count.unapplied} without a patch that applies`,
+  );
+  if (count.lost + count.unapplied > 0) process.exitCode = 1;
 }
 
 async function lookInSimulations(sources: Sources, seeds: number): Promise<string | undefined> {
-  const { search, findShortest } = await loadSimulation(sources);
+  const { scenarios, simulate, search, findShortest } = await loadSimulation(sources);
+  for (const { name, plan } of scenarios)
+    if ((await simulate(plan)).failure !== undefined) return `the scenario "${name}"`;
   const { failing } = await search(first, seeds, () => true);
   const [[kind, [seed]] = ["", []]] = [...failing];
   return seed === undefined

@@ -1,4 +1,5 @@
 export { type Plan, planOf } from "./plan.js";
+export { scenarios } from "./scenarios.js";
 export { findShortest, report, search } from "./search.js";
 export { simulate } from "./simulate.js";
 export { loadTrees } from "./tree-code.js";

@@ -6,13 +6,7 @@ import { pollsForWhatIsShown, rendersInPeace, showsItsStores } from "./hook-rule
 import { findBrokenMoneyRule, findBrokenMoneyRuleAtRest } from "./money-rules.js";
 import { KEY } from "./proxy.js";
 import { isIll, listReachable, type Simulation } from "./simulation.js";
-import {
-  forgetsAll,
-  keepsCleared,
-  keepsUsersApart,
-  losesNoQueuedMessage,
-  noteQueued,
-} from "./storage-rules.js";
+import { forgetsAll, keepsCleared, keepsUsersApart } from "./storage-rules.js";
 import type { Tab } from "./tab.js";
 import {
   keepsTasks,
@@ -25,7 +19,6 @@ import {
 
 /** Returns the first rule that is broken now, whatever may still come; undefined where all hold. */
 export function findBrokenRule(simulation: Simulation): string | undefined {
-  noteQueued(simulation);
   if (simulation.broken) return simulation.broken;
   for (const rule of [
     billsOnce,
@@ -61,7 +54,6 @@ export function findBrokenRuleAtRest(simulation: Simulation, fresh: Tab): string
   }
   return (
     losesNothing(simulation) ??
-    losesNoQueuedMessage(simulation) ??
     keepsCleared(simulation) ??
     forgetsAll(simulation) ??
     (simulation.stranger && isSettled(simulation, simulation.stranger)) ??
@@ -291,14 +283,6 @@ function storesAll({ tabs, disk }: Simulation, fresh: Tab): string | undefined {
 /** Tabs that can see each other show the same messages. */
 function showsTheSame({ tabs, locks, disk }: Simulation): string | undefined {
   if (locks.mode !== "sound" || disk.corrupted.size > 0) return undefined;
-  const [queue, ...queues] = tabs.map(({ chat }) =>
-    chat
-      .getSnapshot()
-      .queued.map(({ content }) => content)
-      .join(),
-  );
-  const another = queues.find((texts) => texts !== queue);
-  if (another !== undefined) return `tabs show different queues: ${queue}; ${another}`;
   const [first, ...others] = tabs.map(
     (tab) => new Set([...listReachable(tab).values()].filter(isFilled).map(readContent)),
   );

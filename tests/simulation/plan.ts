@@ -253,17 +253,6 @@ const beginnings: readonly (readonly [Mishap, Possible])[] = [
     ],
     ({ whenBusy, locks, tabs }) => whenBusy === "queue" && locks === "sound" && tabs === 3,
   ],
-  // a queued message becomes a reply
-  [
-    (random) => [
-      ["send", 3000],
-      ["send", 10],
-      ["send", 10],
-      ["corrupt a record", 900, 4 + 5 * pickBetween(random, 0, 3)],
-      ["crash", 50],
-    ],
-    ({ whenBusy, locks }) => whenBusy === "queue" && locks === "sound",
-  ],
   // all components of a chat unmount while its reply does not fit on the disk
   [
     (random) => [

@@ -70,8 +70,6 @@ export function createSimulation(plan: Plan) {
     stranger: undefined as Tab | undefined,
     /** True while nothing may be stored of the other user, who has signed out. */
     isForgotten: false,
-    /** Contents of queued messages that were on the disk, by the ids of their messages. */
-    queued: new Map<string, string>(),
     /** Rule that a step has broken. */
     broken: undefined as string | undefined,
     /** Steps, requests and outcomes in order. */
@@ -105,8 +103,6 @@ export function createSimulation(plan: Plan) {
     asked: 0,
     /** Ids of messages that a tab has cleared. */
     cleared: new Set<string>(),
-    /** Contents of queued messages that were cleared with them. */
-    dropped: new Set<string>(),
     /** True once the user has removed videos on purpose. */
     hasRemoved: false,
     /** The user's last order of each kind. */

@@ -325,7 +325,6 @@ function actAsUser(simulation: Simulation, tab: Tab, { do: action, nth }: Step, 
       return reset(simulation, tab);
     case "cancel queued": {
       const queued = pickNth(chat.getSnapshot().queued, nth);
-      if (queued) simulation.dropped.add(queued.content);
       return run(() => chat.cancelQueued(queued?.id ?? "none"));
     }
     case "stop":
@@ -383,10 +382,7 @@ function reset(simulation: Simulation, tab: Tab): void {
   const { chat, run } = tab;
   // a reset waits until the thread is read, and the user can't see what it will clear
   if (chat.getSnapshot().isRestoring) return;
-  if (isInCommonChat(tab)) {
-    for (const id of listReachable(tab).keys()) simulation.cleared.add(id);
-    for (const { content } of chat.getSnapshot().queued) simulation.dropped.add(content);
-  }
+  if (isInCommonChat(tab)) for (const id of listReachable(tab).keys()) simulation.cleared.add(id);
   run(() => chat.reset());
 }
 

@@ -3,8 +3,6 @@ import type { Tab } from "./tab.js";
 
 /* Rules about stored data and its user. Each rule returns a description if it is broken. */
 
-/** Beginning of the keys of queued messages. */
-const QUEUED = "/queued/";
 /** Words of the first user, which the other user never writes. */
 const FIRST_USERS = /(?:question|aside|film) \d/;
 
@@ -56,14 +54,6 @@ function listTexts({ chat, list, page }: Tab): readonly string[] {
   ].filter((text) => text !== "");
 }
 
-/** Notes the queued messages that are on the disk. */
-export function noteQueued({ disk, queued }: Simulation): void {
-  for (const [key, text] of disk.textsOf("chat/a")) {
-    if (!key.startsWith(QUEUED) || disk.corrupted.has(key)) continue;
-    queued.set(key.slice(QUEUED.length), (JSON.parse(text) as { content: string }).content);
-  }
-}
-
 /** Messages that were cleared, and were gone from the disk since, are in no tab. */
 export function keepsCleared({ cleared, tabs, disk, locks }: Simulation): string | undefined {
   if (locks.mode !== "sound" || disk.corrupted.size > 0) return undefined;
@@ -74,29 +64,6 @@ export function keepsCleared({ cleared, tabs, disk, locks }: Simulation): string
     const messages = listReachable(tab);
     if (gone.some((id) => messages.has(id)))
       return `tab ${tab.page.id}: a message that was cleared is shown again`;
-  }
-  return undefined;
-}
-
-/** A queued message that was on the disk is sent, still queued, cleared, or was given back to its caller. */
-export function losesNoQueuedMessage({
-  queued,
-  cleared,
-  dropped,
-  tabs,
-  turns,
-  disk,
-  locks,
-}: Simulation): string | undefined {
-  if (locks.mode !== "sound") return undefined;
-  for (const [id, content] of queued) {
-    // the user cleared it in the queue, or in the thread once it was sent
-    if (dropped.has(content) || cleared.has(id)) continue;
-    if (disk.corrupted.has(QUEUED + id) || disk.corrupted.has(id)) continue;
-    if (turns.some(({ question }) => question === content)) continue;
-    for (const tab of tabs)
-      if (!listReachable(tab).has(id) && !tab.chat.getSnapshot().queued.some((each) => each.id === id))
-        return `tab ${tab.page.id}: "${content}" was queued on the disk, and is lost`;
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
 import type { ChatResult, ChatUsage, ClientEvent, ImageResult, VideoTask } from "@sluice/core";
+import { isCreatePath } from "@sluice/core/extend";
 import { isRecord } from "./is-record.js";
 import { pricePieces } from "./money.js";
 import { type Prices, type Rates, readRateTable } from "./prices.js";
@@ -250,13 +251,10 @@ function countReceipt(receipt: PricedReceipt, tally: Tally): void {
   countCall(receipt, !usage && billing === "maybe", tally);
 }
 
-/** Paths of the requests that create something. Queries have other paths, and cost nothing. */
-const CREATES = /\/(completions|generations|CreateAsset|(text|image|multi-image)2video)$/;
-
 function countCall(call: EndedCall, isUncertain: boolean, tally: Tally): void {
   const { kind, path, model } = call;
   const cost = callCosts[kind];
-  if (!cost || !CREATES.test(path)) return;
+  if (!cost || !isCreatePath(path)) return;
   if (isUncertain) tally.miss("no-usage", model);
   else tally.add(model, (rates) => cost(rates, call));
 }

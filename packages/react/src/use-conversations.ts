@@ -78,7 +78,7 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
   const isHydrated = useIsHydrated();
   const [pages, setPages] = useState(1);
   useEffect(() => {
-    return activeId === undefined ? undefined : store.show(activeId);
+    if (activeId !== undefined) store.show(activeId);
   }, [store, activeId]);
   const all = isHydrated ? state.conversations : none;
   const inFolder = useMemo(() => {

@@ -87,15 +87,6 @@ function Versions() {
   );
 }
 
-function Queued(options: UseChatStreamOptions) {
-  const { queued, retry } = useChatStream(options);
-  return (
-    <button type="button" onClick={() => void retry()}>
-      {queued.map(({ content }) => content).join()}
-    </button>
-  );
-}
-
 function Look({ onClient }: { onClient: (client: Client) => void }) {
   onClient(useClient());
   return null;
@@ -423,21 +414,4 @@ describe("useClient", () => {
   test("throws an error that names the missing provider", () => {
     expect(() => renderToString(<Chat />)).toThrow(/GatewayProvider/);
   });
-});
-
-test("A message that an earlier page left in the queue is sent with the options of the latest render", async () => {
-  const storage = memoryStorage();
-  await storage.write("chat/left", new Map([["/queued/q", { content: "Hello?", queuedAt: 1 }]]));
-  const { client, requests } = clientOf(() => streamAnswer(hello));
-  const app = (model: "delta-5.3" | "alpha-v4.1-flash") => (
-    <GatewayProvider client={client}>
-      <Queued id="left" model={model} storage={storage} />
-    </GatewayProvider>
-  );
-  const { rerender } = render(app("delta-5.3"));
-  await screen.findByRole("button", { name: "Hello?" });
-  rerender(app("alpha-v4.1-flash"));
-  press("Hello?");
-  await waitFor(() => expect(requests).toHaveLength(1));
-  expect(await requests[0]?.json()).toMatchObject({ model: "alpha-v4.1-flash" });
 });

@@ -2,7 +2,7 @@
 
 export type { ChatStore, SendOptions } from "./chat/chat-store.js";
 export type { InitialMessage } from "./chat/initial-messages.js";
-export { mergeRecords } from "./chat/merge-records.js";
+export { mergeRecords } from "./chat/merge-copies.js";
 export type {
   ChatMessage,
   ChatNode,
@@ -11,7 +11,15 @@ export type {
   ToolCallState,
 } from "./chat/message.js";
 export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/options.js";
-export type { CallDecision, RunnerContext, RunnerEnd, RunnerTurn, TurnRunner } from "./chat/runner.js";
+export type {
+  CallDecision,
+  ChatRunner,
+  RunnerContext,
+  RunnerEnd,
+  RunnerTurn,
+  TurnRunner,
+} from "./chat/runner.js";
+export { customRunner } from "./chat/runner-turn.js";
 export type { ChatState, ChatStatus, PendingAction } from "./chat/state.js";
 export { createChatStore } from "./chat/store.js";
 
@@ -23,19 +31,28 @@ export {
   createConversationList,
 } from "./conversations/list.js";
 export type { ConversationListState } from "./conversations/listing.js";
-export type { Conversation } from "./conversations/record.js";
+export type { Conversation } from "./conversations/records.js";
 export type { ConversationMatch } from "./conversations/search.js";
 
 // Tasks and images
 
 export type { AssetState, AssetStoreOptions } from "./assets/store.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
-export type { ImageOptionsFor, ImageStoreOptions } from "./images/options.js";
-export type { ImageRequestOf, ImageState, SettledImages } from "./images/state.js";
+export type {
+  ImageOptionsFor,
+  ImageRequestOf,
+  ImageState,
+  ImageStoreOptions,
+  SettledImages,
+} from "./images/state.js";
 export { createImageStore, type ImageStore } from "./images/store.js";
 export { createVideoTaskList, listVideoTasks, type VideoTaskList } from "./videos/list.js";
-export type { VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
-export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
+export type {
+  VideoTaskEntry,
+  VideoTaskListOptions,
+  VideoTaskState,
+  VideoTaskStoreOptions,
+} from "./videos/state.js";
 export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
 
 // Receipts

@@ -1,4 +1,4 @@
-import { createChatStore, memoryStorage, type TurnRunner } from "@sluice/stores";
+import { createChatStore, customRunner, memoryStorage, type TurnRunner } from "@sluice/stores";
 import { expect, test } from "vitest";
 import { clientOf, settled } from "../../core/test/support/gateway.js";
 
@@ -7,10 +7,21 @@ const message = (id: string, content: string, more: object = {}) =>
 
 function openChat(runner: TurnRunner, more: object = {}) {
   const { client, requests } = clientOf(() => Response.error());
-  const chat = createChatStore(client, { id: "c", model: "delta-5.3", runner, ...more });
+  const chat = createChatStore(client, {
+    id: "c",
+    model: "delta-5.3",
+    runner: customRunner(runner),
+    ...more,
+  });
   chat.subscribe(() => {});
   return { chat, requests };
 }
+
+test("a plain object is refused as a runner, in words that name customRunner()", () => {
+  const { client } = clientOf(() => Response.error());
+  const runner = { run: async () => ({}) } as never;
+  expect(() => createChatStore(client, { model: "delta-5.3", runner })).toThrow("give customRunner()");
+});
 
 test("a runner answers a question, and the page requests nothing", async () => {
   const { chat, requests } = openChat({

@@ -8,7 +8,7 @@ import {
   stoppedClock,
   streamAnswer,
 } from "../../core/test/support/gateway.js";
-import type { PollEvent } from "../src/tasks/polling.js";
+import type { PollEvent } from "../src/tasks/watch-plan.js";
 
 const url = "https://cdn.test/v.mp4?sig=1";
 const PATH = "/v1/video/generations/t-1";

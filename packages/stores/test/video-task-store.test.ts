@@ -15,7 +15,7 @@ import {
 } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
 import { clientOf, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
-import type { Absence } from "../src/tasks/polling.js";
+import type { Absence } from "../src/tasks/watch-plan.js";
 
 const url = "https://cdn.test/v.mp4?sig=1";
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;

@@ -1,5 +1,11 @@
 import { ConfigurationError } from "@sluice/core";
-import type { CallDecision, RunnerEnd, RunnerTurn, TurnRunner } from "@sluice/stores";
+import {
+  type CallDecision,
+  type ChatRunner,
+  customRunner,
+  type RunnerEnd,
+  type RunnerTurn,
+} from "@sluice/stores";
 import { isObject, isText } from "./json.js";
 import { findRemote, type Remote } from "./remotes.js";
 import { SyncError } from "./sync-error.js";
@@ -35,9 +41,9 @@ const ATTEMPT_MS = 30_000;
  * const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage, runner: serverRunner() });
  * ```
  */
-export function serverRunner({ device }: ServerRunnerOptions = {}): TurnRunner {
+export function serverRunner({ device }: ServerRunnerOptions = {}): ChatRunner {
   const named = device === undefined ? {} : { device };
-  return {
+  return customRunner({
     async run(turn, { signal }) {
       const remote = getRemote(turn);
       const collection = `chat/${turn.chatId}`;
@@ -83,7 +89,7 @@ export function serverRunner({ device }: ServerRunnerOptions = {}): TurnRunner {
         if (!(error instanceof SyncError) || error.code !== "not_waiting") throw error;
       }
     },
-  };
+  });
 }
 
 function getRemote({ storage, chatId }: RunnerTurn): Remote {

@@ -24,6 +24,7 @@ export type { ChatParams, SharedChatParams } from "../chat/protocol/schema.js";
 export { readStoredChat } from "../chat/read-stored.js";
 export { assertImageRequest } from "../images/schema.js";
 export type { TaskKind } from "../tasks/define-task.js";
+export { isCreatePath } from "../transport/create-path.js";
 export { createRequest } from "../transport/create-request.js";
 export { isRecord, parseJSON } from "../transport/error-response.js";
 export { canReuseKey, getDelivery, isClosedRoute, toConnectionError } from "../transport/failure.js";

@@ -1,4 +1,4 @@
-import type { Client } from "@sluice/core";
+import type { Client, SucceededVideoTask } from "@sluice/core";
 import { type ArchivedMedia, getArchivedMedia } from "@sluice/core/files";
 import type { ExpiringLink } from "./expiring-link.js";
 
@@ -51,4 +51,18 @@ function openBatch(client: Client): Batch {
   const batch = { names, found };
   batches.set(client, batch);
   return batch;
+}
+
+/**
+ * Returns the task with new links to the proxy's copies; without a copy, without `keptUntil`.
+ *
+ * @throws the errors of `getArchivedMedia`
+ */
+export async function renewTask(client: Client, task: SucceededVideoTask): Promise<SucceededVideoTask> {
+  const copy = await findCopy(client, "tasks", task.id);
+  const renewed = applyCopy(task, copy);
+  if (!copy) return renewed;
+  // without a copy of the last frame, its link has expired as well
+  const { lastFrameURL: _, ...video } = renewed;
+  return copy.lastFrame ? { ...video, lastFrameURL: copy.lastFrame.url } : video;
 }

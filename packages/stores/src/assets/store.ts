@@ -8,11 +8,11 @@ import {
 } from "@sluice/core";
 import { assertAssetRequest, assets, createOptionsReader, noteOptions } from "@sluice/core/extend";
 import { pickRequestOptions } from "../base/request-options.js";
-import type { Interval } from "../tasks/polling.js";
 import { sendOnce } from "../tasks/send-once.js";
 import type { CreationReporter, TaskState, TaskStore, TaskStoreOptions } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
 import { getSharedWatch } from "../tasks/task-watch.js";
+import type { Interval } from "../tasks/watch-plan.js";
 
 /** State of one asset, in the terms of TanStack Query. */
 export interface AssetState extends TaskState<ActiveAsset, AssetHandle> {

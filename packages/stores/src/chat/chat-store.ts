@@ -1,4 +1,5 @@
-import type { Store } from "@sluice/core";
+import type { Client, Store } from "@sluice/core";
+import { createListeners } from "@sluice/core/extend";
 import type { ImageInput } from "./attachments.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ChatNode, ChatTurn } from "./message.js";
@@ -22,9 +23,8 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    */
   send(content: string, options?: SendOptions): Promise<ChatTurn>;
   /**
-   * Ends the turn in flight. The received text stays, and open tool calls are cancelled. Queued messages of this page are
-   * dropped: their turns are `not-sent`. Queued messages of an earlier page stay in `queued`. A turn that waits for the
-   * storage or another tab is `not-sent`.
+   * Ends the turn in flight. The received text stays, and open tool calls are cancelled. Queued messages are dropped:
+   * their turns are `not-sent`. A turn that waits for the storage or another tab is `not-sent`, too.
    */
   stop(): void;
   /**
@@ -74,8 +74,8 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /** Stops the turn in flight and removes all messages. */
   reset(): void;
   /**
-   * Stops the turn in flight and closes the storage until the chat is used again. A turn of a `runner` continues
-   * there, and its promise resolves with the outcome `truncated`.
+   * Stops the turn in flight, drops queued messages, and closes the storage until the chat is used again. A turn of a
+   * `runner` continues there, and its promise resolves with the outcome `truncated`.
    */
   close(): void;
   /**
@@ -84,4 +84,21 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    * options. `id`, `initialMessages`, `throttleMs` and `storage` of the first chat do not change.
    */
   withOptions(options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>)): ChatStore<Output>;
+}
+
+/** The chats with an id that this page uses, from the first use until `close`. */
+export interface OpenChats {
+  readonly byId: Map<string, ChatStore>;
+  /** Calls `listener` when a chat is used for the first time, or closed. */
+  readonly subscribe: (listener: () => void) => () => void;
+  readonly notify: () => void;
+}
+
+const openChats = new WeakMap<Client, OpenChats>();
+
+/** Returns the open chats of a client. */
+export function getOpenChats(client: Client): OpenChats {
+  const known = openChats.get(client) ?? { byId: new Map(), ...createListeners<[]>() };
+  openChats.set(client, known);
+  return known;
 }

@@ -1,18 +1,43 @@
 import type { Client, StorageStatus, Store } from "@sluice/core";
 import { createRandomId, type StoreControl } from "@sluice/core/extend";
 import type { ChatStore } from "./chat-store.js";
-import { closeLastCalls, closeSkippedCalls } from "./insertion-point.js";
-import type { ChatMessage, ChatNode } from "./message.js";
+import { closeLastCalls, closeSkippedCalls, type InsertionPoint } from "./insertion-point.js";
+import type { ChatMessage, ChatNode, ChatTurn } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { MessageQueue } from "./queue.js";
-import type { TurnRunner } from "./runner.js";
-import type { RunningTurn } from "./running-turn.js";
-import { isRestoring, type StorageSession } from "./session.js";
+import type { CallDecision } from "./runner.js";
+import { noStorage, type StorageSession } from "./session.js";
 import { type ChatState, type ChatStatus, listPendingActions } from "./state.js";
 import type { Thread } from "./thread.js";
+import type { RunningTurn } from "./turn-ends.js";
 
 /** Returns the options at the time of their use. */
 export type ReadOptions = () => ChatStoreOptions;
+
+/** How a turn of a runner begins. */
+export interface RunnerTurnStart {
+  /** Point of the thread at which it begins, or the message whose turn continues. */
+  readonly at: InsertionPoint | Promise<InsertionPoint> | { readonly continued: string };
+  /** Decision to pass first. */
+  readonly decision?: CallDecision | undefined;
+  readonly onEnd: (turn: ChatTurn) => void;
+}
+
+/** The turns of a chat's runner. */
+export interface RunnerTurns {
+  /** Begins a turn, or joins one that runs. */
+  start(read: ReadOptions, start: RunnerTurnStart): RunningTurn;
+  /** Returns true for a message whose turn continues without the user. */
+  isContinuing(messageId: string): boolean;
+  /** Passes a decision to the turn in flight. Without one, `begin` continues the turn of the message. */
+  decide(
+    read: ReadOptions,
+    decision: CallDecision,
+    begin: (start: Omit<RunnerTurnStart, "onEnd">) => Promise<ChatTurn>,
+  ): Promise<ChatTurn>;
+  /** Ends the turn of a message that waits for the user, if a runner has written it. */
+  stopWaiting(messageId: string, read: ReadOptions): void;
+}
 
 /** State of a chat, with the turn in flight. */
 export interface Chat {
@@ -27,9 +52,7 @@ export interface Chat {
   /** Options of the first caller. */
   readonly own: ReadOptions;
   /** Runs the turns elsewhere; undefined if this page runs them. */
-  readonly runner: TurnRunner | undefined;
-  /** Code of the runner's turns, once it is loaded. */
-  runnerTurns?: typeof import("./runner-turn.js");
+  runner?: RunnerTurns | undefined;
   /** Ids of the runner's turns that have ended for this page. */
   readonly endedTurns: Set<string>;
   /** Number of the runner's turns of a question that have ended without a message. */
@@ -64,7 +87,7 @@ export function refresh({ thread, store }: Pick<Chat, "thread" | "store">): void
  */
 export function stop(chat: Chat, isLeft = false): void {
   const { thread, queue, storage, store, turn } = chat;
-  queue.dropAll(createStoppedError(), false);
+  queue.drop(createStoppedError());
   storage.stop(createStoppedError());
   if (turn) turn.stop();
   else if (!isLeft) closeLastCalls(thread, "the user stopped before the call had a result");
@@ -81,8 +104,7 @@ export function leave(chat: Chat): void {
 /** Stops the turn in flight and replaces the thread. */
 export function replaceAll(chat: Chat, messages: readonly ChatMessage[]): void {
   stop(chat);
-  const { thread, queue, store } = chat;
-  queue.dropAll(createStoppedError(), true);
+  const { thread, store } = chat;
   chat.error = undefined;
   for (const known of thread.listIds()) thread.remove(known);
   // new idempotency keys, because a proxy may still store responses that the app has removed
@@ -93,7 +115,7 @@ export function replaceAll(chat: Chat, messages: readonly ChatMessage[]): void {
 /** Removes all messages. Reads nothing until the caller has cleared the storage and calls the returned function. */
 export function forget(chat: Chat): () => void {
   const { storage } = chat;
-  const wasOpen = storage.phase === "reading" || storage.phase === "open";
+  const wasOpen = storage.isOpen;
   chat.turn?.close();
   replaceAll(chat, []);
   storage.close();
@@ -125,8 +147,8 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
   const messages = thread.path;
   const last = messages.findLast(({ role }) => role === "assistant");
   const pendingActions = listPendingActions(messages.at(-1));
-  const { records, phase } = storage;
-  const isGivenUp = phase === "open" || phase === "closed";
+  const { records, isRestored } = storage;
+  const isGivenUp = isRestored && storage !== noStorage;
   return {
     messages,
     status: computeStatus(chat, pendingActions.length > 0),
@@ -137,7 +159,7 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
     pendingActions,
     queued: queue.shown,
     unsaved: records ? records.countUnsaved() : isGivenUp ? thread.listIds().length : 0,
-    isRestoring: isRestoring(phase),
+    isRestoring: !isRestored,
     isRunningElsewhere: !turn && records !== undefined && isRunningElsewhere(chat, messages.at(-1)),
     sync: chat.sync?.getSnapshot(),
   };

@@ -7,8 +7,7 @@ import {
   TimeoutError,
 } from "@sluice/core";
 import { isRecord, openSpan, rejectOnAbort } from "@sluice/core/extend";
-import type { ToolCall } from "./core-types.js";
-import { type ChatMessage, type ChatToolCall, toWireMessage } from "./message.js";
+import { type ChatMessage, type ChatToolCall, type ToolCall, toWireMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 
 // loaded for threads with tool calls, and for chats with `prepareMessages`

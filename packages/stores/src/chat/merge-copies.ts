@@ -1,4 +1,5 @@
 import { type ChatToolCall, isInterrupted, isOpen } from "./message.js";
+import { parseNode, toRecord } from "./records.js";
 import type { MergeCopies } from "./thread.js";
 import { isOfRunner, type MessageNode } from "./tree.js";
 
@@ -88,4 +89,27 @@ function compare(one: string, other: string): number {
 function describeNode(node: MessageNode): string {
   const { revision, key, message } = node;
   return `${revision} ${key} ${describeRest(node)} ${describeCalls(node)} ${message.content}`;
+}
+
+/**
+ * Merges two records of one key of a chat into the record that all devices store: for a storage whose records several
+ * devices change. The result does not depend on the order of the merges. For a key that is not a message, or a record
+ * that can't be read, the local record wins. A removed record counts as unreadable.
+ *
+ * @example
+ * ```ts
+ * function mergeAll(local: ReadonlyMap<string, unknown>, remote: ReadonlyMap<string, unknown>) {
+ *   return new Map([...remote].map(([key, record]) => [key, mergeRecords(key, local.get(key), record)]));
+ * }
+ * ```
+ */
+export function mergeRecords(key: string, localRecord: unknown, remoteRecord: unknown): unknown {
+  const local = parseNode(key, localRecord);
+  const copy = parseNode(key, remoteRecord);
+  if (!copy) return localRecord;
+  if (!local) return remoteRecord;
+  const { merged, isAhead } = mergeCopies(local, copy);
+  if (!isAhead) return remoteRecord;
+  // the original record may have fields that this version does not know, or another timing
+  return merged === local ? localRecord : toRecord(merged);
 }

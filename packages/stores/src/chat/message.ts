@@ -1,6 +1,22 @@
-import { type ChatRequestMessage, type ChatUsage, type Outcome, StreamError } from "@sluice/core";
+import {
+  type AssistantMessage,
+  type ChatRequestMessage,
+  type ChatResult,
+  type ChatUsage,
+  type Outcome,
+  StreamError,
+  type ToolContext,
+} from "@sluice/core";
 import { describeThrown, isRecord } from "@sluice/core/extend";
-import type { ChatTiming, ThreadFile } from "./core-types.js";
+
+/** Times of a response. */
+export type ChatTiming = ChatResult["timing"];
+
+/** A file that a tool attaches to its message. */
+export type ThreadFile = Parameters<ToolContext["attachFile"]>[0];
+
+/** A call of a tool, as the gateway sends and receives it. */
+export type ToolCall = NonNullable<AssistantMessage["tool_calls"]>[number];
 
 /**
  * State of a tool call.
@@ -115,8 +131,7 @@ export interface ChatTurn {
    * - `step-limit`: `maxSteps` responses arrived; `retry()` allows as many again
    * - `error` after complete responses: the next request was not sent. The earlier responses stay and are billed;
    * `retry()` continues from them
-   * - `truncated` without messages: another tab has sent the queued message. With an `AbortError`: the chat was closed,
-   * and its runner continues the turn
+   * - `truncated` with an `AbortError`: the chat was closed, and its runner continues the turn
    * - `not-sent`: no request of the turn was sent; `error` says why. If `messages` has a question, it is in the thread,
    * and `retry()` sends it
    * - `stopped` without messages: the user stopped while images were read, before a request was sent
@@ -133,9 +148,6 @@ export interface ChatTurn {
 export function isResumable({ state, savedState }: ChatToolCall): boolean {
   return state === "running" && savedState !== undefined;
 }
-
-/** Prefix of the keys of queued messages in a storage, before the id of the message. */
-export const QUEUED = "/queued/";
 
 /** Returns true for a response whose tool results form the next request. */
 export function isContinued({ outcome }: ChatMessage): boolean {

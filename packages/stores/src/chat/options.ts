@@ -3,7 +3,7 @@ import type { ChatParams, SharedChatParams } from "@sluice/core/extend";
 import type { StoreRequestOptions } from "../base/request-options.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ChatTurn } from "./message.js";
-import type { TurnRunner } from "./runner.js";
+import type { ChatRunner } from "./runner.js";
 import type { ChatStorage } from "./storages.js";
 
 interface TargetOf<Model extends ChatModel> {
@@ -133,12 +133,12 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
    */
   readonly storage?: ChatStorage;
   /**
-   * Runs the turns elsewhere, e.g. on a server. `tools`, `instructions`, `prepareMessages` and `outputSchema` are then its
+   * Runs the turns elsewhere, e.g. on a server: `customRunner()` with your own. `tools`, `instructions`, `prepareMessages` and `outputSchema` are then its
    * own.
    *
    * @default the page runs them
    */
-  readonly runner?: TurnRunner;
+  readonly runner?: ChatRunner;
   /**
    * Called once for each turn that ended, with or without an error. Not called for a turn that waits for the user or the
    * app.

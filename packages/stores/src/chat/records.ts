@@ -8,7 +8,6 @@ import {
   isOpen,
   isPending,
   isResumable,
-  QUEUED,
 } from "./message.js";
 import type { MessageNode } from "./tree.js";
 
@@ -38,9 +37,8 @@ export function parseNodes(records: ReadonlyMap<string, unknown>): MessageNode[]
 
 /** Parses one message; undefined for a record that is not a message. */
 export function parseNode(id: string, record: unknown): MessageNode | undefined {
-  // a damaged record of the queue or the leaf must not become a message, because nothing would ever end it
-  if (id === LEAF || id.startsWith(QUEUED) || !isRecord(record) || !isRecord(record["message"]))
-    return undefined;
+  // a damaged record of the leaf must not become a message, because nothing would ever end it
+  if (id === LEAF || !isRecord(record) || !isRecord(record["message"])) return undefined;
   const { message: stored, parent, revision, key, turn } = record;
   const { role, content, error, images, files, toolCalls } = stored as Record<string, unknown>;
   const isResponse = role === "assistant";

@@ -5,9 +5,11 @@ import {
   ConfigurationError,
   type Tool,
 } from "@sluice/core";
-import type { ToolDefinition } from "./core-types.js";
 import { type ChatMessage, toWireMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
+
+/** A tool, as a request describes it. */
+type ToolDefinition = NonNullable<Extract<ChatRequest, { tools?: unknown }>["tools"]>[number];
 
 /**
  * Creates the request for the next response of a thread. Returns no promise if nothing is async. `instructions`, the

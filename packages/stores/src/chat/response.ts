@@ -1,7 +1,6 @@
 import {
   type AssistantMessage,
   type ChatRequest,
-  type ChatStream,
   type ChatUsage,
   type Client,
   isGatewayError,
@@ -11,12 +10,16 @@ import {
   streamChat,
 } from "@sluice/core";
 import { canReuseKey, readStoredChat, toError } from "@sluice/core/extend";
+import type { PartialJSON } from "@sluice/core/partial-json";
 import { yieldToHost } from "../base/yield-to-host.js";
-import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
-import { type ChatMessage, type ChatToolCall, closeToolCalls, createInterruptedEnd } from "./message.js";
-
-type ToolCall = NonNullable<AssistantMessage["tool_calls"]>[number];
-type ChatTiming = ChatStream["timing"];
+import {
+  type ChatMessage,
+  type ChatTiming,
+  type ChatToolCall,
+  closeToolCalls,
+  createInterruptedEnd,
+  type ToolCall,
+} from "./message.js";
 
 /** A streaming response as a message. */
 export interface Response {
@@ -193,6 +196,49 @@ function createObjectReader(): { push: (text: string) => void; readonly value: u
       reader.push(text.slice(start));
     },
     get value() {
+      return reader.value;
+    },
+  };
+}
+
+/** JSON text that is still arriving. */
+interface GrowingJSON {
+  push(text: string): void;
+  /** Value of the text so far; undefined before the value begins, or before the parser is loaded. */
+  readonly value: unknown;
+}
+
+type Create = typeof import("@sluice/core/partial-json").createPartialJSON;
+let create: Create | undefined;
+let loading: Promise<void> | undefined;
+
+/** Loads the parser of partial JSON, which most chats never need. If loading fails, JSON is parsed once it is complete. */
+function loadJSONReader(): Promise<void> {
+  loading ??= import("./json-later.js").then(
+    ({ createPartialJSON }) => {
+      create = createPartialJSON;
+    },
+    () => {
+      loading = undefined;
+    },
+  );
+  return loading;
+}
+
+/** Creates an empty document. */
+function createGrowingJSON(): GrowingJSON {
+  let unread = "";
+  let reader: PartialJSON | undefined;
+  void loadJSONReader();
+  return {
+    push(text) {
+      unread += text;
+    },
+    get value() {
+      reader ??= create?.();
+      if (!reader) return undefined;
+      reader.push(unread);
+      unread = "";
       return reader.value;
     },
   };

@@ -1,24 +1,50 @@
+import { ConfigurationError } from "@sluice/core";
 import { hashToId, isolate, toError } from "@sluice/core/extend";
-import type { Chat, ReadOptions } from "./chat.js";
-import type { InsertionPoint } from "./insertion-point.js";
+import type { Chat, ReadOptions, RunnerTurnStart, RunnerTurns } from "./chat.js";
 import { type ChatMessage, type ChatTurn, isOpen, isPending } from "./message.js";
-import type { CallDecision, RunnerEnd, RunnerTurn, TurnRunner } from "./runner.js";
-import type { RunningTurn } from "./running-turn.js";
+import type { ChatRunner, RunnerEnd, RunnerTurn, TurnRunner } from "./runner.js";
 import type { MessageNode } from "./tree.js";
+import { createUnsentTurn, type RunningTurn } from "./turn-ends.js";
 
-/* Loaded by chats with a `runner`. */
-
-/** How a turn of a runner begins. */
-export interface RunnerTurnStart {
-  /** Point of the thread at which it begins, or the message whose turn continues. */
-  readonly at: InsertionPoint | Promise<InsertionPoint> | { readonly continued: string };
-  /** Decision to pass first. */
-  readonly decision?: CallDecision | undefined;
-  readonly onEnd: (turn: ChatTurn) => void;
+/**
+ * Lets a chat run its turns by a runner of your own. The chat adds the question, shows the messages of the turn, and
+ * reports its end; its queue, branches and `retry` work as with turns of the page.
+ *
+ * @example
+ * ```ts
+ * const echo = customRunner({
+ *   async run({ id, messages }, { put }) {
+ *     put({ id: `${id}-1`, role: "assistant", content: messages.at(-1)?.content ?? "", outcome: "complete" });
+ *     return {};
+ *   },
+ * });
+ * const chat = createChatStore(client, { model: "delta-5.3", runner: echo });
+ * ```
+ */
+export function customRunner(runner: TurnRunner): ChatRunner {
+  const openRunner = (chat: Chat): RunnerTurns => ({
+    start: (read, start) => startRunnerTurn(chat, runner, read, start),
+    isContinuing: (messageId) => isContinuing(chat, chat.thread.get(messageId)),
+    async decide(read, decision, begin) {
+      const { messageId: continued } = decision;
+      const waiting = findRunnerTurn(chat, continued, read);
+      if (!runner.decide || !waiting)
+        return createUnsentTurn(new ConfigurationError("runner: it can't pass a decision about this call"));
+      const { turn } = chat;
+      if (!turn) return begin({ at: { continued }, decision });
+      await runner.decide(waiting, decision);
+      return turn.result;
+    },
+    stopWaiting(messageId, read) {
+      const turn = findRunnerTurn(chat, messageId, read);
+      if (turn) stopRunnerTurn(chat, runner, turn);
+    },
+  });
+  return { openRunner };
 }
 
 /** Begins a turn of the chat's runner, or joins one that runs. */
-export function startRunnerTurn(
+function startRunnerTurn(
   chat: Chat,
   runner: TurnRunner,
   read: ReadOptions,
@@ -117,21 +143,22 @@ export function startRunnerTurn(
 }
 
 /** Tells the runner to end a turn. Errors change nothing, because the turn has ended here. */
-export function stopRunnerTurn(chat: Chat, runner: TurnRunner, turn: RunnerTurn): void {
+function stopRunnerTurn(chat: Chat, runner: TurnRunner, turn: RunnerTurn): void {
   chat.endedTurns.add(turn.id);
   isolate(() => void Promise.resolve(runner.stop?.(turn)).catch(() => {}));
 }
 
 /** Returns the turn of a runner that has written the message; undefined for a message of a page. */
-export function findRunnerTurn(chat: Chat, messageId: string, read: ReadOptions): RunnerTurn | undefined {
+function findRunnerTurn(chat: Chat, messageId: string, read: ReadOptions): RunnerTurn | undefined {
   const id = chat.thread.get(messageId)?.turn;
   return id === undefined ? undefined : describeTurn(chat, id, messageId, read);
 }
 
-/** Returns true for a message of a runner whose turn continues without the user. */
-export function isContinuing({ message, turn }: MessageNode): boolean {
-  const { role, outcome, error, toolCalls = [] } = message;
-  if (turn === undefined || role !== "assistant") return false;
+/** Returns true for a message of a runner whose turn continues without the user, and has not ended for this page. */
+function isContinuing({ endedTurns }: Chat, node: MessageNode | undefined): boolean {
+  if (!node || node.turn === undefined || endedTurns.has(node.turn)) return false;
+  const { role, outcome, error, toolCalls = [] } = node.message;
+  if (role !== "assistant") return false;
   if (outcome === undefined || toolCalls.some((call) => isOpen(call) && !isPending(call))) return true;
   return outcome === "tool-calls" && !error && !toolCalls.some(isPending);
 }

@@ -1,21 +1,7 @@
 import type { Client, Outcome, RecordStorage } from "@sluice/core";
 import type { ChatMessage } from "./message.js";
 
-/**
- * Runs the turns of a chat elsewhere: on a server, in a worker, in an agent. The option `runner` of a chat takes one.
- * The chat adds the question, shows the messages of the turn, and reports its end; its queue, branches and `retry` work
- * as with turns of the page.
- *
- * @example
- * ```ts
- * const echo: TurnRunner = {
- *   async run({ id, messages }, { put }) {
- *     put({ id: `${id}-1`, role: "assistant", content: messages.at(-1)?.content ?? "", outcome: "complete" });
- *     return {};
- *   },
- * };
- * ```
- */
+/** Runs the turns of a chat elsewhere: on a server, in a worker, in an agent. {@link customRunner} gives it to a chat. */
 export interface TurnRunner {
   /**
    * Runs a turn, or continues it if the runner knows its id. After a reload, and in other tabs, the chat calls it again
@@ -34,6 +20,12 @@ export interface TurnRunner {
    * @throws an error if the decision did not arrive. The call then waits again
    */
   decide?(turn: RunnerTurn, decision: CallDecision): Promise<void>;
+}
+
+/** Value of the option `runner` of a chat: {@link customRunner} with your own {@link TurnRunner}. */
+export interface ChatRunner {
+  /** Opens the runner for a chat. It brings the code, so that a page without a runner does not contain it. */
+  readonly openRunner: (chat: never) => unknown;
 }
 
 /** A turn of a {@link TurnRunner}. */

@@ -1,6 +1,5 @@
 import type { ChatUsage, StorageStatus } from "@sluice/core";
-import type { ChatTiming } from "./core-types.js";
-import { type ChatMessage, type ChatToolCall, isPending } from "./message.js";
+import { type ChatMessage, type ChatTiming, type ChatToolCall, isPending } from "./message.js";
 
 /**
  * Status of a chat.
@@ -47,8 +46,8 @@ export interface ChatState<Output = unknown> {
    */
   readonly pendingActions: readonly PendingAction[];
   /**
-   * Messages that `whenBusy: "queue"` holds back, oldest first. `cancelQueued` drops one. With a `storage` they survive a
-   * reload and appear in all tabs; the tab that queued a message sends it.
+   * Messages that `whenBusy: "queue"` holds back, oldest first. `cancelQueued` drops one. They last as long as the page, and
+   * other tabs do not show them.
    */
   readonly queued: readonly { readonly id: string; readonly content: string }[];
   /**

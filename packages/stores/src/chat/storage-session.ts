@@ -1,48 +1,40 @@
-import type { Client } from "@sluice/core";
 import { rejectOnAbort, toError } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { registerForget } from "../storage/in-use.js";
 import { waitForStorage } from "../storage/wait.js";
-import { isRestoring, type Phase, type StorageSession } from "./session.js";
-import type { StoredThread } from "./stored-thread.js";
-import type { ThreadRecords } from "./thread-records.js";
+import type { StorageSession, ThreadRecords } from "./session.js";
+import type { ThreadContext } from "./stored-thread.js";
 import { createUnsentTurn } from "./turn-ends.js";
 
-/** Phases that follow an event. Unlisted phases do not change. */
-type Transitions = Partial<Record<Phase, Phase>>;
-const afterUse: Transitions = { unread: "reading", closed: "open" };
-const afterRead: Transitions = { reading: "open", unread: "closed" };
-const afterClose: Transitions = { reading: "unread", open: "closed" };
-
 /** The fields of a chat that its storage session needs. */
-export interface SessionContext {
-  readonly client: Client;
-  /** Describes the thread to read and write. */
-  readonly describe: () => Promise<StoredThread>;
-  /** Called when the storage was read or given up. */
-  readonly onRead: () => void;
+export interface SessionContext extends ThreadContext {
   /** Called by `signOut` while the storage is open. */
   readonly forget: () => unknown;
 }
 
 /** Creates the storage session of one chat. Nothing is read before its first use. */
-export function createStorageSession({ client, describe, onRead, forget }: SessionContext): StorageSession {
-  let phase: Phase = "unread";
+export function createStorageSession(context: SessionContext): StorageSession {
+  const { client } = context;
+  let isOpen = false;
+  let isRestored = false;
   let reading: Promise<void> | undefined;
   let records: ThreadRecords | undefined;
   let opened = new AbortController();
   let waiting = new AbortController();
   let unregister: (() => void) | undefined;
   return {
-    get phase() {
-      return phase;
+    get isOpen() {
+      return isOpen;
+    },
+    get isRestored() {
+      return isRestored;
     },
     get records() {
       return records;
     },
     whenRestored,
     whenReady(act) {
-      if (!isRestoring(phase)) return whenRestored(act);
+      if (isRestored) return whenRestored(act);
       return rejectOnAbort(
         whenRestored(() => {}),
         waiting.signal,
@@ -62,24 +54,23 @@ export function createStorageSession({ client, describe, onRead, forget }: Sessi
   };
 
   function whenRestored<T>(act: () => T | Promise<T>): Promise<T> {
-    const next = afterUse[phase];
-    if (next) {
-      phase = next;
+    if (!isOpen) {
+      isOpen = true;
       reading = read();
     }
-    return phase === "reading" && reading ? reading.then(act) : Promise.resolve(act());
+    return isRestored || !reading ? Promise.resolve(act()) : reading.then(act);
   }
 
   async function read(): Promise<void> {
     const { signal } = opened;
-    unregister = registerForget(client, forget);
+    unregister = registerForget(client, context.forget);
     try {
       await waitForStorage(client.clock, () => restore(signal));
     } catch (cause) {
       reportStorageFailure(client, cause);
     }
-    phase = afterRead[phase] ?? phase;
-    onRead();
+    isRestored = true;
+    context.flush();
   }
 
   async function restore(signal: AbortSignal): Promise<void> {
@@ -92,12 +83,11 @@ export function createStorageSession({ client, describe, onRead, forget }: Sessi
   }
 
   async function load(): Promise<ThreadRecords> {
-    const [{ createThreadRecords }, thread] = await Promise.all([import("./persistence.js"), describe()]);
-    return createThreadRecords(thread);
+    return (await import("./stored-thread.js")).createThreadRecords(context);
   }
 
   function close(): void {
-    phase = afterClose[phase] ?? phase;
+    isOpen = false;
     opened.abort();
     opened = new AbortController();
     unregister?.();

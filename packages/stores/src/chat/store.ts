@@ -16,11 +16,13 @@ import {
   getLastMessage,
   leave,
   type ReadOptions,
+  type RunnerTurns,
   refresh,
   replaceAll,
   stop,
 } from "./chat.js";
-import type { ChatStore } from "./chat-store.js";
+import { type ChatStore, getOpenChats } from "./chat-store.js";
+import { decideCall } from "./decisions.js";
 import { parseInitialMessages } from "./initial-messages.js";
 import {
   assertContent,
@@ -29,19 +31,9 @@ import {
   findRetryPoint,
   findVersionPoint,
 } from "./insertion-point.js";
-import {
-  addOutput,
-  type ChatMessage,
-  type ChatToolCall,
-  type ChatTurn,
-  isOpen,
-  isPending,
-} from "./message.js";
-import { noteModel } from "./note-model.js";
-import { getOpenChats } from "./open-chats.js";
+import { type ChatMessage, type ChatTurn, isPending } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
-import type { CallDecision } from "./runner.js";
 import { noStorage, type StorageSession } from "./session.js";
 import type { SessionContext } from "./storage-session.js";
 import type { ChatStorage } from "./storages.js";
@@ -53,8 +45,7 @@ import {
   beginTurn,
   canSendNext,
   createQuestion,
-  loadRunner,
-  sendQueued,
+  sendNext,
   startIfFree,
 } from "./turns.js";
 
@@ -62,7 +53,7 @@ import {
  * Creates the store of a chat. Nothing is sent before `send`.
  *
  * @param options the options, or a function that returns the current options at each use
- * @throws {ConfigurationError} for `storage` without `id`
+ * @throws {ConfigurationError} for `storage` without `id`, and for a `storage` or a `runner` of another shape
  * @example
  * ```ts
  * const chat = createChatStore(client, { model: "delta-5.3" });
@@ -87,29 +78,22 @@ function createChat(client: Client, own: ReadOptions): Chat {
     throw new ConfigurationError(
       "storage: can't store chats: give indexedDBStorage(), or customStorage() with your own",
     );
+  if (runner && typeof runner.openRunner !== "function")
+    throw new ConfigurationError("runner: can't run turns: give customRunner() with your own");
   assertId(id);
+  const initial = parseInitialMessages(initialMessages, "initialMessages");
+  const thread = createThread((messageId, message) => storage.records?.noteChange(messageId, message));
   const storage = records ? openSession(records) : noStorage;
-  const thread = createThread((messageId, message) => {
-    storage.records?.noteChange(messageId, message);
-    // a queued message leaves the queue with the write that adds it to the thread
-    queue.prune();
-  });
-  const queue = createQueue<ReadOptions>(
-    (messageId) => thread.get(messageId) !== undefined,
-    (key) => storage.records?.noteChange(key),
-  );
-  addAll(thread, parseInitialMessages(initialMessages, "initialMessages"));
-  const initial = thread.listIds();
+  addAll(thread, initial);
   // until the storage is read, new messages follow the stored ones
   if (records) thread.origin = `/${createRandomId()}`;
   const state: Omit<Chat, "store"> = {
     client,
     id,
     thread,
-    queue,
+    queue: createQueue(),
     storage,
     own,
-    runner,
     endedTurns: new Set(),
     attempts: new Map(),
     sync: records?.status,
@@ -130,25 +114,19 @@ function createChat(client: Client, own: ReadOptions): Chat {
       },
     }),
   });
+  chat.runner = runner && (runner.openRunner as (chat: Chat) => RunnerTurns)(chat);
   return chat;
 
   function openSession(from: ChatStorage): StorageSession {
-    const openChat = from.openChat as (context: SessionContext) => StorageSession;
-    return openChat({
+    return (from.openChat as (context: SessionContext) => StorageSession)({
       client,
-      async describe() {
-        await loadRunner(chat);
-        return {
-          ...chat,
-          storage: from,
-          collection: `chat/${id}`,
-          initial,
-          isRunning: () => chat.turn !== undefined,
-          onMerge: () => showMerged(chat),
-          resume: (message) => resumeInterrupted(chat, message),
-        };
-      },
-      onRead: () => chat.store.flush(),
+      thread,
+      storage: from,
+      collection: `chat/${id}`,
+      initial: initial.map((message) => message.id),
+      flush: () => chat.store.flush(),
+      onMerge: () => showMerged(chat),
+      resume: (message) => resumeInterrupted(chat, message),
       forget: () => forget(chat),
     });
   }
@@ -161,8 +139,6 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     use(chat).whenReady(() => startIfFree(chat, read, find, message));
   const sendWhenReady = (message: QueuedMessage) =>
     startWhenReady(createQuestion(chat, read, message), message);
-  const react = (decision: NewDecision, state: ChatToolCall["state"], change: CallChange) =>
-    reactToCall(chat, read, decision, state, change);
   /** Reports the error of a call that changed nothing, because no state shows it. A double click is not a mistake. */
   const noteRefusal = (turn: Promise<ChatTurn>) => {
     turn.then(
@@ -175,12 +151,7 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     getSnapshot: store.getSnapshot,
     subscribe(listener) {
       void use(chat).whenRestored(() => {});
-      const forgetModel = noteModel(client, chat.id, read);
-      const unsubscribe = store.subscribe(listener);
-      return () => {
-        forgetModel();
-        unsubscribe();
-      };
+      return store.subscribe(listener);
     },
     send(content, options = {}) {
       noteOptions("a message", options, client);
@@ -194,12 +165,13 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       );
     },
     stop() {
-      stopWaitingTurn(chat, read);
+      const last = getLastMessage(chat);
+      if (!chat.turn && last?.toolCalls?.some(isPending)) chat.runner?.stopWaiting(last.id, read);
       stop(chat);
     },
     retry: () => use(chat).whenReady(() => retry(chat, read)),
     cancelQueued(id) {
-      queue.drop(id, createStoppedError());
+      queue.drop(createStoppedError(), id);
       store.flush();
     },
     regenerate: (messageId) => noteRefusal(startWhenReady(() => findVersionPoint(thread, messageId))),
@@ -211,24 +183,16 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       storage.records?.noteChange(messageId);
       refresh(chat);
     },
-    approve: (toolCallId) =>
-      react({ type: "approve", toolCallId }, "needs-approval", (call) => ({ ...call, state: "running" })),
-    deny: (toolCallId, error = "the user did not allow the call") =>
-      react({ type: "deny", toolCallId, reason: error }, "needs-approval", (call) => ({
-        ...call,
-        state: "denied",
-        error,
-      })),
-    addToolOutput: (toolCallId, output) =>
-      react({ type: "output", toolCallId, output }, "needs-output", (call) => addOutput(call, output)),
+    approve: (toolCallId) => decideCall(chat, read, { type: "approve", toolCallId }),
+    deny: (toolCallId, reason = "the user did not allow the call") =>
+      decideCall(chat, read, { type: "deny", toolCallId, reason }),
+    addToolOutput: (toolCallId, output) => decideCall(chat, read, { type: "output", toolCallId, output }),
     setMessages(messages) {
       const given = parseInitialMessages(messages, "messages");
       void use(chat).whenRestored(() => replaceAll(chat, given));
     },
     reset: () => void use(chat).whenRestored(() => replaceAll(chat, [])),
     close() {
-      if (storage.phase !== "none")
-        queue.close(new DOMException("The chat was closed; its messages stay queued", "AbortError"));
       leave(chat);
       storage.close();
       removeFromOpenChats(chat);
@@ -258,10 +222,10 @@ function removeFromOpenChats({ client, id = "", verbs }: Chat): void {
 
 /** Repeats the last request, unless another tab does so first. If none failed, sends the first queued message. */
 function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
-  const { thread, queue, storage, turn } = chat;
+  const { thread, storage } = chat;
   const last = getLastMessage(chat);
-  const [queued] = turn || hasFailed(last) ? [] : queue.listSendable(true);
-  if (queued) return sendQueued(chat, queued);
+  const queued = hasFailed(last) ? undefined : sendNext(chat);
+  if (queued) return queued;
   const start = () =>
     startIfFree(chat, read, () => findRetryPoint(thread, last && thread.get(last.id)?.message));
   if (!last || chat.turn) return start();
@@ -280,30 +244,14 @@ function hasFailed(last: ChatMessage | undefined): boolean {
 
 /** Shows the changes of other tabs. */
 function showMerged(chat: Chat): void {
-  const { thread, turn } = chat;
-  const node = thread.get(turn?.workedOn);
+  const { thread, turn, runner, own } = chat;
   // another tab cleared the chat
-  if (turn?.workedOn !== undefined && !node) turn.stop();
+  if (turn?.workedOn !== undefined && !thread.has(turn.workedOn)) turn.stop();
   refresh(chat);
-  joinRunnerTurn(chat);
-}
-
-/** Joins a turn that the runner has begun in another tab, on another device or before a reload. */
-function joinRunnerTurn(chat: Chat): void {
-  const { thread, own, turn, runnerTurns, endedTurns } = chat;
-  const last = getLastMessage(chat);
-  const node = thread.get(last?.id);
-  if (!node || !runnerTurns?.isContinuing(node) || turn || endedTurns.has(node.turn ?? "")) return;
-  void beginRunnerTurn(chat, own, { at: { continued: node.message.id } });
-}
-
-/** Tells the runner to end a turn that waits for the user. */
-function stopWaitingTurn(chat: Chat, read: ReadOptions): void {
-  const { runner, runnerTurns, turn } = chat;
-  const last = getLastMessage(chat);
-  const waiting =
-    !turn && last?.toolCalls?.some(isPending) && runnerTurns?.findRunnerTurn(chat, last.id, read);
-  if (runner && runnerTurns && waiting) runnerTurns.stopRunnerTurn(chat, runner, waiting);
+  // the runner has begun this turn in another tab, on another device or before a reload
+  const continued = getLastMessage(chat)?.id;
+  if (!chat.turn && continued !== undefined && runner?.isContinuing(continued))
+    void beginRunnerTurn(chat, runner, own, { at: { continued } });
 }
 
 /** @throws {ConfigurationError} for an id that not every storage can have */
@@ -320,90 +268,4 @@ function resumeInterrupted(chat: Chat, interrupted: ChatMessage): Promise<ChatTu
   return outcome === undefined
     ? beginTurn(chat, () => ({ below: thread.getParent(id), added: [id] }), own, { interrupted })
     : beginTurn(chat, () => ({ below: id, added: [id] }), own, { message: id });
-}
-
-/** A decision before its message is known. */
-type NewDecision = CallDecision extends infer Decision
-  ? Decision extends CallDecision
-    ? Omit<Decision, "messageId">
-    : never
-  : never;
-
-/** Applies the reaction of the user or the app to a call. */
-type CallChange = (call: ChatToolCall) => ChatToolCall;
-
-/**
- * Changes the pending call in this state, and continues the turn when no call is pending. The first reaction of all tabs
- * counts.
- */
-function reactToCall(
-  chat: Chat,
-  read: ReadOptions,
-  decision: NewDecision,
-  state: ChatToolCall["state"],
-  change: CallChange,
-): Promise<ChatTurn> {
-  const { thread, storage } = chat;
-  const { toolCallId } = decision;
-  const findCall = (message: ChatMessage | undefined) =>
-    message?.toolCalls?.find((call) => call.id === toolCallId && call.state === state);
-  return storage.whenReady(() => {
-    const message = getLastMessage(chat);
-    if (message && findCall(message) && thread.get(message.id)?.turn !== undefined)
-      return decideElsewhere(chat, read, { ...decision, messageId: message.id });
-    if (!message || !findCall(message) || chat.turn) return react();
-    return storage.runLocked(message.id, () => react(message.id));
-  });
-
-  /** @param locked id of the message whose call was pending before this tab waited for the lock */
-  function react(locked?: string): ChatTurn | Promise<ChatTurn> {
-    const message = getLastMessage(chat);
-    const call = findCall(message);
-    if (message && call) return changeCall(chat, read, message, call, change);
-    // another tab reacted to the call, and was closed before it continued
-    if (message && message.id === locked && !chat.turn && !message.toolCalls?.some(isOpen))
-      return continueTurn(chat, read, locked);
-    const unknown = `toolCallId: no call "${toolCallId}" waits for this`;
-    return chat.turn?.result ?? createUnsentTurn(new ConfigurationError(unknown));
-  }
-}
-
-/** Passes a decision to the runner of the message's turn, which then continues. */
-async function decideElsewhere(chat: Chat, read: ReadOptions, decision: CallDecision): Promise<ChatTurn> {
-  const { messageId: continued } = decision;
-  await loadRunner(chat);
-  const { runner, runnerTurns, turn } = chat;
-  const waiting = runnerTurns?.findRunnerTurn(chat, continued, read);
-  if (!runner?.decide || !waiting)
-    return createUnsentTurn(
-      new ConfigurationError("runner: this call belongs to a runner that the chat lacks"),
-    );
-  if (!turn) return beginRunnerTurn(chat, chat.options ?? read, { at: { continued }, decision });
-  await runner.decide(waiting, decision);
-  return turn.result;
-}
-
-/** Changes a call. The turn in flight notices the change; otherwise a turn continues. */
-function changeCall(
-  chat: Chat,
-  read: ReadOptions,
-  message: ChatMessage,
-  call: ChatToolCall,
-  change: CallChange,
-): ChatTurn | Promise<ChatTurn> {
-  const { turn } = chat;
-  const toolCalls = message.toolCalls?.map((each) => (each === call ? change(call) : each)) ?? [];
-  const changed = { ...message, toolCalls };
-  chat.thread.put(changed);
-  chat.store.flush();
-  if (turn) {
-    turn.noteCallChange();
-    return turn.result;
-  }
-  const isWaiting = toolCalls.some(isPending) && !toolCalls.some(({ state }) => state === "running");
-  return isWaiting ? { messages: [changed], outcome: "tool-calls" } : continueTurn(chat, read, message.id);
-}
-
-function continueTurn(chat: Chat, read: ReadOptions, message: string): Promise<ChatTurn> {
-  return beginTurn(chat, () => ({ below: message, added: [message] }), chat.options ?? read, { message });
 }

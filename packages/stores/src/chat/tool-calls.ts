@@ -7,6 +7,7 @@ import {
   ValidationError,
 } from "@sluice/core";
 import { describeThrown, openSpan, parseJSON, rejectOnAbort } from "@sluice/core/extend";
+import { type Chat, type ReadOptions, refresh } from "./chat.js";
 import {
   addOutput,
   type ChatMessage,
@@ -15,7 +16,6 @@ import {
   failCall,
   findJSONProblem,
 } from "./message.js";
-import type { Thread } from "./thread.js";
 import {
   checkInput,
   createRunningCall,
@@ -42,22 +42,13 @@ export interface ToolCalls {
   endAtLimit(id: string, steps: number): void;
 }
 
-/** The fields of a turn that its calls need. */
-export interface ToolCallsContext {
-  readonly client: Client;
-  readonly chatId: string | undefined;
-  readonly thread: Thread;
-  readonly tools: () => readonly Tool[] | undefined;
-  /** Aborts when the turn ends. After that, no call writes into the thread. */
-  readonly signal: AbortSignal;
-  readonly onChange: () => void;
-  /** Writes the thread; undefined without a storage. */
-  readonly writeAll: () => Promise<unknown> | undefined;
-}
-
-/** Creates the tool calls of one turn. */
-export function createToolCalls(context: ToolCallsContext): ToolCalls {
-  const { client, chatId, thread, tools, signal, onChange } = context;
+/**
+ * Creates the tool calls of one turn.
+ *
+ * @param signal aborts when the turn ends. After that, no call writes into the thread
+ */
+export function createToolCalls(chat: Chat, read: ReadOptions, signal: AbortSignal): ToolCalls {
+  const { client, id: chatId, thread } = chat;
   const working = new Set<AbortController>();
   signal.addEventListener("abort", () => {
     for (const controller of working) controller.abort(signal.reason);
@@ -68,8 +59,11 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
   async function admit(message: ChatMessage): Promise<ChatMessage> {
     const { toolCalls = [] } = message;
     const source = { id: message.id, messages: thread.getPath(message.id) };
-    const act = toolCalls.every(isCompleteCall) ? admitCall : refuseCall;
-    return { ...message, toolCalls: await Promise.all(toolCalls.map((call) => work(act, call, source))) };
+    const isWhole = toolCalls.every(isCompleteCall);
+    const admitted = toolCalls.map((call) =>
+      isWhole || !isCompleteCall(call) ? work(admitCall, call, source) : refuseCall(call),
+    );
+    return { ...message, toolCalls: await Promise.all(admitted) };
   }
 
   function endAtLimit(id: string, steps: number): void {
@@ -94,7 +88,7 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
         listCalls(id).forEach((call, index) => {
           if (call.state !== "running" || running.has(index)) return;
           running.add(index);
-          void work(runCall, call, source, createRunningCall(context, id, index)).then((result) => {
+          void work(runCall, call, source, createRunningCall(chat, signal, id, index)).then((result) => {
             // calls that end together are one change
             if (ended.size === 0) queueMicrotask(showEnded);
             ended.set(index, result);
@@ -115,7 +109,7 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
       const message = thread.get(id)?.message;
       if (message && !signal.aborted) {
         thread.put({ ...message, toolCalls });
-        onChange();
+        refresh(chat);
       }
       runCalls();
     }
@@ -137,7 +131,7 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
     const run = { name: call.name, toolCallId: call.id, chatId, messageId };
     const report = createToolReport(client, run);
     try {
-      return await act(call, { tools: tools() ?? [], clock, warn, signal, messages, report, running });
+      return await act(call, { tools: read().tools ?? [], clock, warn, signal, messages, report, running });
     } catch (cause) {
       // the options of the app failed: the next request fails for the same reason, and ends the turn
       return failCall(call, describeThrown(cause));
@@ -175,10 +169,9 @@ function isCompleteCall({ arguments: text }: ChatToolCall): boolean {
 }
 
 /** Cancels a call of a response with incomplete arguments, because the response may have been truncated there. */
-function refuseCall(call: ChatToolCall, context: CallContext): Promise<ChatToolCall> {
-  if (!isCompleteCall(call)) return admitCall(call, context);
+function refuseCall(call: ChatToolCall): ChatToolCall {
   const error = "not run: another call of this message has arguments that are not JSON; call it again";
-  return Promise.resolve({ ...call, state: "cancelled", error });
+  return { ...call, state: "cancelled", error };
 }
 
 /** Returns true unless the tool clearly needs no approval, because a call that ran by mistake can't be undone. */

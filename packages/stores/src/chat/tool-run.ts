@@ -1,39 +1,24 @@
-import type { Client, Tool, ToolContext } from "@sluice/core";
+import type { Client, ClientEvent, Tool, ToolContext } from "@sluice/core";
 import { awaitWithin, checkBySchema, parseJSON, toError } from "@sluice/core/extend";
-import type { ThreadFile, ToolRun } from "./core-types.js";
-import { type ChatMessage, type ChatToolCall, findJSONProblem, isFile } from "./message.js";
-import type { Thread } from "./thread.js";
+import { type Chat, refresh } from "./chat.js";
+import { type ChatMessage, type ChatToolCall, findJSONProblem, isFile, type ThreadFile } from "./message.js";
 
 /** Maximum time that `saveState` waits for the storage, in milliseconds. */
 const WRITE_MS = 500;
 
-/** The fields of a turn that a running call needs. */
-export interface RunningCallContext {
-  readonly client: Client;
-  readonly thread: Thread;
-  /** Aborts when the turn ends. */
-  readonly signal: AbortSignal;
-  readonly onChange: () => void;
-  /** Writes the thread; undefined without a storage. */
-  readonly writeAll: () => Promise<unknown> | undefined;
-}
-
 /** Functions that let a running tool change its message. After the end of the call they change nothing. */
 export type RunningCall = Pick<ToolContext, "savedState" | "saveState" | "reportProgress" | "attachFile">;
 
-/** Creates the functions for the call at `index` of the message `id`. */
-export function createRunningCall(
-  { client, thread, signal, onChange, writeAll }: RunningCallContext,
-  id: string,
-  index: number,
-): RunningCall {
+/** Creates the functions for the call at `index` of the message `id`. `signal` aborts when the turn ends. */
+export function createRunningCall(chat: Chat, signal: AbortSignal, id: string, index: number): RunningCall {
+  const { client, thread, storage } = chat;
   return {
     savedState: thread.get(id)?.message.toolCalls?.[index]?.savedState,
     async saveState(value) {
       const problem = value === undefined ? "it is undefined" : findJSONProblem(value);
       if (problem) throw new TypeError(`saveState(): the value does not fit into JSON: ${problem}`);
       changeCall({ savedState: value });
-      const writing = writeAll();
+      const writing = storage.records?.writeAll();
       if (writing) await awaitWithin(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
     },
     reportProgress(share) {
@@ -57,7 +42,7 @@ export function createRunningCall(
     const message = thread.get(id)?.message;
     if (signal.aborted || message?.toolCalls?.[index]?.state !== "running") return;
     thread.put(edit(message));
-    onChange();
+    refresh(chat);
   }
 }
 
@@ -75,24 +60,20 @@ export function endRun(ended: ChatToolCall, { savedState }: ChatToolCall): ChatT
   return ended.state === "done" || savedState === undefined ? rest : { ...rest, savedState };
 }
 
+/** A run of a tool, in events. */
+type ToolRun = Omit<Extract<ClientEvent, { readonly type: "tool-start" }>, "type">;
 type ToolEndState = "done" | "failed" | "cancelled";
 
 /** The events of one run of a tool. */
-export interface ToolReport {
-  /** Emits `tool-start`. */
-  start(): void;
-  /** Emits `tool-end`, after `tool-start` if that is missing. */
-  end(state: ToolEndState, cause?: unknown): void;
-  /** Emits the end of a stopped run; nothing if the run had not begun. */
-  cancel(): void;
-}
+export type ToolReport = ReturnType<typeof createToolReport>;
 
 /** Creates the report of one run. Its events contain neither the arguments nor the output. */
-export function createToolReport({ clock, emit }: Pick<Client, "clock" | "emit">, run: ToolRun): ToolReport {
+export function createToolReport({ clock, emit }: Pick<Client, "clock" | "emit">, run: ToolRun) {
   let startedAt: number | undefined;
   return {
     start,
     end,
+    /** Emits the end of a stopped run; nothing if the run had not begun. */
     cancel() {
       if (startedAt !== undefined) end("cancelled");
     },
@@ -103,6 +84,7 @@ export function createToolReport({ clock, emit }: Pick<Client, "clock" | "emit">
     emit({ type: "tool-start", ...run });
   }
 
+  /** Emits `tool-end`, after `tool-start` if that is missing. */
   function end(state: ToolEndState, cause?: unknown): void {
     if (startedAt === undefined) start();
     const durationMs = clock.now() - (startedAt ?? 0);

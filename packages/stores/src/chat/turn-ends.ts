@@ -2,6 +2,22 @@ import { isGatewayError } from "@sluice/core";
 import { toError } from "@sluice/core/extend";
 import type { ChatTurn } from "./message.js";
 
+/** The turn in flight of a chat: a turn of this page, or of a runner. */
+export interface RunningTurn {
+  readonly result: Promise<ChatTurn>;
+  /** Id of the message that the page works on: a response in flight or with open calls. */
+  readonly workedOn: string | undefined;
+  readonly status: "submitted" | "streaming" | undefined;
+  /** Puts a response that has grown into the thread. */
+  readonly showGrowth: () => void;
+  /** Ends the turn at once. The received text stays. */
+  readonly stop: () => void;
+  /** Ends the part of this page. A runner continues the turn. */
+  readonly close: () => void;
+  /** Reports that a tool call was approved, denied or answered. */
+  readonly noteCallChange: () => void;
+}
+
 /** Creates the turn of a call that changed nothing and sent nothing. */
 export function createUnsentTurn(error: Error): ChatTurn {
   return { messages: [], outcome: "not-sent", error };
@@ -19,15 +35,6 @@ export function continueIfValid<T>(
     return Promise.resolve(createUnsentTurn(toError(cause)));
   }
   return continueTurn(checked);
-}
-
-/** Creates the turn of a queued message that another tab has sent. Its response may be billed. */
-export function createSentElsewhereTurn(): ChatTurn {
-  return {
-    messages: [],
-    outcome: "truncated",
-    error: new DOMException("another tab has sent this message", "AbortError"),
-  };
 }
 
 /**

@@ -1,8 +1,9 @@
 import { type CallInfo, type ChatRequest, type Client, isGatewayError } from "@sluice/core";
-import { awaitWithin, createRandomId, getDelivery, type StoreControl, toError } from "@sluice/core/extend";
+import { awaitWithin, createRandomId, getDelivery, toError } from "@sluice/core/extend";
 import { pickRequestOptions } from "../base/request-options.js";
+import { type Chat, type ReadOptions, refresh } from "./chat.js";
 import type { InsertionPoint } from "./insertion-point.js";
-import { READY, reduceTurn, type TurnEffect, type TurnEvent, type TurnState } from "./machine.js";
+import { reduceTurn, type TurnEvent, type TurnState } from "./machine.js";
 import {
   type ChatMessage,
   type ChatTurn,
@@ -12,31 +13,19 @@ import {
   isPending,
   toDraft,
 } from "./message.js";
-import type { ChatStoreOptions } from "./options.js";
 import { createRequest } from "./request.js";
 import { createResponse, type Response } from "./response.js";
-import type { RunningTurn } from "./running-turn.js";
-import type { StorageSession } from "./session.js";
-import type { ChatState } from "./state.js";
 import type { Thread } from "./thread.js";
 import type { ToolCalls } from "./tool-calls.js";
-import { toTurnError } from "./turn-ends.js";
+import { type RunningTurn, toTurnError } from "./turn-ends.js";
 
 const MAX_STEPS = 8;
 /** Maximum time that a request waits for the write of its draft, in milliseconds. */
 const WRITE_MS = 500;
 
-/** The fields of a chat that a turn needs. */
-export interface TurnContext {
-  readonly client: Client;
-  /** The chat's `id`, for the events of its calls. */
-  readonly chatId: string | undefined;
-  readonly thread: Thread;
-  readonly store: StoreControl<ChatState>;
-  readonly storage: StorageSession;
-  readonly options: () => ChatStoreOptions;
-  /** Shows the thread. Another tab may have changed it. */
-  readonly refresh: () => void;
+/** What begins a turn. */
+interface TurnStart {
+  readonly options: ReadOptions;
   /** Aborts when the turn ends. After that, the turn writes nothing into the thread. */
   readonly owner: AbortController;
   /** First response of the turn, if a closed tab has left it unfinished. */
@@ -47,7 +36,8 @@ export interface TurnContext {
 }
 
 /** A turn in flight. While it runs, no other code of this page writes responses into the thread. */
-export interface Turn extends TurnContext {
+interface Turn extends TurnStart {
+  readonly chat: Chat;
   readonly result: Promise<ChatTurn>;
   readonly resolve: (turn: ChatTurn) => void;
   state: TurnState;
@@ -65,104 +55,77 @@ export interface Turn extends TurnContext {
   loading?: Promise<ToolCalls>;
 }
 
-/** Creates a turn. It does nothing before {@link startTurn}. */
-export function createTurn(context: TurnContext): Turn {
+/** Starts a turn at a point of the thread. Without images the request is sent in the same task. */
+export function startTurn(
+  chat: Chat,
+  start: TurnStart,
+  found: InsertionPoint | Promise<InsertionPoint>,
+): Promise<ChatTurn> {
   let resolve!: Turn["resolve"];
   const result = new Promise<ChatTurn>((resolveTurn) => {
     resolve = resolveTurn;
   });
-  return { ...context, result, resolve, state: READY, added: [] };
-}
-
-/** Starts a turn at a point of the thread. Without images the request is sent in the same task. */
-export function startTurn(turn: Turn, found: InsertionPoint | Promise<InsertionPoint>): void {
-  dispatch(turn, { type: "start" });
-  if (found instanceof Promise)
-    found.then(
-      (point) => handlePlaced(turn, point),
-      (error) => dispatch(turn, { type: "failed", error }),
-    );
+  const turn: Turn = { ...start, chat, result, resolve, state: { name: "placing" }, added: [] };
+  const fail = (error: unknown) => dispatch(turn, { type: "failed", error });
+  Object.assign(chat, { turn: toRunningTurn(turn), error: undefined, options: start.options });
+  if (found instanceof Promise) found.then((point) => handlePlaced(turn, point), fail);
   else handlePlaced(turn, found);
+  chat.store.flush();
+  return result;
 }
 
 /** Returns the turn as the chat sees it. */
-export function toRunningTurn(turn: Turn): RunningTurn {
-  const stop = () => stopTurn(turn);
+function toRunningTurn(turn: Turn): RunningTurn {
+  const stop = () => dispatch(turn, { type: "stopped" });
   return {
     result: turn.result,
     get workedOn() {
       return turn.workedOn;
     },
     get status() {
-      return computeStatus(turn);
+      const { state, response } = turn;
+      if (state.name === "calling") return "streaming";
+      return state.name === "responding" && !response?.isWaiting ? "streaming" : "submitted";
     },
-    showGrowth: () => showGrowth(turn),
+    showGrowth() {
+      const { response } = turn;
+      if (!response || response.message === turn.shown) return;
+      turn.shown = response.message;
+      turn.chat.thread.put(response.message);
+    },
     stop,
     close: stop,
-    noteCallChange: () => noteCallChange(turn),
+    noteCallChange() {
+      if (turn.state.name === "calling") turn.calls?.noteChange();
+    },
   };
 }
 
-function computeStatus({ state, response }: Turn): RunningTurn["status"] {
-  switch (state.name) {
-    case "placing":
-    case "requesting":
-      return "submitted";
-    case "responding":
-      return response?.isWaiting ? "submitted" : "streaming";
-    case "calling":
-      return "streaming";
-    default:
-      return undefined;
-  }
-}
-
-/** Ends a turn at once. The received text stays. */
-function stopTurn(turn: Turn): void {
-  dispatch(turn, { type: "stopped" });
-}
-
-/** Reports that a tool call was approved, denied or answered. */
-function noteCallChange({ state, calls }: Turn): void {
-  if (state.name === "calling") calls?.noteChange();
-}
-
-/** Puts a response that has grown into the thread. */
-function showGrowth(turn: Turn): void {
-  const { response, thread } = turn;
-  if (!response || response.message === turn.shown) return;
-  turn.shown = response.message;
-  thread.put(response.message);
-}
-
+/** Changes the state by an event, and runs the action of the new state. */
 function dispatch(turn: Turn, event: TurnEvent): void {
-  const { state, effect } = reduceTurn(turn.state, event);
+  const state = reduceTurn(turn.state, event);
+  if (state === turn.state) return;
   turn.state = state;
-  if (effect) perform(turn, effect);
+  void act(turn, state)?.catch((error) => dispatch(turn, { type: "failed", error }));
 }
 
-function perform(turn: Turn, effect: TurnEffect): void {
-  switch (effect.type) {
-    case "request":
-      return attempt(turn, () => request(turn, effect.below, effect.isFirst));
-    case "read":
-      return attempt(turn, () => read(turn, effect.id));
-    case "call-tools":
-      return attempt(turn, () => callTools(turn, effect.id));
-    case "end-at-limit":
-      turn.calls?.endAtLimit(effect.id, effect.steps);
-      return endTurn(turn);
-    case "end":
-      return endTurn(turn);
-    case "end-failed":
-      return endFailed(turn, effect.error);
-    case "end-stopped":
-      return endStopped(turn);
+function act(turn: Turn, state: TurnState): Promise<void> | undefined {
+  switch (state.name) {
+    case "requesting":
+      return request(turn, state.below, state.step === 1);
+    case "responding":
+      return read(turn, state.id);
+    case "calling":
+      return callTools(turn, state.id);
+    case "ended":
+      if (state.by === "failure") endFailed(turn, state.error);
+      else if (state.by === "stop") endStopped(turn);
+      else {
+        if (state.by === "limit") turn.calls?.endAtLimit(state.id, state.step);
+        endTurn(turn);
+      }
   }
-}
-
-function attempt(turn: Turn, act: () => Promise<void>): void {
-  act().catch((error) => dispatch(turn, { type: "failed", error }));
+  return undefined;
 }
 
 function handlePlaced(turn: Turn, point: InsertionPoint): void {
@@ -181,7 +144,7 @@ function handlePlaced(turn: Turn, point: InsertionPoint): void {
 
 /** Creates the next request and adds the draft of its response. */
 async function request(turn: Turn, below: string | undefined, isFirst: boolean): Promise<void> {
-  const { client, thread, storage } = turn;
+  const { client, thread, storage } = turn.chat;
   const options = turn.options();
   const creating = createRequest(client, options, thread.getPath(below));
   const created = creating instanceof Promise ? await creating : creating;
@@ -209,26 +172,25 @@ async function request(turn: Turn, below: string | undefined, isFirst: boolean):
 
 /** Reads a response to its end. Without a request, the proxy stores the response. */
 async function read(turn: Turn, id: string): Promise<void> {
-  const { thread, request, point } = turn;
+  const { request, point, chat } = turn;
+  const { thread, storage } = chat;
   const options = turn.options();
   const { outputSchema: schema, tools = [], maxSteps = MAX_STEPS } = options;
   const message = thread.get(id)?.message as ChatMessage;
   if (tools.length > 0) void loadCalls(turn);
-  const client = addCallNames(request ? delayUntilWritten(turn) : turn.client, {
-    chatId: turn.chatId,
-    messageId: id,
-  });
+  const names = { chatId: chat.id, messageId: id };
+  const client = addCallNames(request ? delayUntilWritten(chat) : chat.client, names);
   const response = createResponse(client, toDraft(message), request, {
     ...pickRequestOptions(options),
     schema,
   });
   turn.response = response;
-  turn.refresh();
-  const ended = await response.read(turn.store.changed);
+  refresh(chat);
+  const ended = await response.read(chat.store.changed);
   if (hasEnded(turn)) return;
   const { error } = ended;
   if (request && isGatewayError(error) && getDelivery(error) === "not-sent") {
-    turn.storage.records?.forgetKey(ended.idempotencyKey);
+    storage.records?.forgetKey(ended.idempotencyKey);
     throw error;
   }
   let admitted = ended;
@@ -249,7 +211,7 @@ async function read(turn: Turn, id: string): Promise<void> {
     return dispatch(turn, { type: "lost", below: point.below });
   }
   const callsTools = admitted.outcome === "tool-calls" && !!admitted.toolCalls?.length;
-  if (callsTools) turn.refresh();
+  if (callsTools) refresh(chat);
   dispatch(turn, { type: "responded", callsTools, maxSteps });
 }
 
@@ -261,7 +223,7 @@ async function callTools(turn: Turn, id: string): Promise<void> {
     if (hasEnded(turn)) return;
     await calls.runAll(id);
   }
-  dispatch(turn, { type: "settled", isOver: hasOpenCalls(turn, id) || isOvertaken(turn.thread, id) });
+  dispatch(turn, { type: "settled", isOver: hasOpenCalls(turn, id) || isOvertaken(turn.chat.thread, id) });
 }
 
 /** Returns true if another tab sent a message below a response with calls. This turn then requests nothing more. */
@@ -274,17 +236,9 @@ function isOvertaken(thread: Thread, id: string): boolean {
 
 /** Loads the code that checks and runs tool calls. */
 function loadCalls(turn: Turn): Promise<ToolCalls> {
-  const { client, chatId, thread, options, owner, refresh } = turn;
+  const { chat, options, owner } = turn;
   turn.loading ??= import("./json-later.js").then(({ createToolCalls }) => {
-    turn.calls = createToolCalls({
-      client,
-      chatId,
-      thread,
-      tools: () => options().tools,
-      signal: owner.signal,
-      onChange: refresh,
-      writeAll: () => turn.storage.records?.writeAll(),
-    });
+    turn.calls = createToolCalls(chat, options, owner.signal);
     return turn.calls;
   });
   // a caller that awaits the code gets the error
@@ -293,7 +247,8 @@ function loadCalls(turn: Turn): Promise<ToolCalls> {
 }
 
 function endStopped(turn: Turn): void {
-  const { thread, response, added } = turn;
+  const { response, added, chat } = turn;
+  const { thread } = chat;
   if (response) thread.put(response.stop());
   const last = thread.get(added.at(-1))?.message;
   if (last) thread.put(closeToolCalls(last, "the user stopped the response before the call had a result"));
@@ -302,7 +257,8 @@ function endStopped(turn: Turn): void {
 
 /** Ends a turn whose next request was not sent. The last response stores the error for reloads and other tabs. */
 function endFailed(turn: Turn, cause: unknown): void {
-  const { thread, interrupted } = turn;
+  const { interrupted, chat } = turn;
+  const { thread } = chat;
   // removed in the tick that ends the turn: a merge would take a missing draft for a chat that another tab has cleared
   const draft = listMessages(turn).at(-1);
   if (draft?.role === "assistant" && !draft.outcome && draft.id !== interrupted?.id) thread.remove(draft.id);
@@ -341,20 +297,20 @@ function hasEnded({ owner }: Turn): boolean {
 }
 
 /** Lists the messages of a turn that are in the thread. */
-function listMessages({ thread, added }: Turn): readonly ChatMessage[] {
-  return added.flatMap((id) => thread.get(id)?.message ?? []);
+function listMessages({ chat, added }: Turn): readonly ChatMessage[] {
+  return added.flatMap((id) => chat.thread.get(id)?.message ?? []);
 }
 
 /** Returns true if a tool call of the response has neither an output nor an error. */
-function hasOpenCalls({ thread }: Turn, id: string | undefined): boolean {
-  return thread.get(id)?.message.toolCalls?.some(isOpen) ?? false;
+function hasOpenCalls({ chat }: Turn, id: string | undefined): boolean {
+  return chat.thread.get(id)?.message.toolCalls?.some(isOpen) ?? false;
 }
 
 /**
  * Creates a client that sends once the draft and its key are stored. If the page is killed right after, a reload finds
  * the key. A slow storage delays a request by at most {@link WRITE_MS}.
  */
-function delayUntilWritten({ client, storage }: Turn): Client {
+function delayUntilWritten({ client, storage }: Chat): Client {
   const writing = client.idempotencyKeys ? storage.records?.writeAll() : undefined;
   if (!writing) return client;
   const written = awaitWithin(client.clock, WRITE_MS, writing, "the storage").catch(() => {});

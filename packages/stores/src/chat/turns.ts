@@ -1,11 +1,16 @@
 import { ConfigurationError } from "@sluice/core";
 import { isolate } from "@sluice/core/extend";
-import { type Chat, getLastMessage, type ReadOptions, refresh } from "./chat.js";
+import {
+  type Chat,
+  getLastMessage,
+  type ReadOptions,
+  type RunnerTurnStart,
+  type RunnerTurns,
+} from "./chat.js";
 import { addQuestion, addVersion, type FindInsertionPoint } from "./insertion-point.js";
-import { type ChatMessage, type ChatTurn, isPending, QUEUED } from "./message.js";
-import type { QueuedMessage, QueueEntry } from "./queue.js";
-import type { RunnerTurnStart } from "./runner-turn.js";
-import { createTurn, startTurn, toRunningTurn } from "./turn.js";
+import { type ChatMessage, type ChatTurn, isPending } from "./message.js";
+import type { QueuedMessage } from "./queue.js";
+import { startTurn } from "./turn.js";
 import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
 
 /** Error text of a turn that is not sent because another one is in flight. */
@@ -23,9 +28,11 @@ export function startIfFree(
   message?: QueuedMessage,
 ): Promise<ChatTurn> {
   return continueIfValid(read, async ({ whenBusy = "reject" }) => {
-    const loading = loadRunner(chat);
-    if (loading) await loading;
-    if (chat.turn && whenBusy === "queue" && message) return enqueue(chat, message, read);
+    if (chat.turn && whenBusy === "queue" && message) {
+      const turn = chat.queue.add(message, read);
+      chat.store.flush();
+      return turn;
+    }
     if (whenBusy === "replace") chat.turn?.stop();
     return chat.turn ? createUnsentTurn(new ConfigurationError(BUSY)) : beginTurn(chat, find, read);
   });
@@ -43,57 +50,30 @@ export function beginTurn(
   read: ReadOptions,
   { interrupted, message = interrupted?.id }: { interrupted?: ChatMessage; message?: string } = {},
 ): Promise<ChatTurn> {
-  const { client, id: chatId, thread, storage, store } = chat;
   const owner = new AbortController();
   // keeps this branch shown if another tab adds one
-  thread.choose(getLastMessage(chat)?.id);
+  chat.thread.choose(getLastMessage(chat)?.id);
   return continueIfValid(
     () => find(owner.signal),
     (point) => {
-      if (chat.runner) return beginRunnerTurn(chat, read, { at: point });
-      const turn = createTurn({
-        client,
-        chatId,
-        thread,
-        storage,
-        store,
-        options: read,
-        refresh: () => refresh(chat),
-        owner,
-        interrupted,
-        workedOn: message,
-        onEnd: (end) => endTurn(chat, end, read),
-      });
-      Object.assign(chat, { turn: toRunningTurn(turn), error: undefined, options: read });
-      startTurn(turn, point);
-      store.flush();
-      return turn.result;
+      if (chat.runner) return beginRunnerTurn(chat, chat.runner, read, { at: point });
+      const onEnd = (end: ChatTurn) => endTurn(chat, end, read);
+      return startTurn(chat, { options: read, owner, interrupted, workedOn: message, onEnd }, point);
     },
   );
 }
 
-/** Begins a turn of the chat's runner. Its code is loaded: see {@link loadRunner}. */
+/** Begins a turn of the chat's runner. */
 export function beginRunnerTurn(
   chat: Chat,
+  runner: RunnerTurns,
   read: ReadOptions,
   start: Omit<RunnerTurnStart, "onEnd">,
 ): Promise<ChatTurn> {
-  const { runner, runnerTurns, store } = chat;
-  if (!runner || !runnerTurns)
-    return Promise.resolve(createUnsentTurn(new Error("the runner is not loaded")));
-  const onEnd = (end: ChatTurn) => endTurn(chat, end, read);
-  const turn = runnerTurns.startRunnerTurn(chat, runner, read, { ...start, onEnd });
+  const turn = runner.start(read, { ...start, onEnd: (end) => endTurn(chat, end, read) });
   Object.assign(chat, { turn, error: undefined, options: read });
-  store.flush();
+  chat.store.flush();
   return turn.result;
-}
-
-/** Loads the code of a runner's turns. Returns undefined if nothing is to be loaded, so that no tick is lost. */
-export function loadRunner(chat: Chat): Promise<void> | undefined {
-  if (!chat.runner || chat.runnerTurns) return undefined;
-  return import("./runner-turn.js").then((code) => {
-    chat.runnerTurns = code;
-  });
 }
 
 function endTurn(chat: Chat, turn: ChatTurn, read: ReadOptions): void {
@@ -103,7 +83,7 @@ function endTurn(chat: Chat, turn: ChatTurn, read: ReadOptions): void {
   // a separate microtask lets a callback send the next message; some platforms have no queueMicrotask
   if (!isWaiting) void Promise.resolve().then(() => isolate(() => callBack(turn, read)));
   chat.store.flush();
-  if (canSendNext(turn.outcome)) sendNext(chat);
+  if (canSendNext(turn.outcome)) void sendNext(chat);
 }
 
 /** Returns true if the gateway ended the response, so that the queue continues. After any other end the user decides. */
@@ -118,37 +98,15 @@ function callBack(turn: ChatTurn, read: ReadOptions): void {
   onFinish?.(turn);
 }
 
-function enqueue({ queue, storage, store }: Chat, message: QueuedMessage, read: ReadOptions) {
-  const { id, turn } = queue.add(message, read);
-  // other tabs show the message, but do not send it while this tab holds its lock
-  storage.records?.holdLock(QUEUED + id, turn);
-  store.flush();
-  return turn;
-}
-
-function sendNext(chat: Chat): void {
-  const [next] = chat.turn ? [] : chat.queue.listSendable(false);
-  if (next) void sendQueued(chat, next);
-}
-
-/** Sends a queued message. If its turn fails to begin, the next message is sent. */
-export function sendQueued(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<ChatTurn> {
-  const { queue, store, own } = chat;
-  const loading = loadRunner(chat);
-  if (loading)
-    return loading.then(() =>
-      queue.listSendable(true).includes(entry) && !chat.turn
-        ? sendQueued(chat, entry)
-        : createUnsentTurn(new ConfigurationError(BUSY)),
-    );
-  const { options: read = own } = entry;
-  entry.phase = "starting";
-  const turn = beginTurn(chat, createQuestion(chat, read, entry), read);
-  entry.resolve(turn);
+/** Sends the oldest queued message, if no turn is in flight. If its turn fails to begin, the next message is sent. */
+export function sendNext(chat: Chat): Promise<ChatTurn> | undefined {
+  const next = chat.turn ? undefined : chat.queue.takeFirst();
+  if (!next) return undefined;
+  const turn = beginTurn(chat, createQuestion(chat, next.options, next), next.options);
+  next.resolve(turn);
   void turn.then(({ outcome, messages }) => {
-    queue.endAttempt(entry);
-    store.flush();
-    if (outcome === "not-sent" && messages.length === 0) sendNext(chat);
+    chat.store.flush();
+    if (outcome === "not-sent" && messages.length === 0) void sendNext(chat);
   });
   return turn;
 }

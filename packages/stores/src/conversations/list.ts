@@ -9,10 +9,15 @@ import { readWhenPossible } from "../storage/wait.js";
 import { createConversationActivity } from "./activity.js";
 import { type ConversationListState, createListing } from "./listing.js";
 import { purgeLater } from "./purge.js";
-import { createDefaultTitle, normalizeFolder, parseRecord } from "./record.js";
-import { COLLECTION, type ConversationRecords, createConversationRecords } from "./records.js";
+import {
+  COLLECTION,
+  type ConversationRecords,
+  createConversationRecords,
+  createDefaultTitle,
+  normalizeFolder,
+  parseRecord,
+} from "./records.js";
 import { type ConversationMatch, createConversationSearch, type SearchOptions } from "./search.js";
-import { createUnreadState } from "./unread.js";
 
 /** The list of conversations with a question or a title, the same in all tabs. */
 export interface ConversationList extends Store<ConversationListState> {
@@ -42,11 +47,8 @@ export interface ConversationList extends Store<ConversationListState> {
    * @throws the signal's reason after an abort; nothing else
    */
   search(text: string, options?: SearchOptions): Promise<readonly ConversationMatch[]>;
-  /**
-   * Marks a conversation as shown, so that it is not unread, until the returned function is called. The list shows it from
-   * its first question on, even if an earlier page load has created it.
-   */
-  show(id: string): () => void;
+  /** Lists a conversation from its first question on, even if an earlier page load has created its id. */
+  show(id: string): void;
 }
 
 /** Changes of a conversation. */
@@ -106,8 +108,7 @@ export function createConversationList(
   });
   const { getChat } = activity;
   const search = createConversationSearch({ storage, getChat });
-  const unread = createUnreadState(client, storage, () => store.flush());
-  const list = createListing(records.all, { getStatus: activity.getStatus, unread, restoreMs });
+  const list = createListing(records.all, activity.getStatus, restoreMs);
   let isRead = false;
   let reading: Promise<void> | undefined;
   const store = createStore(() => list(!isRead), { clock: client.clock, onUse: () => void open() });
@@ -145,7 +146,6 @@ export function createConversationList(
     show(id) {
       tracked.add(id);
       if (isRead) activity.subscribe([id]);
-      return unread.show(id);
     },
   };
 
@@ -163,7 +163,6 @@ export function createConversationList(
       isForgotten = true;
       for (const id of records.all.keys()) search.forget(id);
       records.clear();
-      unread.clear();
       store.flush();
     });
     await readWhenPossible(
@@ -191,7 +190,6 @@ export function createConversationList(
    */
   function merge(changes: ReadonlyMap<string, unknown>, minMs: number): void {
     for (const [id, value] of changes) {
-      if (unread.take(id, value)) continue;
       const record = parseRecord(value);
       if (!records.take(id, record)) continue;
       search.forget(id);

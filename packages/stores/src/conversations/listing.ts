@@ -1,6 +1,5 @@
 import type { ConversationStatus } from "./activity.js";
-import type { Conversation, ConversationRecord } from "./record.js";
-import type { UnreadState } from "./unread.js";
+import type { Conversation, ConversationRecord } from "./records.js";
 
 /** Snapshot of the list. */
 export interface ConversationListState {
@@ -21,25 +20,14 @@ type Removed = Listed & { readonly removedAt: number };
 /** Creates a function that lists the current records. A conversation stays the same object until it changes. */
 export function createListing(
   records: ReadonlyMap<string, ConversationRecord>,
-  {
-    getStatus,
-    unread,
-    restoreMs,
-  }: {
-    readonly getStatus: (id: string) => ConversationStatus;
-    readonly unread: Pick<UnreadState, "isUnread" | "getTime">;
-    readonly restoreMs: number;
-  },
+  getStatus: (id: string) => ConversationStatus,
+  restoreMs: number,
 ): (isRestoring: boolean) => ConversationListState {
   let shown: ReadonlyMap<string, Conversation> = new Map();
 
   return (isRestoring) => {
     const all = [...records].map(
-      ([id, record]): Listed => ({
-        ...record,
-        conversation: toConversation(id, record),
-        updatedAt: unread.isUnread(id) ? Math.max(record.updatedAt, unread.getTime(id)) : record.updatedAt,
-      }),
+      ([id, record]): Listed => ({ ...record, conversation: toConversation(id, record) }),
     );
     shown = new Map(all.map(({ conversation }) => [conversation.id, conversation]));
     const conversations = all
@@ -55,12 +43,11 @@ export function createListing(
 
   function toConversation(id: string, record: ConversationRecord): Conversation {
     const { title, createdAt, updatedAt, isPinned = false, folder } = record;
-    const now = { status: getStatus(id), isUnread: unread.isUnread(id) };
     const known = shown.get(id);
     const next: Conversation = {
       ...{ id, title, createdAt, updatedAt, isPinned },
       ...(folder !== undefined && { folder }),
-      ...now,
+      status: getStatus(id),
     };
     return known && isSame(known, next) ? known : next;
   }

@@ -1,7 +1,7 @@
 import type { Client, RecordStorage } from "@sluice/core";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { createRecordWriter } from "../storage/record-writer.js";
-import type { ConversationRecord } from "./record.js";
+import type { ConversationStatus } from "./activity.js";
 
 /** Collection of the records of all conversations. */
 export const COLLECTION = "conversations";
@@ -74,4 +74,90 @@ export function createConversationRecords(
     for (const id of ids) writer.mark(id);
     void writer.write();
   }
+}
+
+/** A conversation in the list. It stays the same object until a field changes. */
+export interface Conversation {
+  /** Id of the conversation, and of its chat: `id` of `useChatStream`. */
+  readonly id: string;
+  /** Title: the first question, until it is renamed. Empty for a question without text. */
+  readonly title: string;
+  /** Time of the first question; Unix milliseconds. */
+  readonly createdAt: number;
+  /** Time of the last question; Unix milliseconds. */
+  readonly updatedAt: number;
+  /** True for a conversation that stays at the top. */
+  readonly isPinned: boolean;
+  /** Name of its folder; absent without a folder. */
+  readonly folder?: string;
+  /** Status of the conversation in this tab, or `answering-elsewhere`. */
+  readonly status: ConversationStatus;
+}
+
+/** Stored fields of a conversation. The chat with the same id stores the messages. */
+export interface ConversationRecord {
+  readonly title: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly isPinned?: boolean;
+  readonly folder?: string;
+  /** True while a tab streams a response and holds the lock of the conversation. If the lock is free, the tab was closed. */
+  readonly isAnswering?: boolean;
+  /** Time of the removal in Unix milliseconds, while the conversation can be restored. */
+  readonly removedAt?: number;
+  /** Number of changes, so that an older copy never wins. */
+  readonly revision: number;
+}
+
+/** Parses a record; undefined for an invalid one, because any script of the origin may write to a storage. */
+export function parseRecord(value: unknown): ConversationRecord | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const record = value as Record<string, unknown>;
+  const { title, createdAt, updatedAt, isPinned, folder, isAnswering, removedAt, revision } = record;
+  if (typeof title !== "string" || !isTime(createdAt) || !isTime(updatedAt)) return undefined;
+  return {
+    title,
+    createdAt,
+    updatedAt,
+    ...(isPinned === true && { isPinned }),
+    ...parseFolder(folder),
+    ...(isAnswering === true && { isAnswering }),
+    ...(isTime(removedAt) && { removedAt }),
+    revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
+  };
+}
+
+/** Normalizes the name of a folder, so that accents of all keyboards compare equal. Returns undefined for an empty name. */
+export function normalizeFolder(name: string): string | undefined {
+  return name.trim().normalize() || undefined;
+}
+
+function parseFolder(value: unknown): Pick<ConversationRecord, "folder"> {
+  const folder = typeof value === "string" ? normalizeFolder(value) : undefined;
+  return folder === undefined ? {} : { folder };
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}
+
+/** Maximum number of characters of a title. */
+const MAX_TITLE = 60;
+
+/** Creates the title from the first question: its first line with text, cut between two words. */
+export function createDefaultTitle(question: string): string {
+  const line = question
+    .split("\n")
+    .map((text) =>
+      text
+        .replace(/^[\s#>*`-]+/, "")
+        .replace(/\s+/g, " ")
+        .trim(),
+    )
+    .find((text) => text !== "");
+  const characters = [...(line ?? "")];
+  if (characters.length <= MAX_TITLE) return characters.join("");
+  const cut = characters.slice(0, MAX_TITLE - 1).join("");
+  const words = cut.replace(/\s+\S*$/, "");
+  return `${words.length > MAX_TITLE / 2 ? words : cut}…`;
 }

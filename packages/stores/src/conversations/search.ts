@@ -1,6 +1,6 @@
 import type { RecordStorage } from "@sluice/core";
 import type { ChatStore } from "../chat/chat-store.js";
-import type { Conversation } from "./record.js";
+import type { Conversation } from "./records.js";
 
 /** A conversation found by a search. */
 export interface ConversationMatch {

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { getUploader } from "./uploader.js";
+import { getUploader } from "./request-files.js";
 
 /* Loaded for requests with files. */
 

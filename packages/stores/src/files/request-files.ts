@@ -1,3 +1,5 @@
+import { type Client, ConfigurationError, type MediaUploader } from "@sluice/core";
+
 /** A request that may have files instead of URLs. */
 export type WithFiles<Request> = Request extends Blob
   ? Request
@@ -15,4 +17,16 @@ export type WithFiles<Request> = Request extends Blob
 export function hasFiles(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return value instanceof Blob || Object.values(value).some(hasFiles);
+}
+
+/**
+ * Returns the client's uploader for a request with files.
+ *
+ * @throws {ConfigurationError} if the client has none
+ */
+export function getUploader({ uploads }: Pick<Client, "uploads">): MediaUploader {
+  if (uploads) return uploads;
+  throw new ConfigurationError(
+    "a file can't be uploaded: the client has no `uploads`. Set createClient({ uploads: uploads() }) with uploads() of @sluice/media, or give the file's address",
+  );
 }

@@ -1,8 +1,7 @@
 import { type Billing, type Client, generateImages, isGatewayError, type RequestOptions } from "@sluice/core";
 import { assertImageRequest, openSpan, toError } from "@sluice/core/extend";
 import { trackBilling } from "../base/billing.js";
-import { hasFiles } from "../files/request-files.js";
-import { getUploader } from "../files/uploader.js";
+import { getUploader, hasFiles } from "../files/request-files.js";
 import type { AnyRequest, ImageRequestOf, SettledImages } from "./state.js";
 
 /** A request in flight. */

@@ -20,8 +20,15 @@ import { pickRequestOptions } from "../base/request-options.js";
 import type { WithFiles } from "../files/request-files.js";
 import { registerForget } from "../storage/in-use.js";
 import { createFailure, createRun, findRefusal, type Run } from "./generation.js";
-import type { ImageOptionsFor, ImageStoreOptions, RequestWithoutModel } from "./options.js";
-import type { FailedImage, ImageRequestOf, ImageState, SettledImages } from "./state.js";
+import type {
+  FailedImage,
+  ImageOptionsFor,
+  ImageRequestOf,
+  ImageState,
+  ImageStoreOptions,
+  RequestWithoutModel,
+  SettledImages,
+} from "./state.js";
 
 /** Store of generated images, with one request at a time. */
 export interface ImageStore<Model extends string = ImageModel> extends Store<ImageState<Model>> {

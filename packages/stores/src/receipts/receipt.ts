@@ -61,14 +61,6 @@ export function isCallEvent(event: ClientEvent): event is CallEvent {
   return event.type === "request" || event.type === "response" || event.type === "end";
 }
 
-/** Paths of the requests that create something. Queries have other paths, and cost nothing. */
-const CREATES = /\/(completions|generations|CreateAsset|(text|image|multi-image)2video)$/;
-
-/** Returns true for a call that may be billed. */
-export function isBillable({ path }: CallEvent): boolean {
-  return CREATES.test(path);
-}
-
 /** Creates the receipt of a call before its first attempt. */
 export function createReceipt(
   { callId, kind, path, model, settings, chatId, messageId }: CallEvent,

@@ -1,10 +1,10 @@
 import { type Client, ConfigurationError, type RecordStorage, subscribeToEvents } from "@sluice/core";
-import { assertClient, isRecord } from "@sluice/core/extend";
+import { assertClient, isCreatePath, isRecord } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { getClientStorage } from "../storage/client-storage.js";
 import { registerForget } from "../storage/in-use.js";
 import { createRecordWriter, type RecordWriter } from "../storage/record-writer.js";
-import { addStep, createReceipt, isBillable, isCallEvent, type Receipt } from "./receipt.js";
+import { addStep, createReceipt, isCallEvent, type Receipt } from "./receipt.js";
 
 /** Options of {@link recordReceipts}. */
 export interface RecordReceiptsOptions {
@@ -40,7 +40,7 @@ export function recordReceipts(client: Client, { storage }: RecordReceiptsOption
   let isStopped = false;
   const unregister = registerForget(client, () => open.clear());
   const unsubscribe = subscribeToEvents(client, (event) => {
-    if (!isCallEvent(event) || !isBillable(event)) return;
+    if (!isCallEvent(event) || !isCreatePath(event.path)) return;
     const now = Date.now();
     const known = open.get(event.callId);
     // a call that began before the recording or after its end has no receipt

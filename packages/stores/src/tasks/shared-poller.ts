@@ -4,8 +4,14 @@ import { reportLimit } from "../base/platform-limits.js";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { withLock } from "../tabs/locks.js";
 import { startInTurn } from "./pace.js";
-import type { Absence, PollEvent } from "./polling.js";
-import { unwatched, type Watch, type WatchPlan, type WatchState } from "./watch-plan.js";
+import {
+  type Absence,
+  type PollEvent,
+  unwatched,
+  type Watch,
+  type WatchPlan,
+  type WatchState,
+} from "./watch-plan.js";
 
 /** Messages between tabs: an update, a request for one (`hello`), or a request to poll now (`poll`). */
 type Message<Snapshot> =

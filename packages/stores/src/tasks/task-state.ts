@@ -1,7 +1,6 @@
 import type { Presence, Store } from "@sluice/core";
 import type { StoreRequestOptions } from "../base/request-options.js";
-import type { Interval } from "./polling.js";
-import type { Watch, WatchState } from "./watch-plan.js";
+import type { Interval, Watch, WatchState } from "./watch-plan.js";
 
 /** The fields of every task's state. */
 export interface TaskState<Data, Handle>

@@ -1,8 +1,6 @@
 import { type Client, ConfigurationError } from "@sluice/core";
 import { createStore, type TaskKind, toError } from "@sluice/core/extend";
 import { registerForget } from "../storage/in-use.js";
-import { memoizeLast } from "./memoize-last.js";
-import type { Snapshot, TaskHandle } from "./polling.js";
 import type {
   CreationReporter,
   Sending,
@@ -11,7 +9,7 @@ import type {
   TaskStoreOptions,
   TaskStoreParts,
 } from "./task-state.js";
-import type { WatchState } from "./watch-plan.js";
+import type { Snapshot, TaskHandle, WatchState } from "./watch-plan.js";
 import { createWatchSubscription } from "./watch-subscription.js";
 
 /** Phase of a store: empty, or with exactly one of these fields. */
@@ -208,4 +206,13 @@ function reportEnd<Data, State extends Pick<TaskState<Data, unknown>, "data" | "
     if (data) read().onSuccess?.(data, state);
     else if (error) read().onError?.(error, state);
   });
+}
+
+/** Memoizes the last call of `make` by the identity of its argument. */
+export function memoizeLast<Thing, Answer>(make: (thing: Thing) => Answer): (thing: Thing) => Answer {
+  let last: { thing: Thing; answer: Answer } | undefined;
+  return (thing) => {
+    if (!last || last.thing !== thing) last = { thing, answer: make(thing) };
+    return last.answer;
+  };
 }

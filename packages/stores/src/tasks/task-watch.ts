@@ -2,9 +2,16 @@ import type { Client } from "@sluice/core";
 import type { TaskKind } from "@sluice/core/extend";
 import { addUserPrefix } from "../base/user-prefix.js";
 import { spaceInterval } from "./pace.js";
-import { findInterval, type Snapshot, type TaskHandle } from "./polling.js";
 import { createWatch } from "./shared-poller.js";
-import type { Watch, WatchesInUse, WatchPlan, WatchSettings } from "./watch-plan.js";
+import {
+  findInterval,
+  type Snapshot,
+  type TaskHandle,
+  type Watch,
+  type WatchesInUse,
+  type WatchPlan,
+  type WatchSettings,
+} from "./watch-plan.js";
 
 /** Options of a watch that its caller sets. */
 interface Sharing<Task, Handle> extends Pick<WatchPlan<Task>, "presence" | "known"> {

@@ -20,9 +20,8 @@ import {
 } from "../tasks/watch-plan.js";
 import { createEntryWriter, restoreEntries } from "./entry-storage.js";
 import { createEntryTable, findEntry, listNewestFirst, putEntry } from "./entry-table.js";
-import type { VideoTaskStoreOptions } from "./options.js";
 import { createRenewingPlan, isOutdated, renewLink } from "./renewal.js";
-import type { VideoTaskEntry } from "./state.js";
+import type { VideoTaskEntry, VideoTaskStoreOptions } from "./state.js";
 import { type SubmissionOptions, submitVideoTask } from "./submission.js";
 
 /** All video tasks of an app, in a storage that its pages share. */

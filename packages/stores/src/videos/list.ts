@@ -1,9 +1,8 @@
 import type { Client, Store } from "@sluice/core";
 import { callAfter, createStore, noteOptions } from "@sluice/core/extend";
 import { getVideoTaskLedger } from "./ledger.js";
-import type { VideoTaskListOptions, VideoTaskStoreOptions } from "./options.js";
 import { getRenewalTime, isSettled } from "./renewal.js";
-import type { VideoTaskEntry } from "./state.js";
+import type { VideoTaskEntry, VideoTaskListOptions, VideoTaskStoreOptions } from "./state.js";
 
 /** The list of all submitted video tasks that were not removed, newest first. */
 export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {

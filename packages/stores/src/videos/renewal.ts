@@ -34,7 +34,7 @@ export function createRenewingPlan(client: Client, usual: WatchPlan<VideoTask>):
 
 /** Returns the task with a new link. Never rejects: after a failure the old link stays, and the renewal is delayed. */
 export function renewLink(client: Client, task: SucceededVideoTask): Promise<VideoTask> {
-  return import("./archive.js")
+  return import("../archive/renewal.js")
     .then(({ renewTask }) => renewTask(client, task))
     .catch(() => delayRenewal(task));
 }

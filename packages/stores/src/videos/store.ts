@@ -13,13 +13,16 @@ import {
   videos,
 } from "@sluice/core/extend";
 import { pickRequestOptions } from "../base/request-options.js";
-import { hasFiles, type WithFiles } from "../files/request-files.js";
-import { getUploader } from "../files/uploader.js";
+import { getUploader, hasFiles, type WithFiles } from "../files/request-files.js";
 import type { Sending, TaskStore } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
 import { getVideoTaskLedger } from "./ledger.js";
-import type { VideoRequests, VideoTaskCreateOptions, VideoTaskStoreOptions } from "./options.js";
-import type { VideoTaskState } from "./state.js";
+import type {
+  VideoRequests,
+  VideoTaskCreateOptions,
+  VideoTaskState,
+  VideoTaskStoreOptions,
+} from "./state.js";
 
 /** Store of one video task: empty at first, then the submitted or attached task. */
 export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskHandle> {

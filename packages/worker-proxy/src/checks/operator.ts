@@ -19,6 +19,10 @@ export type FindOperator<Env> = (
  * nothing is thrown: a 401 or 503 would show that there is a path.
  *
  * @param isOperator returns `true` for an operator. It runs before the body is read
+ * @example
+ * ```ts
+ * const findOperator = createFindOperator<Env>((user) => user.id === "ops@example.com");
+ * ```
  */
 export function createFindOperator<Env>(
   isOperator: (user: User, request: OperatorRequest<Env>) => boolean | Promise<boolean>,

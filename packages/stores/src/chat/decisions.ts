@@ -1,0 +1,89 @@
+import { ConfigurationError } from "@sluice/core";
+import { type Chat, getLastMessage, type ReadOptions } from "./chat.js";
+import {
+  addOutput,
+  type ChatMessage,
+  type ChatToolCall,
+  type ChatTurn,
+  isOpen,
+  isPending,
+} from "./message.js";
+import type { CallDecision } from "./runner.js";
+import { createUnsentTurn } from "./turn-ends.js";
+import { beginRunnerTurn, beginTurn } from "./turns.js";
+
+const NO_RUNNER = "runner: this call belongs to a runner that the chat lacks";
+
+/** A decision before its message is known. */
+type NewDecision = CallDecision extends infer Decision
+  ? Decision extends CallDecision
+    ? Omit<Decision, "messageId">
+    : never
+  : never;
+
+/**
+ * Applies the decision of the user or the app to a pending call, and continues the turn when no call is pending. The first
+ * decision of all tabs counts.
+ */
+export function decideCall(chat: Chat, read: ReadOptions, decision: NewDecision): Promise<ChatTurn> {
+  const { thread, storage, runner } = chat;
+  const { toolCallId } = decision;
+  const state = decision.type === "output" ? "needs-output" : "needs-approval";
+  const findCall = (message: ChatMessage | undefined) =>
+    message?.toolCalls?.find((call) => call.id === toolCallId && call.state === state);
+  return storage.whenReady(() => {
+    const message = getLastMessage(chat);
+    if (!message || !findCall(message)) return decide();
+    if (thread.get(message.id)?.turn !== undefined) {
+      if (!runner) return createUnsentTurn(new ConfigurationError(NO_RUNNER));
+      return runner.decide(read, { ...decision, messageId: message.id }, (start) =>
+        beginRunnerTurn(chat, runner, chat.options ?? read, start),
+      );
+    }
+    return chat.turn ? decide() : storage.runLocked(message.id, () => decide(message.id));
+  });
+
+  /** @param locked id of the message whose call was pending before this tab waited for the lock */
+  function decide(locked?: string): ChatTurn | Promise<ChatTurn> {
+    const message = getLastMessage(chat);
+    const call = findCall(message);
+    if (message && call) return changeCall(chat, read, message, call, decision);
+    // another tab decided about the call, and was closed before it continued
+    if (message && message.id === locked && !chat.turn && !message.toolCalls?.some(isOpen))
+      return continueTurn(chat, read, locked);
+    const unknown = `toolCallId: no call "${toolCallId}" waits for this`;
+    return chat.turn?.result ?? createUnsentTurn(new ConfigurationError(unknown));
+  }
+}
+
+/** Changes a call. The turn in flight notices the change; otherwise a turn continues. */
+function changeCall(
+  chat: Chat,
+  read: ReadOptions,
+  message: ChatMessage,
+  call: ChatToolCall,
+  decision: NewDecision,
+): ChatTurn | Promise<ChatTurn> {
+  const { turn } = chat;
+  const toolCalls =
+    message.toolCalls?.map((each) => (each === call ? applyDecision(call, decision) : each)) ?? [];
+  const changed = { ...message, toolCalls };
+  chat.thread.put(changed);
+  chat.store.flush();
+  if (turn) {
+    turn.noteCallChange();
+    return turn.result;
+  }
+  const isWaiting = toolCalls.some(isPending) && !toolCalls.some(({ state }) => state === "running");
+  return isWaiting ? { messages: [changed], outcome: "tool-calls" } : continueTurn(chat, read, message.id);
+}
+
+function applyDecision(call: ChatToolCall, decision: NewDecision): ChatToolCall {
+  if (decision.type === "approve") return { ...call, state: "running" };
+  if (decision.type === "deny") return { ...call, state: "denied", error: decision.reason };
+  return addOutput(call, decision.output);
+}
+
+function continueTurn(chat: Chat, read: ReadOptions, message: string): Promise<ChatTurn> {
+  return beginTurn(chat, () => ({ below: message, added: [message] }), chat.options ?? read, { message });
+}

@@ -1,0 +1,165 @@
+import { isRecord } from "@sluice/core/extend";
+import { reportStorageFailure } from "../base/platform-limits.js";
+import { yieldToHost } from "../base/yield-to-host.js";
+import { readLater } from "../storage/recovery.js";
+import { waitForStorage } from "../storage/wait.js";
+import { hasLocks, prepareLocks } from "../tabs/locks.js";
+import { mergeCopies } from "./merge-copies.js";
+import { isInFlight, isUnfinished, LEAF, parseNodes } from "./records.js";
+import type { StoredThread } from "./stored-thread.js";
+import { endUnlessLocked, watchEnds } from "./tab-work.js";
+import { isOfRunner, type MessageNode } from "./tree.js";
+import { drop, noteChange, writeAll, writeOnUnload } from "./write-thread.js";
+
+/* Reads the messages of one thread, and merges the changes of other tabs. */
+
+type Records = ReadonlyMap<string, unknown>;
+
+/** Reads the thread, then merges the changes of other tabs, until `open` aborts. */
+export function restore(stored: StoredThread): Promise<void> {
+  const { client, storage, collection } = stored;
+  stored.open = new AbortController();
+  const { signal } = stored.open;
+  // this tab must hold the lock of its first turn before another tab reads that the turn is in flight
+  prepareLocks(client);
+  const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
+  // added before `watch`, so that a storage that sends its records at page unload runs after this listener
+  listen?.("pagehide", () => writeOnUnload(stored), { signal });
+  signal.addEventListener(
+    "abort",
+    storage.watch(collection, (changes) => merge(stored, changes)),
+  );
+  const reading = read(stored, signal);
+  reading.catch(
+    () => void readLater(client, async () => (stored.isRead ? undefined : read(stored, signal)), signal),
+  );
+  return reading;
+}
+
+/** Reads the thread if an earlier read failed, because the storage may be readable by now. */
+export function readAgain(stored: StoredThread): void {
+  if (!stored.isRead && !stored.isReading) void read(stored, stored.open.signal).catch(() => {});
+}
+
+/** Reads the records of other tabs. The caller holds the lock of `id`, so that its record does not change. */
+export async function refresh(stored: StoredThread, id: string): Promise<void> {
+  const { client, storage, collection, storedKeys } = stored;
+  if (!stored.isRead || !hasLocks()) return;
+  try {
+    await noteRemovals(stored, async (gone) => {
+      const found = await waitForStorage(client.clock, async () => storage.read(collection));
+      const records = new Map([...found].filter(([key]) => !gone.has(key)));
+      merge(stored, records);
+      // the lock may arrive before the change event of the removal
+      if (storedKeys.has(id) && !records.has(id)) drop(stored, id);
+    });
+  } catch (error) {
+    reportStorageFailure(client, error);
+  }
+}
+
+async function read(stored: StoredThread, signal: AbortSignal): Promise<void> {
+  stored.isReading = true;
+  try {
+    await noteRemovals(stored, (gone) => load(stored, signal, gone));
+  } finally {
+    if (!signal.aborted) stored.isReading = false;
+  }
+}
+
+/** Runs a read. `gone` has the ids that other tabs remove meanwhile. */
+async function noteRemovals(
+  { removals }: StoredThread,
+  run: (gone: ReadonlySet<string>) => Promise<void>,
+): Promise<void> {
+  const gone = new Set<string>();
+  removals.add(gone);
+  try {
+    await run(gone);
+  } finally {
+    removals.delete(gone);
+  }
+}
+
+/** Reads the thread. Tries twice, because a browser that closed its database opens it again. */
+async function load(stored: StoredThread, signal: AbortSignal, gone: ReadonlySet<string>): Promise<void> {
+  const { storage, collection, storedKeys, removed } = stored;
+  const readAll = async () => storage.read(collection);
+  const records = await readAll().catch(() => yieldToHost().then(readAll));
+  const found = parseNodes(records);
+  for (const { message } of found) storedKeys.add(message.id);
+  const ended = await Promise.all(found.map((node) => endUnlessLocked(stored, node)));
+  if (signal.aborted) return;
+  const nodes = ended.filter(({ message: { id } }) => !removed.has(id) && !gone.has(id));
+  showStored(stored, nodes, records.get(LEAF));
+  watchEnds(stored, nodes);
+  stored.onMerge();
+}
+
+/** Shows the stored messages. The first read replaces the initial messages, or stores them if nothing was stored. */
+function showStored(stored: StoredThread, nodes: readonly MessageNode[], leaf: unknown): void {
+  const { thread, initial, writer, isRead } = stored;
+  const last = thread.path.at(-1)?.id;
+  if (!isRead && nodes.length > 0) for (const id of initial) drop(stored, id);
+  thread.merge(nodes, mergeCopies);
+  if (typeof leaf === "string") thread.choose(leaf);
+  // a new turn may have begun while the storage was slow
+  thread.choose(last);
+  thread.origin = undefined;
+  void writeAll(stored);
+  if (!isRead && nodes.length === 0) for (const id of initial) writer.mark(id);
+  stored.isRead = true;
+}
+
+/** Merges changed records of other tabs. */
+function merge(stored: StoredThread, changes: Records): void {
+  const { thread, removed, removals, storedKeys } = stored;
+  for (const [key, record] of changes) {
+    if (record === undefined) handleRemoval(stored, key);
+    else if (!isRecord(record) || record["isPassed"] !== true) {
+      storedKeys.add(key);
+      removeAgain(stored, key);
+    }
+    for (const gone of removals) gone[record === undefined ? "add" : "delete"](key);
+  }
+  // a response in flight is shown only if other tabs can notice that its tab was closed
+  const nodes = parseNodes(changes).filter(
+    (node) =>
+      !removed.has(node.message.id) &&
+      (!isInFlight(node.message) || ((hasLocks() || isOfRunner(node)) && !isOutdated(stored, node))),
+  );
+  thread.merge(nodes, mergeCopies);
+  watchEnds(stored, nodes);
+  stored.onMerge();
+  readAgain(stored);
+}
+
+/**
+ * Removes a message that another tab has removed. If this tab has written it, the last write may have come after the
+ * removal, and the other tab may be closed. So this tab removes its record from the storage again.
+ */
+function handleRemoval(stored: StoredThread, id: string): void {
+  if (stored.own.has(id) && !stored.initial.includes(id)) stored.thread.remove(id);
+  else drop(stored, id);
+}
+
+/**
+ * Removes a message again that this tab has removed, because a late write of a closed tab has restored it. Initial
+ * messages stay, because they have the same ids in each new tab.
+ */
+function removeAgain(stored: StoredThread, key: string): void {
+  const { removed, initial } = stored;
+  if (removed.has(key) && !key.startsWith("/") && !initial.includes(key)) noteChange(stored, key);
+}
+
+/**
+ * Returns true for an older copy of a response in flight, because broadcasts overtake writes. Also returns true for a
+ * copy in flight of a response that is complete here: if the complete copy can't be stored, the tabs would otherwise
+ * read the response again and again.
+ */
+function isOutdated({ thread }: StoredThread, { message, revision }: MessageNode): boolean {
+  const known = thread.get(message.id);
+  return isUnfinished(known?.message)
+    ? (known as MessageNode).revision >= revision
+    : isUnfinished(message) && known?.message.outcome === "complete";
+}

@@ -1,0 +1,108 @@
+import { callAfter } from "@sluice/core/extend";
+import { reportStorageFailure } from "../base/platform-limits.js";
+import type { ChatMessage } from "./message.js";
+import { isUnfinished, LEAF, toRecord } from "./records.js";
+import type { StoredThread } from "./stored-thread.js";
+
+/* Writes the messages of one thread. */
+
+/** Time between two writes of a response in flight, in milliseconds. */
+const LIVE_WRITE_MS = 1000;
+/** Time between two broadcasts of a response in flight to the other tabs, in milliseconds. */
+const LIVE_BROADCAST_MS = 100;
+
+/** Creates the current record of a key; undefined for a message that was removed. */
+export function createStoredRecord(stored: StoredThread, id: string): unknown {
+  const { thread, own } = stored;
+  if (id === LEAF) return thread.path.at(-1)?.id;
+  noteRemoval(stored, id);
+  const node = thread.get(id);
+  if (node) own.add(id);
+  return node && toRecord(node);
+}
+
+/** Notes a changed message, and writes it soon. */
+export function noteChange(stored: StoredThread, id: string, message?: ChatMessage): void {
+  // noted now, because a copy of another tab must not restore the message before the next write
+  noteRemoval(stored, id);
+  stored.writer.mark(id);
+  if (!isUnfinished(message)) return writeSoon(stored);
+  // written soon, so that a reload can continue the response if the page is killed now
+  if (message?.streamId !== undefined && message.streamId !== stored.streamId) {
+    stored.streamId = message.streamId;
+    writeSoon(stored);
+  }
+  stored.nextWrite ??= startTimer(stored, LIVE_WRITE_MS, () => writeAll(stored));
+  stored.nextBroadcast ??= startTimer(stored, LIVE_BROADCAST_MS, () => broadcast(stored, id));
+}
+
+/** Writes all pending changes; resolves when the storage has them, or has failed. */
+export function writeAll(stored: StoredThread): Promise<void> {
+  prepareWrite(stored);
+  return stored.writer.write();
+}
+
+/** Writes all pending changes at once, because the page may be closed. */
+export function writeOnUnload(stored: StoredThread): void {
+  // adds text to the thread that has arrived and is not shown yet
+  stored.flush();
+  prepareWrite(stored);
+  stored.writer.writeOnUnload();
+}
+
+/** Writes all pending changes and ends the broadcasts. */
+export function closeWriter(stored: StoredThread): void {
+  void writeAll(stored);
+  stored.nextBroadcast?.abort();
+}
+
+/** Removes a message that the storage does not have. Writes nothing. */
+export function drop({ thread, removed, writer }: StoredThread, id: string): void {
+  if (thread.has(id)) {
+    thread.remove(id);
+    removed.delete(id);
+  }
+  writer.unmark(id);
+}
+
+function startTimer({ client }: StoredThread, ms: number, act: () => unknown): AbortController {
+  const timer = new AbortController();
+  callAfter(client.clock, ms, timer.signal, act);
+  return timer;
+}
+
+/** Broadcasts a response in flight to the other tabs, between two writes. */
+function broadcast(stored: StoredThread, id: string): void {
+  const { client, storage, collection, thread } = stored;
+  stored.nextBroadcast = undefined;
+  const node = thread.get(id);
+  if (!node || !isUnfinished(node.message)) return;
+  try {
+    storage.pass?.(collection, new Map([[id, { ...toRecord(node), isPassed: true }]]));
+  } catch (error) {
+    reportStorageFailure(client, error);
+  }
+}
+
+/** Writes all changes of the current task together. */
+function writeSoon(stored: StoredThread): void {
+  if (stored.isWriteQueued) return;
+  stored.isWriteQueued = true;
+  queueMicrotask(() => {
+    stored.isWriteQueued = false;
+    void writeAll(stored);
+  });
+}
+
+function prepareWrite(stored: StoredThread): void {
+  const { writer } = stored;
+  stored.nextWrite?.abort();
+  stored.nextWrite = undefined;
+  if (writer.due.size === 0) return;
+  for (const id of writer.due) noteRemoval(stored, id);
+  writer.mark(LEAF);
+}
+
+function noteRemoval({ thread, removed }: StoredThread, id: string): void {
+  removed[thread.has(id) ? "delete" : "add"](id);
+}
