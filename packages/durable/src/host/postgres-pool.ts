@@ -1,4 +1,4 @@
-import type { Reader, SQL } from "@sluice/worker-proxy";
+import type { Reader, SQL, Value } from "@sluice/worker-proxy";
 import pg from "pg";
 import type { PostgresConnection } from "./postgres-connection.js";
 import { createStorageError } from "./storage-error.js";
@@ -188,29 +188,86 @@ function createStatement(sql: string): { readonly name?: string; readonly text: 
 }
 
 function createQuery(client: pg.PoolClient): Query {
-  return async <Row>(sql: SQL, ...values: Parameters<Query>[1][]) => {
-    const result = await client.query({
-      ...createStatement(readSQL(sql, "postgres")),
-      values: checkValues(values),
-    });
-    return result.rows as Row[];
+  return async <Row>(sql: SQL, ...values: readonly Value[]) => {
+    const statement = { ...createStatement(readSQL(sql, "postgres")), values: checkValues(values) };
+    return (await client.query(statement)).rows as Row[];
   };
+}
+
+/** A statement of a transaction that waits for those that are sent with it. */
+interface WaitingStatement {
+  readonly sql: string;
+  readonly values: readonly Value[];
+  resolve(rows: readonly never[]): void;
+  reject(error: unknown): void;
 }
 
 /** Statements that return no rows. */
 const WRITE = /^\s*(?:INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)/is;
+const READ = /^\s*SELECT\b(?!.*\bFOR UPDATE\b)/is;
+const TABLE = /\b(?:FROM|INTO|JOIN|UPDATE)\s+(?!SET\b)(\w+)/gi;
 
-/** Creates the query of a transaction. It does not wait for writes that return nothing: the commit does. */
+/**
+ * Creates the query of a transaction. Statements that are sent without an `await` between them become one, each in a `WITH`
+ * of its own. It does not wait for writes that return nothing: the commit does.
+ */
 function createTransactionQuery(client: pg.PoolClient, writes: Promise<unknown>[]): Query {
   const query = createQuery(client);
-  return async <Row>(sql: string, ...values: Parameters<Query>[1][]) => {
-    const done = query<Row>(sql, ...values);
+  let waiting: WaitingStatement[] = [];
+  const send = () => {
+    for (const group of groupStatements(waiting)) void sendGroup(query, group);
+    waiting = [];
+  };
+  return async <Row>(given: SQL, ...values: readonly Value[]): Promise<readonly Row[]> => {
+    const sql = readSQL(given, "postgres");
+    checkValues(values);
+    const done = new Promise<readonly Row[]>((resolve, reject) => {
+      if (waiting.push({ sql, values, resolve, reject }) === 1) queueMicrotask(send);
+    });
     if (!WRITE.test(sql)) return await done;
     writes.push(done);
     // an operation that fails by another query does not wait for this one
     done.catch(ignore);
     return [];
   };
+}
+
+/** Groups neighbors. All statements of a group see the tables as they were before it, so none reads what another one writes. */
+function groupStatements(statements: readonly WaitingStatement[]): readonly (readonly WaitingStatement[])[] {
+  const groups: WaitingStatement[][] = [];
+  let tables = new Map<string, boolean>();
+  for (const statement of statements) {
+    const { sql } = statement;
+    const isRead = READ.test(sql);
+    const own = [...sql.matchAll(TABLE)].map(([, table = ""]) => table.toLowerCase());
+    const isApart = own.every((table) => !tables.has(table) || (isRead && tables.get(table)));
+    // a data definition stands alone
+    const canJoin = (isRead || /^\s*(?:INSERT|UPDATE|DELETE)\b/i.test(sql)) && tables.size > 0;
+    if (!isApart || !canJoin) {
+      groups.push([]);
+      tables = new Map();
+    }
+    groups.at(-1)?.push(statement);
+    for (const table of own) tables.set(table, isRead && tables.get(table) !== false);
+  }
+  return groups;
+}
+
+async function sendGroup(query: Query, group: readonly WaitingStatement[]): Promise<void> {
+  try {
+    const [only] = group;
+    if (only && group.length === 1) return only.resolve((await query(only.sql, ...only.values)) as never);
+    const parts = group.map(({ sql }, nth) => `q${nth} AS (${sql})`);
+    const results = group.map(({ sql }, nth) =>
+      WRITE.test(sql) ? "NULL" : `(SELECT json_agg(q) FROM q${nth} q)`,
+    );
+    const sql = `WITH ${parts.join(", ")} SELECT ${results.map((result, nth) => `${result} AS r${nth}`).join(", ")}`;
+    const values = group.flatMap((statement) => statement.values);
+    const [row] = await query<Record<string, readonly never[] | null>>(sql, ...values);
+    for (const [nth, { resolve }] of group.entries()) resolve(row?.[`r${nth}`] ?? []);
+  } catch (error) {
+    for (const { reject } of group) reject(error);
+  }
 }
 
 /** Errors of a connection, of a server that stops or starts, and of transactions that had to give way. */

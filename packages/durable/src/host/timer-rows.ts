@@ -1,4 +1,4 @@
-import type { Job, JSONValue, Timer, Transaction, Value } from "@sluice/worker-proxy";
+import type { Job, JSONValue, SQL, Timer, Transaction, Value } from "@sluice/worker-proxy";
 import type { Query } from "./run-operation.js";
 
 /**
@@ -40,10 +40,14 @@ const CANCEL_RUNNING = `UPDATE timers SET is_canceled = 1, next_due = NULL, next
 const DUE_KEY =
   "SELECT key FROM timers WHERE key = (SELECT key FROM timers LIMIT 1) AND due <= ? ORDER BY due LIMIT 1";
 // the outer condition is read again behind a row lock: the timer may have been put off meanwhile
-const CLAIM = `UPDATE timers SET attempts = attempts + 1, deaths = deaths + 1, due = ?, run = ?
+const claim = (
+  lock: string,
+) => `UPDATE timers SET attempts = attempts + 1, deaths = deaths + 1, due = ?, run = ?
   WHERE key = ? AND due <= ? AND (job, id) IN
-    (SELECT job, id FROM timers WHERE key = ? AND due <= ? ORDER BY due LIMIT ?)
+    (SELECT job, id FROM timers WHERE key = ? AND due <= ? ORDER BY due LIMIT ? ${lock})
   RETURNING key, job, id, attempts, deaths, run, input, next_due, is_canceled`;
+// it does not wait for a transaction that stores a timer, which may wait for the key's row
+const CLAIM: SQL = { sqlite: claim(""), postgres: claim("FOR UPDATE SKIP LOCKED") };
 const NEXT = "next_due IS NOT NULL";
 const MINE = `${ONE} AND run = ?`;
 const START_NEXT = `UPDATE timers SET due = next_due, input = next_input, attempts = 0, deaths = ?, run = NULL,
