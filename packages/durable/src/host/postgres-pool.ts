@@ -87,18 +87,20 @@ export class PostgresPool {
     key: string | null,
     work: (query: Query, now: number) => Promise<Result>,
   ): Promise<Result> {
-    const writes: Promise<unknown>[] = [];
+    const batch = new StatementBatch(createQuery(client));
     try {
       // one round trip
       const begin = key === null ? BEGIN_ROWS : { ...BEGIN_KEY, values: [`${this.#schema} ${key}`] };
       const [, { rows }] = await Promise.all([client.query("BEGIN"), client.query<{ now: number }>(begin)]);
-      const output = await work(createTransactionQuery(client, writes), rows[0]?.now ?? Number.NaN);
+      const output = await work(batch.query, rows[0]?.now ?? Number.NaN);
+      batch.send();
       // the last writes and the commit are one round trip, too; a write that fails is the error of the transaction
       const committed = client.query("COMMIT");
-      await Promise.all([...writes, committed]);
+      await Promise.all([...batch.writes, committed]);
       if ((await committed).command !== "COMMIT") throw new Error("the transaction was rolled back");
       return output;
     } catch (error) {
+      batch.close(error);
       if (!isLost(error)) await client.query("ROLLBACK").catch(ignore);
       throw error;
     }
@@ -194,7 +196,14 @@ function createQuery(client: pg.PoolClient): Query {
   };
 }
 
-/** A statement of a transaction that waits for those that are sent with it. */
+/** Statements that return no rows. */
+const WRITE = /^\s*(?:INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)/is;
+const READ = /^\s*SELECT\b(?!.*\bFOR UPDATE\b)/is;
+/** Statements that can stand in a `WITH`. */
+const JOINABLE = /^\s*(?:SELECT|INSERT|UPDATE|DELETE)\b/i;
+const TABLE = /\b(?:FROM|INTO|JOIN|UPDATE)\s+(?!SET\b)(\w+)/gi;
+
+/** A statement that waits for those that are sent with it. */
 interface WaitingStatement {
   readonly sql: string;
   readonly values: readonly Value[];
@@ -202,72 +211,85 @@ interface WaitingStatement {
   reject(error: unknown): void;
 }
 
-/** Statements that return no rows. */
-const WRITE = /^\s*(?:INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)/is;
-const READ = /^\s*SELECT\b(?!.*\bFOR UPDATE\b)/is;
-const TABLE = /\b(?:FROM|INTO|JOIN|UPDATE)\s+(?!SET\b)(\w+)/gi;
+/** The statements of a transaction. Those that are sent without an `await` between them become one. */
+class StatementBatch {
+  /** Writes that return nothing. No operation waits for them: the commit does. */
+  readonly writes: Promise<unknown>[] = [];
+  readonly #query: Query;
+  #waiting: WaitingStatement[] = [];
+  #isClosed = false;
 
-/**
- * Creates the query of a transaction. Statements that are sent without an `await` between them become one, each in a `WITH`
- * of its own. It does not wait for writes that return nothing: the commit does.
- */
-function createTransactionQuery(client: pg.PoolClient, writes: Promise<unknown>[]): Query {
-  const query = createQuery(client);
-  let waiting: WaitingStatement[] = [];
-  const send = () => {
-    for (const group of groupStatements(waiting)) void sendGroup(query, group);
-    waiting = [];
-  };
-  return async <Row>(given: SQL, ...values: readonly Value[]): Promise<readonly Row[]> => {
+  constructor(query: Query) {
+    this.#query = query;
+  }
+
+  readonly query: Query = async <Row>(given: SQL, ...values: readonly Value[]): Promise<readonly Row[]> => {
     const sql = readSQL(given, "postgres");
     checkValues(values);
     const done = new Promise<readonly Row[]>((resolve, reject) => {
-      if (waiting.push({ sql, values, resolve, reject }) === 1) queueMicrotask(send);
+      if (this.#isClosed) throw new Error("the transaction is over");
+      // behind all code that can run now
+      if (this.#waiting.push({ sql, values, resolve, reject }) === 1) process.nextTick(() => this.send());
     });
     if (!WRITE.test(sql)) return await done;
-    writes.push(done);
+    this.writes.push(done);
     // an operation that fails by another query does not wait for this one
     done.catch(ignore);
     return [];
   };
+
+  send(): void {
+    for (const group of groupStatements(this.#waiting)) void this.#sendGroup(group);
+    this.#waiting = [];
+  }
+
+  /** Drops what was not sent. */
+  close(error: unknown): void {
+    this.#isClosed = true;
+    for (const { reject } of this.#waiting) reject(error);
+    this.#waiting = [];
+  }
+
+  /** Sends a group as one statement, each part in a `WITH`. */
+  async #sendGroup(group: readonly WaitingStatement[]): Promise<void> {
+    const [only] = group;
+    try {
+      if (only && group.length === 1) return only.resolve(await this.#query(only.sql, ...only.values));
+      const parts = group.map(({ sql }, nth) => `q${nth} AS (${sql})`);
+      const results = group.map(({ sql }, nth) =>
+        WRITE.test(sql) ? "" : `(SELECT json_agg(q) FROM q${nth} q) AS r${nth}`,
+      );
+      const columns = results.filter((result) => result !== "").join(", ") || "1";
+      const values = group.flatMap((statement) => statement.values);
+      const [row] = await this.#query<Record<string, readonly never[] | null>>(
+        `WITH ${parts.join(", ")} SELECT ${columns}`,
+        ...values,
+      );
+      for (const [nth, { resolve }] of group.entries()) resolve(row?.[`r${nth}`] ?? []);
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+  }
 }
 
-/** Groups neighbors. All statements of a group see the tables as they were before it, so none reads what another one writes. */
+/** Groups neighbors. A group sees the tables as they were before it, so none of its statements reads what another one writes. */
 function groupStatements(statements: readonly WaitingStatement[]): readonly (readonly WaitingStatement[])[] {
   const groups: WaitingStatement[][] = [];
+  /** The tables of the last group: true for those that it only reads. */
   let tables = new Map<string, boolean>();
   for (const statement of statements) {
     const { sql } = statement;
     const isRead = READ.test(sql);
-    const own = [...sql.matchAll(TABLE)].map(([, table = ""]) => table.toLowerCase());
-    const isApart = own.every((table) => !tables.has(table) || (isRead && tables.get(table)));
-    // a data definition stands alone
-    const canJoin = (isRead || /^\s*(?:INSERT|UPDATE|DELETE)\b/i.test(sql)) && tables.size > 0;
-    if (!isApart || !canJoin) {
+    const names = [...sql.matchAll(TABLE)].map(([, name = ""]) => name.toLowerCase());
+    const isApart = names.every((name) => !tables.has(name) || (isRead && tables.get(name)));
+    if (tables.size === 0 || !isApart || !JOINABLE.test(sql)) {
       groups.push([]);
       tables = new Map();
     }
     groups.at(-1)?.push(statement);
-    for (const table of own) tables.set(table, isRead && tables.get(table) !== false);
+    if (JOINABLE.test(sql)) for (const name of names) tables.set(name, isRead);
   }
   return groups;
-}
-
-async function sendGroup(query: Query, group: readonly WaitingStatement[]): Promise<void> {
-  try {
-    const [only] = group;
-    if (only && group.length === 1) return only.resolve((await query(only.sql, ...only.values)) as never);
-    const parts = group.map(({ sql }, nth) => `q${nth} AS (${sql})`);
-    const results = group.map(({ sql }, nth) =>
-      WRITE.test(sql) ? "NULL" : `(SELECT json_agg(q) FROM q${nth} q)`,
-    );
-    const sql = `WITH ${parts.join(", ")} SELECT ${results.map((result, nth) => `${result} AS r${nth}`).join(", ")}`;
-    const values = group.flatMap((statement) => statement.values);
-    const [row] = await query<Record<string, readonly never[] | null>>(sql, ...values);
-    for (const [nth, { resolve }] of group.entries()) resolve(row?.[`r${nth}`] ?? []);
-  } catch (error) {
-    for (const { reject } of group) reject(error);
-  }
 }
 
 /** Errors of a connection, of a server that stops or starts, and of transactions that had to give way. */
