@@ -181,7 +181,11 @@ class KeyObject<Env> {
         refuseNested(`run "${step.name}"`);
         return (await this.#run(key, step as Step, input)) as never;
       },
-      start: (key, job, input) => others.start(key, job, input),
+      start: async (key, job, input) => {
+        if (key !== this.#key) return await others.start(key, job, input);
+        refuseNested(`start job "${job.name}"`);
+        await this.#start(key, job.name, input);
+      },
       open: (key, source, input) => others.open(key, source, input),
     };
   }

@@ -91,7 +91,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
     const id = await hashText(readKey(admitted.request) ?? "");
     const eventId = admitted.headers?.["x-request-id"] ?? id;
-    const { head, body, isReplayed } = await jobs.send(admitted, { id, eventId, isRepeatable: true });
+    const { head, body, isReplayed } = await jobs.send(admitted, { id, eventId });
     const { status, headers, type } = head;
     return markStored(new Response(body, { status, headers: { ...headers, "content-type": type } }), {
       isReplayed,

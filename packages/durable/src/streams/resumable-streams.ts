@@ -93,7 +93,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     const key = readKey(request);
     const id = key === null ? makeId() : (await hashText(`${user.id}\n${key}`)).slice(0, 32);
     const sent = await jobs.send(admitted, {
-      ...{ id, eventId: id, isRepeatable: key !== null },
+      ...{ id, eventId: id },
       maxOpen: isPublic ? undefined : maxOpen,
     });
     const { head, body, isReplayed } = sent;
