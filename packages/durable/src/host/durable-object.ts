@@ -1,5 +1,6 @@
 import type {
   BoundHost,
+  Host,
   JobContext,
   JSONValue,
   Operation,
@@ -9,7 +10,7 @@ import type {
   Value,
 } from "@sluice/worker-proxy";
 import { ensure, findServer, refuseSetup, type Server } from "@sluice/worker-proxy/plugin";
-import type { DurableObjectClass, ObjectState } from "./cloudflare-types.js";
+import type { DurableObjectClass, DurableObjectNamespace, ObjectState } from "./cloudflare-types.js";
 import { Listeners } from "./listeners.js";
 import { LocalJobs } from "./local-jobs.js";
 import { findNamed, indexParts, type NamedSteps } from "./named-steps.js";
@@ -21,19 +22,31 @@ import { TimerRows } from "./timer-rows.js";
 import { type TimerHost, Timers } from "./timers.js";
 import { checkValues, readSQL } from "./values.js";
 
-/**
- * The hosts that `cloudflareHost` made, each with its number in the program. The Worker and its objects run the same program,
- * so that a number names the same host in both.
- */
-const hostNumbers = new WeakMap<object, number>();
-let hostCount = 0;
-
-/** Gives a host of `cloudflareHost` its number. */
-export function numberHost(host: object): number {
-  hostCount += 1;
-  hostNumbers.set(host, hostCount);
-  return hostCount;
+/** A host of `cloudflareHost`. */
+export interface CloudflareHost<Env> extends Host<Env> {
+  readonly namespace: ReadNamespace<Env>;
 }
+
+/** Reads the binding of a class. */
+type ReadNamespace<Env> = (env: Env) => DurableObjectNamespace | undefined;
+
+/** The hosts of `cloudflareHost` whose proxies have a class, and their bindings. */
+const namespaces = new Map<object, ReadNamespace<never>>();
+
+/**
+ * Checks that the proxy of a host has a class and a binding of its own: the jobs of another one would send requests to another
+ * gateway.
+ *
+ * @throws {Refusal} 500 `misconfigured`
+ */
+export function checkClass<Env>(host: object, namespace: DurableObjectNamespace, env: Env): void {
+  const others = [...namespaces].filter(([other]) => other !== host);
+  const isOwn = others.every(([, read]) => read(env as never) !== namespace);
+  if (!isOwn || !namespaces.has(host)) throw refuseSetup(WRONG_CLASS);
+}
+
+const WRONG_CLASS =
+  "cloudflareHost: its binding has no class, or that of another proxy; give each proxy a class, durableObject(proxy), and bind it";
 
 type Query = Reader["query"];
 type Step = Operation<never, unknown> | Reading<never, unknown>;
@@ -62,13 +75,14 @@ const FAILED_MS = 30_000;
 export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<Env> {
   const server = findServer<Env>(proxy);
   const { host } = server.settings;
-  const number = hostNumbers.get(host ?? {}) ?? 0;
-  ensure(number > 0, "durableObject: give a proxy whose host is cloudflareHost(…)");
-  const named = indexParts(server.setup.parts);
+  const namespace = (host as Partial<CloudflareHost<Env>> | undefined)?.namespace;
+  ensure(host && namespace, "durableObject: give a proxy whose host is cloudflareHost(…)");
+  namespaces.set(host, namespace);
+  const setup = { server, named: indexParts(server.setup.parts), namespace };
   return class {
     readonly #object: KeyObject<Env>;
     constructor(state: ObjectState, env: Env) {
-      this.#object = new KeyObject(state, env, { server, named, number });
+      this.#object = new KeyObject(state, env, setup);
     }
     fetch(request: Request): Promise<Response> {
       return this.#object.respond(request);
@@ -92,8 +106,7 @@ class KeyObject<Env> {
   readonly #state: ObjectState;
   readonly #env: Env;
   readonly #named: NamedSteps;
-  /** The number of the proxy's host. */
-  readonly #number: number;
+  readonly #namespace: ReadNamespace<Env>;
   readonly #report: (subject: string, error: unknown) => void;
   readonly #queues = new Queues(true);
   readonly #rows = new TimerRows();
@@ -106,13 +119,13 @@ class KeyObject<Env> {
   constructor(
     state: ObjectState,
     env: Env,
-    { server, named, number }: { server: Server<Env>; named: NamedSteps; number: number },
+    { server, named, namespace }: { server: Server<Env>; named: NamedSteps; namespace: ReadNamespace<Env> },
   ) {
     const { parts, report } = server.setup;
     this.#state = state;
     this.#env = env;
     this.#named = named;
-    this.#number = number;
+    this.#namespace = namespace;
     this.#report = (subject, error) => report(subject, error, env);
     this.#listeners = new Listeners((error) => this.#report("a listener", error));
     this.#local = new LocalJobs(this.#createContext, this.#report);
@@ -140,13 +153,8 @@ class KeyObject<Env> {
   /** Does what a Worker asks for. */
   async respond(request: Request): Promise<Response> {
     try {
-      const { host, key, name, input } = (await request.json()) as ObjectRequest;
-      // its jobs would send requests to the gateway of another proxy
-      if (host !== this.#number)
-        throw refuseSetup(
-          "cloudflareHost: its binding has the class of another proxy; give each proxy a class, durableObject(proxy)",
-        );
-      this.#key = key;
+      const { key, name, input } = (await request.json()) as ObjectRequest;
+      this.#checkBinding(key);
       const action = new URL(request.url).pathname.slice(1);
       if (action === "open")
         return new Response(
@@ -157,6 +165,15 @@ class KeyObject<Env> {
     } catch (error) {
       return createErrorReply(error);
     }
+  }
+
+  /** Checks that the proxy of this class has sent a request for a key: it reaches this object by its own binding. */
+  #checkBinding(key: string): void {
+    if (this.#key === key) return;
+    const namespace = this.#namespace(this.#env);
+    if (namespace && String(namespace.idFromName(key)) !== String(this.#state.id))
+      throw refuseSetup(WRONG_CLASS);
+    this.#key = key;
   }
 
   /** Starts the jobs that are due. The alarm does not wait for them: others may become due meanwhile. */

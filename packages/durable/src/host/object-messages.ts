@@ -6,8 +6,6 @@ export type ObjectAction = "run" | "start" | "open";
 
 /** The body of a request to an object. */
 export interface ObjectRequest {
-  /** The number of the host that sends it. */
-  readonly host: number;
   readonly key: string;
   readonly name: string;
   readonly input: JSONValue;

@@ -78,6 +78,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   return {
     storage: jobs.storage,
     connect: jobs.connect,
+    createRoutes: jobs.createRoutes,
     offers: Object.fromEntries([...CREATES, "health"].map((route) => [route, "once"])),
     userData: jobs.userData,
     send(admitted) {

@@ -1,10 +1,13 @@
-import type {
-  AdmittedRequest,
-  JobEvent,
-  JSONValue,
-  PluginServer,
-  StoredPart,
-  UserData,
+import {
+  type AdmittedRequest,
+  health,
+  type JobEvent,
+  type JSONValue,
+  type PluginRoute,
+  type PluginServer,
+  type ProxyPlugin,
+  type StoredPart,
+  type UserData,
 } from "@sluice/worker-proxy";
 import { castServer, ensure, hashText, Refusal } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
@@ -44,6 +47,8 @@ export interface Jobs {
   readonly storage: StoredPart;
   readonly userData: UserData<unknown>;
   connect(server: PluginServer<never>): void;
+  /** Opens `GET /health` unless `health()` does: a client whose response was lost reads there what is offered. */
+  createRoutes(plugins: readonly ProxyPlugin<never>[]): readonly PluginRoute<never>[];
   /** Sends a request, or returns the response that it has already. @throws {Refusal} */
   send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<OpenedResponse>;
   /** Opens a response that is stored; undefined if there is none. @throws {Refusal} */
@@ -73,18 +78,26 @@ export function createJobs(options: JobsOptions): Jobs {
   const run = createRun({ ...options, store, tend }, getServer);
   const follow = createFollow(store, isStream, tend);
   const begin = createBegin({ ...options, store, tend, run }, getServer);
+  const storage: StoredPart = {
+    tables: JOB_TABLES,
+    operations: store.operations,
+    jobs: [tending, run] as never,
+    sources: [follow, begin] as never,
+  };
+  const check = health<never>();
   return {
     store,
-    storage: {
-      tables: JOB_TABLES,
-      operations: store.operations,
-      jobs: [tending, run] as never,
-      sources: [follow, begin] as never,
-    },
+    storage,
     userData: createUserData({ store, follow, tend, open }),
     connect(server) {
       ensure(!connected, `${kind}: their plugin belongs to one proxy; make another one`);
       connected = castServer(server) as unknown as JobServer;
+      check.connect?.(server);
+    },
+    createRoutes(plugins) {
+      const isOpen = plugins.some(({ routes = [] }) => routes.some(({ path }) => path === "/health"));
+      const first = plugins.find(({ offers }) => offers?.["health"]);
+      return isOpen || first?.storage !== storage ? [] : (check.routes ?? []);
     },
     send,
     async open({ env, user, request }, input) {

@@ -73,6 +73,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
       jobs.connect(server as never);
       maxOpen = castServer(server).settings.upstream.limits.maxStreamsPerUser;
     },
+    createRoutes: jobs.createRoutes,
     offers: { chat: "chat-once", health: "chat-once" },
     boundsStreams: true,
     userData: jobs.userData,
