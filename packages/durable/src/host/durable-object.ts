@@ -16,8 +16,7 @@ import { LocalJobs } from "./local-jobs.js";
 import { findNamed, indexParts, type NamedSteps } from "./named-steps.js";
 import { createErrorReply, createReply, type ObjectRequest } from "./object-messages.js";
 import { Queues } from "./queues.js";
-import { runOperation, runReading } from "./run-operation.js";
-import { refuseNested } from "./run-step.js";
+import { refuseNested, runOperation, runReading } from "./run-step.js";
 import { TimerRows } from "./timer-rows.js";
 import { type TimerHost, Timers } from "./timers.js";
 import { checkValues, readSQL } from "./values.js";
@@ -109,7 +108,7 @@ class KeyObject<Env> {
   readonly #namespace: ReadNamespace<Env>;
   readonly #report: (subject: string, error: unknown) => void;
   readonly #queues = new Queues(true);
-  readonly #rows = new TimerRows();
+  readonly #rows = new TimerRows(false);
   readonly #listeners: Listeners;
   readonly #local: LocalJobs;
   readonly #timers: Timers;

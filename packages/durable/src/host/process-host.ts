@@ -3,12 +3,10 @@ import { ensure } from "@sluice/worker-proxy/plugin";
 import type { Listeners } from "./listeners.js";
 import { LocalJobs } from "./local-jobs.js";
 import { indexParts } from "./named-steps.js";
-import { type Query, runOperation, runReading } from "./run-operation.js";
-import { refuseNested } from "./run-step.js";
+import { type Query, refuseNested, runOperation, runReading } from "./run-step.js";
 import { createStorageError } from "./storage-error.js";
-import { TimerLoop } from "./timer-loop.js";
 import type { TimerRows } from "./timer-rows.js";
-import { type TimerHost, Timers } from "./timers.js";
+import { type TimerHost, TimerLoop, Timers } from "./timers.js";
 import { checkKey } from "./values.js";
 
 /** A host that has connections or a file open. */
