@@ -197,7 +197,10 @@ function createQuery(client: pg.PoolClient): Query {
 }
 
 /** Statements that return no rows. */
-const WRITE = /^\s*(?:INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)/is;
+const WRITE =
+  /^\s*(?:INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)|^\s*WITH\b.*\bINSERT INTO\b(?!.*\bRETURNING\b)/is;
+/** A write with a `WITH` of its own can only be the last of those that are sent together. */
+const WITH = /^\s*WITH\b/i;
 const READ = /^\s*SELECT\b(?!.*\bFOR UPDATE\b)/is;
 /** Statements that can stand in a `WITH`. */
 const JOINABLE = /^\s*(?:SELECT|INSERT|UPDATE|DELETE)\b/i;
@@ -255,12 +258,18 @@ class StatementBatch {
     const [only] = group;
     try {
       if (only && group.length === 1) return only.resolve(await this.#query(only.sql, ...only.values));
+      const values = group.flatMap((statement) => statement.values);
       const parts = group.map(({ sql }, nth) => `q${nth} AS (${sql})`);
+      const last = group.at(-1)?.sql ?? "";
+      if (WITH.test(last)) {
+        await this.#query(last.replace(WITH, `WITH ${parts.slice(0, -1).join(", ")}, `), ...values);
+        for (const { resolve } of group) resolve([]);
+        return;
+      }
       const results = group.map(({ sql }, nth) =>
         WRITE.test(sql) ? "" : `(SELECT json_agg(q) FROM q${nth} q) AS r${nth}`,
       );
       const columns = results.filter((result) => result !== "").join(", ") || "1";
-      const values = group.flatMap((statement) => statement.values);
       const [row] = await this.#query<Record<string, readonly never[] | null>>(
         `WITH ${parts.join(", ")} SELECT ${columns}`,
         ...values,
@@ -275,21 +284,30 @@ class StatementBatch {
 /** Groups neighbors. A group sees the tables as they were before it, so none of its statements reads what another one writes. */
 function groupStatements(statements: readonly WaitingStatement[]): readonly (readonly WaitingStatement[])[] {
   const groups: WaitingStatement[][] = [];
-  /** The tables of the last group: true for those that it only reads. */
-  let tables = new Map<string, boolean>();
+  /** The tables of the last group: true for those that it only reads. Undefined if nothing can join it. */
+  let tables: Map<string, boolean> | undefined;
   for (const statement of statements) {
     const { sql } = statement;
     const isRead = READ.test(sql);
-    const names = [...sql.matchAll(TABLE)].map(([, name = ""]) => name.toLowerCase());
-    const isApart = names.every((name) => !tables.has(name) || (isRead && tables.get(name)));
-    if (tables.size === 0 || !isApart || !JOINABLE.test(sql)) {
+    const names = [...sql.matchAll(TABLE)].map(([, name = ""]) => lockedWith(name.toLowerCase()));
+    const isApart = names.every((name) => !tables?.has(name) || (isRead && tables.get(name)));
+    const isWith = WITH.test(sql) && WRITE.test(sql);
+    const isAlone =
+      !JOINABLE.test(sql) && !(isWith && groups.at(-1)?.every((other) => WRITE.test(other.sql)));
+    if (!tables || !isApart || isAlone) {
       groups.push([]);
       tables = new Map();
     }
     groups.at(-1)?.push(statement);
-    if (JOINABLE.test(sql)) for (const name of names) tables.set(name, isRead);
+    for (const name of names) tables.set(name, isRead);
+    if (!JOINABLE.test(sql)) tables = undefined;
   }
   return groups;
+}
+
+/** The parts of one statement lock rows in any order. Transactions lock the row of a key before its timers. */
+function lockedWith(table: string): string {
+  return table === "timer_keys" ? "timers" : table;
 }
 
 /** Errors of a connection, of a server that stops or starts, and of transactions that had to give way. */

@@ -68,7 +68,7 @@ export function postgresHost<Env = unknown>(options: PostgresHostOptions): Closa
 }
 
 class PostgresDatabase implements ProcessDatabase {
-  readonly rows = new TimerRows(true);
+  readonly rows = new TimerRows("shared");
   readonly #pool: PostgresPool;
   readonly #bus: PostgresBus;
   readonly #queues = new Queues();

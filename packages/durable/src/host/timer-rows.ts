@@ -56,11 +56,15 @@ const keep = (column: string, value: string) =>
   `${column} = CASE WHEN timers.run IS NULL THEN ${value} ELSE timers.${column} END`;
 const later = (column: string, value: string) =>
   `${column} = CASE WHEN timers.run IS NULL THEN NULL ELSE ${value} END`;
-const SCHEDULE = `INSERT INTO timers (key, job, id, due, input, attempts, deaths, is_canceled)
-  VALUES (?, ?, ?, ?, ?, 0, 0, 0) ON CONFLICT (key, job, id) DO UPDATE SET
+const REPLACE = `ON CONFLICT (key, job, id) DO UPDATE SET
   ${keep("due", "excluded.due")}, ${keep("input", "excluded.input")}, ${keep("attempts", "0")},
   ${keep("deaths", "0")}, ${keep("error", "NULL")}, ${keep("failed_at", "NULL")}, ${keep("is_canceled", "0")},
   ${later("next_due", "excluded.due")}, ${later("next_input", "excluded.input")}`;
+const COLUMNS = "(key, job, id, due, input, attempts, deaths, is_canceled)";
+const SCHEDULE = `INSERT INTO timers ${COLUMNS} VALUES (?, ?, ?, ?, ?, 0, 0, 0) ${REPLACE}`;
+// the row of the key is locked before that of its timer
+const SCHEDULE_SHARED = `WITH touched AS (${TOUCH_KEY} RETURNING key) INSERT INTO timers ${COLUMNS}
+  SELECT key, ?, ?, ?::bigint, ?, 0, 0, 0 FROM touched ${REPLACE}`;
 const ONE = "WHERE key = ? AND job = ? AND id = ?";
 const CANCEL = `DELETE FROM timers ${ONE} AND run IS NULL`;
 // the row stays while the job runs: the same timer, stored again, must not run beside it
@@ -107,6 +111,9 @@ export interface ClaimedTimer {
   readonly is_canceled: number;
 }
 
+/** The keys of a database: one in a Durable Object, many in a file, many that processes share in Postgres. */
+type TimerKeys = "one" | "many" | "shared";
+
 /** Bounds of a claim. */
 interface ClaimOptions {
   readonly leaseUntil: number;
@@ -128,12 +135,15 @@ export interface AttemptEnd {
  */
 export class TimerRows {
   readonly tables: readonly string[];
-  readonly #hasKeys: boolean;
+  readonly #keys: TimerKeys;
 
-  /** @param hasKeys false for the database of a Durable Object, which is of one key */
-  constructor(hasKeys: boolean) {
-    this.#hasKeys = hasKeys;
-    this.tables = hasKeys ? [...TIMER_TABLES, ...KEY_TABLES] : TIMER_TABLES;
+  constructor(keys: TimerKeys) {
+    this.#keys = keys;
+    this.tables = keys === "one" ? TIMER_TABLES : [...TIMER_TABLES, ...KEY_TABLES];
+  }
+
+  get #hasKeys(): boolean {
+    return this.#keys !== "one";
   }
 
   /** The methods of a transaction that store timers. */
@@ -146,10 +156,9 @@ export class TimerRows {
       schedule: async <Input extends JSONValue>(job: Job<Input>, { id, at, input }: Timer<Input>) => {
         if (!Number.isSafeInteger(at))
           throw new TypeError(`timer of job "${job.name}": at: give whole milliseconds, and not ${at}`);
-        await Promise.all([
-          this.#touch(query, key, at),
-          query(SCHEDULE, key, job.name, id, at, JSON.stringify(input)),
-        ]);
+        const values = [job.name, id, at, JSON.stringify(input)];
+        if (this.#keys === "shared") await query(SCHEDULE_SHARED, key, at, ...values);
+        else await Promise.all([this.#touch(query, key, at), query(SCHEDULE, key, ...values)]);
         onSchedule(at);
       },
       cancel: async (job: Job<never>, id: string) => {

@@ -235,8 +235,8 @@ async function claim(
       ...[tx.key, kind, id, owner, fingerprint, state, JSON.stringify(details), ticket],
       ...[payment && JSON.stringify(payment), ticket === null ? 1 : 0, tx.now + ALIVE_MS],
     ),
-    tx.schedule(tendJob, { id, at: tx.now + TEND_MS, input: { id } }),
     store?.(),
+    tx.schedule(tendJob, { id, at: tx.now + TEND_MS, input: { id } }),
   ]);
   return { result: "claimed", ...read };
 }
