@@ -128,7 +128,7 @@ const RESPONSE = `text = COALESCE(?, text), text_id = COALESCE(?, text_id), last
 
 /** Creates the operations on the jobs of a plugin. */
 export function createJobStore(context: StoreContext) {
-  const { kind, tendJob } = context;
+  const { kind } = context;
   const readings = createReadings(kind);
   const operations = {
     claim: operation(`${kind}.claim`, (tx: Transaction, input: Claim) => claim(tx, input, context)),
@@ -182,7 +182,6 @@ export function createJobStore(context: StoreContext) {
   };
   return {
     options: context as StoreOptions,
-    tendJob,
     ...readings,
     ...operations,
     operations: [...Object.values(readings), ...Object.values(operations)] as StoredPart["operations"],
