@@ -84,3 +84,12 @@ test.each(["create", "stream"] as const)(
     await expect.poll(() => [purse.spent, purse.reserved.size]).toEqual([[7], 0]);
   },
 );
+
+test("a fault within a plugin is reported as one, and is not tried again", async () => {
+  const lines = silenceLog();
+  const gateway = openGateway(image);
+  const { create, host } = openStoredProxy({ gateway, plugins: [idempotency()] });
+  host.fails = (operation) => operation === "creates.claim";
+  expect((await create("one")).status).toBe(500);
+  expect([host.opened, lines.join().includes("the database is gone")]).toEqual([1, true]);
+});

@@ -1,5 +1,5 @@
 import type { BoundHost, Source } from "@sluice/worker-proxy";
-import { Refusal } from "@sluice/worker-proxy/plugin";
+import { Refusal, toRefusal } from "@sluice/worker-proxy/plugin";
 import { restoreError } from "../host/object-messages.js";
 import type { Follow, FollowHead } from "./follow.js";
 import { jobRefusal, restoreRefusal } from "./refusals.js";
@@ -37,7 +37,7 @@ export async function openResponse(
   if (head && !isEmpty) return { head, isReplayed, body: openBody(rest, reader, signal, onEnd) };
   leave();
   onEnd();
-  if (error) throw restoreError(error);
+  if (error) throw toRefusal(restoreError(error));
   if (refusal) throw restoreRefusal(refusal);
   return isGone || !head ? undefined : { head, isReplayed, body: null };
 }
