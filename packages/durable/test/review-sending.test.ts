@@ -1,4 +1,4 @@
-import { idempotency, resumableStreams } from "@sluice/durable";
+import { budget, idempotency, resumableStreams } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import type { BoundHost } from "@sluice/worker-proxy";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ import {
 } from "./support/stored-proxy.js";
 
 /** A host whose first call of a method fails as the test says. */
-function openFailingHost<Name extends "start" | "open">(name: Name, fail: BoundHost[Name]) {
+function openFailingHost<Name extends "run" | "start" | "open">(name: Name, fail: BoundHost[Name]) {
   const host = nodeHost({ file: ":memory:", env: {} });
   let calls = 0;
   return {
@@ -84,6 +84,22 @@ test.each(["create", "stream"] as const)(
     await expect.poll(() => [purse.spent, purse.reserved.size]).toEqual([[7], 0]);
   },
 );
+
+test("a create whose claim was stored, though its response was lost, costs nothing, and its key is free", async () => {
+  silenceLog();
+  const gateway = openGateway(image);
+  const host = openFailingHost("run", async function (this: BoundHost, ...given): Promise<never> {
+    await this.run(...given);
+    throw new Error("the connection was lost behind the commit");
+  });
+  const plugins = [budget({ limits: { user: 1_000_000 }, windowMs: 86_400_000 }), idempotency()];
+  const { create, send } = openStoredProxy({ host, gateway, plugins });
+  expect((await create("one")).status).toBe(500);
+  const response = await send({ method: "GET", path: "/v1/budget" });
+  expect(await response.json()).toMatchObject({ budgets: [{ spent: 0, reserved: 0 }] });
+  expect((await create("one")).status).toBe(200);
+  expect(gateway.requests.length).toBe(1);
+});
 
 test("a fault within a plugin is reported as one, and is not tried again", async () => {
   const lines = silenceLog();

@@ -1,12 +1,13 @@
 import type { Exhausted, HostContext, Job, JobEvent, JSONValue, Source } from "@sluice/worker-proxy";
-import { decide, describeRefusal, openAccount, Refusal } from "@sluice/worker-proxy/plugin";
+import { decide, describeRefusal, openAccount, Refusal, waitAtMost } from "@sluice/worker-proxy/plugin";
 import { findJobBudget } from "../budgets/job-budget.js";
 import { logLost } from "../budgets/operations.js";
 import { createTicket, type Plan, readRefusal } from "../budgets/reservations.js";
 import { source } from "../host/define.js";
 import { createErrorLine, type Follow, type FollowOptions, follow } from "./follow.js";
 import { jobRefusal } from "./refusals.js";
-import { createPayable, type JobRequest } from "./sending.js";
+import { createPayable, createSettlement, type JobRequest } from "./sending.js";
+import { ALIVE_MS } from "./states.js";
 import type { Claimed } from "./store.js";
 import { type JobServer, logJob, reportJob } from "./tend.js";
 
@@ -26,6 +27,9 @@ interface BeginOptions extends FollowOptions {
 
 /** Number of times that a request claims its id: a job that was lost is settled in between. */
 const MAX_CLAIMS = 4;
+/** Time until an id is freed again that could not be freed, and the longest time that a client waits for it, in milliseconds. */
+const RETRY_MS = 1000;
+const FREE_MS = 2000;
 
 /**
  * Creates the source that begins a request in the place of its key, and reads its response. The claim of the id, the
@@ -50,7 +54,12 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
       // made here: another place that begins the same request must not go on with this one
       const owner = crypto.randomUUID();
       const plan = await planReservation(context, request);
-      const claimed = await claim(context, request, owner, plan);
+      const job = { ...request, owner, plan };
+      const claimed = await claim(context, request, owner, plan).catch(async (error: unknown) => {
+        // it may be stored all the same
+        await freeUnsent(context, job);
+        throw error;
+      });
       if (claimed.lost) logLost(claimed.lost);
       if (claimed.result === "stale") {
         await settleStale(context, id);
@@ -66,7 +75,7 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
           what: 1,
           headers: { "retry-after": "1" },
         });
-      if (claimed.result === "claimed") await start(context, { ...request, owner, plan });
+      if (claimed.result === "claimed") await start(context, job);
       return { id, mode: "response", after: 0, owner, isReplayed: claimed.result === "known" };
     }
     throw jobRefusal("job_unavailable");
@@ -109,18 +118,31 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
   }
 
   /** Starts the job of a request. If it does not start, nothing was sent, and the id is free again. */
-  async function start({ host, key, env }: HostContext, request: JobRequest): Promise<void> {
-    const { id, owner, plan } = request;
+  async function start(context: HostContext, request: JobRequest): Promise<void> {
     try {
       // its body and its user are JSON, which their types don't say
-      await host.start<JSONValue>(key, options.run as never, request as never);
+      await context.host.start<JSONValue>(context.key, options.run as never, request as never);
     } catch (cause) {
-      const settlement = plan?.own ? { id: plan.id, spent: 0 } : null;
-      await host
-        .run(key, options.store.free, { id, owner, settlement, isSettled: true })
-        .catch((error) => logJob(getServer(), `${kind}: an id could not be freed`, error, env));
+      await freeUnsent(context, request);
       throw jobRefusal("job_unavailable", { cause });
     }
+  }
+
+  /** Frees the id of a request that was not sent, as long as it does not count as lost. The client does not wait for long. */
+  async function freeUnsent({ host, key, env }: HostContext, request: JobRequest): Promise<void> {
+    const { id, owner } = request;
+    const until = Date.now() + ALIVE_MS - RETRY_MS;
+    const input = { id, owner, settlement: createSettlement(request, 0), isSettled: true };
+    const free = async (): Promise<unknown> => {
+      try {
+        return await host.run(key, options.store.free, input);
+      } catch (error) {
+        if (Date.now() >= until) return logJob(getServer(), `${kind}: an id could not be freed`, error, env);
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      return free();
+    };
+    await waitAtMost(FREE_MS, free());
   }
 
   async function settleStale(context: HostContext, id: string): Promise<void> {
