@@ -19,8 +19,14 @@ export interface CloudflareHost<Env> extends Host<Env> {
 /** Reads the binding of a class. */
 type ReadNamespace<Env> = (env: Env) => DurableObjectNamespace | undefined;
 
-/** The hosts of `cloudflareHost` whose proxies have a class, and their bindings. */
+/** The hosts whose proxies have a class. */
+const classes = new WeakSet<object>();
+/** The last of them, with what reads their bindings. */
 const namespaces = new Map<object, ReadNamespace<never>>();
+/** More than the proxies of a program. One that creates them anew must not fill the memory. */
+const MAX_NAMESPACES = 100;
+/** The hosts whose bindings were checked. */
+let checked = new WeakMap<object, object>();
 
 /**
  * Checks that the proxy of a host has a class and a binding of its own: the jobs of another one would send requests to another
@@ -29,9 +35,19 @@ const namespaces = new Map<object, ReadNamespace<never>>();
  * @throws {Refusal} 500 `misconfigured`
  */
 export function checkClass<Env>(host: object, namespace: DurableObjectNamespace, env: Env): void {
+  if (checked.get(namespace) === host) return;
   const others = [...namespaces].filter(([other]) => other !== host);
   const isOwn = others.every(([, read]) => read(env as never) !== namespace);
-  if (!isOwn || !namespaces.has(host)) throw refuseSetup(WRONG_CLASS);
+  if (!isOwn || !classes.has(host)) throw refuseSetup(WRONG_CLASS);
+  checked.set(namespace, host);
+}
+
+function addClass(host: object, read: ReadNamespace<never>): void {
+  classes.add(host);
+  namespaces.set(host, read);
+  const [oldest] = namespaces.keys();
+  if (oldest && namespaces.size > MAX_NAMESPACES) namespaces.delete(oldest);
+  checked = new WeakMap();
 }
 
 const WRONG_CLASS =
@@ -70,7 +86,7 @@ export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<
   const { host } = server.settings;
   const namespace = (host as Partial<CloudflareHost<Env>> | undefined)?.namespace;
   ensure(host && namespace, "durableObject: give a proxy whose host is cloudflareHost(…)");
-  namespaces.set(host, namespace);
+  addClass(host, namespace);
   const setup = { server, named: indexParts(server.setup.parts), namespace };
   return class {
     readonly #object: KeyObject<Env>;
