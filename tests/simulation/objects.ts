@@ -97,6 +97,7 @@ export function createObjects(
     const page = openPage(timeline, -1, `${name.slice(0, 20)}#${++started}`);
     let ready: Promise<unknown> = Promise.resolve();
     const state = {
+      id: name,
       storage: known.storage,
       waitUntil: (work: Promise<unknown>) => void work.catch(() => {}),
       blockConcurrencyWhile<T>(work: () => Promise<T>): Promise<T> {

@@ -7,6 +7,7 @@ type State = ConstructorParameters<DurableObjectClass<unknown>>[0];
 
 /** One object: its rows outlast its process. Alarms do not ring by themselves. */
 interface HostedObject {
+  readonly name: string;
   readonly database: DatabaseSync;
   alarmAt: number | null;
   process?: HostedProcess | undefined;
@@ -80,7 +81,7 @@ export function createObjectHost() {
   }
 
   function findObject(name: string): HostedObject {
-    const object = objects.get(name) ?? { database: new DatabaseSync(":memory:"), alarmAt: null };
+    const object = objects.get(name) ?? { name, database: new DatabaseSync(":memory:"), alarmAt: null };
     objects.set(name, object);
     return object;
   }
@@ -132,6 +133,7 @@ function createState(
     if (isAlive()) object.alarmAt = at;
   };
   return {
+    id: object.name,
     storage: {
       getAlarm: async () => object.alarmAt,
       setAlarm,

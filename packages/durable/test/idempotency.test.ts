@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { idempotency } from "@sluice/durable";
+import { idempotency, resumableStreams } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { expectNoKey } from "../../worker-proxy/test/support/key.js";
@@ -184,6 +184,19 @@ test("The offer of `once` is on each response, on refusals and in health", async
     await send({ method: "GET", path: "/health" }),
   ])
     expect(response.headers.get("x-sluice-offers")).toBe("once");
+});
+
+test.each([
+  ["idempotency", () => [idempotency()]],
+  ["resumableStreams", () => [resumableStreams(), idempotency()]],
+] as const)("The health that %s adds fails as long as a variable is missing", async (_, createPlugins) => {
+  const lines = silenceLog();
+  const gateway = openGateway(() => Response.json(image));
+  const open = (apiKey: () => string) => openStoredProxy({ gateway, apiKey, plugins: createPlugins() });
+  const ask = ({ send }: ReturnType<typeof open>) => send({ method: "GET", path: "/health" });
+  expect((await ask(open(() => ""))).status).toBe(503);
+  expect(lines.join()).toContain("apiKey");
+  expect((await ask(open(() => "sk-a-key-for-tests-0123456789"))).status).toBe(200);
 });
 
 describe("case 103: what costs nothing frees its key", () => {

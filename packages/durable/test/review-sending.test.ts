@@ -1,5 +1,6 @@
-import { idempotency, resumableStreams } from "@sluice/durable";
+import { budget, idempotency, resumableStreams } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
+import type { BoundHost } from "@sluice/worker-proxy";
 import { expect, test } from "vitest";
 import {
   end,
@@ -11,119 +12,100 @@ import {
   usage,
 } from "./support/stored-proxy.js";
 
-/**
- * A host whose response to the first start is lost, once the test says so.
- *
- * @param isStarted false if the job has not started either
- */
-function openHostThatLosesAStart(lose: () => Promise<void>, isStarted = true) {
+/** A host whose first call of a method fails as the test says. */
+function openFailingHost<Name extends "run" | "start" | "open">(name: Name, fail: BoundHost[Name]) {
   const host = nodeHost({ file: ":memory:", env: {} });
-  let starts = 0;
+  let calls = 0;
   return {
     ...host,
     open(setup: Parameters<typeof host.open>[0]) {
       const bind = host.open(setup);
       const bound = bind({});
-      const { start } = bound;
-      bound.start = async (...given) => {
-        starts += 1;
-        if (starts > 1 || isStarted) await start(...given);
-        if (starts > 1) return;
-        await lose();
-        throw new Error("network connection lost");
-      };
+      const call = bound[name] as (...given: unknown[]) => unknown;
+      bound[name] = ((...given: unknown[]) => {
+        calls += 1;
+        return calls > 1 ? call(...given) : (fail as typeof call).call({ ...bound, [name]: call }, ...given);
+      }) as BoundHost[Name];
       return bind;
     },
   };
 }
 
-test("a create whose start failed was not sent, and its key is free", async () => {
-  silenceLog();
-  const gateway = openGateway(() => Response.json({ data: [{ url: "https://cdn.example/1.png" }], usage }));
-  const host = openHostThatLosesAStart(async () => {}, false);
-  const { create } = openStoredProxy({ host, gateway, plugins: [idempotency()] });
-  expect((await create("one")).status).toBe(503);
-  expect((await create("one")).status).toBe(200);
-  expect(gateway.requests.length).toBe(1);
-});
+const image = () => Response.json({ data: [{ url: "https://cdn.example/1.png" }], usage });
 
-test("a create whose start was not confirmed is sent once, and has its response", async () => {
-  silenceLog();
-  let respond!: () => void;
-  const responds = new Promise<void>((resolve) => {
-    respond = resolve;
-  });
-  const gateway = openGateway(async () => {
-    await responds;
-    return Response.json({ data: [{ url: "https://cdn.example/1.png" }], usage });
-  });
-  const purse = openPurse();
-  const host = openHostThatLosesAStart(() => expect.poll(() => gateway.requests.length).toBe(1));
-  const { create } = openStoredProxy({ host, gateway, plugins: [purse.plugin, idempotency()] });
-  const first = create("one");
-  await expect.poll(() => gateway.requests.length).toBe(1);
-  const again = create("one");
-  respond();
-  expect([(await first).status, (await again).status]).toEqual([200, 200]);
-  expect(gateway.requests.length).toBe(1);
-  await expect.poll(() => purse.spent).toEqual([7]);
-  expect(purse.reserved.size).toBe(0);
-});
-
-/**
- * A host that refuses the first reader, as a process with too many of them does.
- *
- * @param started resolves when the job of the response may be refused its reader
- */
-function openHostThatRefusesAReader(started: () => Promise<void>) {
-  const host = nodeHost({ file: ":memory:", env: {} });
-  let opened = 0;
-  return {
-    ...host,
-    open(setup: Parameters<typeof host.open>[0]) {
-      const bind = host.open(setup);
-      const bound = bind({});
-      const { open } = bound;
-      bound.open = async (...given) => {
-        opened += 1;
-        if (opened > 1) return open(...given);
-        await started();
-        throw new Error("too many sources");
-      };
-      return bind;
-    },
-  };
-}
-
-test.each([
-  ["before it was sent", false],
-  ["after it was sent", true],
-] as const)(
-  "a stream that nobody can read is stopped %s, and its user can begin another one",
-  async (_, isSent) => {
+test.each(["start", "open"] as const)(
+  "a create whose %s failed was not sent, and its key is free",
+  async (name) => {
     silenceLog();
-    const gateway = openGateway();
-    const live = gateway.streamsLive();
+    const gateway = openGateway(image);
     const purse = openPurse();
-    const host = openHostThatRefusesAReader(async () => {
-      if (isSent) await expect.poll(() => gateway.requests.length).toBe(1);
+    const host = openFailingHost(name, async () => {
+      throw new Error("too many jobs and sources");
     });
-    const limits = { maxStreamsPerUser: 1 };
-    const { ask } = openStoredProxy({ host, gateway, limits, plugins: [purse.plugin, resumableStreams()] });
-    expect((await ask()).status).toBe(503);
-    if (isSent) await expect.poll(() => live.hasLeft).toBe(true);
-    await expect.poll(() => purse.reserved.size).toBe(0);
-    gateway.streams(piece("a") + end);
-    await expect.poll(async () => (await ask()).status).toBe(200);
+    const { create } = openStoredProxy({ host, gateway, plugins: [purse.plugin, idempotency()] });
+    expect((await create("one")).status).toBe(503);
+    expect([gateway.requests.length, purse.reserved.size]).toEqual([0, 0]);
+    expect((await create("one")).status).toBe(200);
+    expect(gateway.requests.length).toBe(1);
   },
 );
 
-test("a create that nobody can read goes on, and its key has the response", async () => {
+test.each(["create", "stream"] as const)(
+  "a %s whose object was out of reach for a moment is sent once, and has its response",
+  async (kind) => {
+    silenceLog();
+    let respond!: () => void;
+    const responds = new Promise<void>((resolve) => {
+      respond = resolve;
+    });
+    const events = { headers: { "content-type": "text/event-stream" } };
+    const gateway = openGateway(async () => {
+      await responds;
+      return kind === "create" ? image() : new Response(piece("a") + end, events);
+    });
+    const purse = openPurse();
+    const host = openFailingHost("open", async function (this: BoundHost, ...given) {
+      const reader = (await this.open(...given)).getReader();
+      void reader.read().catch(() => {});
+      return new ReadableStream({
+        async pull(controller) {
+          await expect.poll(() => gateway.requests.length).toBe(1);
+          void reader.cancel();
+          controller.error(new Error("network connection lost"));
+          respond();
+        },
+      });
+    });
+    const plugins = [purse.plugin, resumableStreams(), idempotency()];
+    const { create, ask } = openStoredProxy({ host, gateway, plugins });
+    const response = await (kind === "create" ? create("one") : ask());
+    expect([response.status, (await response.text()).length > 0]).toEqual([200, true]);
+    expect(gateway.requests.length).toBe(1);
+    await expect.poll(() => [purse.spent, purse.reserved.size]).toEqual([[7], 0]);
+  },
+);
+
+test("a create whose claim was stored, though its response was lost, costs nothing, and its key is free", async () => {
   silenceLog();
-  const gateway = openGateway(() => Response.json({ data: [{ url: "https://cdn.example/1.png" }], usage }));
-  const host = openHostThatRefusesAReader(() => expect.poll(() => gateway.requests.length).toBe(1));
-  const { create } = openStoredProxy({ host, gateway, plugins: [idempotency()] });
-  expect((await create("one")).status).toBe(503);
+  const gateway = openGateway(image);
+  const host = openFailingHost("run", async function (this: BoundHost, ...given): Promise<never> {
+    await this.run(...given);
+    throw new Error("the connection was lost behind the commit");
+  });
+  const plugins = [budget({ limits: { user: 1_000_000 }, windowMs: 86_400_000 }), idempotency()];
+  const { create, send } = openStoredProxy({ host, gateway, plugins });
+  expect((await create("one")).status).toBe(500);
+  const response = await send({ method: "GET", path: "/v1/budget" });
+  expect(await response.json()).toMatchObject({ budgets: [{ spent: 0, reserved: 0 }] });
   expect((await create("one")).status).toBe(200);
   expect(gateway.requests.length).toBe(1);
+});
+
+test("a fault within a plugin is reported as one, and is not tried again", async () => {
+  const lines = silenceLog();
+  const gateway = openGateway(image);
+  const { create, host } = openStoredProxy({ gateway, plugins: [idempotency()] });
+  host.fails = (operation) => operation === "creates.claim";
+  expect((await create("one")).status).toBe(500);
+  expect([host.opened, lines.join().includes("the database is gone")]).toEqual([1, true]);
 });

@@ -1,5 +1,5 @@
 import { admin, idempotency, resumableStreams } from "@sluice/durable";
-import { cloudflareHost } from "@sluice/durable/cloudflare";
+import { cloudflareHost, type DurableObjectNamespace, durableObject } from "@sluice/durable/cloudflare";
 import { nodeHost } from "@sluice/durable/node";
 import { createProxy, type Host, type ProxyPlugin } from "@sluice/worker-proxy";
 import { expect, onTestFinished, test } from "vitest";
@@ -44,6 +44,66 @@ test("a cloudflareHost of one proxy is refused by another one, whose objects wou
   }));
   openProxy(host, [resumableStreams()]);
   expect(() => openProxy(host, [resumableStreams()])).toThrow(/host: belongs to one proxy/);
+});
+
+/** The bindings of a Worker with two classes. */
+function createBindings() {
+  const bind = (name: string) => ({
+    idFromName: (key: string) => `${name} ${key}`,
+    get: () => ({ fetch: async () => Response.json({ output: name }) }),
+  });
+  return { ONE: bind("one"), TWO: bind("two") };
+}
+
+type Bindings = ReturnType<typeof createBindings>;
+
+/** A proxy whose host reads a binding. Returns its class, and a call of its host. */
+function openClass(read: (env: Bindings) => DurableObjectNamespace, hasClass = true) {
+  const host = cloudflareHost<unknown>(read as never);
+  let bind: ReturnType<typeof host.open> | undefined;
+  const watched: Host<unknown> = Object.assign(host, { open: keepBind(host.open) });
+  const proxy = openProxy(watched, [resumableStreams()]);
+  const step = { name: "any", kind: "read", run: async () => null } as const;
+  return {
+    run: (env: Bindings) => bind?.(env).run("key", step, null),
+    class: hasClass ? durableObject(proxy) : undefined,
+  };
+
+  function keepBind(open: typeof host.open): typeof host.open {
+    return (setup) => {
+      bind = open(setup);
+      return bind;
+    };
+  }
+}
+
+const WRONG_CLASS = { details: { problem: expect.stringContaining("give each proxy a class") } };
+
+test("proxies of one Worker each reach their own class, in whichever order they are created", async () => {
+  const env = createBindings();
+  const [two, one] = [openClass((env) => env.TWO), openClass((env) => env.ONE)];
+  expect([await one.run(env), await two.run(env)]).toEqual(["one", "two"]);
+});
+
+test("a proxy without a class, and two with one binding, are refused before anything is sent", async () => {
+  const env = createBindings();
+  await expect(openClass((env) => env.ONE, false).run(env)).rejects.toMatchObject(WRONG_CLASS);
+  const both = [openClass((env) => env.TWO), openClass((env) => env.TWO)];
+  for (const one of both) await expect(one.run(env)).rejects.toMatchObject(WRONG_CLASS);
+});
+
+test("an object refuses a request by the binding of another class", async () => {
+  const { class: One } = openClass((env) => env.ONE);
+  const state = {
+    id: "two key",
+    storage: {},
+    blockConcurrencyWhile: async () => {},
+    waitUntil: () => {},
+  };
+  const object = One && new One(state as never, createBindings());
+  const body = JSON.stringify({ key: "key", name: "any", input: null });
+  const response = await object?.fetch(new Request("https://object.invalid/run", { method: "POST", body }));
+  expect(await response?.text()).toContain("give each proxy a class");
 });
 
 test("admin without a plugin that stores data is refused", () => {

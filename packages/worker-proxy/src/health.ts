@@ -1,4 +1,4 @@
-import type { Checked, PluginRoute, ProxyPlugin } from "./api/plugin.js";
+import type { Checked, ProxyPlugin } from "./api/plugin.js";
 import { waitAtMost } from "./base/time.js";
 import { openCall } from "./gateway/call.js";
 import { parseJSON, readText } from "./gateway/read-json.js";
@@ -79,20 +79,6 @@ export function health<Env = unknown>({ checkGateway = false }: HealthOptions = 
     const verdict = await waitAtMost(RESPONSE_MS, last.verdict);
     return verdict ? verdict.code : "upstream_timeout";
   }
-}
-
-/**
- * Opens `GET /health` for a plugin that offers something there, unless another plugin opens it. After a lost response,
- * clients read there what the proxy offers.
- *
- * @example
- * ```ts
- * const plugin: ProxyPlugin = { offers: { health: "once" }, createRoutes: createHealthRoutes };
- * ```
- */
-export function createHealthRoutes(plugins: readonly ProxyPlugin<never>[]): readonly PluginRoute<never>[] {
-  const isOpen = plugins.some(({ routes }) => routes?.some(({ path }) => path === "/health"));
-  return isOpen ? [] : [{ ...HEALTH, serve: async () => Response.json({ status: "ok" }) }];
 }
 
 interface Verdict {

@@ -21,7 +21,6 @@ export { readRefusal } from "./gateway/read-refusal.js";
 export { isUnconnected, sendRequest } from "./gateway/request.js";
 export { checkType } from "./gateway/respond.js";
 export { markStored } from "./gateway/stored.js";
-export { createHealthRoutes } from "./health.js";
 export { readEventStream } from "./reading/relay.js";
 export { openAccount } from "./reading/reservation.js";
 export { isCredential, logCause, logError } from "./refusals/log.js";

@@ -1,5 +1,4 @@
 import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
-import { createHealthRoutes } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
@@ -224,12 +223,21 @@ test("An offer is named on answers of its group, and on no others", async () => 
   expect(headers.get("x-sluice-offers")).toBeNull();
 });
 
+const HEALTH = {
+  name: "health",
+  method: "GET",
+  path: "/health",
+  id: "own",
+  isPublic: true,
+  isRaw: true,
+} as const;
+
 test("Refusals and /health name the offers, too, because a lost answer says nothing", async () => {
   const offers = { chat: "chat-once", health: "chat-once" };
   const { ask, resume } = openExtended(
     () => Response.json({ error: { message: "no" } }, { status: 502 }),
     { routes: ["chat", "videos"] },
-    { offers, createRoutes: createHealthRoutes },
+    { offers, routes: [{ ...HEALTH, serve: async () => Response.json({}) }] },
   );
   const health = await ask(
     asked({ method: "GET", path: "/health", headers: { origin: "https://app.example" } }),
@@ -246,22 +254,6 @@ test("Refusals and /health name the offers, too, because a lost answer says noth
     [403, "chat-once"],
     [401, "chat-once"],
   ]);
-});
-
-test("a plugin opens /health for its offer, unless another plugin does", async () => {
-  const health = asked({ method: "GET", path: "/health" });
-  const createRoutes = createHealthRoutes;
-  const offering = openExtended(
-    undefined,
-    { routes: ["chat"] },
-    { offers: { health: "once" }, createRoutes },
-  );
-  const { status, headers } = await offering.ask(health.clone());
-  expect([status, headers.get("x-sluice-offers")]).toEqual([200, "once"]);
-  const serve = async () => Response.json({}, { status: 503 });
-  const routes = [{ name: "health", method: "GET", path: "/health", id: "own", isRaw: true, serve }] as const;
-  const other = openExtended(undefined, { plugins: [{ createRoutes }, { routes }] });
-  expect((await other.ask(health)).status).toBe(503);
 });
 
 describe("another way to the gateway", () => {

@@ -12,10 +12,19 @@ import {
 import { decide, ensure } from "@sluice/worker-proxy/plugin";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { type AmountOptions, createAmounts } from "./amounts.js";
+import { offerJobBudget } from "./job-budget.js";
 import { type BudgetState, createOperations, openLimits } from "./limit-access.js";
 import { type BudgetLimits, type BudgetReader, checkLimits } from "./limits.js";
 import { storage } from "./operations.js";
-import { type ReserveOptions, reserveAll, settleTicket, type Ticket } from "./reservations.js";
+import {
+  createTicket,
+  type Plan,
+  planReservation,
+  type ReserveOptions,
+  reserveAll,
+  settleTicket,
+  type Ticket,
+} from "./reservations.js";
 import { createUserData } from "./user-data.js";
 
 /**
@@ -110,7 +119,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
     Response.json({
       budgets: await decide("meter", "budget_unavailable", () => access.readOwn({ env, user })),
     });
-  return {
+  const plugin: Budget<Env> = {
     ...readStreams(),
     storage,
     connect(given) {
@@ -123,7 +132,13 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
       server = given;
     },
     routes: [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }],
-    reserve,
+    async reserve(payable) {
+      const host = getHost(payable.env);
+      const plan = await planReservation(settings, payable, estimate(payable));
+      // stored before anything is reserved
+      await payable.keepTicket?.(JSON.stringify(createTicket(plan)), plan.amount);
+      return await open(host, plan, payable, plan.own ? [[plan.own], ...plan.shared] : plan.shared);
+    },
     settleTicket: async (ticket, spent, env) => {
       const stored = JSON.parse(ticket) as Ticket;
       await settleTicket(getHost(env), stored, spent ?? stored.amount);
@@ -134,12 +149,21 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
     operations: createOperations(access),
     userData: createUserData(getHost, settings, access),
   };
+  offerJobBudget(plugin, {
+    plan: async (payable) => planReservation(settings, payable, estimate(payable)),
+    reserveShared: (host, plan, payable) => open(host, plan, payable, plan.shared),
+  });
+  return plugin;
 
-  async function reserve(payable: Payable<Env>): Promise<Reservation | Exhausted> {
-    const host = getHost(payable.env);
-    const amount = estimate(payable);
-    const ticket = await reserveAll(host, settings, payable, amount);
+  async function open(
+    host: BoundHost,
+    plan: Plan,
+    payable: Payable<Env>,
+    lists: Plan["shared"],
+  ): Promise<Reservation | Exhausted> {
+    const ticket = await reserveAll(host, plan, lists);
     if ("retryAfterMs" in ticket) return ticket;
+    const { amount } = plan;
     let cost: number | undefined;
     const calculateCost = (usage: Usage | undefined) => {
       // calculated once, because usage that can't be true is logged

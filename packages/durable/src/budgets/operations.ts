@@ -5,8 +5,10 @@ import {
   calculateWindowEnd,
   deletePage,
   findReservation,
+  hasLost,
   type Lost,
   type NamedSums,
+  nothingLost,
   PAGE,
   readPage,
   readWindows,
@@ -30,7 +32,7 @@ type Window = {
 /** A limit of one key, with the most that may be spent in a window. */
 export type KeyLimit = { readonly name: string; readonly limit: number };
 
-type Reserve = Window & {
+export type Reserve = Window & {
   readonly id: string;
   readonly amount: number;
   readonly ttlMs: number;
@@ -45,37 +47,57 @@ export interface Reserving {
   readonly lost: Lost;
 }
 
-/** Reserves an amount in each limit of a key, or in none. */
-export const reserve = operation<Reserve, Reserving>("budget.reserve", async (transaction, input) => {
+/** What was read for a reservation, and the function that stores it along with other writes. */
+interface CheckedReservation extends Reserving {
+  store(): Promise<void>;
+}
+
+/** Reads whether an amount fits into each limit of a key. It stores nothing for an amount that does not. */
+export async function checkReservation(
+  transaction: Transaction,
+  input: Reserve,
+): Promise<CheckedReservation> {
   const { id, amount, ttlMs, windowMs, limits } = input;
   const { now } = transaction;
   const names = limits.map(({ name }) => name);
-  const [before, own, lost] = await Promise.all([
+  const [before, own, isOverdue] = await Promise.all([
     readWindows(transaction, names),
     findReservation(transaction, id),
-    settleLost(transaction),
+    hasLost(transaction),
   ]);
-  const stored = lost.count > 0 ? await readWindows(transaction, names) : before;
+  const lost = isOverdue ? await settleLost(transaction) : nothingLost;
+  const stored = isOverdue ? await readWindows(transaction, names) : before;
   const resetsAt = calculateWindowEnd(now, windowMs);
   const windows = limits.map((limit) => ({ ...limit, sums: selectWindow(stored.get(limit.name), resetsAt) }));
   const refused = windows.findIndex(({ limit, sums }) => amount > calculateRemaining(limit, sums));
   const retryAfterMs = (windows[refused]?.sums.resetsAt ?? resetsAt) - now;
-  if (own.length > 0) return { retryAfterMs, lost }; // a repeated run
-  if (refused >= 0) return { refused, retryAfterMs, lost };
-  const isNew = ({ name, sums }: { name: string; sums: Sums }) => stored.get(name) !== sums;
-  const writes = windows.flatMap((window) => {
-    const { name, sums } = window;
-    const reserved = sums.reserved + amount;
-    return [
-      isNew(window)
-        ? storeWindow(transaction, name, { ...sums, reserved })
-        : storeReserved(transaction, name, reserved),
-      storeReservation(transaction, { id, name, resetsAt: sums.resetsAt, amount }, now + ttlMs),
-    ];
-  });
-  if (windows.some(isNew)) writes.push(scheduleSweep(transaction, resetsAt, input.jitterMs));
-  await Promise.all(writes);
-  return { retryAfterMs, lost };
+  const store = async () => {};
+  if (own.length > 0) return { retryAfterMs, lost, store }; // a repeated run
+  if (refused >= 0) return { refused, retryAfterMs, lost, store };
+  return { retryAfterMs, lost, store: storeAll };
+
+  async function storeAll(): Promise<void> {
+    const isNew = ({ name, sums }: { name: string; sums: Sums }) => stored.get(name) !== sums;
+    const writes = windows.flatMap((window) => {
+      const { name, sums } = window;
+      const reserved = sums.reserved + amount;
+      return [
+        isNew(window)
+          ? storeWindow(transaction, name, { ...sums, reserved })
+          : storeReserved(transaction, name, reserved),
+        storeReservation(transaction, { id, name, resetsAt: sums.resetsAt, amount }, now + ttlMs),
+      ];
+    });
+    if (windows.some(isNew)) writes.push(scheduleSweep(transaction, resetsAt, input.jitterMs));
+    await Promise.all(writes);
+  }
+}
+
+/** Reserves an amount in each limit of a key, or in none. */
+export const reserve = operation<Reserve, Reserving>("budget.reserve", async (transaction, input) => {
+  const { store, ...reserving } = await checkReservation(transaction, input);
+  await store();
+  return reserving;
 });
 
 /** Returns what is left. All sums stay below 2^53, which a database stores exactly. */

@@ -128,6 +128,15 @@ export async function settleReservation(transaction: Transaction, id: string, sp
   await Promise.all(taken.map((reserved) => spend(transaction, reserved, spent)));
 }
 
+/** The result for a key without reservations whose time is over. */
+export const nothingLost: Lost = { count: 0, amount: 0, ids: [], hasMore: false };
+
+/** Returns true if the time of a reservation is over: {@link settleLost} spends it. */
+export async function hasLost({ query, key, now }: Transaction): Promise<boolean> {
+  const sql = "SELECT id FROM budget_reservations WHERE key = ? AND ends_at <= ? LIMIT 1";
+  return (await query(sql, key, now)).length > 0;
+}
+
 /**
  * Spends reservations in full that were not settled in time, at most {@link PAGE}: their responses may have been billed,
  * and the process that would know is gone.

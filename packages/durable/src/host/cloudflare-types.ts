@@ -21,6 +21,7 @@ export interface ObjectStorage {
 
 /** The first argument of a Durable Object's constructor. */
 export interface ObjectState {
+  readonly id: { toString(): string };
   readonly storage: ObjectStorage;
   blockConcurrencyWhile<Result>(work: () => Promise<Result>): Promise<Result>;
   waitUntil(promise: Promise<unknown>): void;

@@ -1,7 +1,7 @@
 import type { BoundHost, Host, JSONValue } from "@sluice/worker-proxy";
 import { ensure, readBinding, refuseSetup, waitAtMost } from "@sluice/worker-proxy/plugin";
 import type { DurableObjectNamespace } from "./cloudflare-types.js";
-import { numberHost } from "./durable-object.js";
+import { type CloudflareHost, checkClass } from "./durable-object.js";
 import { createObjectRequest, type ObjectAction, readReply } from "./object-messages.js";
 import { refuseNested } from "./run-step.js";
 import { createStorageError } from "./storage-error.js";
@@ -37,12 +37,20 @@ export function cloudflareHost<Env = unknown>(namespace: (env: Env) => DurableOb
     return found;
   };
   const check = (env: Env) => readBinding("cloudflareHost", namespace, env);
-  const host: Host<Env> = { open: () => (env) => bindHost(number, () => read(env)), checks: [check] };
-  const number = numberHost(host);
+  const host: CloudflareHost<Env> = {
+    namespace,
+    checks: [check],
+    open: () => (env) =>
+      bindHost(() => {
+        const found = read(env);
+        checkClass(host, found, env);
+        return found;
+      }),
+  };
   return host;
 }
 
-function bindHost(host: number, namespace: () => DurableObjectNamespace): BoundHost {
+function bindHost(namespace: () => DurableObjectNamespace): BoundHost {
   return {
     async run(key, { name }, input) {
       refuseNested(`run "${name}"`);
@@ -77,7 +85,7 @@ function bindHost(host: number, namespace: () => DurableObjectNamespace): BoundH
     const objects = namespace();
     // an object that failed needs another stub
     const object = objects.get(objects.idFromName(checkKey(key)) as never);
-    return object.fetch(createObjectRequest(action, { host, key, name, input }));
+    return object.fetch(createObjectRequest(action, { key, name, input }));
   }
 }
 

@@ -1,42 +1,64 @@
-import type {
-  BoundHost,
-  JobContext,
-  JSONValue,
-  Operation,
-  Reader,
-  Reading,
-  SQL,
-  Value,
-} from "@sluice/worker-proxy";
+import type { Host, SQL, Value } from "@sluice/worker-proxy";
 import { ensure, findServer, type PluginServer, refuseSetup } from "@sluice/worker-proxy/plugin";
-import type { DurableObjectClass, ObjectState } from "./cloudflare-types.js";
+import type { DurableObjectClass, DurableObjectNamespace, ObjectState } from "./cloudflare-types.js";
 import { Listeners } from "./listeners.js";
-import { LocalJobs } from "./local-jobs.js";
 import { findNamed, indexParts, type NamedSteps } from "./named-steps.js";
 import { createErrorReply, createReply, type ObjectRequest } from "./object-messages.js";
+import { type LocalDatabase, LocalHost } from "./process-host.js";
 import { Queues } from "./queues.js";
-import { runOperation, runReading } from "./run-operation.js";
-import { refuseNested } from "./run-step.js";
+import type { Query } from "./run-step.js";
 import { TimerRows } from "./timer-rows.js";
-import { type TimerHost, Timers } from "./timers.js";
+import { Timers } from "./timers.js";
 import { checkValues, readSQL } from "./values.js";
 
-/**
- * The hosts that `cloudflareHost` made, each with its number in the program. The Worker and its objects run the same program,
- * so that a number names the same host in both.
- */
-const hostNumbers = new WeakMap<object, number>();
-let hostCount = 0;
-
-/** Gives a host of `cloudflareHost` its number. */
-export function numberHost(host: object): number {
-  hostCount += 1;
-  hostNumbers.set(host, hostCount);
-  return hostCount;
+/** A host of `cloudflareHost`. */
+export interface CloudflareHost<Env> extends Host<Env> {
+  readonly namespace: ReadNamespace<Env>;
 }
 
-type Query = Reader["query"];
-type Step = Operation<never, unknown> | Reading<never, unknown>;
+/** Reads the binding of a class. */
+type ReadNamespace<Env> = (env: Env) => DurableObjectNamespace | undefined;
+
+/** The hosts whose proxies have a class. */
+const classes = new WeakSet<object>();
+/** The last of them, with what reads their bindings. */
+const namespaces = new Map<object, ReadNamespace<never>>();
+/** More than the proxies of a program. One that creates them anew must not fill the memory. */
+const MAX_NAMESPACES = 100;
+/** The hosts whose bindings were checked. */
+let checked = new WeakMap<object, object>();
+
+/**
+ * Checks that the proxy of a host has a class and a binding of its own: the jobs of another one would send requests to another
+ * gateway.
+ *
+ * @throws {Refusal} 500 `misconfigured`
+ */
+export function checkClass<Env>(host: object, namespace: DurableObjectNamespace, env: Env): void {
+  if (checked.get(namespace) === host) return;
+  const others = [...namespaces].filter(([other]) => other !== host);
+  const isOwn = others.every(([, read]) => read(env as never) !== namespace);
+  if (!isOwn || !classes.has(host)) throw refuseSetup(WRONG_CLASS);
+  checked.set(namespace, host);
+}
+
+function addClass(host: object, read: ReadNamespace<never>): void {
+  classes.add(host);
+  namespaces.set(host, read);
+  const [oldest] = namespaces.keys();
+  if (oldest && namespaces.size > MAX_NAMESPACES) namespaces.delete(oldest);
+  checked = new WeakMap();
+}
+
+const WRONG_CLASS =
+  "cloudflareHost: its binding has no class, or that of another proxy; give each proxy a class, durableObject(proxy), and bind it";
+
+/** What all objects of a class share. */
+interface ClassSetup<Env> {
+  readonly server: PluginServer<Env>;
+  readonly named: NamedSteps;
+  readonly namespace: ReadNamespace<Env>;
+}
 
 /** Pause between alarms while jobs run here: the platform ends an object that gets no event for 70 s. */
 const AWAKE_MS = 50_000;
@@ -61,14 +83,15 @@ const FAILED_MS = 30_000;
  */
 export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<Env> {
   const server = findServer<Env>(proxy);
-  const { database } = server;
-  const number = hostNumbers.get(database ?? {}) ?? 0;
-  ensure(number > 0, "durableObject: give a proxy whose host is cloudflareHost(…)");
-  const named = indexParts(server.setup.parts);
+  const { database: host } = server;
+  const namespace = (host as Partial<CloudflareHost<Env>> | undefined)?.namespace;
+  ensure(host && namespace, "durableObject: give a proxy whose host is cloudflareHost(…)");
+  addClass(host, namespace);
+  const setup = { server, named: indexParts(server.setup.parts), namespace };
   return class {
     readonly #object: KeyObject<Env>;
     constructor(state: ObjectState, env: Env) {
-      this.#object = new KeyObject(state, env, { server, named, number });
+      this.#object = new KeyObject(state, env, setup);
     }
     fetch(request: Request): Promise<Response> {
       return this.#object.respond(request);
@@ -91,46 +114,56 @@ function dropRowId(table: string): string {
 class KeyObject<Env> {
   readonly #state: ObjectState;
   readonly #env: Env;
-  readonly #named: NamedSteps;
-  /** The number of the proxy's host. */
-  readonly #number: number;
+  readonly #setup: ClassSetup<Env>;
   readonly #report: (subject: string, error: unknown) => void;
   readonly #queues = new Queues(true);
-  readonly #rows = new TimerRows();
-  readonly #listeners: Listeners;
-  readonly #local: LocalJobs;
+  readonly #rows = new TimerRows("one");
   readonly #timers: Timers;
-  readonly #host: BoundHost;
+  readonly #host: LocalHost;
   #key: string | undefined;
 
-  constructor(
-    state: ObjectState,
-    env: Env,
-    { server, named, number }: { server: PluginServer<Env>; named: NamedSteps; number: number },
-  ) {
-    const { parts, report } = server.setup;
+  constructor(state: ObjectState, env: Env, setup: ClassSetup<Env>) {
+    const { server, named } = setup;
+    const { parts, report: reportTo } = server.setup;
+    const report = (subject: string, error: unknown) => reportTo(subject, error, env);
     this.#state = state;
     this.#env = env;
-    this.#named = named;
-    this.#number = number;
-    this.#report = (subject, error) => report(subject, error, env);
-    this.#listeners = new Listeners((error) => this.#report("a listener", error));
-    this.#local = new LocalJobs(this.#createContext, this.#report);
-    this.#host = this.#createHost(server.host(env));
-    const timerHost: TimerHost = {
-      transact: (_, work) =>
-        this.#transact(async () => {
-          const result = await work(this.#query, Date.now());
-          await this.#setAlarm();
-          return result;
-        }),
-      createContext: this.#createContext,
-      report: this.#report,
-      onSchedule: () => {}, // the transaction has set the alarm
-    };
-    this.#timers = new Timers(this.#rows, timerHost, named.jobs);
+    this.#setup = setup;
+    this.#report = report;
+    const listeners = new Listeners((error) => report("a listener", error));
+    const rows = this.#rows;
+    // the transaction of a timer has set the alarm
+    const onSchedule = () => {};
+    const others = server.host(env);
+    this.#host = new LocalHost({
+      database: {
+        ...{ rows, listeners },
+        read: (key, work) => this.#queues.run(key, () => work(this.#query)),
+        transact: (_, work) => this.#transact(() => work(this.#query, Date.now())),
+        setAlarm: () => this.#setAlarm(),
+        publish: (key) => listeners.notify(key),
+      },
+      ...{ env, report, onSchedule },
+      onStart: async (ended) => {
+        state.waitUntil(ended);
+        await this.#setAlarm();
+      },
+      findOther: (key) => (key === this.#key ? undefined : others),
+    });
+    const transact: LocalDatabase["transact"] = (_, work) =>
+      this.#transact(async () => {
+        const result = await work(this.#query, Date.now());
+        await this.#setAlarm();
+        return result;
+      });
+    const { createContext } = this.#host;
+    this.#timers = new Timers(
+      rows,
+      { database: { transact }, createContext, report, onSchedule },
+      named.jobs,
+    );
     state.blockConcurrencyWhile(async () => {
-      const tables = [...this.#rows.tables, ...parts.flatMap(({ tables }) => tables)];
+      const tables = [...rows.tables, ...parts.flatMap(({ tables }) => tables)];
       for (const table of tables) state.storage.sql.exec(dropRowId(readSQL(table, "sqlite")));
       // the platform gives an alarm up that failed six times
       if ((await state.storage.getAlarm()) === null) await this.#setAlarm();
@@ -140,23 +173,29 @@ class KeyObject<Env> {
   /** Does what a Worker asks for. */
   async respond(request: Request): Promise<Response> {
     try {
-      const { host, key, name, input } = (await request.json()) as ObjectRequest;
-      // its jobs would send requests to the gateway of another proxy
-      if (host !== this.#number)
-        throw refuseSetup(
-          "cloudflareHost: its binding has the class of another proxy; give each proxy a class, durableObject(proxy)",
-        );
-      this.#key = key;
+      const { key, name, input } = (await request.json()) as ObjectRequest;
+      this.#checkBinding(key);
+      const { steps, jobs, sources } = this.#setup.named;
+      const host = this.#host;
+      const given = input as never;
       const action = new URL(request.url).pathname.slice(1);
       if (action === "open")
-        return new Response(
-          this.#local.open(key, findNamed(this.#named.sources, name), input as never, request.signal),
-        );
-      if (action === "start") return createReply(await this.#start(key, name, input));
-      return createReply(await this.#run(key, findNamed(this.#named.steps, name), input));
+        return new Response(host.local.open(key, findNamed(sources, name), given, request.signal));
+      if (action === "start")
+        return createReply((await host.start(key, findNamed(jobs, name), given)) ?? null);
+      return createReply(await host.run(key, findNamed(steps, name), given));
     } catch (error) {
       return createErrorReply(error);
     }
+  }
+
+  /** Checks that the proxy of this class has sent a request for a key: it reaches this object by its own binding. */
+  #checkBinding(key: string): void {
+    if (this.#key === key) return;
+    const namespace = this.#setup.namespace(this.#env);
+    if (namespace && String(namespace.idFromName(key)) !== String(this.#state.id))
+      throw refuseSetup(WRONG_CLASS);
+    this.#key = key;
   }
 
   /** Starts the jobs that are due. The alarm does not wait for them: others may become due meanwhile. */
@@ -173,39 +212,6 @@ class KeyObject<Env> {
     this.#state.waitUntil(this.#timers.ended());
   }
 
-  /** The host for jobs and sources of this object: they reach its key without a request. */
-  #createHost(others: BoundHost): BoundHost {
-    return {
-      run: async (key, step, input) => {
-        if (key !== this.#key) return await others.run(key, step, input);
-        refuseNested(`run "${step.name}"`);
-        return (await this.#run(key, step as Step, input)) as never;
-      },
-      start: (key, job, input) => others.start(key, job, input),
-      open: (key, source, input) => others.open(key, source, input),
-    };
-  }
-
-  async #start(key: string, name: string, input: JSONValue): Promise<null> {
-    const ended = this.#local.start(key, findNamed(this.#named.jobs, name), input as never);
-    this.#state.waitUntil(ended);
-    await this.#setAlarm();
-    return null;
-  }
-
-  async #run(key: string, step: Step, input: JSONValue): Promise<unknown> {
-    if (step.kind === "read")
-      return await this.#queues.run(key, () => runReading(key, step, input as never, this.#query));
-    const ran = await this.#transact(async () => {
-      const context = { query: this.#query, now: Date.now(), rows: this.#rows };
-      const done = await runOperation(key, step, input as never, context);
-      if (done.wakeAt !== Number.POSITIVE_INFINITY) await this.#setAlarm();
-      return done;
-    });
-    if (ran.isPublished) this.#listeners.notify(key);
-    return ran.output;
-  }
-
   /** No event of this object comes in between: all of it is stored, or nothing. */
   #transact<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#queues.run("", () => this.#state.storage.transaction(work));
@@ -217,7 +223,7 @@ class KeyObject<Env> {
     const due = await this.#rows.readNext(this.#query, this.#readKey());
     const now = Date.now();
     const next = due !== null && this.#timers.isFull ? Math.max(due, now + FULL_MS) : due;
-    const awake = this.#local.isRunning ? now + AWAKE_MS : null;
+    const awake = this.#host.local.isRunning ? now + AWAKE_MS : null;
     const times = [next, awake].filter((time) => time !== null);
     const at = times.length === 0 ? null : Math.min(...times);
     // a write costs a thousand times as much as a read
@@ -232,15 +238,6 @@ class KeyObject<Env> {
     if (row) this.#key = String(row["key"]);
     return this.#key ?? "";
   }
-
-  readonly #createContext = (key: string, attempt: number, signal: AbortSignal): JobContext => ({
-    host: this.#host,
-    key,
-    attempt,
-    signal,
-    env: this.#env,
-    subscribe: (listener) => this.#listeners.add(key, listener),
-  });
 
   readonly #query: Query = async <Row>(sql: SQL, ...values: readonly Value[]): Promise<readonly Row[]> =>
     this.#state.storage.sql.exec(readSQL(sql, "sqlite"), ...checkValues(values)).toArray() as Row[];

@@ -1,5 +1,4 @@
 import type { HostContext, Job, JobContext, JSONValue, Source } from "@sluice/worker-proxy";
-import { byteStream } from "./byte-stream.js";
 import { createStorageError } from "./storage-error.js";
 
 /** Largest number of started jobs and open sources in one process, and of one key: one user does not take all of it. */
@@ -54,7 +53,7 @@ export class LocalJobs {
     const controller = this.#enter(key);
     left?.addEventListener("abort", () => controller.abort(left.reason), { once: true });
     const context: HostContext = this.#createContext(key, 0, controller.signal);
-    return byteStream(source.run(context, input), {
+    return createByteStream(source.run(context, input), {
       onError: (error) => {
         // a source that was aborted may fail by that
         if (!controller.signal.aborted) this.#report(`source ${source.name}`, error);
@@ -95,4 +94,42 @@ export class LocalJobs {
     if (count > 0) this.#counts.set(key, count);
     else this.#counts.delete(key);
   }
+}
+
+/** What happens to the stream of a source. */
+interface StreamEvents {
+  /** The source has failed. */
+  onError(error: unknown): void;
+  /** The stream is over, failed, or its reader has left: the source must end, too. */
+  onEnd(reason?: unknown): void;
+}
+
+/** Makes a stream of the chunks of a source. The source goes on when its reader takes more. */
+function createByteStream(
+  chunks: AsyncGenerator<Uint8Array, void>,
+  { onError, onEnd }: StreamEvents,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      try {
+        let { done, value } = await chunks.next();
+        // a stream of bytes takes no empty chunk
+        while (!done && value?.byteLength === 0) ({ done, value } = await chunks.next());
+        if (!done) return controller.enqueue(value as Uint8Array<ArrayBuffer>);
+      } catch (error) {
+        onError(error);
+        onEnd(error);
+        return controller.error(error);
+      }
+      onEnd();
+      controller.close();
+      controller.byobRequest?.respond(0);
+    },
+    cancel(reason) {
+      onEnd(reason);
+      // a source that waits ends by its signal
+      chunks.return().catch(onError);
+    },
+  });
 }

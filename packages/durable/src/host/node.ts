@@ -9,9 +9,8 @@ import {
   type ProcessDatabase,
 } from "./process-host.js";
 import { Queues } from "./queues.js";
-import type { Query } from "./run-operation.js";
+import type { Query } from "./run-step.js";
 import { createStorageError } from "./storage-error.js";
-import { createTimerKeys } from "./timer-keys.js";
 import { TimerRows } from "./timer-rows.js";
 import { checkValues, readSQL } from "./values.js";
 
@@ -46,7 +45,7 @@ export function nodeHost<Env = unknown>(options: NodeHostOptions): ClosableHost<
 }
 
 class SQLiteDatabase implements ProcessDatabase {
-  readonly rows = new TimerRows(createTimerKeys(false));
+  readonly rows = new TimerRows("many");
   readonly listeners: Listeners;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();

@@ -6,15 +6,13 @@ export type ObjectAction = "run" | "start" | "open";
 
 /** The body of a request to an object. */
 export interface ObjectRequest {
-  /** The number of the host that sends it. */
-  readonly host: number;
   readonly key: string;
   readonly name: string;
   readonly input: JSONValue;
 }
 
 /** An error, as it crosses from an object to a Worker. */
-interface SentError {
+export interface SentError {
   readonly name: string;
   readonly message: string;
   readonly refusal?: Pick<Refusal, "reason" | "details">;
@@ -36,12 +34,16 @@ export function createReply(output: unknown): Response {
   return Response.json({ output } satisfies ObjectReply);
 }
 
-/** Makes the response with an error. The stack and the cause stay in the log of the object. */
+/** Makes the response with an error. */
 export function createErrorReply(error: unknown): Response {
+  return Response.json({ error: describeError(error) } satisfies ObjectReply, { status: 500 });
+}
+
+/** Describes an error for another process. Its stack and its cause stay in the log of this one. */
+export function describeError(error: unknown): SentError {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   const refusal = error instanceof Refusal && readRefusal(error);
-  const sent = { name, message, ...(refusal && { refusal }) };
-  return Response.json({ error: sent } satisfies ObjectReply, { status: 500 });
+  return { name, message, ...(refusal && { refusal }) };
 }
 
 function readRefusal({ reason, details }: Refusal): Pick<Refusal, "reason" | "details"> {
@@ -57,8 +59,12 @@ function readRefusal({ reason, details }: Refusal): Pick<Refusal, "reason" | "de
  */
 export async function readReply(response: Response): Promise<unknown> {
   const { output, error } = (await response.json()) as ObjectReply;
-  if (!error) return output;
-  const { name, message, refusal } = error;
-  if (refusal) throw new Refusal(refusal.reason, refusal.details);
-  throw name === "TypeError" ? new TypeError(message) : Object.assign(new Error(message), { name });
+  if (error) throw restoreError(error);
+  return output;
+}
+
+/** Makes an error of its description. */
+export function restoreError({ name, message, refusal }: SentError): Error {
+  if (refusal) return new Refusal(refusal.reason, refusal.details);
+  return name === "TypeError" ? new TypeError(message) : Object.assign(new Error(message), { name });
 }

@@ -1,4 +1,4 @@
-import type { Reader, SQL } from "@sluice/worker-proxy";
+import type { Reader, SQL, Value } from "@sluice/worker-proxy";
 import pg from "pg";
 import type { PostgresConnection } from "./postgres-connection.js";
 import { createStorageError } from "./storage-error.js";
@@ -87,18 +87,20 @@ export class PostgresPool {
     key: string | null,
     work: (query: Query, now: number) => Promise<Result>,
   ): Promise<Result> {
-    const writes: Promise<unknown>[] = [];
+    const batch = new StatementBatch(createQuery(client));
     try {
       // one round trip
       const begin = key === null ? BEGIN_ROWS : { ...BEGIN_KEY, values: [`${this.#schema} ${key}`] };
       const [, { rows }] = await Promise.all([client.query("BEGIN"), client.query<{ now: number }>(begin)]);
-      const output = await work(createTransactionQuery(client, writes), rows[0]?.now ?? Number.NaN);
+      const output = await work(batch.query, rows[0]?.now ?? Number.NaN);
+      batch.send();
       // the last writes and the commit are one round trip, too; a write that fails is the error of the transaction
       const committed = client.query("COMMIT");
-      await Promise.all([...writes, committed]);
+      await Promise.all([...batch.writes, committed]);
       if ((await committed).command !== "COMMIT") throw new Error("the transaction was rolled back");
       return output;
     } catch (error) {
+      batch.close(error);
       if (!isLost(error)) await client.query("ROLLBACK").catch(ignore);
       throw error;
     }
@@ -188,29 +190,124 @@ function createStatement(sql: string): { readonly name?: string; readonly text: 
 }
 
 function createQuery(client: pg.PoolClient): Query {
-  return async <Row>(sql: SQL, ...values: Parameters<Query>[1][]) => {
-    const result = await client.query({
-      ...createStatement(readSQL(sql, "postgres")),
-      values: checkValues(values),
-    });
-    return result.rows as Row[];
+  return async <Row>(sql: SQL, ...values: readonly Value[]) => {
+    const statement = { ...createStatement(readSQL(sql, "postgres")), values: checkValues(values) };
+    return (await client.query(statement)).rows as Row[];
   };
 }
 
 /** Statements that return no rows. */
-const WRITE = /^\s*(?:INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)/is;
+const WRITE =
+  /^\s*(?:INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)|^\s*WITH\b.*\bINSERT INTO\b(?!.*\bRETURNING\b)/is;
+/** A write with a `WITH` of its own can only be the last of those that are sent together. */
+const WITH = /^\s*WITH\b/i;
+const READ = /^\s*SELECT\b(?!.*\bFOR UPDATE\b)/is;
+/** Statements that can stand in a `WITH`. */
+const JOINABLE = /^\s*(?:SELECT|INSERT|UPDATE|DELETE)\b/i;
+const TABLE = /\b(?:FROM|INTO|JOIN|UPDATE)\s+(?!SET\b)(\w+)/gi;
 
-/** Creates the query of a transaction. It does not wait for writes that return nothing: the commit does. */
-function createTransactionQuery(client: pg.PoolClient, writes: Promise<unknown>[]): Query {
-  const query = createQuery(client);
-  return async <Row>(sql: string, ...values: Parameters<Query>[1][]) => {
-    const done = query<Row>(sql, ...values);
+/** A statement that waits for those that are sent with it. */
+interface WaitingStatement {
+  readonly sql: string;
+  readonly values: readonly Value[];
+  resolve(rows: readonly never[]): void;
+  reject(error: unknown): void;
+}
+
+/** The statements of a transaction. Those that are sent without an `await` between them become one. */
+class StatementBatch {
+  /** Writes that return nothing. No operation waits for them: the commit does. */
+  readonly writes: Promise<unknown>[] = [];
+  readonly #query: Query;
+  #waiting: WaitingStatement[] = [];
+  #isClosed = false;
+
+  constructor(query: Query) {
+    this.#query = query;
+  }
+
+  readonly query: Query = async <Row>(given: SQL, ...values: readonly Value[]): Promise<readonly Row[]> => {
+    const sql = readSQL(given, "postgres");
+    checkValues(values);
+    const done = new Promise<readonly Row[]>((resolve, reject) => {
+      if (this.#isClosed) throw new Error("the transaction is over");
+      // behind all code that can run now
+      if (this.#waiting.push({ sql, values, resolve, reject }) === 1) process.nextTick(() => this.send());
+    });
     if (!WRITE.test(sql)) return await done;
-    writes.push(done);
+    this.writes.push(done);
     // an operation that fails by another query does not wait for this one
     done.catch(ignore);
     return [];
   };
+
+  send(): void {
+    for (const group of groupStatements(this.#waiting)) void this.#sendGroup(group);
+    this.#waiting = [];
+  }
+
+  /** Drops what was not sent. */
+  close(error: unknown): void {
+    this.#isClosed = true;
+    for (const { reject } of this.#waiting) reject(error);
+    this.#waiting = [];
+  }
+
+  /** Sends a group as one statement, each part in a `WITH`. */
+  async #sendGroup(group: readonly WaitingStatement[]): Promise<void> {
+    const [only] = group;
+    try {
+      if (only && group.length === 1) return only.resolve(await this.#query(only.sql, ...only.values));
+      const values = group.flatMap((statement) => statement.values);
+      const parts = group.map(({ sql }, nth) => `q${nth} AS (${sql})`);
+      const last = group.at(-1)?.sql ?? "";
+      if (WITH.test(last)) {
+        await this.#query(last.replace(WITH, `WITH ${parts.slice(0, -1).join(", ")}, `), ...values);
+        for (const { resolve } of group) resolve([]);
+        return;
+      }
+      const results = group.map(({ sql }, nth) =>
+        WRITE.test(sql) ? "" : `(SELECT json_agg(q) FROM q${nth} q) AS r${nth}`,
+      );
+      const columns = results.filter((result) => result !== "").join(", ") || "1";
+      const [row] = await this.#query<Record<string, readonly never[] | null>>(
+        `WITH ${parts.join(", ")} SELECT ${columns}`,
+        ...values,
+      );
+      for (const [nth, { resolve }] of group.entries()) resolve(row?.[`r${nth}`] ?? []);
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+  }
+}
+
+/** Groups neighbors. A group sees the tables as they were before it, so none of its statements reads what another one writes. */
+function groupStatements(statements: readonly WaitingStatement[]): readonly (readonly WaitingStatement[])[] {
+  const groups: WaitingStatement[][] = [];
+  /** The tables of the last group: true for those that it only reads. Undefined if nothing can join it. */
+  let tables: Map<string, boolean> | undefined;
+  for (const statement of statements) {
+    const { sql } = statement;
+    const isRead = READ.test(sql);
+    const names = [...sql.matchAll(TABLE)].map(([, name = ""]) => lockedWith(name.toLowerCase()));
+    const isApart = names.every((name) => !tables?.has(name) || (isRead && tables.get(name)));
+    const isWith = WITH.test(sql) && WRITE.test(sql);
+    const isAlone =
+      !JOINABLE.test(sql) && !(isWith && groups.at(-1)?.every((other) => WRITE.test(other.sql)));
+    if (!tables || !isApart || isAlone) {
+      groups.push([]);
+      tables = new Map();
+    }
+    groups.at(-1)?.push(statement);
+    for (const name of names) tables.set(name, isRead);
+    if (!JOINABLE.test(sql)) tables = undefined;
+  }
+  return groups;
+}
+
+/** The parts of one statement lock rows in any order. Transactions lock the row of a key before its timers. */
+function lockedWith(table: string): string {
+  return table === "timer_keys" ? "timers" : table;
 }
 
 /** Errors of a connection, of a server that stops or starts, and of transactions that had to give way. */

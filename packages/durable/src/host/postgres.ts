@@ -10,8 +10,7 @@ import {
   type ProcessDatabase,
 } from "./process-host.js";
 import { Queues } from "./queues.js";
-import type { Query } from "./run-operation.js";
-import { createTimerKeys } from "./timer-keys.js";
+import type { Query } from "./run-step.js";
 import { TimerRows } from "./timer-rows.js";
 import { readSQL } from "./values.js";
 
@@ -69,7 +68,7 @@ export function postgresHost<Env = unknown>(options: PostgresHostOptions): Closa
 }
 
 class PostgresDatabase implements ProcessDatabase {
-  readonly rows = new TimerRows(createTimerKeys(true));
+  readonly rows = new TimerRows("shared");
   readonly #pool: PostgresPool;
   readonly #bus: PostgresBus;
   readonly #queues = new Queues();

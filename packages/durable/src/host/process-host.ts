@@ -1,14 +1,12 @@
-import type { BoundHost, Host, HostSetup, JobContext, SQL } from "@sluice/worker-proxy";
+import type { BoundHost, Host, JobContext, SQL } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/plugin";
 import type { Listeners } from "./listeners.js";
 import { LocalJobs } from "./local-jobs.js";
 import { indexParts } from "./named-steps.js";
-import { type Query, runOperation, runReading } from "./run-operation.js";
-import { refuseNested } from "./run-step.js";
+import { type Query, refuseNested, runOperation, runReading } from "./run-step.js";
 import { createStorageError } from "./storage-error.js";
-import { TimerLoop } from "./timer-loop.js";
 import type { TimerRows } from "./timer-rows.js";
-import { type TimerHost, Timers } from "./timers.js";
+import { TimerLoop, Timers } from "./timers.js";
 import { checkKey } from "./values.js";
 
 /** A host that has connections or a file open. */
@@ -20,8 +18,8 @@ export interface ClosableHost<Env = unknown> extends Host<Env> {
   close(withinMs?: number): Promise<void>;
 }
 
-/** The database of a host in a process of Node: SQLite or Postgres. */
-export interface ProcessDatabase {
+/** The database of a process or a Durable Object. */
+export interface LocalDatabase {
   readonly rows: TimerRows;
   readonly listeners: Listeners;
   read<Result>(key: string, work: (query: Query) => Promise<Result>): Promise<Result>;
@@ -31,8 +29,14 @@ export interface ProcessDatabase {
    * @param key no other transaction of this key runs at the same time; null for a transaction that locks rows
    */
   transact<Result>(key: string | null, work: (query: Query, now: number) => Promise<Result>): Promise<Result>;
+  /** Called at the end of a transaction that has stored a timer. */
+  setAlarm?(): Promise<void>;
   /** Calls the listeners of a key, in every process. */
   publish(key: string): void;
+}
+
+/** The database of a process. */
+export interface ProcessDatabase extends LocalDatabase {
   close(): Promise<void>;
 }
 
@@ -43,8 +47,81 @@ export interface DatabaseSetup {
   report(subject: string, error: unknown): void;
 }
 
+/** The place of a {@link LocalHost}. */
+interface LocalPlace {
+  readonly database: LocalDatabase;
+  readonly env: unknown;
+  report(subject: string, error: unknown): void;
+  /** Called with the time of the next timer of an operation; infinite without one. */
+  onSchedule(at: number): void;
+  /** Called when a job was started, with its end. */
+  onStart?(ended: Promise<void>): Promise<void>;
+  /** @throws {Refusal} if no more jobs and sources can run */
+  checkOpen?(): void;
+  /** Returns the host of a key that is elsewhere. @default all keys are here */
+  findOther?(key: string): BoundHost | undefined;
+}
+
 /** Longest wait for jobs when a host closes. */
 const DRAIN_MS = 10_000;
+
+/** The host of the keys whose jobs and sources run here: in a process, or in a Durable Object. */
+export class LocalHost implements BoundHost {
+  readonly local: LocalJobs;
+  readonly #place: LocalPlace;
+
+  constructor(place: LocalPlace) {
+    this.#place = place;
+    this.local = new LocalJobs(this.createContext, place.report);
+  }
+
+  readonly createContext = (key: string, attempt: number, signal: AbortSignal): JobContext => ({
+    host: this,
+    key,
+    attempt,
+    signal,
+    env: this.#place.env,
+    subscribe: (listener) => this.#place.database.listeners.add(key, listener),
+  });
+
+  run: BoundHost["run"] = async (key, step, input) => {
+    refuseNested(`run "${step.name}"`);
+    const { database, onSchedule } = this.#place;
+    const other = this.#findOther(key);
+    if (other) return await other.run(key, step, input);
+    if (step.kind === "read") return await database.read(key, (query) => runReading(key, step, input, query));
+    const { output, isPublished, wakeAt } = await database.transact(key, async (query, now) => {
+      const ran = await runOperation(key, step, input, { query, now, rows: database.rows });
+      if (Number.isFinite(ran.wakeAt)) await database.setAlarm?.();
+      return ran;
+    });
+    onSchedule(wakeAt);
+    if (isPublished) database.publish(key);
+    return output;
+  };
+
+  start: BoundHost["start"] = async (key, job, input) => {
+    refuseNested(`start job "${job.name}"`);
+    const other = this.#findOther(key);
+    if (other) return await other.start(key, job, input);
+    this.#place.checkOpen?.();
+    const ended = this.local.start(key, job, input);
+    await this.#place.onStart?.(ended);
+  };
+
+  open: BoundHost["open"] = async (key, source, input) => {
+    refuseNested(`open source "${source.name}"`);
+    const other = this.#findOther(key);
+    if (other) return await other.open(key, source, input);
+    this.#place.checkOpen?.();
+    return this.local.open(key, source, input);
+  };
+
+  #findOther(key: string): BoundHost | undefined {
+    checkKey(key);
+    return this.#place.findOther?.(key);
+  }
+}
 
 /** Creates a host whose jobs run in this process. It opens its database for one proxy, and closes it. */
 export function createProcessHost<Env>(
@@ -52,97 +129,33 @@ export function createProcessHost<Env>(
   env: unknown,
   openDatabase: (setup: DatabaseSetup) => ProcessDatabase,
 ): ClosableHost<Env> {
-  let opened: ProcessHost | undefined;
+  let close: ((withinMs: number) => Promise<void>) | undefined;
+  let closing: Promise<void> | undefined;
   return {
-    open(setup) {
-      ensure(!opened, "host: belongs to one proxy; make another one");
-      const host = new ProcessHost(name, env, setup as HostSetup<never>, openDatabase);
-      opened = host;
+    open({ parts, report: reportTo }) {
+      ensure(!close, "host: belongs to one proxy; make another one");
+      const report: DatabaseSetup["report"] = (subject, error) => reportTo(subject, error, env as Env);
+      const { jobs } = indexParts(parts);
+      const database = openDatabase({ tables: parts.flatMap(({ tables }) => tables), report });
+      const onSchedule = (at: number) => loop.wake(at);
+      const checkOpen = () => {
+        if (closing) throw createStorageError(`${name}: it is closed`);
+      };
+      const host = new LocalHost({ database, env, report, onSchedule, checkOpen });
+      const { createContext, local } = host;
+      const { rows } = database;
+      const timers = new Timers(rows, { database, createContext, report, onSchedule }, jobs);
+      const loop = new TimerLoop(timers, (error) => report("timers", error));
+      close = async (withinMs) => {
+        const ended = await Promise.allSettled([loop.close(withinMs), local.close(withinMs)]);
+        for (const end of ended) if (end.status === "rejected") report("close", end.reason);
+        await database.close();
+      };
       return () => host;
     },
-    close: async (withinMs = DRAIN_MS) => opened?.close(withinMs),
+    async close(withinMs = DRAIN_MS) {
+      closing ??= close?.(withinMs);
+      await closing;
+    },
   };
-}
-
-class ProcessHost implements BoundHost {
-  readonly #name: string;
-  readonly #env: unknown;
-  readonly #report: DatabaseSetup["report"];
-  readonly #database: ProcessDatabase;
-  readonly #local: LocalJobs;
-  readonly #loop: TimerLoop;
-  #closing: Promise<void> | undefined;
-
-  constructor(
-    name: string,
-    env: unknown,
-    { parts, report }: HostSetup<never>,
-    openDatabase: (setup: DatabaseSetup) => ProcessDatabase,
-  ) {
-    this.#name = name;
-    this.#env = env;
-    this.#report = (subject, error) => report(subject, error, env as never);
-    const { jobs } = indexParts(parts);
-    const tables = parts.flatMap((part) => part.tables);
-    this.#database = openDatabase({ tables, report: this.#report });
-    const timerHost: TimerHost = {
-      transact: (key, work) => this.#database.transact(key, work),
-      createContext: this.#createContext,
-      report: this.#report,
-      onSchedule: (at) => this.#loop.wake(at),
-    };
-    this.#local = new LocalJobs(this.#createContext, this.#report);
-    const timers = new Timers(this.#database.rows, timerHost, jobs);
-    this.#loop = new TimerLoop(timers, (error) => this.#report("timers", error));
-  }
-
-  run: BoundHost["run"] = async (key, step, input) => {
-    refuseNested(`run "${step.name}"`);
-    checkKey(key);
-    const { rows } = this.#database;
-    if (step.kind === "read")
-      return await this.#database.read(key, (query) => runReading(key, step, input, query));
-    const { output, isPublished, wakeAt } = await this.#database.transact(key, (query, now) =>
-      runOperation(key, step, input, { query, now, rows }),
-    );
-    this.#loop.wake(wakeAt);
-    if (isPublished) this.#database.publish(key);
-    return output;
-  };
-
-  start: BoundHost["start"] = async (key, job, input) => {
-    refuseNested(`start job "${job.name}"`);
-    this.#checkOpen();
-    void this.#local.start(checkKey(key), job, input);
-  };
-
-  open: BoundHost["open"] = async (key, source, input) => {
-    refuseNested(`open source "${source.name}"`);
-    this.#checkOpen();
-    return this.#local.open(checkKey(key), source, input);
-  };
-
-  close(withinMs: number): Promise<void> {
-    this.#closing ??= this.#close(withinMs);
-    return this.#closing;
-  }
-
-  async #close(withinMs: number): Promise<void> {
-    const ended = await Promise.allSettled([this.#loop.close(withinMs), this.#local.close(withinMs)]);
-    for (const end of ended) if (end.status === "rejected") this.#report("close", end.reason);
-    await this.#database.close();
-  }
-
-  #checkOpen(): void {
-    if (this.#closing) throw createStorageError(`${this.#name}: it is closed`);
-  }
-
-  readonly #createContext = (key: string, attempt: number, signal: AbortSignal): JobContext => ({
-    host: this,
-    key,
-    attempt,
-    signal,
-    env: this.#env,
-    subscribe: (listener) => this.#database.listeners.add(key, listener),
-  });
 }

@@ -1,5 +1,5 @@
-import type { Job, JSONValue, Timer, Transaction, Value } from "@sluice/worker-proxy";
-import type { Query } from "./run-operation.js";
+import type { Job, JSONValue, SQL, Timer, Transaction, Value } from "@sluice/worker-proxy";
+import type { Query } from "./run-step.js";
 
 /**
  * Tables of the timers.
@@ -22,15 +22,49 @@ const FAILED_MS = 30 * 86_400_000;
 /** Number of keys with too many running jobs that a claim leaves out. */
 export const MAX_BUSY_KEYS = 64;
 
+/**
+ * Table of the keys that have timers, in a database of many keys. `due` is not later than the earliest of their timers. Keys
+ * take turns, so that a user with many timers does not delay others.
+ */
+const KEY_TABLES = [
+  "CREATE TABLE IF NOT EXISTS timer_keys (key TEXT NOT NULL PRIMARY KEY, due BIGINT NOT NULL)",
+  "CREATE INDEX IF NOT EXISTS timer_keys_due ON timer_keys (due)",
+];
+const EARLIER =
+  "ON CONFLICT (key) DO UPDATE SET due = CASE WHEN excluded.due < timer_keys.due THEN excluded.due ELSE timer_keys.due END";
+const TOUCH_KEY = `INSERT INTO timer_keys (key, due) VALUES (?, ?) ${EARLIER}`;
+const lockKey = (lock: string) => `SELECT key FROM timer_keys WHERE key = ? ${lock}`;
+const LOCK_KEY: SQL = { sqlite: lockKey(""), postgres: lockKey("FOR UPDATE") };
+const BUSY = Array(MAX_BUSY_KEYS).fill("?").join(", ");
+const findKeys = (lock: string) =>
+  `SELECT key FROM timer_keys WHERE due <= ? AND key NOT IN (${BUSY}) ORDER BY due LIMIT ? ${lock}`;
+const FIND_KEYS: SQL = { sqlite: findKeys(""), postgres: findKeys("FOR UPDATE SKIP LOCKED") };
+// a key with more due timers goes behind the others
+const END_TURN = `UPDATE timer_keys SET due = CASE WHEN (SELECT MIN(due) FROM timers WHERE key = ?) > ?
+  THEN (SELECT MIN(due) FROM timers WHERE key = ?) ELSE ? END WHERE key = ?`;
+// not `NOT EXISTS`: for it, Postgres reads the whole table
+const DROP_KEY =
+  "DELETE FROM timer_keys WHERE key = ? AND (SELECT MIN(due) FROM timers WHERE key = ?) IS NULL";
+const RECOVER_KEYS = `INSERT INTO timer_keys (key, due) SELECT key, MIN(due) FROM timers WHERE run IS NOT NULL GROUP BY key
+  ${EARLIER}`;
+// a key that had its turn by a clock that was ahead
+const REPAIR_KEYS = `UPDATE timer_keys SET due = ? WHERE due > ? AND EXISTS
+  (SELECT 1 FROM timers WHERE timers.key = timer_keys.key AND timers.due <= ?)`;
+const NEXT_KEY = "SELECT MIN(due) AS due FROM timer_keys WHERE due > ?";
+
 const keep = (column: string, value: string) =>
   `${column} = CASE WHEN timers.run IS NULL THEN ${value} ELSE timers.${column} END`;
 const later = (column: string, value: string) =>
   `${column} = CASE WHEN timers.run IS NULL THEN NULL ELSE ${value} END`;
-const SCHEDULE = `INSERT INTO timers (key, job, id, due, input, attempts, deaths, is_canceled)
-  VALUES (?, ?, ?, ?, ?, 0, 0, 0) ON CONFLICT (key, job, id) DO UPDATE SET
+const REPLACE = `ON CONFLICT (key, job, id) DO UPDATE SET
   ${keep("due", "excluded.due")}, ${keep("input", "excluded.input")}, ${keep("attempts", "0")},
   ${keep("deaths", "0")}, ${keep("error", "NULL")}, ${keep("failed_at", "NULL")}, ${keep("is_canceled", "0")},
   ${later("next_due", "excluded.due")}, ${later("next_input", "excluded.input")}`;
+const COLUMNS = "(key, job, id, due, input, attempts, deaths, is_canceled)";
+const SCHEDULE = `INSERT INTO timers ${COLUMNS} VALUES (?, ?, ?, ?, ?, 0, 0, 0) ${REPLACE}`;
+// the row of the key is locked before that of its timer
+const SCHEDULE_SHARED = `WITH touched AS (${TOUCH_KEY} RETURNING key) INSERT INTO timers ${COLUMNS}
+  SELECT key, ?, ?, ?::bigint, ?, 0, 0, 0 FROM touched ${REPLACE}`;
 const ONE = "WHERE key = ? AND job = ? AND id = ?";
 const CANCEL = `DELETE FROM timers ${ONE} AND run IS NULL`;
 // the row stays while the job runs: the same timer, stored again, must not run beside it
@@ -40,10 +74,14 @@ const CANCEL_RUNNING = `UPDATE timers SET is_canceled = 1, next_due = NULL, next
 const DUE_KEY =
   "SELECT key FROM timers WHERE key = (SELECT key FROM timers LIMIT 1) AND due <= ? ORDER BY due LIMIT 1";
 // the outer condition is read again behind a row lock: the timer may have been put off meanwhile
-const CLAIM = `UPDATE timers SET attempts = attempts + 1, deaths = deaths + 1, due = ?, run = ?
+const claim = (
+  lock: string,
+) => `UPDATE timers SET attempts = attempts + 1, deaths = deaths + 1, due = ?, run = ?
   WHERE key = ? AND due <= ? AND (job, id) IN
-    (SELECT job, id FROM timers WHERE key = ? AND due <= ? ORDER BY due LIMIT ?)
+    (SELECT job, id FROM timers WHERE key = ? AND due <= ? ORDER BY due LIMIT ? ${lock})
   RETURNING key, job, id, attempts, deaths, run, input, next_due, is_canceled`;
+// it does not wait for a transaction that stores a timer, which may wait for the key's row
+const CLAIM: SQL = { sqlite: claim(""), postgres: claim("FOR UPDATE SKIP LOCKED") };
 const NEXT = "next_due IS NOT NULL";
 const MINE = `${ONE} AND run = ?`;
 const START_NEXT = `UPDATE timers SET due = next_due, input = next_input, attempts = 0, deaths = ?, run = NULL,
@@ -73,26 +111,16 @@ export interface ClaimedTimer {
   readonly is_canceled: number;
 }
 
-/** The keys that have timers, in a database of many keys. */
-export interface TimerKeys {
-  readonly tables: readonly string[];
-  /** Stores that a key has a timer at a time. */
-  touch(query: Query, key: string, due: number): Promise<unknown>;
-  /** Locks the row of a key until the transaction ends. */
-  lock(query: Query, key: string): Promise<unknown>;
-  findDue(
-    query: Query,
-    now: number,
-    busy: readonly string[],
-    limit: number,
-  ): Promise<readonly { readonly key: string }[]>;
-  /** Puts a key behind the others, or drops a key without timers. */
-  endTurn(query: Query, key: string, now: number): Promise<unknown>;
-  recover(query: Query): Promise<unknown>;
-  /** Gives keys their turn again after the clock was set back. */
-  repair(query: Query, now: number): Promise<unknown>;
-  /** Reads the time at which the next key is due. Keys that are due now wait for running jobs. */
-  readNext(query: Query, now: number): Promise<number | null>;
+/** The keys of a database: one in a Durable Object, many in a file, many that processes share in Postgres. */
+type TimerKeys = "one" | "many" | "shared";
+
+/** Bounds of a claim. */
+interface ClaimOptions {
+  readonly leaseUntil: number;
+  readonly limit: number;
+  readonly limitOfKey: number;
+  /** Keys that have enough running jobs. */
+  readonly busy: readonly string[];
 }
 
 /** The end of an attempt. */
@@ -106,15 +134,16 @@ export interface AttemptEnd {
  * transactions that lock in different orders would wait for each other.
  */
 export class TimerRows {
-  readonly #keys: TimerKeys | undefined;
+  readonly tables: readonly string[];
+  readonly #keys: TimerKeys;
 
-  /** @param keys the keys of a database that serves many. @default the database of a Durable Object: one key */
-  constructor(keys?: TimerKeys) {
+  constructor(keys: TimerKeys) {
     this.#keys = keys;
+    this.tables = keys === "one" ? TIMER_TABLES : [...TIMER_TABLES, ...KEY_TABLES];
   }
 
-  get tables(): readonly string[] {
-    return [...TIMER_TABLES, ...(this.#keys?.tables ?? [])];
+  get #hasKeys(): boolean {
+    return this.#keys !== "one";
   }
 
   /** The methods of a transaction that store timers. */
@@ -127,15 +156,14 @@ export class TimerRows {
       schedule: async <Input extends JSONValue>(job: Job<Input>, { id, at, input }: Timer<Input>) => {
         if (!Number.isSafeInteger(at))
           throw new TypeError(`timer of job "${job.name}": at: give whole milliseconds, and not ${at}`);
-        await Promise.all([
-          this.#keys?.touch(query, key, at),
-          query(SCHEDULE, key, job.name, id, at, JSON.stringify(input)),
-        ]);
+        const values = [job.name, id, at, JSON.stringify(input)];
+        if (this.#keys === "shared") await query(SCHEDULE_SHARED, key, at, ...values);
+        else await Promise.all([this.#touch(query, key, at), query(SCHEDULE, key, ...values)]);
         onSchedule(at);
       },
       cancel: async (job: Job<never>, id: string) => {
         await Promise.all([
-          this.#keys?.lock(query, key),
+          this.#lock(query, key),
           query(CANCEL, key, job.name, id),
           query(CANCEL_RUNNING, key, job.name, id),
         ]);
@@ -146,27 +174,24 @@ export class TimerRows {
   /**
    * Claims due timers, of several keys in turn. The attempt is counted in this transaction, before the job runs: a job that
    * ends its process has counted.
-   *
-   * @param busy keys that have enough running jobs
    */
   async claim(
     query: Query,
     now: number,
-    {
-      leaseUntil,
-      limit,
-      limitOfKey,
-      busy,
-    }: { leaseUntil: number; limit: number; limitOfKey: number; busy: readonly string[] },
+    { leaseUntil, limit, limitOfKey, busy }: ClaimOptions,
   ): Promise<readonly ClaimedTimer[]> {
-    const keys = await (this.#keys?.findDue(query, now, busy, limit) ?? query<{ key: string }>(DUE_KEY, now));
+    const left = [...busy, ...Array<string>(MAX_BUSY_KEYS).fill("")].slice(0, MAX_BUSY_KEYS);
+    const keys = await (this.#hasKeys
+      ? query<{ key: string }>(FIND_KEYS, now, ...left, limit)
+      : query<{ key: string }>(DUE_KEY, now));
     const each = Math.min(limitOfKey, Math.floor(limit / Math.max(keys.length, 1)));
     const claimed = await Promise.all(
       keys.map(async ({ key }) => {
         const run = crypto.randomUUID();
         const [timers] = await Promise.all([
           query<ClaimedTimer>(CLAIM, leaseUntil, run, key, now, key, now, each),
-          this.#keys?.endTurn(query, key, now),
+          this.#hasKeys && query(END_TURN, key, now, key, now, key),
+          this.#hasKeys && query(DROP_KEY, key, key),
         ]);
         return timers;
       }),
@@ -182,20 +207,20 @@ export class TimerRows {
     const mine = identify(timer);
     const [next] = await query<{ due: number }>(START_NEXT, timer.deaths - 1, ...mine);
     if (!next) await query(FINISH_CANCELED, ...mine);
-    else await this.#keys?.touch(query, timer.key, next.due);
+    else await this.#touch(query, timer.key, next.due);
   }
 
   /** Ends an attempt. Returns the time at which the timer is due next. */
   async end(query: Query, now: number, timer: ClaimedTimer, { failed }: AttemptEnd): Promise<number | null> {
     const mine = identify(timer);
     const [, [next]] = await Promise.all([
-      this.#keys?.lock(query, timer.key),
+      this.#lock(query, timer.key),
       query<{ due: number }>(START_NEXT, 0, ...mine),
       query(failed ? FINISH_CANCELED : FINISH, ...mine),
       failed && query(FAIL, failed.retryAt, failed.retryAt === null ? now : null, failed.error, ...mine),
     ]);
     const due = next?.due ?? failed?.retryAt ?? null;
-    if (due !== null) await this.#keys?.touch(query, timer.key, due);
+    if (due !== null) await this.#touch(query, timer.key, due);
     return due;
   }
 
@@ -211,7 +236,7 @@ export class TimerRows {
   }
 
   async #delay(query: Query, sql: string, timer: ClaimedTimer, due: number): Promise<void> {
-    await Promise.all([this.#keys?.touch(query, timer.key, due), query(sql, due, ...identify(timer))]);
+    await Promise.all([this.#touch(query, timer.key, due), query(sql, due, ...identify(timer))]);
   }
 
   async renew(query: Query, timers: readonly ClaimedTimer[], leaseUntil: number): Promise<void> {
@@ -226,22 +251,36 @@ export class TimerRows {
   /** Makes all attempts due soon whose process has ended, where no other process can run them. */
   async recover(query: Query, now: number): Promise<void> {
     await query(RECOVER, now);
-    await this.#keys?.recover(query);
+    await query(RECOVER_KEYS);
     await this.repair(query, now);
   }
 
+  /** Gives keys their turn again after the clock was set back. */
   async repair(query: Query, now: number): Promise<void> {
-    await this.#keys?.repair(query, now);
+    if (this.#hasKeys) await query(REPAIR_KEYS, now, now, now);
   }
 
+  /** Reads the time at which the next key is due. Keys that are due now wait for running jobs. */
   async readNextKey(query: Query, now: number): Promise<number | null> {
-    return (await this.#keys?.readNext(query, now)) ?? null;
+    if (!this.#hasKeys) return null;
+    const [row] = await query<{ due: number | null }>(NEXT_KEY, now);
+    return row?.due ?? null;
   }
 
   /** Reads the time of the next timer of a key. */
   async readNext(query: Query, key: string): Promise<number | null> {
     const [row] = await query<{ due: number | null }>(NEXT_OF_KEY, key);
     return row?.due ?? null;
+  }
+
+  /** Stores that a key has a timer at a time. */
+  async #touch(query: Query, key: string, due: number): Promise<void> {
+    if (this.#hasKeys) await query(TOUCH_KEY, key, due);
+  }
+
+  /** Locks the row of a key until the transaction ends. */
+  async #lock(query: Query, key: string): Promise<void> {
+    if (this.#hasKeys) await query(LOCK_KEY, key);
   }
 }
 

@@ -1,4 +1,6 @@
-import type { Job, JobContext, Transaction } from "@sluice/worker-proxy";
+import type { Job, JobContext } from "@sluice/worker-proxy";
+import type { LocalDatabase } from "./process-host.js";
+import type { Query } from "./run-step.js";
 import { type ClaimedTimer, MAX_BUSY_KEYS, type TimerRows } from "./timer-rows.js";
 
 /** Number of jobs that run at once in one process. Long jobs do not count, up to a total number. */
@@ -29,12 +31,9 @@ const CLOCK_MS = 1_000;
 const CLAIM_PAUSE_MS = 20;
 const MAX_ERROR_CHARACTERS = 1_000;
 
-type Query = Transaction["query"];
-
 /** The host that runs the jobs of timers: a process, or a Durable Object. */
 export interface TimerHost {
-  /** Runs a transaction; that of a key runs alone with it. */
-  transact<Result>(key: string | null, work: (query: Query, now: number) => Promise<Result>): Promise<Result>;
+  readonly database: Pick<LocalDatabase, "transact">;
   createContext(key: string, attempt: number, signal: AbortSignal): JobContext;
   report(subject: string, error: unknown): void;
   /** Called with the time of a timer that was stored by the end of a job. */
@@ -85,7 +84,7 @@ export class Timers {
     const limit = this.#countFree();
     this.#hasBacklog = true;
     if (limit <= 0) return undefined;
-    const [claimed, nextInMs] = await this.#host.transact(null, async (query, now) => {
+    const [claimed, nextInMs] = await this.#host.database.transact(null, async (query, now) => {
       const timers = await this.#claim(query, now, limit);
       return [timers, await this.#readNextInMs(query, now)] as const;
     });
@@ -103,7 +102,7 @@ export class Timers {
     const left = [...this.#running].map(({ timer }) => timer);
     clearInterval(this.#renewal);
     if (left.length === 0) return;
-    await this.#host.transact(null, (query, now) => this.#rows.putBack(query, left, now));
+    await this.#host.database.transact(null, (query, now) => this.#rows.putBack(query, left, now));
   }
 
   /** Resolves once all jobs have ended. */
@@ -186,7 +185,9 @@ export class Timers {
   async #renew(): Promise<void> {
     const timers = [...this.#running].map(({ timer }) => timer);
     try {
-      await this.#host.transact(null, (query, now) => this.#rows.renew(query, timers, now + LEASE_MS));
+      await this.#host.database.transact(null, (query, now) =>
+        this.#rows.renew(query, timers, now + LEASE_MS),
+      );
     } catch (error) {
       this.#host.report("the leases of jobs could not be renewed", error);
     }
@@ -201,7 +202,7 @@ export class Timers {
         `job ${name}`,
         new Error(`no plugin has it; it is tried again in ${UNKNOWN_MS / 60_000} min`),
       );
-      return await this.#host.transact(key, (query, now) =>
+      return await this.#host.database.transact(key, (query, now) =>
         this.#rows.postpone(query, timer, now + UNKNOWN_MS),
       );
     }
@@ -247,7 +248,7 @@ export class Timers {
     timer: ClaimedTimer,
     fail?: (now: number) => { retryAt: number | null; error: string },
   ): Promise<void> {
-    const due = await this.#host.transact(timer.key, (query, now) =>
+    const due = await this.#host.database.transact(timer.key, (query, now) =>
       this.#rows.end(query, now, timer, fail ? { failed: fail(now) } : {}),
     );
     if (due !== null) this.#host.onSchedule(due);
@@ -257,4 +258,55 @@ export class Timers {
 /** True if the attempt before this one did not report its end: it may have ended its process. */
 function isSuspect({ deaths }: ClaimedTimer): boolean {
   return deaths > 1;
+}
+
+/** Longest pause between two reads of the table: timers of other processes are found by then. */
+const POLL_MS = 1_000;
+
+/** Reads the table of timers when the next known one is due, and each second. */
+export class TimerLoop {
+  #timeout: ReturnType<typeof setTimeout> | undefined;
+  #wakeAt = Number.POSITIVE_INFINITY;
+  #isClosed = false;
+  #claiming: Promise<void> = Promise.resolve();
+  readonly #timers: Timers;
+  readonly #onError: (error: unknown) => void;
+
+  constructor(timers: Timers, onError: (error: unknown) => void) {
+    this.#timers = timers;
+    this.#onError = onError;
+    this.wake(Date.now());
+  }
+
+  /** Reads the table at a time at the latest. */
+  wake(at: number): void {
+    const now = Date.now();
+    const isLater = this.#timeout !== undefined && at >= this.#wakeAt;
+    if (this.#isClosed || isLater) return;
+    this.#wakeAt = Math.min(at, now + POLL_MS);
+    clearTimeout(this.#timeout);
+    this.#timeout = setTimeout(() => this.#read(), Math.max(0, this.#wakeAt - now));
+  }
+
+  /** Ends the loop, and waits for jobs. */
+  async close(withinMs: number): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timeout);
+    await this.#claiming;
+    await this.#timers.close(withinMs);
+  }
+
+  #read(): void {
+    this.#timeout = undefined;
+    this.#wakeAt = Number.POSITIVE_INFINITY;
+    this.#claiming = this.#claiming.then(async () => {
+      try {
+        const inMs = (await this.#timers.begin()) ?? POLL_MS;
+        this.wake(Date.now() + inMs);
+      } catch (error) {
+        this.#onError(error);
+        this.wake(Date.now() + POLL_MS);
+      }
+    });
+  }
 }

@@ -1,12 +1,5 @@
 import type { AdmittedRequest, CallOutcome, ProxyPlugin } from "@sluice/worker-proxy";
-import {
-  checkType,
-  createHealthRoutes,
-  hashText,
-  isUnconnected,
-  markStored,
-  type Refusal,
-} from "@sluice/worker-proxy/plugin";
+import { checkType, hashText, isUnconnected, markStored, type Refusal } from "@sluice/worker-proxy/plugin";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { createRefusalHead, jobRefusal } from "../jobs/refusals.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
@@ -14,7 +7,7 @@ import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-optio
 
 /** Options of {@link idempotency}. */
 export interface IdempotencyOptions {
-  /** Time for which a response is stored, in milliseconds from its request on. Clients repeat within minutes, so a day is enough. @default 86_400_000 */
+  /** Time for which a response is stored, in milliseconds from its request on. A day at most serves: clients repeat within minutes. @default 86_400_000 */
   readonly retentionMs?: number;
   /**
    * Size of the largest response that is stored, in bytes. A larger one reaches the requests that wait for it. Later ones
@@ -24,7 +17,7 @@ export interface IdempotencyOptions {
   readonly maxBytes?: number;
   /**
    * Largest number of stored keys of one user. A request with a new key beyond it gets 429 `too_many_keys`, and is not sent.
-   * Only the newest 32 responses above 64 KiB of a user are stored. A request for an older one gets 502 `answer_not_kept`.
+   * Of responses above 64 KiB the newest 32 of a user are stored; a repetition of an older one gets 502 `answer_not_kept`.
    * @default 10_000
    */
   readonly maxPerUser?: number;
@@ -33,7 +26,7 @@ export interface IdempotencyOptions {
 /** Number of responses above 64 KiB that are stored for one user. */
 const MAX_LARGE = 32;
 
-/** Longer than any JSON response of the spec. */
+/** Larger than any JSON of the spec. */
 const MAX_JSON_CHARACTERS = 32 * 1024 * 1024;
 
 /** The groups of routes that create something. */
@@ -41,12 +34,12 @@ const CREATES = ["images", "videos", "assets", "epsilon"];
 
 /**
  * Sends a request that creates something once for its `idempotency-key`: an image, a video, an asset or an epsilon task.
- * All requests with the key get the same response, and one of them is billed. `@sluice/core` then repeats
- * such requests automatically.
+ * All requests with the key get the same response, and one of them is billed. `@sluice/core` then repeats creates by
+ * itself.
  *
- * - A request continues if its client disconnects.
+ * - A request goes on when its client leaves.
  * - After a refusal, and if the gateway was certainly not reached, the key is free again.
- * - A request that may have been billed is never sent again. If its process ended, its key gets 502 `request_lost`.
+ * - A request that may have been billed is never sent again. One that was lost with its process is 502 `request_lost`.
  * - Another body under the same key is 422 `idempotency_mismatch`.
  *
  * It needs the `host` of the proxy, and takes everything else from the proxy's options.
@@ -79,13 +72,13 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
       live.head = createRefusalHead(refusal);
     },
     isFree: isNotSent,
-    // everything of an erased user is deleted, also the key
+    // nothing of an erased user stays, not even the key
     stop: () => jobRefusal("user_erased"),
   });
   return {
     storage: jobs.storage,
     connect: jobs.connect,
-    createRoutes: createHealthRoutes,
+    createRoutes: jobs.createRoutes,
     offers: Object.fromEntries([...CREATES, "health"].map((route) => [route, "once"])),
     userData: jobs.userData,
     send(admitted) {
@@ -99,7 +92,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
     const id = await hashText(readKey(admitted.request) ?? "");
     const eventId = admitted.headers?.["x-request-id"] ?? id;
-    const { head, body, isReplayed } = await jobs.send(admitted, { id, eventId, isRepeatable: true });
+    const { head, body, isReplayed } = await jobs.send(admitted, { id, eventId });
     const { status, headers, type } = head;
     return markStored(new Response(body, { status, headers: { ...headers, "content-type": type } }), {
       isReplayed,
@@ -107,7 +100,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   }
 }
 
-/** Returns true if the gateway refused the request, or was not reached. After a 408 it may have done the work. */
+/** Returns true if the gateway said that it did nothing, or was not reached. 408 is the end of a wait. */
 function isNotSent({ isSent, status }: Sending, { cause }: Refusal, _: CallOutcome): boolean {
   if (!isSent || (status === 0 && isUnconnected(cause))) return true;
   return status >= 400 && status < 500 && status !== 408;

@@ -1,6 +1,7 @@
-import type { Source } from "@sluice/worker-proxy";
+import type { HostContext, Source } from "@sluice/worker-proxy";
 import { formatError, type Refusal } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
+import { describeError, type SentError } from "../host/object-messages.js";
 import type { Feed } from "./feed.js";
 import { findLive } from "./live.js";
 import type { Reader } from "./readers.js";
@@ -23,15 +24,21 @@ export type Follow = {
   readonly after: number;
   /** The owner of the job, for the request that began it. */
   readonly owner?: string;
+  /** True for a request whose job another one has begun. */
+  readonly isReplayed?: boolean;
 };
 
-/** The first line of what a reader gets, as JSON: no job of this id, a refusal, or the head of the response. */
+/** The first line of what a reader gets, as JSON: no job of this id, an error, or the head of the response. */
 export interface FollowHead {
   readonly isGone?: boolean;
   readonly refusal?: StoredRefusal | undefined;
+  /** An error of this reader, which is not the job's. */
+  readonly error?: SentError;
   readonly head?: ResponseHead | undefined;
   /** True if the body has nothing in it. */
   readonly isEmpty?: boolean;
+  /** True if another request has begun the job. */
+  readonly isReplayed?: boolean;
 }
 
 const MAX_READERS = 8;
@@ -49,38 +56,48 @@ export function errorLines(refusal: Refusal): string {
 
 /** Creates the source of the responses of a store. */
 export function createFollow(store: JobStore, isStream: boolean, tend: Tend): Source<Follow> {
-  return source(`${store.options.kind}.follow`, (context, input) => {
-    const feed =
-      findLive(context, store, input.id, input.owner) ?? openRowFeed(context, store, input.id, tend);
-    const reader = feed.readers.join();
-    const chunks = follow(feed, reader, input, isStream);
-    const end = chunks.return.bind(chunks);
-    // a client that leaves is seen at once, also while the next events are awaited
-    chunks.return = (value) => {
-      feed.readers.leave(reader);
-      return end(value);
-    };
-    return chunks;
-  });
+  return source(`${store.options.kind}.follow`, (context, input) =>
+    follow(context, input, { store, isStream, tend }),
+  );
 }
 
-async function* follow(
-  feed: Feed,
-  reader: Reader,
+/** Options of all readers of the responses of a store. */
+export interface FollowOptions {
+  readonly store: JobStore;
+  readonly isStream: boolean;
+  readonly tend: Tend;
+}
+
+/** Sends an error instead of a response. */
+export function createErrorLine(error: unknown): Uint8Array {
+  return encoder.encode(`${JSON.stringify({ error: describeError(error) } satisfies FollowHead)}\n`);
+}
+
+/** Reads a response: its head as a line of JSON, and its body. */
+export async function* follow(
+  context: HostContext,
   input: Follow,
-  isStream: boolean,
+  { store, isStream, tend }: FollowOptions,
 ): AsyncGenerator<Uint8Array, void> {
+  const feed = findLive(context, store, input.id, input.owner) ?? openRowFeed(context, store, input.id, tend);
+  const reader = feed.readers.join();
+  const leave = () => feed.readers.leave(reader);
+  // a client that leaves is seen at once, also while the next events are awaited
+  context.signal.addEventListener("abort", leave);
+  if (context.signal.aborted) leave();
   try {
     const status = await awaitHead(feed, reader, input);
     if (reader.hasLeft || input.mode === "end") return;
     const first = readHead(feed, status, input, isStream);
     // before the head is sent: others that come meanwhile count it
     reader.isReading = first.head !== undefined && !first.isEmpty;
-    yield encoder.encode(`${JSON.stringify(first)}\n`);
+    const isReplayed = input.isReplayed && { isReplayed: true };
+    yield encoder.encode(`${JSON.stringify({ ...first, ...isReplayed })}\n`);
     if (!first.head || first.isEmpty) return;
     yield* readBody(feed, reader, input.after, first.head.type === EVENTS);
   } finally {
-    feed.readers.leave(reader);
+    context.signal.removeEventListener("abort", leave);
+    leave();
   }
 }
 

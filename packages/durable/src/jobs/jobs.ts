@@ -1,20 +1,24 @@
-import type {
-  AdmittedRequest,
-  JobEvent,
-  JSONValue,
-  PluginServer,
-  StoredPart,
-  UserData,
+import {
+  type AdmittedRequest,
+  health,
+  type JobEvent,
+  type JSONValue,
+  type PluginRoute,
+  type PluginServer,
+  type ProxyPlugin,
+  type StoredPart,
+  type UserData,
 } from "@sluice/worker-proxy";
 import { ensure, hashText, Refusal } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
 import { createUserKey } from "../host/user-key.js";
+import { type Begin, createBegin } from "./begin.js";
 import { createFollow, type Follow } from "./follow.js";
+import { readLive } from "./live.js";
 import { type OpenedResponse, openResponse } from "./open-response.js";
 import type { ListedJob } from "./readings.js";
 import { jobRefusal } from "./refusals.js";
 import { createRun, type RunOptions } from "./run.js";
-import type { JobRequest } from "./sending.js";
 import type { JobDetails, StopReason } from "./states.js";
 import { createJobStore, type JobStore, type StoreOptions, type TendInput } from "./store.js";
 import { JOB_TABLES } from "./table.js";
@@ -35,14 +39,6 @@ interface JobToSend {
   readonly eventId: string;
   /** Largest number of open jobs of the user. @default any */
   readonly maxOpen?: number | undefined;
-  /** True if a later request can have the same id. */
-  readonly isRepeatable: boolean;
-}
-
-/** The response to a request. */
-interface SentResponse extends OpenedResponse {
-  /** True if an earlier request with the same id was sent. */
-  readonly isReplayed: boolean;
 }
 
 /** The jobs of a plugin: requests that are sent to the gateway once, and whose responses are stored. */
@@ -51,8 +47,10 @@ export interface Jobs {
   readonly storage: StoredPart;
   readonly userData: UserData<unknown>;
   connect(server: PluginServer<never>): void;
+  /** Opens `GET /health` unless `health()` does: a client whose response was lost reads there what is offered. */
+  createRoutes(plugins: readonly ProxyPlugin<never>[]): readonly PluginRoute<never>[];
   /** Sends a request, or returns the response that it has already. @throws {Refusal} */
-  send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<SentResponse>;
+  send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<OpenedResponse>;
   /** Opens a response that is stored; undefined if there is none. @throws {Refusal} */
   open(admitted: AdmittedRequest<unknown>, follow: Follow): Promise<OpenedResponse | undefined>;
   /** Tells a job to stop. Returns false if there is none. */
@@ -63,8 +61,8 @@ export interface Jobs {
   list(env: unknown, userId: string, after: string): Promise<readonly ListedJob[]>;
 }
 
-/** Number of times that a request claims its id: a job that was lost is settled in between. */
-const MAX_CLAIMS = 4;
+/** Number of times that a request is begun: its id may become free meanwhile, or its object may end. */
+const MAX_ATTEMPTS = 4;
 
 /** Creates the jobs of a plugin. */
 export function createJobs(options: JobsOptions): Jobs {
@@ -79,18 +77,27 @@ export function createJobs(options: JobsOptions): Jobs {
   const store: JobStore = createJobStore({ ...options, tendJob: tending });
   const run = createRun({ ...options, store, tend }, getServer);
   const follow = createFollow(store, isStream, tend);
+  const begin = createBegin({ ...options, store, tend, run }, getServer);
+  const storage: StoredPart = {
+    tables: JOB_TABLES,
+    operations: store.operations,
+    jobs: [tending, run] as never,
+    sources: [follow, begin] as never,
+  };
+  const check = health<never>();
   return {
     store,
-    storage: {
-      tables: JOB_TABLES,
-      operations: store.operations,
-      jobs: [tending, run] as never,
-      sources: [follow] as never,
-    },
+    storage,
     userData: createUserData({ store, follow, tend, open }),
     connect(server) {
       ensure(!connected, `${kind}: their plugin belongs to one proxy; make another one`);
       connected = server as unknown as JobServer;
+      check.connect?.(server);
+    },
+    createRoutes(plugins) {
+      const isOpen = plugins.some(({ routes = [] }) => routes.some(({ path }) => path === "/health"));
+      const first = plugins.find(({ offers }) => offers?.["health"]);
+      return isOpen || first?.storage !== storage ? [] : (check.routes ?? []);
     },
     send,
     async open({ env, user, request }, input) {
@@ -103,7 +110,8 @@ export function createJobs(options: JobsOptions): Jobs {
     },
     async readEndCode(env, userId, id) {
       const { host, key } = await open(env, userId);
-      return (await host.run(key, store.status, { id }))?.code;
+      const live = readLive({ host, key }, store, id);
+      return (live ?? (await host.run(key, store.status, { id })))?.code;
     },
     async list(env, userId, after) {
       const { host, key } = await open(env, userId);
@@ -115,66 +123,25 @@ export function createJobs(options: JobsOptions): Jobs {
     return { host: getServer().host(env), key: await createUserKey(userId), env };
   }
 
-  async function send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<SentResponse> {
+  async function send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<OpenedResponse> {
     const { env, user, path, body, request } = admitted;
-    const { id, maxOpen = null } = toSend;
     // the proxy's own name for the user differs after a change of its secret
-    const [context, fingerprint] = await Promise.all([
+    const [{ host, key }, fingerprint] = await Promise.all([
       open(env, user.id),
       hashText(JSON.stringify([path, { ...body, user_id: undefined }])),
     ]);
-    const { host, key } = context;
-    for (let claims = 0; claims < MAX_CLAIMS; claims += 1) {
-      const job = readRequest(admitted, toSend);
-      const { owner, details } = job;
-      const claim = { id, owner, fingerprint, details: { ...details }, maxOpen };
-      const claimed = await host.run(key, store.claim, claim);
-      if (claimed === "different") throw jobRefusal("idempotency_mismatch");
-      if (claimed === "full")
-        throw new Refusal("too_many_streams", {
-          limit: "maxStreamsPerUser",
-          what: 1,
-          headers: { "retry-after": "1" },
-        });
-      if (claimed === "crowded")
-        throw jobRefusal("too_many_keys", { what: options.maxJobs ?? 0, headers: { "retry-after": "3600" } });
-      if (claimed === "stale") {
-        await settleStale(context, id);
-        continue;
-      }
-      if (claimed === "claimed") {
-        try {
-          // its body and its user are JSON, which their types don't say
-          await host.start<JSONValue>(key, run as never, job as never);
-        } catch (cause) {
-          // the job may have begun although its start failed
-          if (await freeUnsent(context, id, owner)) throw jobRefusal("job_unavailable", { cause });
-        }
-      }
-      const input: Follow = { id, mode: "response", after: 0, owner };
-      const stream = await host.open(key, follow, { ...input }).catch(async (error: unknown) => {
-        // no other request can read this response, so it must not cost anything
-        if (claimed === "claimed" && !(await freeUnsent(context, id, owner)) && !toSend.isRepeatable)
-          await host.run(key, store.stop, { id, reason: "orphaned" }).catch(() => {});
-        throw error;
+    const job = { ...readRequest(admitted, toSend), fingerprint, maxOpen: toSend.maxOpen ?? null };
+    for (let attempt = 1; ; attempt += 1) {
+      // its body and its user are JSON, which their types don't say
+      const stream = await host.open<JSONValue>(key, begin as never, job as never);
+      const opened = await openResponse(stream, request.signal).catch((cause: unknown) => {
+        if (cause instanceof Refusal) throw cause;
+        // the place of the key has ended: the next attempt finds what is left of this one
+        if (attempt === MAX_ATTEMPTS) throw jobRefusal("job_unavailable", { cause });
       });
-      const opened = await openResponse(stream, request.signal);
       // one that cost nothing has freed the id meanwhile
-      if (opened) return { ...opened, isReplayed: claimed === "known" };
-    }
-    throw jobRefusal("job_unavailable");
-  }
-
-  /** Frees the id of a job that has not begun. Returns false for a job that goes on. */
-  async function freeUnsent({ host, key }: TendContext, id: string, owner: string): Promise<boolean> {
-    return host.run(key, store.free, { id, owner, isSettled: true, isUnsent: true }).catch(() => true);
-  }
-
-  async function settleStale(context: TendContext, id: string): Promise<void> {
-    try {
-      await tend(context, id);
-    } catch (cause) {
-      throw new Refusal("budget_unavailable", { problem: `${kind}: a lost job could not be settled`, cause });
+      if (opened) return opened;
+      if (attempt === MAX_ATTEMPTS) throw jobRefusal("job_unavailable");
     }
   }
 }
@@ -189,7 +156,10 @@ export function readKey({ headers }: Request): string | null {
 }
 
 /** Returns the part of an admitted request that its job needs. */
-function readRequest(admitted: AdmittedRequest<unknown>, { id, eventId }: JobToSend): JobRequest {
+function readRequest(
+  admitted: AdmittedRequest<unknown>,
+  { id, eventId }: JobToSend,
+): Omit<Begin, "fingerprint" | "maxOpen"> {
   const { user, route, path, model, body = {}, headers = {} } = admitted;
   const requestId = headers["x-request-id"];
   const details: JobDetails = {
@@ -199,5 +169,5 @@ function readRequest(admitted: AdmittedRequest<unknown>, { id, eventId }: JobToS
     ...(requestId !== undefined && { requestId }),
     ...(model !== undefined && { model }),
   };
-  return { id, owner: crypto.randomUUID(), details, user, route, path, headers, body };
+  return { id, details, user, route, path, headers, body };
 }

@@ -164,21 +164,28 @@ export class LiveJob implements Feed {
   }
 }
 
-function shareLive({ host, key }: HostContext, store: JobStore, id: string) {
+type LiveContext = Pick<HostContext, "host" | "key">;
+
+function shareLive({ host, key }: LiveContext, store: JobStore, id: string) {
   return shareByHost<LiveJob>(host, "live", store.options.kind, key, id);
 }
 
+/** Returns the response that this process or object owns or has owned; undefined if there is none in memory. */
+export function readLive(context: LiveContext, store: JobStore, id: string): LiveJob | undefined {
+  return shareLive(context, store, id).get();
+}
+
 /**
- * Returns the response that this process or object owns; undefined if there is none, or if its end is in rows. The request
- * that began it reads it from memory in any case.
+ * Returns the response that a reader reads from memory; undefined if there is none, or if its end is in rows. The request that
+ * began it reads it from memory in any case.
  */
 export function findLive(
-  context: HostContext,
+  context: LiveContext,
   store: JobStore,
   id: string,
   owner: string | undefined,
 ): LiveJob | undefined {
-  const live = shareLive(context, store, id).get();
+  const live = readLive(context, store, id);
   return live?.isStored && live.owner !== owner ? undefined : live;
 }
 

@@ -1,5 +1,6 @@
 import type { BoundHost, Source } from "@sluice/worker-proxy";
-import { Refusal } from "@sluice/worker-proxy/plugin";
+import { Refusal, toRefusal } from "@sluice/worker-proxy/plugin";
+import { restoreError } from "../host/object-messages.js";
 import type { Follow, FollowHead } from "./follow.js";
 import { jobRefusal, restoreRefusal } from "./refusals.js";
 import type { ResponseHead } from "./states.js";
@@ -7,6 +8,8 @@ import type { ResponseHead } from "./states.js";
 /** A response of a job. */
 export interface OpenedResponse {
   readonly head: ResponseHead;
+  /** True if an earlier request has begun its job. */
+  readonly isReplayed: boolean;
   /** Null if it has nothing in it. */
   readonly body: ReadableStream<Uint8Array> | null;
 }
@@ -29,13 +32,14 @@ export async function openResponse(
   if (signal.aborted) leave();
   const { line, rest } = await readLine(reader);
   if (line === undefined) throw signal.aborted ? new Refusal("client_left") : jobRefusal("job_unavailable");
-  const { isGone, refusal, head, isEmpty } = JSON.parse(line) as FollowHead;
+  const { isGone, refusal, error, head, isEmpty, isReplayed = false } = JSON.parse(line) as FollowHead;
   const onEnd = () => signal.removeEventListener("abort", leave);
-  if (head && !isEmpty) return { head, body: openBody(rest, reader, signal, onEnd) };
+  if (head && !isEmpty) return { head, isReplayed, body: openBody(rest, reader, signal, onEnd) };
   leave();
   onEnd();
+  if (error) throw toRefusal(restoreError(error));
   if (refusal) throw restoreRefusal(refusal);
-  return isGone || !head ? undefined : { head, body: null };
+  return isGone || !head ? undefined : { head, isReplayed, body: null };
 }
 
 /** Resolves when a job has ended. */

@@ -1,10 +1,9 @@
 import type { HostContext } from "@sluice/worker-proxy";
-import type { End } from "./end.js";
 import { watchJob } from "./key-watch.js";
 import { type LiveJob, memory } from "./live.js";
 import { makeRows, type Part } from "./parts.js";
 import { ALIVE_MS, type Payment, RENEW_MS, type ResponseHead, type StopReason } from "./states.js";
-import type { JobStore, Owned } from "./store.js";
+import type { End, JobStore, Owned, Settlement } from "./store.js";
 
 /** Unstored bytes of one response: from the first number on they are stored at once, from the second on the gateway waits. */
 const STORE_BYTES = 256 * 1024;
@@ -36,7 +35,7 @@ export interface OwnerOptions {
 }
 
 /** The end of a job, as its owner knows it. */
-export interface OwnEnd extends Pick<End, "state" | "isSettled"> {
+export interface OwnEnd extends Pick<End, "state" | "settlement" | "isSettled"> {
   readonly code?: string | undefined;
   readonly payment: Payment;
 }
@@ -149,12 +148,12 @@ export class JobOwner {
   }
 
   /** Frees the id. Returns false if the job was lost meanwhile. */
-  async free(isSettled: boolean): Promise<boolean> {
+  async free(settlement: Settlement, isSettled: boolean): Promise<boolean> {
     const { context, store, id, owner } = this.#options;
     this.#stopTimers();
     await this.#storing;
     try {
-      const input = { id, owner, isSettled };
+      const input = { id, owner, settlement, isSettled };
       return await this.#retry(() => context.host.run(context.key, store.free, input));
     } catch (error) {
       this.#options.report(error);

@@ -50,7 +50,7 @@ export function createReadings(kind: string) {
         return row ? readStatus(row) : null;
       },
     ),
-    /** The parts behind an event: up to five. */
+    /** The parts behind an event: that in the row of the job, and the first of the others. */
     parts: reading(
       `${kind}.parts`,
       async (reader: Reader, { id, after }: TendInput & { readonly after: number }) => {
@@ -61,7 +61,7 @@ export function createReadings(kind: string) {
             ...of,
           ),
           reader.query<PartRow>(
-            `SELECT last_id, text FROM job_parts WHERE ${PARTS} AND last_id > ? ORDER BY last_id LIMIT 4`,
+            `SELECT last_id, text FROM job_parts WHERE ${PARTS} AND last_id > ? ORDER BY last_id LIMIT 1`,
             ...of,
           ),
         ]);

@@ -96,8 +96,10 @@ export class RowFeed implements Feed {
   async #attend(): Promise<void> {
     const { host, key } = this.#context;
     try {
-      const { isLost } = await host.run(key, this.#store.attend, { id: this.#id });
-      if (isLost) await this.#tend(this.#context, this.#id);
+      const state = await host.run(key, this.#store.attend, { id: this.#id });
+      if (state === "lost") await this.#tend(this.#context, this.#id);
+      // its owner did not know of this reader, and told nobody
+      if (state === "ended") this.#look();
     } catch {
       // the next look tries again
     }

@@ -4,7 +4,7 @@ import { job } from "../host/define.js";
 import { openLive } from "./live.js";
 import { type GiveUp, JobOwner } from "./owner.js";
 import { createRefusalHead } from "./refusals.js";
-import { type Ending, type JobRequest, reserve, type Sending, send } from "./sending.js";
+import { createSettlement, type Ending, type JobRequest, reserve, type Sending, send } from "./sending.js";
 import type { StopReason } from "./states.js";
 import type { JobStore } from "./store.js";
 import { type EventEnd, type JobServer, logJob, reportJob, type Tend } from "./tend.js";
@@ -88,7 +88,8 @@ async function finish(sending: Sending, ending: Ending): Promise<void> {
   const paid = account?.close(callOutcome, usage);
   const payment = { reserved: paid?.reserved, spent: paid?.spent };
   const isSettled = !account?.ticket || (await waitAtMost(SETTLE_MS, paid?.settled ?? notSettled)) === true;
-  const dropped = await owner.end({ state, code, payment, isSettled });
+  const settlement = createSettlement(request, paid?.spent);
+  const dropped = await owner.end({ state, code, payment, settlement, isSettled });
   if (dropped) {
     const requestId = sending.headers["x-request-id"];
     report(sending, { outcome, code, usage, bytes, requestId, ...asked.known, ...payment });
@@ -133,7 +134,7 @@ async function free(
   const paid = account?.close(end.callOutcome);
   // a meter that refuses has reserved nothing; one that failed may have
   const isSettled = ticket === undefined || (paid ? await paid.settled : status < 500);
-  const isFreed = await owner.free(isSettled);
+  const isFreed = await owner.free(createSettlement(request, 0), isSettled);
   live.head = createRefusalHead(refusal);
   live.finish("refused", code);
   const amounts = account && { reserved: paid?.reserved, spent: paid?.spent };

@@ -1,4 +1,13 @@
-import type { CallOutcome, JobContext, JobOutcome, Usage, User } from "@sluice/worker-proxy";
+import type {
+  CallOutcome,
+  HostContext,
+  JobContext,
+  JobOutcome,
+  Meter,
+  Payable,
+  Usage,
+  User,
+} from "@sluice/worker-proxy";
 import {
   type Account,
   type Call,
@@ -16,17 +25,22 @@ import {
   selectHeaders,
   sendRequest,
 } from "@sluice/worker-proxy/plugin";
+import { findJobBudget } from "../budgets/job-budget.js";
+import { createTicket, type Plan } from "../budgets/reservations.js";
 import type { LiveJob } from "./live.js";
 import type { JobOwner } from "./owner.js";
 import { createRefusalHead, jobRefusal } from "./refusals.js";
 import type { RunOptions } from "./run.js";
 import type { JobDetails, JobState } from "./states.js";
+import type { Settlement } from "./store.js";
 import type { JobServer } from "./tend.js";
 
 /** A request that a job sends to the gateway. It is JSON. */
 export interface JobRequest {
   readonly id: string;
   readonly owner: string;
+  /** What was reserved when the id was claimed; null for nothing. */
+  readonly plan: Plan | null;
   readonly details: JobDetails;
   readonly user: User;
   readonly route: string;
@@ -71,28 +85,37 @@ export interface Ending {
   readonly bytes?: number | undefined;
 }
 
-/** Reserves the most that a request can cost. Its ticket is stored before, so that a crash leaves nothing reserved. */
+/** Returns what is spent of the reservation that the claim has made. */
+export function createSettlement({ plan }: JobRequest, spent = plan?.amount ?? 0): Settlement {
+  return plan?.own ? { id: plan.id, spent } : null;
+}
+
+/**
+ * Reserves the rest of the most that a request can cost. Its ticket is stored before, so that a crash leaves nothing
+ * reserved.
+ */
 export async function reserve(sending: Sending): Promise<GatewayConnection> {
   const { context, request, options, server } = sending;
-  const { store } = options;
-  const { meter } = server;
+  const { meter: reserver } = server;
+  const { plan } = request;
+  if (plan && plan.shared.length > 0) sending.ticket = JSON.stringify(createTicket(plan));
   const gateway = await server.connect(context.env);
   const credentials = Object.entries(request.headers).flatMap(([name, value]) =>
     isCredential(name) ? value : [],
   );
   sending.keys = [...gateway.apiKeys, ...credentials];
-  if (!meter) return gateway;
-  const { id, owner, user, details, body, route } = request;
-  const { model } = details;
+  if (!reserver) return gateway;
   const keepTicket = async (ticket: string, reserved: number) => {
     sending.ticket = ticket;
+    const { id, owner } = request;
     const input = { id, owner, ticket, payment: { reserved } };
-    if (!(await context.host.run(context.key, store.keepTicket, input)))
+    if (!(await context.host.run(context.key, options.store.keepTicket, input)).isOwned)
       throw new Error("the job was settled as lost before it was paid for");
   };
-  const payable = { env: context.env, context: undefined, user, route, body, keepTicket };
-  sending.account = await openAccount(meter, { ...payable, ...(model !== undefined && { model }) });
-  sending.ticket = sending.account.ticket;
+  const payable = createPayable(context, request);
+  const budget = plan && findJobBudget(reserver);
+  const meter = budget ? { reserve: () => budget.reserveShared(context.host, plan, payable) } : reserver;
+  sending.account = await openAccount(meter as Meter<never>, { ...payable, keepTicket });
   return gateway;
 }
 
@@ -103,16 +126,20 @@ export async function reserve(sending: Sending): Promise<GatewayConnection> {
  */
 export async function send(sending: Sending, gateway: GatewayConnection): Promise<Response> {
   const { context, request, owner, account, call, asked, server } = sending;
-  const payment = { reserved: account?.reserved };
-  const input = { id: request.id, owner: request.owner, ticket: account?.ticket ?? null, payment };
-  owner.note(
-    await decide("plugins: the database", "extension_unavailable", () =>
-      context.host.run(context.key, sending.options.store.send, input),
-    ),
-  );
+  const { plan, path, body, headers } = request;
+  const isStored = plan ? plan.shared.length === 0 : !account;
+  if (!isStored) {
+    const { id, owner: name } = request;
+    const ticket = (plan ? sending.ticket : account?.ticket) ?? null;
+    const input = { id, owner: name, ticket, payment: { reserved: account?.reserved } };
+    owner.note(
+      await decide("plugins: the database", "extension_unavailable", () =>
+        context.host.run(context.key, sending.options.store.send, input),
+      ),
+    );
+  }
   if (owner.gaveUp) throw jobRefusal("stream_stopped");
   sending.isSent = true;
-  const { path, body, headers } = request;
   const response = await sendRequest(
     gateway,
     { method: "POST", path, body, headers },
@@ -148,4 +175,13 @@ export async function readWhole(
 function readUsage(json: unknown): Usage | undefined {
   const { usage } = { ...(json as { usage?: unknown }) };
   return typeof usage === "object" && usage !== null ? (usage as Usage) : undefined;
+}
+
+/** Returns the part of a request that a meter sees. */
+export function createPayable(
+  { env }: Pick<HostContext, "env">,
+  { user, details: { model }, route, body }: Pick<JobRequest, "user" | "details" | "route" | "body">,
+): Payable<never> {
+  const known = { user, route, body, ...(model !== undefined && { model }) };
+  return { env: env as never, context: undefined, ...known };
 }

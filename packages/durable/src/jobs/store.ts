@@ -1,10 +1,22 @@
 import type { Job, StoredPart, Transaction } from "@sluice/worker-proxy";
+import { checkReservation, type Reserving } from "../budgets/operations.js";
+import type { Plan } from "../budgets/reservations.js";
+import { type Lost, settleReservation } from "../budgets/tables.js";
 import { operation } from "../host/define.js";
-import { createClaim } from "./claim.js";
-import { createEnd, createFree } from "./end.js";
 import { createReadings } from "./readings.js";
-import { ALIVE_MS, ATTEND_MS, isOpen, type Payment, type StopReason } from "./states.js";
-import { type JobRow, MINE, ONE, type PartRow } from "./table.js";
+import {
+  ALIVE_MS,
+  ATTEND_MS,
+  isOpen,
+  type JobDetails,
+  type JobState,
+  type Payment,
+  parseJSON,
+  SETTLE_MS,
+  type StopReason,
+  TEND_MS,
+} from "./states.js";
+import { type JobRow, MINE, ONE, PARTS, type PartRow } from "./table.js";
 import { createErase, createSettled, createTend } from "./tending.js";
 
 /** Options of a store of jobs. */
@@ -26,9 +38,7 @@ export interface StoreOptions {
 }
 
 /** The input of a timer that tends a job. */
-export type TendInput = {
-  readonly id: string;
-};
+export type TendInput = { readonly id: string };
 
 /** Options of a store, and the job that tends its rows. */
 export interface StoreContext extends StoreOptions {
@@ -39,16 +49,41 @@ export interface StoreContext extends StoreOptions {
 export type JobStore = ReturnType<typeof createJobStore>;
 
 /** The owner of a job. */
-export type Owner = {
-  readonly id: string;
-  readonly owner: string;
+export type Owner = { readonly id: string; readonly owner: string };
+
+/** A request that wants to be the only one with its id. */
+export type Claim = Owner & {
+  /** Digest of the request. */
+  readonly fingerprint: string;
+  readonly details: JobDetails;
+  /** Largest number of open jobs of the key; null for any. */
+  readonly maxOpen: number | null;
+  /** The state of the new job: `sending` if nothing else has to be reserved. */
+  readonly state: "claimed" | "sending";
+  /** What is reserved with the claim; null for nothing. */
+  readonly plan: Plan | null;
+  readonly ticket: string | null;
 };
 
+/** The end of a claim. */
+export interface Claimed {
+  /**
+   * - `claimed`: the request is this one's to send.
+   * - `known`: another one with the same fingerprint has the id.
+   * - `different`: another request has the id.
+   * - `stale`: the row is of a job that was lost or is over. Tend it, and claim again.
+   * - `full`: too many jobs of the key are open.
+   * - `crowded`: too many jobs of the key are stored.
+   * - `exhausted`: too little is left in the user's budget.
+   */
+  readonly result: "claimed" | "known" | "different" | "stale" | "full" | "crowded" | "exhausted";
+  /** The reservation, if the budget was read. */
+  readonly reserving?: Pick<Reserving, "refused" | "retryAfterMs">;
+  readonly lost?: Lost;
+}
+
 /** A reservation, stored before anything is reserved and again before the request is sent. */
-type Ticket = Owner & {
-  readonly ticket: string | null;
-  readonly payment: Payment;
-};
+type Ticket = Owner & { readonly ticket: string | null; readonly payment: Payment };
 
 /** The owner's view of its job. */
 export interface Owned {
@@ -69,40 +104,55 @@ export type Append = Owner & {
   readonly head: string | null;
 };
 
-type Stop = {
-  readonly id: string;
-  readonly reason: StopReason;
+/** What is spent of the reservation that the claim has made. Null if it made none. */
+export type Settlement = { readonly id: string; readonly spent: number } | null;
+
+/** The end of a job, with the rest of its response. */
+export type End = Append & {
+  readonly state: Exclude<JobState, "claimed" | "sending" | "refused">;
+  readonly code: string | null;
+  readonly payment: Payment;
+  readonly settlement: Settlement;
+  /** True if nothing else is reserved any more. */
+  readonly isSettled: boolean;
 };
+
+/** The end of a job that cost nothing. */
+export type Free = Owner & { readonly settlement: Settlement; readonly isSettled: boolean };
+
+/** Number of older responses that make room for one. */
+const MAX_DROPPED = 10;
+/** Sets the columns of a response. */
+const RESPONSE = `text = COALESCE(?, text), text_id = COALESCE(?, text_id), last_id = ?, is_whole = ?,
+  head = COALESCE(?, head)`;
 
 /** Creates the operations on the jobs of a plugin. */
 export function createJobStore(context: StoreContext) {
   const { kind } = context;
   const readings = createReadings(kind);
   const operations = {
-    claim: createClaim(context),
-    keepTicket: operation(`${kind}.keepTicket`, async (tx: Transaction, input: Ticket) => {
-      const { id, owner, ticket, payment } = input;
-      const stored = await tx.query(
-        `UPDATE jobs SET ticket = ?, payment = ?, is_settled = 0, alive_until = ? WHERE ${MINE} RETURNING id`,
-        ...[ticket, JSON.stringify({ ...payment, spent: 0 }), tx.now + ALIVE_MS, tx.key, kind, id, owner],
+    claim: operation(`${kind}.claim`, (tx: Transaction, input: Claim) => claim(tx, input, context)),
+    keepTicket: operation(`${kind}.keepTicket`, (tx: Transaction, input: Ticket) =>
+      storeTicket(tx, "claimed", { ...input, payment: { ...input.payment, spent: 0 } }),
+    ),
+    send: operation(`${kind}.send`, (tx: Transaction, input: Ticket) => storeTicket(tx, "sending", input)),
+    /** Stores more of a response, and renews the lease of its owner. */
+    append: operation(`${kind}.append`, async (tx: Transaction, input: Append): Promise<Owned> => {
+      const [row] = await tx.query<OwnedRow>(
+        `UPDATE jobs SET ${RESPONSE}, alive_until = ? WHERE ${MINE} RETURNING stop, read_until`,
+        ...[...responseValues(input), tx.now + ALIVE_MS, tx.key, kind, input.id, input.owner],
       );
-      return stored.length > 0;
-    }),
-    send: operation(`${kind}.send`, async (tx: Transaction, input: Ticket) => {
-      const { id, owner, ticket, payment } = input;
-      const [row] = await tx.query<Pick<JobRow, "stop" | "read_until">>(
-        `UPDATE jobs SET state = 'sending', ticket = ?, payment = ?, is_settled = ?, alive_until = ? WHERE ${MINE}
-          RETURNING stop, read_until`,
-        ...[ticket, JSON.stringify(payment), ticket === null ? 1 : 0, tx.now + ALIVE_MS],
-        ...[tx.key, kind, id, owner],
-      );
+      if (!row) return describeOwned(row, tx.now);
+      await insertParts(tx, kind, input);
+      // readers in the process of the owner read its memory
+      if (row.read_until > tx.now) tx.publish();
       return describeOwned(row, tx.now);
     }),
-    append: createAppend(kind),
-    end: createEnd(context),
-    free: createFree(context),
-    stop: operation(`${kind}.stop`, async (tx: Transaction, { id, reason }: Stop) => {
-      const [row] = await tx.query<Pick<JobRow, "state" | "expires_at">>(
+    end: operation(`${kind}.end`, (tx: Transaction, input: End) => end(tx, input, context)),
+    free: operation(`${kind}.free`, (tx: Transaction, input: Free) => free(tx, input, context)),
+    stop: operation(`${kind}.stop`, async (tx: Transaction, input: TendInput & { reason: StopReason }) => {
+      const { id, reason } = input;
+      const [row] = await tx.query<JobRow>(
         `SELECT state, expires_at FROM jobs WHERE ${ONE}`,
         ...[tx.key, kind, id],
       );
@@ -112,7 +162,20 @@ export function createJobStore(context: StoreContext) {
       tx.publish();
       return true;
     }),
-    attend: createAttend(kind),
+    /** Notes that a reader in another process waits for rows. Returns what became of the job. */
+    attend: operation(`${kind}.attend`, async (tx: Transaction, { id }: TendInput) => {
+      const [row] = await tx.query<JobRow>(
+        `SELECT state, alive_until, read_until FROM jobs WHERE ${ONE}`,
+        ...[tx.key, kind, id],
+      );
+      if (!row || !isOpen(row.state)) return "ended";
+      if (row.alive_until <= tx.now) return "lost";
+      const until = tx.now + ATTEND_MS;
+      await tx.query(`UPDATE jobs SET read_until = ? WHERE ${ONE}`, until, tx.key, kind, id);
+      // its owner learns of the first one at once
+      if (row.read_until <= tx.now) tx.publish();
+      return "open";
+    }),
     tend: createTend(context),
     settled: createSettled(context),
     erase: createErase(context),
@@ -123,60 +186,168 @@ export function createJobStore(context: StoreContext) {
     ...operations,
     operations: [...Object.values(readings), ...Object.values(operations)] as StoredPart["operations"],
   };
-}
 
-/** Stores more of a response, and renews the lease of its owner. */
-function createAppend(kind: string) {
-  return operation(`${kind}.append`, async (tx: Transaction, input: Append): Promise<Owned> => {
-    const [row] = await tx.query<Pick<JobRow, "stop" | "read_until">>(
-      `UPDATE jobs SET ${RESPONSE}, alive_until = ? WHERE ${MINE} RETURNING stop, read_until`,
-      ...[...responseValues(input), tx.now + ALIVE_MS, tx.key, kind, input.id, input.owner],
+  async function storeTicket(
+    tx: Transaction,
+    state: JobState,
+    { id, owner, ticket, payment }: Ticket,
+  ): Promise<Owned> {
+    const [row] = await tx.query<OwnedRow>(
+      `UPDATE jobs SET state = ?, ticket = ?, payment = ?, is_settled = ?, alive_until = ? WHERE ${MINE}
+        RETURNING stop, read_until`,
+      ...[state, ticket, JSON.stringify(payment), ticket === null ? 1 : 0, tx.now + ALIVE_MS],
+      ...[tx.key, kind, id, owner],
     );
-    if (!row) return describeOwned(row, tx.now);
-    await insertParts(tx, kind, input.id, input.parts);
-    // readers in the process of the owner read its memory
-    if (row.read_until > tx.now) tx.publish();
     return describeOwned(row, tx.now);
-  });
+  }
 }
 
-/** Notes that a reader in another process waits for rows. */
-function createAttend(kind: string) {
-  return operation(`${kind}.attend`, async (tx: Transaction, { id }: TendInput) => {
-    const [row] = await tx.query<Pick<JobRow, "state" | "alive_until" | "read_until">>(
-      `SELECT state, alive_until, read_until FROM jobs WHERE ${ONE}`,
+/** Gives one of many requests with the same id the right to send it, and reserves what it costs. */
+async function claim(
+  tx: Transaction,
+  input: Claim,
+  { kind, maxJobs, tendJob }: StoreContext,
+): Promise<Claimed> {
+  const { id, owner, fingerprint, details, maxOpen, state, plan, ticket } = input;
+  const count = `SELECT id FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL AND alive_until > ? LIMIT ?`;
+  const countStored = "SELECT id FROM jobs WHERE key = ? AND kind = ? ORDER BY id LIMIT 1 OFFSET ?";
+  const [[row], open, stored, reservation] = await Promise.all([
+    tx.query<JobRow>(
+      `SELECT owner, fingerprint, state, alive_until, expires_at FROM jobs WHERE ${ONE}`,
       ...[tx.key, kind, id],
-    );
-    if (!row || !isOpen(row.state)) return { isLost: false };
-    if (row.alive_until <= tx.now) return { isLost: true };
-    await tx.query(`UPDATE jobs SET read_until = ? WHERE ${ONE}`, ...[tx.now + ATTEND_MS, tx.key, kind, id]);
-    // its owner learns of the first one at once
-    if (row.read_until <= tx.now) tx.publish();
-    return { isLost: false };
-  });
+    ),
+    maxOpen === null ? [] : tx.query(count, tx.key, kind, tx.now, maxOpen),
+    maxJobs === undefined ? [] : tx.query(countStored, tx.key, kind, maxJobs - 1),
+    plan?.own && checkReservation(tx, { ...plan, limits: plan.own.limits }),
+  ]);
+  const { store, lost, ...reserving } = reservation ?? {};
+  const read = { ...(lost && { lost }), ...(reservation && { reserving: reserving as Reserving }) };
+  if (row) return { result: compareClaim(row, input, tx.now), ...read };
+  if (maxOpen !== null && open.length >= maxOpen) return { result: "full", ...read };
+  if (stored.length > 0) return { result: "crowded", ...read };
+  if (reservation?.refused !== undefined) return { result: "exhausted", ...read };
+  const payment = plan && { reserved: plan.amount, ...(state === "claimed" && { spent: 0 }) };
+  await Promise.all([
+    tx.query(
+      `INSERT INTO jobs (key, kind, id, owner, fingerprint, state, details, ticket, payment, text_id, last_id,
+        is_whole, is_settled, alive_until, read_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 1, ?, ?, 0)`,
+      ...[tx.key, kind, id, owner, fingerprint, state, JSON.stringify(details), ticket],
+      ...[payment && JSON.stringify(payment), ticket === null ? 1 : 0, tx.now + ALIVE_MS],
+    ),
+    store?.(),
+    tx.schedule(tendJob, { id, at: tx.now + TEND_MS, input: { id } }),
+  ]);
+  return { result: "claimed", ...read };
 }
 
-/** Sets the columns of a response to {@link responseValues}. */
-export const RESPONSE = `text = COALESCE(?, text), text_id = COALESCE(?, text_id), last_id = ?, is_whole = ?,
-  head = COALESCE(?, head)`;
+function compareClaim(row: JobRow, { owner, fingerprint }: Claim, now: number): Claimed["result"] {
+  // tried again after a commit whose response was lost
+  if (row.owner === owner) return "claimed";
+  const endsAt = isOpen(row.state) ? row.alive_until : row.expires_at;
+  if (endsAt !== null && endsAt <= now) return "stale";
+  return row.fingerprint === fingerprint ? "known" : "different";
+}
 
-export function responseValues({ text, lastId, isWhole, head }: Append): readonly (string | number | null)[] {
+/** Ends a job. `isEnded` is false if another one has settled the job before. */
+async function end(tx: Transaction, input: End, context: StoreContext) {
+  const { kind, retentionMs, isFromStart = false, maxStored, maxLarge, tendJob } = context;
+  const { id, owner, state, code, payment, isSettled, settlement, parts } = input;
+  const [[row], old] = await Promise.all([
+    tx.query<JobRow>(
+      `SELECT owner, state, details, read_until FROM jobs WHERE ${ONE}`,
+      ...[tx.key, kind, id],
+    ),
+    maxStored === undefined
+      ? []
+      : tx.query<{ id: string }>(
+          `SELECT id FROM jobs WHERE key = ? AND kind = ? AND expires_at > ? ORDER BY expires_at DESC LIMIT ? OFFSET ?`,
+          ...[tx.key, kind, tx.now, MAX_DROPPED, maxStored - 1],
+        ),
+    settlement && settleReservation(tx, settlement.id, settlement.spent),
+  ]);
+  const isMine = row?.owner === owner;
+  // tried again after a commit whose response was lost
+  if (!row || !isMine || !isOpen(row.state)) return { isEnded: isMine && row?.state === state, dropped: [] };
+  const begunAt = parseJSON<JobDetails>(row.details)?.startedAt ?? tx.now;
+  const expiresAt = Math.max(tx.now, (isFromStart ? begunAt : tx.now) + retentionMs);
+  await Promise.all([
+    tx.query(
+      `UPDATE jobs SET state = ?, code = ?, payment = ?, is_settled = ?, ${RESPONSE}, expires_at = ? WHERE ${MINE}`,
+      ...[state, code, JSON.stringify(payment), Number(isSettled), ...responseValues(input)],
+      ...[expiresAt, tx.key, kind, id, owner],
+    ),
+    insertParts(tx, kind, input),
+    tx.schedule(tendJob, { id, at: isSettled ? expiresAt : tx.now + SETTLE_MS, input: { id } }),
+    // those who read an older one now can read it for a while
+    ...old.flatMap((dropped) => [
+      tx.query(`UPDATE jobs SET expires_at = ? WHERE ${ONE}`, tx.now, tx.key, kind, dropped.id),
+      tx.schedule(tendJob, { id: dropped.id, at: tx.now + SETTLE_MS, input: { id: dropped.id } }),
+    ]),
+  ]);
+  if (maxLarge !== undefined && parts.length > 0) await dropLarge(tx, kind, maxLarge);
+  if (row.read_until > tx.now) tx.publish();
+  return { isEnded: true, dropped: old.map(({ id }) => id) };
+}
+
+/** Deletes the oldest large responses of a key. Their jobs stay: their requests must not be sent again. */
+async function dropLarge(tx: Transaction, kind: string, maxLarge: number): Promise<void> {
+  // a small response is in the row of its job
+  const old = await tx.query<{ id: string }>(
+    `SELECT id FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NOT NULL AND text IS NULL AND last_id > 0
+      AND is_whole = 1 ORDER BY expires_at DESC LIMIT ? OFFSET ?`,
+    ...[tx.key, kind, MAX_DROPPED, maxLarge],
+  );
+  await Promise.all(
+    old.flatMap(({ id }) => [
+      tx.query(`UPDATE jobs SET is_whole = 0 WHERE ${ONE}`, tx.key, kind, id),
+      tx.query(`DELETE FROM job_parts WHERE ${PARTS}`, tx.key, kind, id),
+    ]),
+  );
+}
+
+/** Frees the id of a job that cost nothing. Its row stays until its reservation is given back. */
+async function free(tx: Transaction, input: Free, { kind, tendJob }: StoreContext): Promise<boolean> {
+  const { id, owner, isSettled, settlement } = input;
+  const [[row]] = await Promise.all([
+    tx.query<JobRow>(`SELECT owner, payment, read_until FROM jobs WHERE ${ONE}`, tx.key, kind, id),
+    settlement && settleReservation(tx, settlement.id, settlement.spent),
+  ]);
+  // tried again
+  if (!row) return true;
+  if (row.owner !== owner) return false;
+  if (row.read_until > tx.now) tx.publish();
+  if (isSettled) {
+    await Promise.all([
+      tx.query(`DELETE FROM jobs WHERE ${ONE}`, tx.key, kind, id),
+      tx.cancel(tendJob as never, id),
+    ]);
+    return true;
+  }
+  const payment = { ...parseJSON<Payment>(row.payment), spent: 0 };
+  await Promise.all([
+    tx.query(
+      `UPDATE jobs SET state = 'refused', payment = ?, is_settled = 0, expires_at = ? WHERE ${ONE}`,
+      ...[JSON.stringify(payment), tx.now, tx.key, kind, id],
+    ),
+    tx.schedule(tendJob, { id, at: tx.now + SETTLE_MS, input: { id } }),
+  ]);
+  return true;
+}
+
+function responseValues({ text, lastId, isWhole, head }: Append): readonly (string | number | null)[] {
   return [text, text === null ? null : lastId, lastId, Number(isWhole), head];
 }
 
 /** Inserts the parts of a job. A repeated part is the same one. */
-export async function insertParts(
-  tx: Transaction,
-  kind: string,
-  id: string,
-  parts: readonly PartRow[],
-): Promise<void> {
+async function insertParts(tx: Transaction, kind: string, { id, parts }: Append): Promise<void> {
   const insert =
     "INSERT INTO job_parts (key, kind, job, last_id, text) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
   await Promise.all(parts.map(({ last_id, text }) => tx.query(insert, tx.key, kind, id, last_id, text)));
 }
 
-function describeOwned(row: Pick<JobRow, "stop" | "read_until"> | undefined, now: number): Owned {
+type OwnedRow = Pick<JobRow, "stop" | "read_until">;
+
+function describeOwned(row: OwnedRow | undefined, now: number): Owned {
   if (!row) return { isOwned: false, stop: null, readMs: 0 };
   return { isOwned: true, stop: row.stop, readMs: Math.max(0, row.read_until - now) };
 }

@@ -1,5 +1,5 @@
 import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
-import { createHealthRoutes, hashText, markStored } from "@sluice/worker-proxy/plugin";
+import { hashText, markStored } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { jobRefusal } from "../jobs/refusals.js";
@@ -73,8 +73,8 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
       jobs.connect(server as never);
       maxOpen = server.limits.maxStreamsPerUser;
     },
+    createRoutes: jobs.createRoutes,
     offers: { chat: "chat-once", health: "chat-once" },
-    createRoutes: createHealthRoutes,
     boundsStreams: true,
     userData: jobs.userData,
     operations: createStreamOperations(jobs),
@@ -94,7 +94,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     const key = readKey(request);
     const id = key === null ? makeId() : (await hashText(`${user.id}\n${key}`)).slice(0, 32);
     const sent = await jobs.send(admitted, {
-      ...{ id, eventId: id, isRepeatable: key !== null },
+      ...{ id, eventId: id },
       maxOpen: isPublic ? undefined : maxOpen,
     });
     const { head, body, isReplayed } = sent;

@@ -1,4 +1,4 @@
-import type { JobContext, StoredPart, Value } from "@sluice/worker-proxy";
+import type { JobContext, SQL, StoredPart, Value } from "@sluice/worker-proxy";
 import { job, operation, reading, source } from "../host/define.js";
 
 /*
@@ -37,96 +37,40 @@ export const count = operation("hostTests.count", async ({ key, query }, _: null
   return n;
 });
 
-/** Stores a text under an id, once. Returns the text that is stored. */
-export const claim = operation(
-  "hostTests.claim",
-  async ({ key, query }, { id, text }: { id: string; text: string }) => {
-    const values =
-      "INSERT INTO host_test_values (key, id, text) VALUES (?, ?, ?) ON CONFLICT (key, id) DO NOTHING";
-    await query(values, key, id, text);
-    const [row] = await query<{ text: string }>(
-      "SELECT text FROM host_test_values WHERE key = ? AND id = ?",
-      key,
-      id,
-    );
-    return row?.text ?? null;
+/** A statement and its values. */
+export type Statement = readonly [sql: SQL, ...values: Value[]];
+
+/** Runs statements one after another. Returns their rows. The value `?key` is the key. */
+export const script = operation(
+  "hostTests.script",
+  async ({ key, query }, { statements }: { statements: readonly Statement[] }) => {
+    const results: unknown[] = [];
+    for (const [sql, ...values] of statements) {
+      const rows = await query(sql, ...values.map((value) => (value === "?key" ? key : value)));
+      results.push(rows.map((row) => ({ ...row })));
+    }
+    return results;
   },
 );
 
-/** Stores texts and numbers, and reads them. */
+/** Stores values, and reads them by queries that are sent together. */
 export const echo = operation(
   "hostTests.echo",
-  async (
-    { key, query },
-    { texts, numbers }: { texts: readonly string[]; numbers: readonly (number | null)[] },
-  ) => {
+  async ({ key, query }, { values }: { values: readonly Value[] }) => {
     const sql = "INSERT INTO host_test_values (key, id, text, number) VALUES (?, ?, ?, ?)";
-    await Promise.all([
-      ...texts.map((text, nth) => query(sql, key, `text ${nth}`, text, null)),
-      ...numbers.map((number, nth) => query(sql, key, `number ${nth}`, null, number)),
-    ]);
-    const read = async (id: string) => {
-      const [row] = await query<{ text: string | null; number: number | null }>(
-        "SELECT text, number FROM host_test_values WHERE key = ? AND id = ?",
-        key,
-        id,
-      );
-      return row;
+    const store = (value: Value, nth: number) =>
+      typeof value === "string"
+        ? query(sql, key, `${nth}`, value, null)
+        : query(sql, key, `${nth}`, null, value);
+    await Promise.all(values.map(store));
+    const read = async (_: unknown, nth: number) => {
+      const select = "SELECT text, number FROM host_test_values WHERE key = ? AND id = ?";
+      const [row] = await query<{ text: string | null; number: number | null }>(select, key, `${nth}`);
+      return row?.text ?? row?.number ?? null;
     };
-    return {
-      texts: await Promise.all(texts.map(async (_, nth) => (await read(`text ${nth}`))?.text ?? null)),
-      numbers: await Promise.all(
-        numbers.map(async (_, nth) => (await read(`number ${nth}`))?.number ?? null),
-      ),
-    };
+    return await Promise.all(values.map(read));
   },
 );
-
-/** Reads texts in their order. */
-export const order = reading("hostTests.order", async ({ key, query }, _: null) => {
-  const sql = "SELECT text FROM host_test_values WHERE key = ? AND text >= ? ORDER BY text";
-  return (await query<{ text: string }>(sql, key, "A")).map(({ text }) => text);
-});
-
-/** The SQL that all databases share, as plugins use it, and a statement that they do not share. */
-export const dialect = operation("hostTests.dialect", async ({ key, query }, _: null) => {
-  for (const [id, number] of [
-    ["a", 1],
-    ["b", 2_000_000_000_000],
-    ["c", 3],
-  ] as const)
-    await query("INSERT INTO host_test_values (key, id, number) VALUES (?, ?, ?)", key, id, number);
-  const [sum] = await query(
-    "SELECT SUM(number) AS total, COUNT(*) AS count, MAX(id) AS last FROM host_test_values WHERE key = ?",
-    key,
-  );
-  const [{ texts } = { texts: "" }] = await query<{ texts: string }>(
-    {
-      sqlite: "SELECT json_group_array(id) AS texts FROM host_test_values WHERE key = ? AND number < ?",
-      postgres: "SELECT json_agg(id)::text AS texts FROM host_test_values WHERE key = ? AND number < ?",
-    },
-    key,
-    4,
-  );
-  const changed = await query(
-    "UPDATE host_test_values SET number = number + ? WHERE key = ? AND id IN (SELECT id FROM host_test_values WHERE key = ? ORDER BY id LIMIT ?) RETURNING id, number",
-    10,
-    key,
-    key,
-    1,
-  );
-  const removed = await query(
-    "DELETE FROM host_test_values WHERE key = ? AND number > ? RETURNING id",
-    key,
-    100,
-  );
-  return {
-    sum: { ...sum },
-    texts: (JSON.parse(texts) as string[]).sort(),
-    changed: changed.map((row) => ({ ...row })),
-    removed: removed.map((row) => ({ ...row })),
-  };
-});
 
 /** Tries to store a value that databases store in different ways. */
 export const store = operation("hostTests.store", async ({ key, query }, { kind }: { kind: string }) => {
@@ -238,7 +182,7 @@ export const plan = operation(
   },
 );
 
-/** Stores many timers. */
+/** Stores many timers that are due. */
 export const planMany = operation("hostTests.planMany", async (transaction, { count }: { count: number }) => {
   for (let nth = 0; nth < count; nth += 1) {
     const input = { text: `${nth}`, waitFor: null };
@@ -247,6 +191,7 @@ export const planMany = operation("hostTests.planMany", async (transaction, { co
   return null;
 });
 
+/** Stores a timer whose job fails. */
 export const planFailing = operation("hostTests.planFailing", async (transaction, _: null) => {
   await transaction.schedule(failing, { id: "f", at: transaction.now, input: null });
   return null;
@@ -324,7 +269,7 @@ export const hostTestPart: StoredPart = {
     },
   ],
   operations: [
-    ...[note, notes, count, claim, echo, order, dialect, store, fail, readNow, leak, nesting],
+    ...[note, notes, count, script, echo, store, fail, readNow, leak, nesting],
     ...[plan, planMany, planFailing, cancel],
   ],
   jobs: [mark, failing, leaveLeak, nest],

@@ -44,6 +44,7 @@ export function countedState(
   return {
     rows,
     state: {
+      id: state.id,
       storage,
       blockConcurrencyWhile: (work) => state.blockConcurrencyWhile(work),
       waitUntil: (work) => state.waitUntil(work),

@@ -1,0 +1,155 @@
+import type { Exhausted, HostContext, Job, JobEvent, JSONValue, Source } from "@sluice/worker-proxy";
+import { decide, describeRefusal, openAccount, Refusal, waitAtMost } from "@sluice/worker-proxy/plugin";
+import { findJobBudget } from "../budgets/job-budget.js";
+import { logLost } from "../budgets/operations.js";
+import { createTicket, type Plan, readRefusal } from "../budgets/reservations.js";
+import { source } from "../host/define.js";
+import { createErrorLine, type Follow, type FollowOptions, follow } from "./follow.js";
+import { jobRefusal } from "./refusals.js";
+import { createPayable, createSettlement, type JobRequest } from "./sending.js";
+import { ALIVE_MS } from "./states.js";
+import type { Claimed } from "./store.js";
+import { type JobServer, logJob, reportJob } from "./tend.js";
+
+/** A request that is to be sent once for its id. */
+export type Begin = Omit<JobRequest, "owner" | "plan"> & {
+  /** Digest of the request. */
+  readonly fingerprint: string;
+  /** Largest number of open jobs of the user; null for any. */
+  readonly maxOpen: number | null;
+};
+
+interface BeginOptions extends FollowOptions {
+  readonly eventKind: JobEvent["kind"];
+  /** The job that sends the request. */
+  readonly run: Job<JobRequest>;
+}
+
+/** Number of times that a request claims its id: a job that was lost is settled in between. */
+const MAX_CLAIMS = 4;
+/** Time until an id is freed again that could not be freed, and the longest time that a client waits for it, in milliseconds. */
+const RETRY_MS = 1000;
+const FREE_MS = 2000;
+
+/**
+ * Creates the source that begins a request in the place of its key, and reads its response. The claim of the id, the
+ * reservation of the user's budget and the state `sending` are one transaction.
+ */
+export function createBegin(options: BeginOptions, getServer: () => JobServer): Source<Begin> {
+  const { kind, maxJobs = 0 } = options.store.options;
+  return source(`${kind}.begin`, async function* (context, request) {
+    let input: Follow;
+    try {
+      input = await begin(context, request);
+    } catch (error) {
+      yield createErrorLine(error);
+      return;
+    }
+    yield* follow(context, input, options);
+  });
+
+  async function begin(context: HostContext, request: Begin): Promise<Follow> {
+    const { id } = request;
+    for (let attempt = 1; attempt <= MAX_CLAIMS; attempt += 1) {
+      // made here: another place that begins the same request must not go on with this one
+      const owner = crypto.randomUUID();
+      const plan = await planReservation(context, request);
+      const job = { ...request, owner, plan };
+      const claimed = await claim(context, request, owner, plan).catch(async (error: unknown) => {
+        // it may be stored all the same
+        await freeUnsent(context, job);
+        throw error;
+      });
+      if (claimed.lost) logLost(claimed.lost);
+      if (claimed.result === "stale") {
+        await settleStale(context, id);
+        continue;
+      }
+      if (claimed.result === "exhausted") await refuseExhausted(context, request, plan, claimed);
+      if (claimed.result === "different") throw jobRefusal("idempotency_mismatch");
+      if (claimed.result === "crowded")
+        throw jobRefusal("too_many_keys", { what: maxJobs, headers: { "retry-after": "3600" } });
+      if (claimed.result === "full")
+        throw new Refusal("too_many_streams", {
+          limit: "maxStreamsPerUser",
+          what: 1,
+          headers: { "retry-after": "1" },
+        });
+      if (claimed.result === "claimed") await start(context, job);
+      return { id, mode: "response", after: 0, owner, isReplayed: claimed.result === "known" };
+    }
+    throw jobRefusal("job_unavailable");
+  }
+
+  async function planReservation(context: HostContext, request: Begin): Promise<Plan | null> {
+    const budget = findJobBudget(getServer().meter);
+    const plan = async () => budget?.plan(createPayable(context, request)) ?? null;
+    return decide("plugins: reserve", "budget_unavailable", plan);
+  }
+
+  async function claim(
+    { host, key }: HostContext,
+    { id, fingerprint, details, maxOpen }: Begin,
+    owner: string,
+    plan: Plan | null,
+  ): Promise<Claimed> {
+    const { meter } = getServer();
+    // what others spend from, too, is reserved behind the claim
+    const state = meter && (!plan || plan.shared.length > 0) ? "claimed" : "sending";
+    const ticket = plan && JSON.stringify(createTicket(plan));
+    const input = { id, owner, fingerprint, details: { ...details }, maxOpen, state, plan, ticket } as const;
+    return host.run(key, options.store.claim, input);
+  }
+
+  /** @throws {Refusal} always */
+  async function refuseExhausted(
+    context: HostContext,
+    request: Begin,
+    plan: Plan | null,
+    { reserving }: Claimed,
+  ): Promise<void> {
+    const exhausted = plan?.own && reserving && readRefusal(plan.own, reserving);
+    const reserve = async () => exhausted as Exhausted;
+    await openAccount({ reserve }, createPayable(context, request)).catch((refusal: Refusal) => {
+      const { code } = describeRefusal(refusal);
+      reportJob(getServer(), options.eventKind, request.details, { outcome: "refused", code }, context.env);
+      throw refusal;
+    });
+  }
+
+  /** Starts the job of a request. If it does not start, nothing was sent, and the id is free again. */
+  async function start(context: HostContext, request: JobRequest): Promise<void> {
+    try {
+      // its body and its user are JSON, which their types don't say
+      await context.host.start<JSONValue>(context.key, options.run as never, request as never);
+    } catch (cause) {
+      await freeUnsent(context, request);
+      throw jobRefusal("job_unavailable", { cause });
+    }
+  }
+
+  /** Frees the id of a request that was not sent, as long as it does not count as lost. The client does not wait for long. */
+  async function freeUnsent({ host, key, env }: HostContext, request: JobRequest): Promise<void> {
+    const { id, owner } = request;
+    const until = Date.now() + ALIVE_MS - RETRY_MS;
+    const input = { id, owner, settlement: createSettlement(request, 0), isSettled: true };
+    const free = async (): Promise<unknown> => {
+      try {
+        return await host.run(key, options.store.free, input);
+      } catch (error) {
+        if (Date.now() >= until) return logJob(getServer(), `${kind}: an id could not be freed`, error, env);
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      return free();
+    };
+    await waitAtMost(FREE_MS, free());
+  }
+
+  async function settleStale(context: HostContext, id: string): Promise<void> {
+    try {
+      await options.tend(context, id);
+    } catch (cause) {
+      throw new Refusal("budget_unavailable", { problem: `${kind}: a lost job could not be settled`, cause });
+    }
+  }
+}
