@@ -290,8 +290,9 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
           confirmed.push(...entries);
         } else if (status === "conflict") received.push({ record: key, version, value: result.value });
         else if (status === "refused" && code === "server_record") {
+          // pages show the change: the server's value takes its place
+          received.push({ record: key, version, value: result.value });
           confirmed.push(...entries);
-          collection.isStale = true;
         } else if (status === "refused") refuse(collection, changes[nth], code, message);
       }
       // the next pull confirms what was stored among the changes of others

@@ -203,6 +203,28 @@ test("a record that a device wrote in the place of the server's ends the turn, a
   expect([runs.length, model.count]).toEqual([0, 1]);
 });
 
+test("a turn ends when a device deletes the response that waits, and the conversation takes the next one", async () => {
+  const runs: unknown[] = [];
+  const { device, model } = await openTurns({ tools: [danger(runs)] });
+  await device.turn("start", TURN);
+  (await model.next()).call({ id: "c1", name: "danger", arguments: { pay: 1 } });
+  const { calls = [] } = await waitFor(device, "waiting");
+  const { cursor, changes } = await device.pull(COLLECTION);
+  const own = changes.find(({ record }) => record === calls[0]?.record);
+  await device.push(COLLECTION, cursor, [
+    { record: calls[0]?.record ?? "", base: own?.version ?? 0, value: null },
+  ]);
+  expect(await device.turn("start", { ...TURN, turn: "turn-2" })).toMatchObject({ state: "running" });
+  (await model.next()).end("Rome.");
+  await waitFor(device, "done", "turn-2");
+  expect(await device.turn("state", { turn: "turn-1" })).toMatchObject({
+    state: "failed",
+    code: "record_deleted",
+  });
+  expect(await device.turn("decide", approve(calls[0]))).toMatchObject({ status: 409 });
+  expect(runs).toEqual([]);
+});
+
 test("calls that a device wrote into its own records never run", async () => {
   const runs: unknown[] = [];
   const { device, model } = await openTurns({ tools: [danger(runs)] });

@@ -91,11 +91,12 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
         "SELECT * FROM sync_turns WHERE key = ? AND ended_at IS NULL LIMIT ?",
         ...[key, MAX_OPEN],
       );
-      const late = open.filter((row) => findLateEnd(row, now) !== undefined);
-      if (open.some((row) => row.collection === input.collection && !late.includes(row)))
+      const ends = await Promise.all(open.map((row) => findLateEnd(tx, row)));
+      const running = open.filter((_, at) => !ends[at]);
+      if (running.some(({ collection }) => collection === input.collection))
         return { failed: "turn_in_progress" };
-      if (open.length - late.length >= MAX_OPEN) return { failed: "too_many_turns" };
-      for (const row of late) await endTurn(tx, plan, row, findLateEnd(row, now) ?? STOPPED);
+      if (running.length >= MAX_OPEN) return { failed: "too_many_turns" };
+      for (const [at, row] of open.entries()) if (ends[at]) await endTurn(tx, plan, row, ends[at]);
       const [question] = await query<{ value: string | null; collection: number }>(
         `SELECT r.value, r.collection FROM sync_collections c JOIN sync_records r ON r.key = c.key AND r.collection = c.id
           WHERE c.key = ? AND c.collection = ? AND r.record = ?`,

@@ -89,6 +89,12 @@ export function readCalls({ key, query }: Reader, turn: string): Promise<readonl
   );
 }
 
+const DELETED: TurnEnd = {
+  state: "failed",
+  code: "record_deleted",
+  message: "a device deleted the response that waited",
+};
+
 /** Reads the state of a turn, and ends it if its run or its wait is over. */
 export async function reportTurn(
   tx: Transaction,
@@ -97,7 +103,7 @@ export async function reportTurn(
 ): Promise<TurnReport | undefined> {
   const row = await readTurn(tx, turn);
   if (!row) return undefined;
-  const late = findLateEnd(row, tx.now);
+  const late = await findLateEnd(tx, row);
   const { state, code, message } = late ?? row;
   if (late) await endTurn(tx, plan, row, late);
   const calls = state === "waiting" ? await readCalls(tx, turn) : [];
@@ -105,9 +111,23 @@ export async function reportTurn(
 }
 
 /** Returns the end of a turn that nobody ends any more. */
-export function findLateEnd({ state, alive_until }: TurnRow, now: number): TurnEnd | undefined {
-  if (alive_until > now) return undefined;
-  return state === "running" ? LOST : state === "waiting" ? UNDECIDED : undefined;
+export async function findLateEnd(tx: Transaction, row: TurnRow): Promise<TurnEnd | undefined> {
+  const { state, alive_until } = row;
+  if (state === "running") return alive_until > tx.now ? undefined : LOST;
+  if (state !== "waiting") return undefined;
+  // no device shows the calls any more
+  if (!(await hasTip(tx, row))) return DELETED;
+  return alive_until > tx.now ? undefined : UNDECIDED;
+}
+
+/** Checks that the newest response of a turn is stored, as the turn wrote it. */
+async function hasTip({ key, query }: Transaction, row: TurnRow): Promise<boolean> {
+  const found = await query(
+    `SELECT 1 AS found FROM sync_collections c JOIN sync_records r ON r.key = c.key AND r.collection = c.id
+      WHERE c.key = ? AND c.collection = ? AND c.id = ? AND r.record = ? AND r.turn = ?`,
+    ...[key, row.collection, row.collection_id, row.tip, row.turn],
+  );
+  return found.length > 0;
 }
 
 /** Ends a turn, and what its last response has open. The user's data in its request is deleted. */
