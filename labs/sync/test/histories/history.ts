@@ -85,11 +85,13 @@ export async function playHistory(
     if (browser.tabs.length === 0 || (at < 0.06 && browser.tabs.length < 2))
       return openTab(browser, random() < 0.85 ? browser.session : pick(USERS));
     const tab = pick(browser.tabs);
-    if (at < 0.28) return writeMessage(browser, tab);
-    if (at < 0.35) return renameConversation(browser, tab);
-    if (at < 0.4) return removeRecord(browser, tab, pick([CHAT, CHAT, ERRAND]));
-    if (at < 0.45) return finishResponse(browser, tab);
-    if (at < 0.65) return stepTurn(browser, tab);
+    const [pending] = listPending(getShown(tab, ERRAND));
+    if (pending && random() < 0.3) return decide(browser, tab, pending);
+    if (at < 0.22) return writeMessage(browser, tab);
+    if (at < 0.28) return renameConversation(browser, tab);
+    if (at < 0.33) return removeRecord(browser, tab, pick([CHAT, CHAT, ERRAND]));
+    if (at < 0.37) return finishResponse(browser, tab);
+    if (at < 0.66) return stepTurn(browser, tab);
     if (at < 0.75) {
       browser.network = pick(["on", "on", "off", "html", "empty", "json", "busy", "lossy"] as const);
       return log(`${browser.name}: network ${browser.network}`);
@@ -226,20 +228,18 @@ export async function playHistory(
   /** Asks, decides, stops, follows or forges a turn of the server, or lets the model respond. */
   async function stepTurn(browser: Browser, tab: Tab): Promise<void> {
     const shown = getShown(tab, ERRAND);
-    const [pending] = listPending(shown);
     const at = random();
-    if (pending && at < 0.6) return decide(browser, tab, pending);
     if (at < 0.3) return void (await ask(browser, tab, pick(PLANS)));
-    if (at < 0.7) return log(`the model responds: ${turns.respond()}`);
+    if (at < 0.75) return log(`the model responds: ${turns.respond()}`);
     const responses = [...shown].filter(([, value]) => readTurn(value) !== undefined);
     if (responses.length === 0) return;
     const [record, value] = pick(responses);
     const turn = String(readTurn(value));
-    if (at < 0.8) {
+    if (at < 0.82) {
       log(`${browser.name}: follows ${turn}`);
       return turns.start(createDevice(browser, tab), turn, findQuestion(shown, record));
     }
-    if (at < 0.88) {
+    if (at < 0.9) {
       log(`${browser.name}: stops ${turn}`);
       return turns.stop(createDevice(browser, tab), turn);
     }
@@ -321,10 +321,10 @@ export async function playHistory(
       log(`--- all sign in as ${user}`);
       for (const browser of browsers)
         if (!browser.tabs.some((tab) => tab.user === user)) openTab(browser, user);
-      await synchronize(user);
+      await synchronize(user, 2);
       await endTurns(user);
       found.push(...(await startAnother(user)));
-      await synchronize(user);
+      await synchronize(user, 1);
       const stored = await readAll(user);
       const tabs = listTabs(user);
       found.push(...turns.findProblems(user, getStored(stored, ERRAND)));
@@ -339,13 +339,14 @@ export async function playHistory(
     );
   }
 
-  /** Waits until each tab of a user has sent and read everything, or says why not. */
-  async function synchronize(user: string): Promise<void> {
-    for (let round = 0; round < 2; round += 1) {
-      for (const [, { storage }] of listTabs(user)) storage.retryNow();
-      await settle();
-      for (const [, { storage }] of listTabs(user))
-        for (const collection of COLLECTIONS) storage.sync(collection).catch(() => {});
+  /** Waits until each browser of a user has sent and read everything, or says why not. */
+  async function synchronize(user: string, rounds: number): Promise<void> {
+    for (let round = 0; round < rounds; round += 1) {
+      for (const { tabs } of browsers) {
+        const tab = tabs.find((each) => each.user === user);
+        tab?.storage.retryNow();
+        for (const collection of COLLECTIONS) tab?.storage.sync(collection).catch(() => {});
+      }
       await settle();
       await clock.advance(1000, settle);
     }

@@ -7,21 +7,22 @@ export interface PlayOptions {
   readonly count: number;
   /** Address of a Postgres. @default SQLite in a file */
   readonly postgres?: string | undefined;
-  /** Ends after the first history that is broken. */
-  readonly isOneEnough?: boolean;
+  /** Returns true for a broken history after which no other is played. */
+  readonly isEnough?: (broken: string) => boolean;
   readonly onPlayed?: (seed: number) => void;
 }
 
 /** Plays histories of devices. Returns the broken ones: what happened, and what is wrong. */
 export async function playHistories(options: PlayOptions): Promise<readonly string[]> {
-  const { first, count, postgres, isOneEnough, onPlayed } = options;
+  const { first, count, postgres, isEnough, onPlayed } = options;
   const broken: string[] = [];
   for (let seed = first; seed < first + count; seed += 1) {
     const open = async () => (postgres ? createPostgres(postgres) : createSQLite());
     const problems = await playHistory(async (turns) => openServer(await open(), turns), seed);
-    if (problems.length > 0) broken.push(problems.join("\n"));
     onPlayed?.(seed);
-    if (broken.length > 0 && isOneEnough) break;
+    if (problems.length === 0) continue;
+    broken.push(problems.join("\n"));
+    if (isEnough?.(problems.join("\n"))) break;
   }
   return broken;
 }

@@ -61,7 +61,7 @@ type StoredTurn = {
 };
 
 /** What the model does after a question: the last word of its text. */
-export const PLANS = ["say", "mail", "mail", "two", "cut", "broken"] as const;
+export const PLANS = ["say", "mail", "mail", "mail", "two", "two", "cut", "broken"] as const;
 
 /**
  * Plays the model and the tools of a history, and notes what they were asked to do.
