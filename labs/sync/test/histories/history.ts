@@ -370,7 +370,7 @@ export async function playHistory(
         turns.start(createDevice(browser, tab), each.turn, each.question);
       }
       await settle();
-      if (pending.length === 0 && !turns.isWaiting()) return;
+      if (pending.length === 0 && !turns.isRunning(user)) return;
       await clock.advance(12_000, settle);
     }
   }

@@ -30,6 +30,8 @@ export interface HistoryTurns {
 
 /** A database that a process has open. */
 interface HistoryDatabase {
+  /** The path of the file, or the schema. */
+  readonly name: string;
   readonly openHost: () => ReturnType<typeof nodeHost>;
   /** Stores all that the database has. Returns the function that brings it back. */
   copy(nth: number): Promise<() => Promise<void>>;
@@ -41,7 +43,7 @@ interface HistoryDatabase {
 }
 
 /** Turns that ran as the process ended: the time of their lease passes before the next start. */
-const END_LEASES = "UPDATE sync_turns SET alive_until = 0 WHERE state = 'running'";
+export const END_LEASES = "UPDATE sync_turns SET alive_until = 0 WHERE state = 'running'";
 
 // the platform's digest takes a thread, whose time no seed decides
 crypto.subtle.digest = async (_, data) => {
@@ -141,6 +143,7 @@ export async function createSQLite(): Promise<HistoryDatabase> {
   const folder = mkdtempSync(join(tmpdir(), "sync-history-"));
   const file = join(folder, "server.db");
   return {
+    name: file,
     openHost: () => nodeHost({ file }),
     delayMs: 0,
     async copy(nth) {
@@ -173,6 +176,7 @@ export async function createPostgres(url: string): Promise<HistoryDatabase> {
   const pool = new PostgresPool(url, schema, { max: 1 });
   const run = (sql: string) => pool.transact(null, async (query) => void (await query(sql)));
   return {
+    name: schema,
     openHost: () => postgresHost({ url, schema }),
     delayMs: 3,
     async copy(nth) {

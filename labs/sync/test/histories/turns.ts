@@ -97,10 +97,10 @@ export function createTurns(pick: <T>(items: readonly T[]) => T) {
       },
     },
   };
-  return { server, start, decide, stop, respond, noteRestart, findProblems, isWaiting, readEnd };
+  return { server, start, decide, stop, respond, noteRestart, findProblems, isRunning, readEnd };
 
-  function isWaiting(): boolean {
-    return runs.some(({ end }) => !end);
+  function isRunning(user: string): boolean {
+    return runs.some(({ turn, end }) => !end && turn.startsWith(`${user}-`));
   }
 
   /** Returns the outcome of a turn, as the device that started it sees it; undefined before. */
