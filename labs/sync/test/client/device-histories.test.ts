@@ -1,7 +1,10 @@
 import { afterAll, expect, test } from "vitest";
 import { postgresURL, stopPostgres } from "../../../../packages/durable/test/support/hosts.js";
-import { playHistories } from "../histories/play.js";
+import { expectLog } from "../../../../packages/worker-proxy/test/support/expected-log.js";
+import { measureCosts, playHistories } from "../histories/play.js";
 
+// the server ends while requests are in flight, and code of the operator fails
+expectLog("it is closed", "the code of the operator is broken", "its lease could not be renewed");
 afterAll(stopPostgres);
 
 test("Histories of two users on three browsers end with nothing lost, mixed up, different or run twice", async () => {
@@ -10,4 +13,9 @@ test("Histories of two users on three browsers end with nothing lost, mixed up, 
 
 test("The same histories with Postgres as the server's database", async () => {
   expect(await playHistories({ first: 1, count: 20, postgres: await postgresURL() })).toEqual([]);
+}, 600_000);
+
+test("A step reads no more beside 2,000 conversations, and once for each device that listens", async () => {
+  const { problems } = await measureCosts({ conversations: 2_000, messages: 2_000, devices: 10 });
+  expect(problems).toEqual([]);
 }, 600_000);

@@ -3,8 +3,10 @@ import { type Edit, loadHistories } from "./bundle.ts";
 /** A fault that the sync once had, as edits of the sources that put it back. */
 export interface KnownBug {
   readonly name: string;
-  /** What a history must find. */
+  /** What a history must find, or the measurement of the costs. */
   readonly sign: RegExp;
+  /** True for a fault that costs too much and changes nothing else. */
+  readonly isOfCosts?: boolean;
   readonly edits: readonly Edit[];
 }
 
@@ -136,11 +138,58 @@ export const knownBugs: readonly KnownBug[] = [
       ),
     ],
   },
+  {
+    name: "a request reads all rows of its collection",
+    sign: /read \d+ rows/,
+    isOfCosts: true,
+    edits: [
+      server(
+        "commit",
+        "FROM sync_records WHERE key = ? AND collection = ? AND record IN (",
+        "FROM sync_records WHERE key = ? AND collection = ? AND (1 = 1 OR record IN (",
+      ),
+      server(
+        "commit",
+        '.join(", ")})`,\n    ...[key, row.id, ...records],',
+        '.join(", ")}))`,\n    ...[key, row.id, ...records],',
+      ),
+    ],
+  },
+  {
+    name: "a search for one letter reads every message",
+    sign: /one letter/,
+    isOfCosts: true,
+    edits: [server("words", "[...word].length > 1;", "[...word].length > 0;")],
+  },
+  {
+    name: "each change makes every reader wake all the others",
+    sign: /listen: \d+ operations/,
+    isOfCosts: true,
+    edits: [
+      server("events", "yield* follow(context, cursor);", "yield* follow(context, cursor, counts);"),
+      server(
+        "events",
+        "signal, subscribe }: HostContext, cursor: Cursor | null)",
+        "signal, subscribe }: HostContext, cursor: Cursor | null, counts: Map<string, number>)",
+      ),
+      server(
+        "events",
+        "const read = await host.run(",
+        `for (let nth = counts.get(key) ?? 1; nth > 1; nth -= 1)
+          await host.run(key, readChanges, { cursor: seen, after });
+        const read = await host.run(`,
+      ),
+    ],
+  },
 ];
 
 /** Puts a bug back and looks for it. Returns the first problem that has its sign; undefined if there is none. */
 export async function findBug(bug: KnownBug, first: number, count: number): Promise<string | undefined> {
-  const { playHistories } = await loadHistories(bug.edits);
+  const { measureCosts, playHistories } = await loadHistories(bug.edits);
+  if (bug.isOfCosts) {
+    const { problems } = await measureCosts({ conversations: 2_000, messages: 2_000, devices: 10 });
+    return problems.find((problem) => bug.sign.test(problem));
+  }
   let found: string | undefined;
   await playHistories({
     ...{ first, count },

@@ -1,6 +1,8 @@
 import { playHistory } from "./history.js";
 import { createPostgres, createSQLite, openServer } from "./server.js";
 
+export { measureCosts } from "./costs.js";
+
 /** Which histories to play. */
 export interface PlayOptions {
   readonly first: number;

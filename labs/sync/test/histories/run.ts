@@ -11,6 +11,8 @@ import { findBug, knownBugs } from "./known-bugs.ts";
  *   node labs/sync/test/histories/run.ts --first 7 --count 1        one history again
  *   node labs/sync/test/histories/run.ts --put-back                 puts each known bug back, and looks for it;
  *                                                                   --only <part of a name> for some
+ *   node labs/sync/test/histories/run.ts --costs                    what each step costs at 100,000 conversations, and
+ *                                                                   at 50 MB in one
  */
 
 const { values } = parseArgs({
@@ -19,12 +21,14 @@ const { values } = parseArgs({
     count: { type: "string", default: "100" },
     postgres: { type: "boolean", default: false },
     "put-back": { type: "boolean", default: false },
+    costs: { type: "boolean", default: false },
     only: { type: "string", default: "" },
   },
 });
 const [first, count] = [Number(values.first), Number(values.count)];
 
 if (values["put-back"]) await putBack();
+else if (values.costs) await printCosts();
 else await play();
 
 async function play(): Promise<void> {
@@ -52,4 +56,12 @@ async function putBack(): Promise<void> {
     console.log(`${found ? `found      ${bug.name}: ${found}` : `not found  ${bug.name}`}`);
     if (!found) process.exitCode = 1;
   }
+}
+
+async function printCosts(): Promise<void> {
+  const { measureCosts } = await loadHistories();
+  const { costs, problems } = await measureCosts({ conversations: 100_000, messages: 50_000, devices: 10 });
+  console.table(costs);
+  for (const problem of problems) console.log(problem);
+  if (problems.length > 0) process.exitCode = 1;
 }
