@@ -21,11 +21,10 @@ export interface UserRow {
   readonly tombstones: number;
 }
 
-/** A collection; `id` is null after a drop. */
+/** A collection. */
 export interface CollectionRow {
-  readonly id: number | null;
+  readonly id: number;
   readonly version: number;
-  readonly dropped_at: number | null;
 }
 
 /** A stored record, without its value. */
@@ -75,7 +74,7 @@ export async function openCollection(
   const [[user = NOBODY], [row], [newest], known] = await Promise.all([
     query<UserRow>("SELECT version, records, bytes, tombstones FROM sync_users WHERE key = ?", key),
     query<CollectionRow>(
-      "SELECT id, version, dropped_at FROM sync_collections WHERE key = ? AND collection = ?",
+      "SELECT id, version FROM sync_collections WHERE key = ? AND collection = ?",
       key,
       name,
     ),
@@ -90,9 +89,7 @@ export async function openCollection(
       : [],
   ]);
   if (cursor && known.length === 0 && cursor.version !== START.version) return { failed: "unknown_cursor" };
-  const droppedAt = row?.dropped_at ?? null;
-  const isDropped = cursor !== undefined && droppedAt !== null && (cursor?.version ?? 0) < droppedAt;
-  return isDropped ? { failed: "dropped" } : { name, user, row, newest: newest ?? START };
+  return { name, user, row, newest: newest ?? START };
 }
 
 /** Reads the rows of records, without their values. */
@@ -101,7 +98,7 @@ export async function readRows(
   { row }: OpenCollection,
   records: readonly string[],
 ): Promise<ReadonlyMap<string, RecordRow>> {
-  if (row?.id == null || records.length === 0) return new Map();
+  if (!row || records.length === 0) return new Map();
   const rows = await query<RecordRow>(
     `SELECT ${ROW} FROM sync_records r WHERE key = ? AND collection = ? AND record IN (${records.map(() => "?").join(", ")})`,
     ...[key, row.id, ...records],
@@ -125,13 +122,11 @@ export async function commitRecords(
   const id = row?.id ?? version;
   const news = await findNews(tx, name, writes);
   const { records, bytes, tombstones } = countChanges(news ? [...writes, news.write] : writes);
-  // a collection that was dropped is there again
-  const recreated = row && row.id === null ? 1 : 0;
   const state = {
     version,
     records: user.records + records,
     bytes: user.bytes + bytes,
-    tombstones: user.tombstones + tombstones - recreated,
+    tombstones: user.tombstones + tombstones,
   };
   const [, cursor] = await Promise.all([
     writeRecords(tx, { id, version }, writes),
@@ -180,19 +175,6 @@ async function findNews(
     id: listed.id,
     write: { record, value: JSON.stringify({ at: now, time: now }), turn: null, row },
   };
-}
-
-/** Marks a collection as dropped. Its records are out of reach then. */
-export async function commitDrop(tx: Transaction, { name, user }: OpenCollection): Promise<Cursor> {
-  const version = user.version + 1;
-  const [cursor] = await Promise.all([
-    commit(tx, { ...user, version, tombstones: user.tombstones + 1 }),
-    tx.query(
-      `UPDATE sync_collections SET id = NULL, version = ?, dropped_at = ? WHERE key = ? AND collection = ?`,
-      ...[version, version, tx.key, name],
-    ),
-  ]);
-  return cursor;
 }
 
 /** Writes the rows of some records, and the words of their texts. */
@@ -286,13 +268,7 @@ async function sweepTombstones({ key, query }: Transaction): Promise<number> {
       RETURNING version`,
     ...[key, key, SWEEP],
   );
-  if (records.length > 0) return records.length;
-  const collections = await query(
-    `DELETE FROM sync_collections WHERE key = ? AND id IS NULL AND collection IN
-      (SELECT collection FROM sync_collections WHERE key = ? AND id IS NULL ORDER BY version LIMIT ?) RETURNING version`,
-    ...[key, key, SWEEP],
-  );
-  return collections.length;
+  return records.length;
 }
 
 function countChanges(writes: readonly Write[]): Omit<UserRow, "version"> {

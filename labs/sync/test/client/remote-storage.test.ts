@@ -125,9 +125,7 @@ test("A response that names another account is not used, whatever its status", a
   const headers = { "x-sluice-offers": "sync", "x-sluice-account": "account-of-bob" };
   const changes = [{ record: "diary", version: 9, value: { title: "Bob's diary" } }];
   server.script = ({ path }) =>
-    path === "pull"
-      ? Response.json({ changes, cursor: "9.x", hasMore: false, droppedAt: null }, { headers })
-      : undefined;
+    path === "pull" ? Response.json({ changes, cursor: "9.x", hasMore: false }, { headers }) : undefined;
   await tab.show("chat/trip");
   await settle();
   expect(tab.storage.status.getSnapshot()).toMatchObject({ error: { code: "account_changed" } });

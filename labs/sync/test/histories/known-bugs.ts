@@ -122,8 +122,8 @@ export const knownBugs: readonly KnownBug[] = [
       ),
       server(
         "turns/turn-rows",
-        "AND r.record = ? AND r.turn = ?",
-        "AND r.record = ? AND (r.value IS NOT NULL OR r.turn = ?)",
+        "AND record = ? AND turn = ?",
+        "AND record = ? AND (value IS NOT NULL OR turn = ?)",
       ),
     ],
   },

@@ -41,7 +41,7 @@ async function play(): Promise<void> {
     ...{ first, count, postgres: postgres?.url },
     onPlayed(seed) {
       played += 1;
-      if (played % 100 === 0) console.log(`seed ${seed}: ${countSeconds()} s`);
+      if (played % 50 === 0) console.log(`seed ${seed}: ${countSeconds()} s`);
     },
   });
   await postgres?.close();

@@ -474,17 +474,24 @@ test("a turn that takes too long ends by itself, and closes the gateway's connec
   expect(request.signal.aborted).toBe(true);
 });
 
-test("a deleted conversation ends its turn, and the turn writes nothing more", async () => {
+test.each([
+  ["before its first word", ""],
+  ["while it responds", "To "],
+])("a conversation that is deleted %s ends its turn, and the turn writes nothing more", async (_, text) => {
   const { device, model } = await openTurns();
   await device.turn("start", TURN);
   const request = await model.next();
-  request.text("To ");
+  request.text(text);
   const events = await device.events();
-  while ((await readResponses(device)).length === 0) await events.next();
-  await device.drop(COLLECTION, (await device.pull(COLLECTION)).cursor);
+  while (text !== "" && (await readResponses(device)).length === 0) await events.next();
+  const { cursor, changes } = await device.pull(COLLECTION);
+  await device.push(
+    COLLECTION,
+    cursor,
+    changes.map(({ record, version }) => ({ record, base: version, value: null })),
+  );
   request.end("Rome.");
   let report = await device.turn("state", { turn: "turn-1" });
-  // no event tells of a turn whose collection is gone
   await vi.waitFor(async () => {
     report = await device.turn("state", { turn: "turn-1" });
     expect(report.state).toBe("failed");

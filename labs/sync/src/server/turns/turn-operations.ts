@@ -247,9 +247,11 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
       const row = await readTurn(tx, turn);
       if (row?.state !== "running" || row.owner !== owner) return "turn_lost";
       const collection = await openCollection(tx, row.collection, undefined);
-      if ("failed" in collection || collection.row?.id !== row.collection_id) return "record_deleted";
+      if ("failed" in collection) return "record_deleted";
       const ids = writes.map(({ record }) => record);
-      const rows = await readRows(tx, collection, ids);
+      const rows = await readRows(tx, collection, [row.question, ...ids]);
+      // a conversation that was deleted gets no response
+      if (rows.get(row.question)?.is_tombstone !== 0) return "record_deleted";
       const all = writes.map((each) => ({ ...each, turn, row: rows.get(each.record) }));
       // of a device, or deleted by one
       if (all.some((each) => each.row && each.row.turn !== turn)) return "record_deleted";
@@ -257,7 +259,7 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
       const bytes = all.reduce((sum, each) => sum + countBytes(each) - (each.row?.bytes ?? 0), 0);
       const { user } = collection;
       const isFull =
-        user.records + all.length - rows.size > quota.records || user.bytes + bytes > quota.bytes;
+        user.records + all.length - (rows.size - 1) > quota.records || user.bytes + bytes > quota.bytes;
       if (isFull && bytes > 0) return "quota_exceeded";
       await commitRecords(tx, collection, all);
       await tx.query(

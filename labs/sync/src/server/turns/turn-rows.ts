@@ -123,9 +123,8 @@ export async function findLateEnd(tx: Transaction, row: TurnRow): Promise<TurnEn
 /** Checks that the newest response of a turn is stored, as the turn wrote it. */
 async function hasTip({ key, query }: Transaction, row: TurnRow): Promise<boolean> {
   const found = await query(
-    `SELECT 1 AS found FROM sync_collections c JOIN sync_records r ON r.key = c.key AND r.collection = c.id
-      WHERE c.key = ? AND c.collection = ? AND c.id = ? AND r.record = ? AND r.turn = ?`,
-    ...[key, row.collection, row.collection_id, row.tip, row.turn],
+    "SELECT 1 AS found FROM sync_records WHERE key = ? AND collection = ? AND record = ? AND turn = ?",
+    ...[key, row.collection_id, row.tip, row.turn],
   );
   return found.length > 0;
 }
@@ -156,7 +155,7 @@ export async function endTurn(
  */
 export async function changeTurn(tx: Transaction, row: TurnRow, end?: ResponseEnd): Promise<void> {
   const collection = await openCollection(tx, row.collection, undefined);
-  if ("failed" in collection || collection.row?.id !== row.collection_id) return;
+  if ("failed" in collection) return;
   const closed = end && row.tip !== row.question ? await closeTip(tx, collection, row, end) : undefined;
   await commitRecords(tx, collection, closed ? [closed] : []);
 }
