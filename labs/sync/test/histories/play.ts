@@ -11,7 +11,8 @@ export interface PlayOptions {
   readonly postgres?: string | undefined;
   /** Returns true for a broken history after which no other is played. */
   readonly isEnough?: (broken: string) => boolean;
-  readonly onPlayed?: (seed: number) => void;
+  /** Called after each history. `broken` is undefined if nothing is wrong. */
+  readonly onPlayed?: (seed: number, broken: string | undefined) => void;
 }
 
 /** Plays histories of devices. Returns the broken ones: what happened, and what is wrong. */
@@ -21,10 +22,11 @@ export async function playHistories(options: PlayOptions): Promise<readonly stri
   for (let seed = first; seed < first + count; seed += 1) {
     const open = async () => (postgres ? createPostgres(postgres) : createSQLite());
     const problems = await playHistory(async (turns) => openServer(await open(), turns), seed);
-    onPlayed?.(seed);
-    if (problems.length === 0) continue;
-    broken.push(problems.join("\n"));
-    if (isEnough?.(problems.join("\n"))) break;
+    const text = problems.length > 0 ? problems.join("\n") : undefined;
+    onPlayed?.(seed, text);
+    if (text === undefined) continue;
+    broken.push(text);
+    if (isEnough?.(text)) break;
   }
   return broken;
 }

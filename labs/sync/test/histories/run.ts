@@ -39,13 +39,13 @@ async function play(): Promise<void> {
   let played = 0;
   const broken = await playHistories({
     ...{ first, count, postgres: postgres?.url },
-    onPlayed(seed) {
+    onPlayed(seed, text) {
       played += 1;
+      if (text !== undefined) console.log(`${text}\n`);
       if (played % 50 === 0) console.log(`seed ${seed}: ${countSeconds()} s`);
     },
   });
   await postgres?.close();
-  console.log(broken.join("\n\n"));
   console.log(`${played} histories, ${broken.length} broken, ${countSeconds()} s`);
   if (broken.length > 0) process.exitCode = 1;
 }
