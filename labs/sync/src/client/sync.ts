@@ -238,7 +238,7 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
       signal.throwIfAborted();
       // a copy that is ahead of its cursor after a crash could not notice a restore of the server
       if (changes.length > 0 && cursor !== null) await saveCursor(name, null);
-      await receive(name, changes, { isJoin: cursor === null, droppedAt: end.droppedAt });
+      await receive(name, changes, { isJoin: cursor === null });
       await saveCursor(name, end.cursor);
       since ??= end.cursor;
       pulled.set(name, request);
@@ -290,8 +290,9 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
           confirmed.push(...entries);
         } else if (status === "conflict") received.push({ record: key, version, value: result.value });
         else if (status === "refused" && code === "server_record") {
+          // pages show the change: the server's value takes its place
+          received.push({ record: key, version, value: result.value });
           confirmed.push(...entries);
-          collection.isStale = true;
         } else if (status === "refused") refuse(collection, changes[nth], code, message);
       }
       // the next pull confirms what was stored among the changes of others
@@ -303,10 +304,8 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
       }
     } catch (error) {
       if (!(error instanceof SyncError) || error.kind !== "request") throw error;
-      if (error.code === "unknown_cursor" || error.code === "dropped") {
-        if (error.code === "unknown_cursor") await joinAgain(name);
-        collection.isStale = true;
-      } else if (changes.length > 1) collection.limit = Math.ceil(changes.length / 2);
+      if (error.code === "unknown_cursor") await joinAgain(name);
+      else if (changes.length > 1) collection.limit = Math.ceil(changes.length / 2);
       else if ([400, 413, 422].includes(error.status ?? 0))
         refuse(collection, changes[0], error.code, error.message);
       else throw error;
@@ -337,17 +336,16 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
     changes: readonly Change[],
     taken: {
       readonly isJoin?: boolean;
-      readonly droppedAt?: number | null;
       readonly confirmed?: readonly OutboxEntry[];
     },
   ): Promise<void> {
-    const { isJoin = false, droppedAt = null, confirmed = [] } = taken;
+    const { isJoin = false, confirmed = [] } = taken;
     const server = new Map<string, Versioned | undefined>();
     const added = new Map<string, { readonly value: unknown; readonly base: number; readonly at?: number }>();
     const removed = [...confirmed];
     const isConfirmed = new Set(confirmed.map(({ id }) => id));
     const pending = groupByKey(name, (entry) => !isConfirmed.has(entry.id));
-    const before = isJoin || droppedAt !== null ? await copy.readServerRecords(name) : new Map();
+    const before = isJoin ? await copy.readServerRecords(name) : new Map();
     const collection = getCollection(name);
     for (const { record, version, value } of changes) {
       collection.version = Math.max(collection.version, version);
@@ -365,11 +363,9 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
     }
     for (const [key, stored] of before) {
       if (server.has(key) || !stored) continue;
-      const isDropped = droppedAt !== null && stored.version > 0 && stored.version < droppedAt;
-      if (!isJoin && !isDropped) continue;
       server.set(key, undefined);
       // the server has lost it, or never had it
-      if (!isDropped && !pending.has(key)) added.set(key, { value: stored.value, base: 0 });
+      if (!pending.has(key)) added.set(key, { value: stored.value, base: 0 });
     }
     await copy.settle(name, { server, added, removed });
     if (isJoin) await copy.clearPlain(name);

@@ -12,7 +12,6 @@ export interface PullPage {
   readonly changes: readonly Change[];
   readonly cursor: string;
   readonly hasMore: boolean;
-  readonly droppedAt: number | null;
 }
 
 /** Result of one change of a `push`. */
@@ -30,12 +29,11 @@ export interface Pushed {
 
 /** Parses the response of `pull`; undefined for another shape. */
 export function parsePage(json: Record<string, unknown>): PullPage | undefined {
-  const { changes, cursor, hasMore, droppedAt } = json;
+  const { changes, cursor, hasMore } = json;
   if (!Array.isArray(changes) || !isText(cursor) || typeof hasMore !== "boolean") return undefined;
-  if (droppedAt !== null && typeof droppedAt !== "number") return undefined;
   // a page without a change would be asked for again and again
   if (hasMore && changes.length === 0) return undefined;
-  return changes.every(isChange) ? { changes, cursor, hasMore, droppedAt } : undefined;
+  return changes.every(isChange) ? { changes, cursor, hasMore } : undefined;
 }
 
 /** Parses the response of `push`; undefined if it has not one result for each change, in order. */

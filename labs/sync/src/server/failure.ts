@@ -6,7 +6,6 @@ const FAILURES = {
   invalid_cursor: [400, "send a cursor as the server returned it"],
   body_too_large: [413, "send at most 2097152 bytes"],
   unknown_cursor: [409, "the server does not know this cursor: pull the collection from the start"],
-  dropped: [409, "the collection was deleted: pull it first"],
   unknown_question: [404, "the server does not have this message of the user: push it first"],
   unknown_turn: [404, "the server does not know this turn"],
   turn_in_progress: [409, "another turn of this collection has not ended: wait for it, or stop it"],

@@ -19,7 +19,6 @@ type PullOutput = {
   }[];
   readonly cursor: Cursor;
   readonly hasMore: boolean;
-  readonly droppedAt: number | null;
 };
 
 const MAX_CHANGES = 500;
@@ -28,7 +27,6 @@ const MAX_BYTES = 512 * 1024;
 interface PageRow {
   readonly newest: number;
   readonly tag: string;
-  readonly dropped_at: number | null;
   readonly is_known: number;
   /** Number of records that were found, one more than the limit if there are more. */
   readonly found: number | null;
@@ -48,7 +46,7 @@ const PAGE = `WITH candidates AS (
   page AS (
     SELECT record, version, COUNT(*) OVER () AS found, SUM(bytes) OVER (ORDER BY version, record) - bytes AS bytes_before
       FROM candidates)
-  SELECT u.version AS newest, l.tag, c.dropped_at, page.found, page.record, page.version, r.value,
+  SELECT u.version AS newest, l.tag, page.found, page.record, page.version, r.value,
       (SELECT COUNT(*) FROM sync_commits WHERE key = ? AND version = ? AND tag = ?) AS is_known
     FROM sync_users u JOIN sync_commits l ON l.key = u.key AND l.version = u.version
     LEFT JOIN sync_collections c ON c.key = u.key AND c.collection = ?
@@ -88,7 +86,6 @@ export const pull = reading(
         ? { ...(from.version === START.version ? newest : from), after: [last.version, last.record] }
         : newest,
       hasMore,
-      droppedAt: first?.dropped_at ?? null,
     };
   },
 );
@@ -101,12 +98,12 @@ export async function servePull<Env>({ host, key, body }: SyncRequest<Env>): Pro
     cursor: cursor == null ? null : parseCursor(cursor, true),
     limit: readWhole("limit", limit, [1, MAX_CHANGES]),
   };
-  const { changes, droppedAt, hasMore, ...page } = readOutput(await host.run(key, pull, input));
+  const { changes, hasMore, ...page } = readOutput(await host.run(key, pull, input));
   const texts = changes.map(
     ({ record, version, value }) =>
       `{"record":${JSON.stringify(record)},"version":${version},"value":${value}}`,
   );
-  const rest = JSON.stringify({ cursor: formatCursor(page.cursor), hasMore, droppedAt });
+  const rest = JSON.stringify({ cursor: formatCursor(page.cursor), hasMore });
   return new Response(`{"changes":[${texts.join(",")}],${rest.slice(1)}`, {
     headers: { "content-type": "application/json" },
   });

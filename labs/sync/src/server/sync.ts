@@ -1,6 +1,5 @@
 import type { BoundHost, HostSetup, ProxyPlugin } from "@sluice/worker-proxy";
 import { connectAs, type PluginServer } from "@sluice/worker-proxy/plugin";
-import { deleteDropped, deleteStep, drop, serveDrop } from "./drop.js";
 import { createEvents, readChanges, serveEvents } from "./events.js";
 import { pull, servePull } from "./pull.js";
 import { createPush, type Quota, servePush } from "./push.js";
@@ -46,12 +45,8 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
   return {
     storage: {
       tables: TABLES,
-      operations: [
-        ...[push, pull, drop, deleteStep, readChanges, search],
-        ...userDataOperations,
-        ...(turns?.operations ?? []),
-      ],
-      jobs: [deleteDropped, ...(turns?.jobs ?? [])],
+      operations: [...[push, pull, readChanges, search], ...userDataOperations, ...(turns?.operations ?? [])],
+      jobs: turns?.jobs ?? [],
       sources: [events],
     },
     connect(connected) {
@@ -68,7 +63,7 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
       createRoute("pull", { host, needsAccount: false, serve: servePull }),
       createRoute("push", {
         host,
-        serve: (request) => (request.body["drop"] === true ? serveDrop(request) : servePush(push, request)),
+        serve: (request) => servePush(push, request),
       }),
       createRoute("search", { host, serve: serveSearch }),
       createRoute("events", {

@@ -5,8 +5,7 @@ import type { SQL } from "@sluice/worker-proxy";
  *
  * - `sync_users`: the counter of a user, and what the user stores: `records` and `bytes` without tombstones.
  * - `sync_commits`: the newest commits, each with a random tag.
- * - `sync_collections`: `id` is the version of the commit that created the collection, null after a drop. Records refer to
- *   it, so that a drop writes one row: records of an old id are out of reach, and a job deletes them.
+ * - `sync_collections`: `id` is the version of the commit that created the collection. Records refer to it.
  * - `sync_records`: `value` is JSON, null for a tombstone. `turn` is the server's turn that wrote the record. `doc` is its
  *   row in `sync_docs`.
  * - `sync_turns`: turns of the server. `tip` is the newest record of the turn, `owner` is new for each run. `alive_until` is
@@ -20,11 +19,10 @@ export const TABLES: readonly SQL[] = [
     records BIGINT NOT NULL, bytes BIGINT NOT NULL, tombstones BIGINT NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS sync_commits (key TEXT NOT NULL, version BIGINT NOT NULL, tag TEXT NOT NULL,
     PRIMARY KEY (key, version))`,
-  `CREATE TABLE IF NOT EXISTS sync_collections (key TEXT NOT NULL, collection TEXT NOT NULL, id BIGINT,
-    version BIGINT NOT NULL, dropped_at BIGINT, PRIMARY KEY (key, collection))`,
+  `CREATE TABLE IF NOT EXISTS sync_collections (key TEXT NOT NULL, collection TEXT NOT NULL, id BIGINT NOT NULL,
+    version BIGINT NOT NULL, PRIMARY KEY (key, collection))`,
   "CREATE INDEX IF NOT EXISTS sync_collections_by_version ON sync_collections (key, version)",
   "CREATE INDEX IF NOT EXISTS sync_collections_by_id ON sync_collections (key, id)",
-  "CREATE INDEX IF NOT EXISTS sync_drops ON sync_collections (key, version) WHERE id IS NULL",
   `CREATE TABLE IF NOT EXISTS sync_records (key TEXT NOT NULL, collection BIGINT NOT NULL, record TEXT NOT NULL,
     version BIGINT NOT NULL, value TEXT, bytes BIGINT NOT NULL, turn TEXT, doc BIGINT,
     PRIMARY KEY (key, collection, record))`,

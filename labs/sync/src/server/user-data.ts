@@ -1,19 +1,25 @@
 import type { BoundHost, Reader, Transaction, UserData } from "@sluice/worker-proxy";
 import { createKey } from "./account.js";
+import { deleteDocs } from "./commit.js";
 import { operation, reading } from "./define.js";
-import { deleteStep } from "./drop.js";
 
-/** Collections of one step, and bytes of the records in an export. */
-const STEP = 100;
+/** Records of one step, and bytes of the records in an export. */
+const STEP = 200;
 const MAX_EXPORT_BYTES = 16 * 1024 * 1024;
 
-/** Returns ids of records that no step has deleted yet. */
-const findStored = reading("erase.find", async ({ key, query }: Reader, _: null) => {
-  const rows = await query<{ collection: number }>(
-    "SELECT DISTINCT collection FROM sync_records WHERE key = ? LIMIT ?",
-    ...[key, STEP],
+/** Deletes some records of a user. Returns their number. */
+const eraseRecords = operation("erase.records", async (tx: Transaction, _: null) => {
+  const { key, query } = tx;
+  const deleted = await query<{ doc: number | null }>(
+    `DELETE FROM sync_records WHERE key = ? AND (collection, record) IN
+      (SELECT collection, record FROM sync_records WHERE key = ? LIMIT ?) RETURNING doc`,
+    ...[key, key, STEP],
   );
-  return rows.map(({ collection }) => collection);
+  await deleteDocs(
+    tx,
+    deleted.map(({ doc }) => doc),
+  );
+  return deleted.length;
 });
 
 /** Deletes all that is left of a user without records. */
@@ -43,7 +49,7 @@ const readExport = reading("export", async ({ key, query }: Reader, { collection
 });
 
 /** The operations of {@link createUserData}. */
-export const userDataOperations = [findStored, eraseRest, readExport];
+export const userDataOperations = [eraseRecords, eraseRest, readExport];
 
 /** Creates the access to what a user stores, for the operator. */
 export function createUserData<Env>(host: (env: Env) => BoundHost): UserData<Env> {
@@ -52,10 +58,7 @@ export function createUserData<Env>(host: (env: Env) => BoundHost): UserData<Env
     async eraseUser(env, userId) {
       const key = await createKey(userId);
       const bound = host(env);
-      for (let found = await bound.run(key, findStored, null); found.length > 0; ) {
-        for (const id of found) while ((await bound.run(key, deleteStep, { id })) > 0);
-        found = await bound.run(key, findStored, null);
-      }
+      while ((await bound.run(key, eraseRecords, null)) > 0);
       await bound.run(key, eraseRest, null);
     },
     async exportUser(env, userId) {

@@ -125,9 +125,7 @@ test("A response that names another account is not used, whatever its status", a
   const headers = { "x-sluice-offers": "sync", "x-sluice-account": "account-of-bob" };
   const changes = [{ record: "diary", version: 9, value: { title: "Bob's diary" } }];
   server.script = ({ path }) =>
-    path === "pull"
-      ? Response.json({ changes, cursor: "9.x", hasMore: false, droppedAt: null }, { headers })
-      : undefined;
+    path === "pull" ? Response.json({ changes, cursor: "9.x", hasMore: false }, { headers }) : undefined;
   await tab.show("chat/trip");
   await settle();
   expect(tab.storage.status.getSnapshot()).toMatchObject({ error: { code: "account_changed" } });
@@ -272,6 +270,32 @@ describe("A record that the server refuses", () => {
     await tab.write("chat/trip", { big: message("big", null, {}, 1) });
     await settle();
     expect(server.list("ada", "chat/trip").size).toBe(5);
+    expect(tab.storage.status.getSnapshot()).toEqual({ isSyncing: false, unsent: 0 });
+  });
+
+  test("of a server turn shows the server's record again, in all tabs", async () => {
+    const server = createSyncServer();
+    const own = { ...message("r", null, { role: "assistant", outcome: "complete" }), turn: "t" };
+    server.set("ada", "chat/trip", { r: own });
+    const device = createDevice(server);
+    const [tab, other] = [device.openTab(), device.openTab()];
+    const shown = [await tab.show("chat/trip"), await other.show("chat/trip")];
+    await settle();
+    server.script = ({ path, body }) =>
+      path === "push"
+        ? Response.json(
+            {
+              results: [{ record: "r", status: "refused", code: "server_record", version: 1, value: own }],
+              cursor: body.cursor,
+            },
+            { headers: { "x-sluice-offers": "sync", "x-sluice-account": "account-of-ada" } },
+          )
+        : undefined;
+    await tab.write("chat/trip", {
+      r: message("forged", null, { role: "assistant", outcome: "complete" }, 1),
+    });
+    await settle();
+    expect(shown.map((records) => records.get("r"))).toEqual([own, own]);
     expect(tab.storage.status.getSnapshot()).toEqual({ isSyncing: false, unsent: 0 });
   });
 

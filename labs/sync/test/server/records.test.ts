@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { databases, openServer, stopPostgres } from "./support/server.js";
 
 afterAll(stopPostgres);
@@ -13,7 +13,7 @@ describe.each(databases)("Records on %s", (database) => {
     ]);
     expect(pushed.results.map(({ status }) => status)).toEqual(["stored", "stored"]);
     const first = await laptop.pull("chat/a");
-    expect(first).toMatchObject({ hasMore: false, droppedAt: null, cursor: pushed.cursor });
+    expect(first).toMatchObject({ hasMore: false, cursor: pushed.cursor });
     expect(first.changes).toEqual([
       { record: "1", version: 1, value: { text: "one" } },
       { record: "2", version: 1, value: [1, null, "\u0000 \ud800"] },
@@ -126,49 +126,6 @@ describe.each(databases)("Records on %s", (database) => {
       status: 400,
       error: { code: "invalid_cursor" },
     });
-  });
-
-  test("writes of an older device do not bring a dropped collection back", async () => {
-    const server = await openServer(database);
-    const [phone, laptop] = [server.device("ada"), server.device("ada")];
-    const { cursor } = await phone.push("chat/a", null, [{ record: "1", value: { title: "a secret" } }]);
-    const dropped = await laptop.drop("chat/a", cursor);
-    const late = await phone.push("chat/a", cursor, [{ record: "2", value: 1 }]);
-    expect(late).toMatchObject({ status: 409, error: { code: "dropped" } });
-    const unaware = await phone.push("chat/a", null, [{ record: "2", value: 1 }]);
-    expect(unaware).toMatchObject({ status: 409, error: { code: "dropped" } });
-    const pulled = await phone.pull("chat/a", cursor);
-    expect(pulled).toMatchObject({ changes: [], droppedAt: 2, cursor: dropped.cursor });
-    expect((await phone.search("secret")).hits).toEqual([]);
-    // the device knows of the drop now: this is a new collection
-    const anew = await phone.push("chat/a", pulled.cursor, [{ record: "1", value: "new" }]);
-    expect(anew.results).toMatchObject([{ status: "stored" }]);
-    expect(await laptop.readAll("chat/a")).toEqual({ "1": "new" });
-    // a drop whose response was lost deletes nothing of it
-    expect(await laptop.drop("chat/a", cursor)).toMatchObject({ status: 409, error: { code: "dropped" } });
-  });
-
-  test("a dropped collection gives its space back, in steps", async () => {
-    const server = await openServer(database, { quota: { records: 250 } });
-    const device = server.device("ada");
-    let cursor: string | null = null;
-    for (let page = 0; page < 3; page += 1) {
-      const records = Array.from({ length: page < 2 ? 100 : 50 }, (_, nth) => `${page}/${nth}`);
-      const pushed = await device.push(
-        "chat/a",
-        cursor,
-        records.map((record) => ({ record, value: { title: "a word" } })),
-      );
-      cursor = pushed.cursor;
-    }
-    const further = () => device.push("chat/b", null, [{ record: "1", value: 1 }]);
-    expect((await further()).results).toMatchObject([{ code: "quota_exceeded" }]);
-    await device.drop("chat/a", cursor);
-    await vi.waitFor(
-      async () => expect((await further()).results).toMatchObject([{ status: "stored" }]),
-      10_000,
-    );
-    expect((await device.search("word")).hits).toEqual([]);
   });
 
   test("an id that the server can't store is refused, and nothing of the push is stored", async () => {

@@ -203,6 +203,28 @@ test("a record that a device wrote in the place of the server's ends the turn, a
   expect([runs.length, model.count]).toEqual([0, 1]);
 });
 
+test("a turn ends when a device deletes the response that waits, and the conversation takes the next one", async () => {
+  const runs: unknown[] = [];
+  const { device, model } = await openTurns({ tools: [danger(runs)] });
+  await device.turn("start", TURN);
+  (await model.next()).call({ id: "c1", name: "danger", arguments: { pay: 1 } });
+  const { calls = [] } = await waitFor(device, "waiting");
+  const { cursor, changes } = await device.pull(COLLECTION);
+  const own = changes.find(({ record }) => record === calls[0]?.record);
+  await device.push(COLLECTION, cursor, [
+    { record: calls[0]?.record ?? "", base: own?.version ?? 0, value: null },
+  ]);
+  expect(await device.turn("start", { ...TURN, turn: "turn-2" })).toMatchObject({ state: "running" });
+  (await model.next()).end("Rome.");
+  await waitFor(device, "done", "turn-2");
+  expect(await device.turn("state", { turn: "turn-1" })).toMatchObject({
+    state: "failed",
+    code: "record_deleted",
+  });
+  expect(await device.turn("decide", approve(calls[0]))).toMatchObject({ status: 409 });
+  expect(runs).toEqual([]);
+});
+
 test("calls that a device wrote into its own records never run", async () => {
   const runs: unknown[] = [];
   const { device, model } = await openTurns({ tools: [danger(runs)] });
@@ -452,17 +474,24 @@ test("a turn that takes too long ends by itself, and closes the gateway's connec
   expect(request.signal.aborted).toBe(true);
 });
 
-test("a deleted conversation ends its turn, and the turn writes nothing more", async () => {
+test.each([
+  ["before its first word", ""],
+  ["while it responds", "To "],
+])("a conversation that is deleted %s ends its turn, and the turn writes nothing more", async (_, text) => {
   const { device, model } = await openTurns();
   await device.turn("start", TURN);
   const request = await model.next();
-  request.text("To ");
+  if (text !== "") request.text(text);
   const events = await device.events();
-  while ((await readResponses(device)).length === 0) await events.next();
-  await device.drop(COLLECTION, (await device.pull(COLLECTION)).cursor);
+  while (text !== "" && (await readResponses(device)).length === 0) await events.next();
+  const { cursor, changes } = await device.pull(COLLECTION);
+  await device.push(
+    COLLECTION,
+    cursor,
+    changes.map(({ record, version }) => ({ record, base: version, value: null })),
+  );
   request.end("Rome.");
   let report = await device.turn("state", { turn: "turn-1" });
-  // no event tells of a turn whose collection is gone
   await vi.waitFor(async () => {
     report = await device.turn("state", { turn: "turn-1" });
     expect(report.state).toBe("failed");

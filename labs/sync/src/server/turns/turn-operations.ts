@@ -91,11 +91,12 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
         "SELECT * FROM sync_turns WHERE key = ? AND ended_at IS NULL LIMIT ?",
         ...[key, MAX_OPEN],
       );
-      const late = open.filter((row) => findLateEnd(row, now) !== undefined);
-      if (open.some((row) => row.collection === input.collection && !late.includes(row)))
+      const ends = await Promise.all(open.map((row) => findLateEnd(tx, row)));
+      const running = open.filter((_, at) => !ends[at]);
+      if (running.some(({ collection }) => collection === input.collection))
         return { failed: "turn_in_progress" };
-      if (open.length - late.length >= MAX_OPEN) return { failed: "too_many_turns" };
-      for (const row of late) await endTurn(tx, plan, row, findLateEnd(row, now) ?? STOPPED);
+      if (running.length >= MAX_OPEN) return { failed: "too_many_turns" };
+      for (const [at, row] of open.entries()) if (ends[at]) await endTurn(tx, plan, row, ends[at]);
       const [question] = await query<{ value: string | null; collection: number }>(
         `SELECT r.value, r.collection FROM sync_collections c JOIN sync_records r ON r.key = c.key AND r.collection = c.id
           WHERE c.key = ? AND c.collection = ? AND r.record = ?`,
@@ -246,9 +247,11 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
       const row = await readTurn(tx, turn);
       if (row?.state !== "running" || row.owner !== owner) return "turn_lost";
       const collection = await openCollection(tx, row.collection, undefined);
-      if ("failed" in collection || collection.row?.id !== row.collection_id) return "record_deleted";
+      if ("failed" in collection) return "record_deleted";
       const ids = writes.map(({ record }) => record);
-      const rows = await readRows(tx, collection, ids);
+      const rows = await readRows(tx, collection, [row.question, ...ids]);
+      // a conversation that was deleted gets no response
+      if (rows.get(row.question)?.is_tombstone !== 0) return "record_deleted";
       const all = writes.map((each) => ({ ...each, turn, row: rows.get(each.record) }));
       // of a device, or deleted by one
       if (all.some((each) => each.row && each.row.turn !== turn)) return "record_deleted";
@@ -256,7 +259,7 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
       const bytes = all.reduce((sum, each) => sum + countBytes(each) - (each.row?.bytes ?? 0), 0);
       const { user } = collection;
       const isFull =
-        user.records + all.length - rows.size > quota.records || user.bytes + bytes > quota.bytes;
+        user.records + all.length - (rows.size - 1) > quota.records || user.bytes + bytes > quota.bytes;
       if (isFull && bytes > 0) return "quota_exceeded";
       await commitRecords(tx, collection, all);
       await tx.query(

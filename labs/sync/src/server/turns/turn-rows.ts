@@ -89,6 +89,12 @@ export function readCalls({ key, query }: Reader, turn: string): Promise<readonl
   );
 }
 
+const DELETED: TurnEnd = {
+  state: "failed",
+  code: "record_deleted",
+  message: "a device deleted the response that waited",
+};
+
 /** Reads the state of a turn, and ends it if its run or its wait is over. */
 export async function reportTurn(
   tx: Transaction,
@@ -97,7 +103,7 @@ export async function reportTurn(
 ): Promise<TurnReport | undefined> {
   const row = await readTurn(tx, turn);
   if (!row) return undefined;
-  const late = findLateEnd(row, tx.now);
+  const late = await findLateEnd(tx, row);
   const { state, code, message } = late ?? row;
   if (late) await endTurn(tx, plan, row, late);
   const calls = state === "waiting" ? await readCalls(tx, turn) : [];
@@ -105,9 +111,22 @@ export async function reportTurn(
 }
 
 /** Returns the end of a turn that nobody ends any more. */
-export function findLateEnd({ state, alive_until }: TurnRow, now: number): TurnEnd | undefined {
-  if (alive_until > now) return undefined;
-  return state === "running" ? LOST : state === "waiting" ? UNDECIDED : undefined;
+export async function findLateEnd(tx: Transaction, row: TurnRow): Promise<TurnEnd | undefined> {
+  const { state, alive_until } = row;
+  if (state === "running") return alive_until > tx.now ? undefined : LOST;
+  if (state !== "waiting") return undefined;
+  // no device shows the calls any more
+  if (!(await hasTip(tx, row))) return DELETED;
+  return alive_until > tx.now ? undefined : UNDECIDED;
+}
+
+/** Checks that the newest response of a turn is stored, as the turn wrote it. */
+async function hasTip({ key, query }: Transaction, row: TurnRow): Promise<boolean> {
+  const found = await query(
+    "SELECT 1 AS found FROM sync_records WHERE key = ? AND collection = ? AND record = ? AND turn = ?",
+    ...[key, row.collection_id, row.tip, row.turn],
+  );
+  return found.length > 0;
 }
 
 /** Ends a turn, and what its last response has open. The user's data in its request is deleted. */
@@ -136,7 +155,7 @@ export async function endTurn(
  */
 export async function changeTurn(tx: Transaction, row: TurnRow, end?: ResponseEnd): Promise<void> {
   const collection = await openCollection(tx, row.collection, undefined);
-  if ("failed" in collection || collection.row?.id !== row.collection_id) return;
+  if ("failed" in collection) return;
   const closed = end && row.tip !== row.question ? await closeTip(tx, collection, row, end) : undefined;
   await commitRecords(tx, collection, closed ? [closed] : []);
 }

@@ -145,7 +145,7 @@ export function createSyncServer() {
       .sort(([, one], [, other]) => one.version - other.version)
       .map(([record, stored]) => ({ record, ...stored }));
     const changes = all.slice(0, limit);
-    return { changes, cursor: findCursor(user), hasMore: changes.length < all.length, droppedAt: null };
+    return { changes, cursor: findCursor(user), hasMore: changes.length < all.length };
   }
 
   function push(user: string, { collection, changes }: Body, cursor: string | null) {

@@ -18,7 +18,6 @@ export type Pulled = Reply<{
   readonly changes: readonly Change[];
   readonly cursor: string;
   readonly hasMore: boolean;
-  readonly droppedAt: number | null;
 }>;
 
 export type Pushed = Reply<{
@@ -64,8 +63,6 @@ export function createDevice(fetch: (request: Request) => Promise<Response>, use
         cursor,
         changes: changes.map((change) => ({ base: 0, ...change })),
       }),
-    drop: (collection: string, cursor: string | null) =>
-      request<Pushed>("push", { collection, cursor, drop: true }),
     turn: (action: string, body: object) => request<TurnReply>(`turns/${action}`, body),
     events,
     search: (text: string, more: object = {}) =>

@@ -1,0 +1,203 @@
+import { type Edit, loadHistories } from "./bundle.ts";
+
+/** A fault that the sync once had, as edits of the sources that put it back. */
+export interface KnownBug {
+  readonly name: string;
+  /** What a history must find, or the measurement of the costs. */
+  readonly sign: RegExp;
+  /** True for a fault that costs too much and changes nothing else. */
+  readonly isOfCosts?: boolean;
+  readonly edits: readonly Edit[];
+}
+
+const client = (file: string, from: string, to: string): Edit => ({
+  file: `labs/sync/src/client/${file}.ts`,
+  from,
+  to,
+});
+const server = (file: string, from: string, to: string): Edit => ({
+  file: `labs/sync/src/server/${file}.ts`,
+  from,
+  to,
+});
+
+/** The severe faults that reviews of the first version found. An edit that no longer applies fails. */
+export const knownBugs: readonly KnownBug[] = [
+  {
+    name: "signing out deletes the open conversations on the server",
+    sign: /lost|has no parent/,
+    edits: [
+      client(
+        "storage",
+        "      end();\n      await dropAll(collection);",
+        `      for (const name of collection === JSON.stringify(client.user) ? used : [])
+        await copy.write(name, new Map([...(await copy.read(name)).keys()].map((key) => [key, undefined])));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      end();
+      await dropAll(collection);`,
+      ),
+    ],
+  },
+  {
+    name: "a tab sends the conversations of its user into the account of the next one",
+    sign: /sees|account has/,
+    edits: [
+      client("connection", "if (account.known !== undefined) throw createAccountError(response.status);", ""),
+      client(
+        "connection",
+        "    if (body !== undefined) headers.set(",
+        '    headers.delete("x-sluice-user");\n    if (body !== undefined) headers.set(',
+      ),
+      server(
+        "account",
+        'if (named !== null && named !== account) throw new SyncFailure("account_changed");',
+        "",
+      ),
+    ],
+  },
+  {
+    name: "any response with a status of 2xx counts as success",
+    sign: /unsent|is only here/,
+    edits: [
+      client(
+        "connection",
+        'if (offers.split(/[\\s,]+/).includes("sync")) return response;',
+        "return response;",
+      ),
+      client(
+        "connection",
+        "isObject(json) && response.headers.has(ACCOUNT) ? parse(json) : undefined",
+        "parse(isObject(json) ? json : {})",
+      ),
+      client(
+        "wire",
+        "if (!Array.isArray(results) || results.length !== sent.length) return undefined;",
+        `if (!Array.isArray(results) || results.length !== sent.length)
+    return {
+      cursor: null,
+      results: sent.map(({ record }) => ({
+        ...{ record, status: "stored" as const, version: 1, value: null, code: "", message: "" },
+      })),
+    };`,
+      ),
+      client(
+        "sync",
+        "      // the next pull confirms what was stored among the changes of others\n      if (cursor === null) collection.isStale = true;\n      else {",
+        "      if (cursor === null) {\n        collection.isStale = true;\n        await receive(name, received, { confirmed });\n      } else {",
+      ),
+    ],
+  },
+  {
+    name: "a turn on the server never ends on its device if no message tells its end",
+    sign: /has not ended on a device/,
+    edits: [client("server-runner", "await Promise.race([ended, waitForSilence()]);", "await ended;")],
+  },
+  {
+    name: "devices differ for good after another device wrote to a restored server",
+    sign: /is only here|shows|is undefined/,
+    edits: [
+      server(
+        "commit",
+        'if (cursor && known.length === 0 && cursor.version !== START.version) return { failed: "unknown_cursor" };',
+        "",
+      ),
+      server("pull", 'if (!isKnown) return { failed: "unknown_cursor" };', ""),
+      server(
+        "events",
+        'if (version !== START.version && !first?.is_known) return { failed: "unknown_cursor" };',
+        "",
+      ),
+    ],
+  },
+  {
+    name: "a tool runs with arguments that a device wrote into the response",
+    sign: /did not ask for/,
+    edits: [
+      server("push", 'if (row?.turn != null) return "server_record";', ""),
+      server("turns/run-turn", "(!isFirst && last.turn !== input.turn)", "false"),
+      server(
+        "turns/turn-storage",
+        "return writer === turn ? own : closeMessage(own, CLOSED);",
+        "return own;",
+      ),
+      server(
+        "turns/turn-rows",
+        "AND record = ? AND turn = ?",
+        "AND record = ? AND (value IS NOT NULL OR turn = ?)",
+      ),
+    ],
+  },
+  {
+    name: "an exception of the operator's code is told as a lost turn",
+    sign: /was lost without a restart/,
+    edits: [
+      server(
+        "turns/run-turn",
+        'end = { state: "failed", code: failure.code, message: failure.message };',
+        'end = { state: "failed", code: "turn_lost", message: "the turn is lost" };',
+      ),
+    ],
+  },
+  {
+    name: "a request reads all rows of its collection",
+    sign: /read \d+ rows/,
+    isOfCosts: true,
+    edits: [
+      server(
+        "commit",
+        "FROM sync_records r WHERE key = ? AND collection = ? AND record IN (",
+        "FROM sync_records r WHERE key = ? AND collection = ? AND (1 = 1 OR record IN (",
+      ),
+      server(
+        "commit",
+        '.join(", ")})`,\n    ...[key, row.id, ...records],',
+        '.join(", ")}))`,\n    ...[key, row.id, ...records],',
+      ),
+    ],
+  },
+  {
+    name: "a search for one letter reads every message",
+    sign: /one letter/,
+    isOfCosts: true,
+    edits: [server("words", "[...word].length > 1;", "[...word].length > 0;")],
+  },
+  {
+    name: "each change makes every reader wake all the others",
+    sign: /listen: \d+ operations/,
+    isOfCosts: true,
+    edits: [
+      server("events", "yield* follow(context, cursor);", "yield* follow(context, cursor, counts);"),
+      server(
+        "events",
+        "signal, subscribe }: HostContext, cursor: Cursor | null)",
+        "signal, subscribe }: HostContext, cursor: Cursor | null, counts: Map<string, number>)",
+      ),
+      server(
+        "events",
+        "const read = await host.run(",
+        `for (let nth = counts.get(key) ?? 1; nth > 1; nth -= 1)
+          await host.run(key, readChanges, { cursor: seen, after });
+        const read = await host.run(`,
+      ),
+    ],
+  },
+];
+
+/** Puts a bug back and looks for it. Returns the first problem that has its sign; undefined if there is none. */
+export async function findBug(bug: KnownBug, first: number, count: number): Promise<string | undefined> {
+  const { measureCosts, playHistories } = await loadHistories(bug.edits);
+  if (bug.isOfCosts) {
+    const { problems } = await measureCosts({ conversations: 2_000, messages: 2_000, devices: 10 });
+    return problems.find((problem) => bug.sign.test(problem));
+  }
+  let found: string | undefined;
+  await playHistories({
+    ...{ first, count },
+    isEnough(problems) {
+      const line = problems.split("\n").findLast((each) => bug.sign.test(each) && !each.includes(" writes "));
+      if (line !== undefined) found = `${problems.split("\n", 1)[0]}: ${line}`;
+      return found !== undefined;
+    },
+  });
+  return found;
+}
