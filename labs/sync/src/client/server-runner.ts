@@ -5,6 +5,7 @@ import {
   customRunner,
   type RunnerEnd,
   type RunnerTurn,
+  type TurnRunner,
 } from "@sluice/stores";
 import { isObject, isText } from "./json.js";
 import { findRemote, type Remote } from "./remotes.js";
@@ -41,9 +42,14 @@ const ATTEMPT_MS = 30_000;
  * const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage, runner: serverRunner() });
  * ```
  */
-export function serverRunner({ device }: ServerRunnerOptions = {}): ChatRunner {
+export function serverRunner(options: ServerRunnerOptions = {}): ChatRunner {
+  return customRunner(createServerRunner(options));
+}
+
+/** Creates the runner without the code of chats. */
+export function createServerRunner({ device }: ServerRunnerOptions): TurnRunner {
   const named = device === undefined ? {} : { device };
-  return customRunner({
+  return {
     async run(turn, { signal }) {
       const remote = getRemote(turn);
       const collection = `chat/${turn.chatId}`;
@@ -89,7 +95,7 @@ export function serverRunner({ device }: ServerRunnerOptions = {}): ChatRunner {
         if (!(error instanceof SyncError) || error.code !== "not_waiting") throw error;
       }
     },
-  });
+  };
 }
 
 function getRemote({ storage, chatId }: RunnerTurn): Remote {

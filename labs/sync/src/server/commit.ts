@@ -1,7 +1,7 @@
 import type { Reader, Transaction } from "@sluice/worker-proxy";
 import { type Cursor, START } from "./cursor.js";
 import type { FailureCode } from "./failure.js";
-import { createWords, findText, isResponse } from "./words.js";
+import { createWords, findText } from "./words.js";
 
 /** Number of commits and of deletions of a user that are remembered. */
 const MAX_COMMITS = 10_000;
@@ -57,12 +57,6 @@ export interface OpenCollection {
   readonly newest: Cursor;
 }
 
-/** Columns of a {@link RecordRow}. */
-const ROW =
-  "r.record, r.version, CASE WHEN r.value IS NULL THEN 1 ELSE 0 END AS is_tombstone, r.bytes, r.turn, r.doc";
-/** Prefix of the collections with messages, and the collection that lists them. */
-const CHAT = "chat/";
-const LIST = "conversations";
 const NOBODY: UserRow = { version: 0, records: 0, bytes: 0, tombstones: 0 };
 
 /** Reads a collection for a write from a cursor; undefined as the cursor does not check it. */
@@ -100,7 +94,8 @@ export async function readRows(
 ): Promise<ReadonlyMap<string, RecordRow>> {
   if (!row || records.length === 0) return new Map();
   const rows = await query<RecordRow>(
-    `SELECT ${ROW} FROM sync_records r WHERE key = ? AND collection = ? AND record IN (${records.map(() => "?").join(", ")})`,
+    `SELECT record, version, CASE WHEN value IS NULL THEN 1 ELSE 0 END AS is_tombstone, bytes, turn, doc
+      FROM sync_records WHERE key = ? AND collection = ? AND record IN (${records.map(() => "?").join(", ")})`,
     ...[key, row.id, ...records],
   );
   return new Map(rows.map((each) => [each.record, each]));
@@ -120,8 +115,7 @@ export async function commitRecords(
   const { name, user, row } = collection;
   const version = user.version + 1;
   const id = row?.id ?? version;
-  const news = await findNews(tx, name, writes);
-  const { records, bytes, tombstones } = countChanges(news ? [...writes, news.write] : writes);
+  const { records, bytes, tombstones } = countChanges(writes);
   const state = {
     version,
     records: user.records + records,
@@ -131,50 +125,13 @@ export async function commitRecords(
   const [, cursor] = await Promise.all([
     writeRecords(tx, { id, version }, writes),
     commit(tx, state),
-    saveCollection(tx, name, { id, version }),
-    news && writeRecords(tx, { id: news.id, version }, [news.write]),
-    news && saveCollection(tx, LIST, { id: news.id, version }),
+    tx.query(
+      `INSERT INTO sync_collections (key, collection, id, version) VALUES (?, ?, ?, ?)
+        ON CONFLICT (key, collection) DO UPDATE SET id = excluded.id, version = excluded.version`,
+      ...[tx.key, name, id, version],
+    ),
   ]);
   return cursor;
-}
-
-async function saveCollection(
-  { key, query }: Transaction,
-  name: string,
-  { id, version }: { readonly id: number; readonly version: number },
-): Promise<void> {
-  await query(
-    `INSERT INTO sync_collections (key, collection, id, version) VALUES (?, ?, ?, ?)
-      ON CONFLICT (key, collection) DO UPDATE SET id = excluded.id, version = excluded.version`,
-    ...[key, name, id, version],
-  );
-}
-
-/**
- * Finds the record of the user's list that tells of a finished response. A list compares it with what devices have shown:
- * `isUnread` of `@sluice/stores`. Undefined for a conversation that no list has.
- */
-async function findNews(
-  { key, query, now }: Transaction,
-  name: string,
-  writes: readonly Write[],
-): Promise<{ readonly id: number; readonly write: Write } | undefined> {
-  if (!name.startsWith(CHAT) || !writes.some(({ value }) => value !== null && isResponse(JSON.parse(value))))
-    return undefined;
-  const conversation = name.slice(CHAT.length);
-  const record = `~news/${conversation}`;
-  const rows = await query<RecordRow & { readonly id: number }>(
-    `SELECT c.id, ${ROW} FROM sync_collections c JOIN sync_records r ON r.key = c.key AND r.collection = c.id
-      WHERE c.key = ? AND c.collection = ? AND r.record IN (?, ?)`,
-    ...[key, LIST, conversation, record],
-  );
-  const listed = rows.find((row) => row.record === conversation && row.is_tombstone === 0);
-  if (!listed) return undefined;
-  const row = rows.find((each) => each.record === record);
-  return {
-    id: listed.id,
-    write: { record, value: JSON.stringify({ at: now, time: now }), turn: null, row },
-  };
 }
 
 /** Writes the rows of some records, and the words of their texts. */

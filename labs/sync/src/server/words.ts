@@ -19,12 +19,6 @@ export function findText(value: unknown): string {
   return texts.join("\n").slice(0, MAX_TEXT);
 }
 
-/** Returns true for the record of a response that has ended. */
-export function isResponse(value: unknown): boolean {
-  const { role, outcome } = readFields(readFields(value)["message"]);
-  return role === "assistant" && outcome !== undefined;
-}
-
 function readFields(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

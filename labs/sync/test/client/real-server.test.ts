@@ -1,10 +1,5 @@
 import { createClient, defineTool } from "@sluice/core";
-import {
-  type ConversationList,
-  createChatStore,
-  createConversationList,
-  memoryStorage,
-} from "@sluice/stores";
+import { createChatStore, memoryStorage } from "@sluice/stores";
 import { remoteStorage, serverRunner } from "@sluice/sync";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { createModel } from "../server/support/model.js";
@@ -37,7 +32,7 @@ async function open(options: ServerOptions = {}) {
         chat.close();
         await storage.drop?.("");
       });
-      return { chat, client, storage };
+      return { chat, storage };
     },
   };
 }
@@ -96,30 +91,6 @@ describe("With the sync server", () => {
     laptop.chat.stop();
     expect((await sent).outcome).toBe("stopped");
     await expect.poll(() => laptop.chat.getSnapshot().messages[1]?.outcome).toBe("stopped");
-  });
-
-  test("a conversation is unread on the other device from the end of a response until a device shows it", async () => {
-    const { model, openDevice } = await open({ turns: {} });
-    const [phone, laptop] = [openDevice("ada"), openDevice("ada")];
-    const lists = [phone, laptop].map(({ client, storage }) => createConversationList(client, { storage }));
-    const [onPhone, onLaptop] = lists as [ConversationList, ConversationList];
-    for (const list of lists) onTestFinished(list.subscribe(() => {}));
-    const id = onPhone.create({ title: "Otters" });
-    const isUnread = (list: ConversationList) => list.getSnapshot().conversations.map((one) => one.isUnread);
-    const hide = onPhone.show(id);
-    await expect.poll(() => isUnread(onLaptop)).toEqual([false]);
-    const { chat } = openDevice("ada", id);
-    const sent = chat.send("Where do otters live?");
-    (await model.next()).end("By the sea.");
-    await sent;
-    await expect.poll(() => isUnread(onLaptop)).toEqual([false]);
-    hide();
-    const again = chat.send("And sleep?");
-    (await model.next()).end("In the water.");
-    await again;
-    await expect.poll(() => [isUnread(onPhone), isUnread(onLaptop)]).toEqual([[true], [true]]);
-    onTestFinished(onLaptop.show(id));
-    await expect.poll(() => [isUnread(onPhone), isUnread(onLaptop)]).toEqual([[false], [false]]);
   });
 
   test("a chat with messages of server turns can be emptied", async () => {

@@ -145,8 +145,8 @@ export const knownBugs: readonly KnownBug[] = [
     edits: [
       server(
         "commit",
-        "FROM sync_records r WHERE key = ? AND collection = ? AND record IN (",
-        "FROM sync_records r WHERE key = ? AND collection = ? AND (1 = 1 OR record IN (",
+        "FROM sync_records WHERE key = ? AND collection = ? AND record IN (",
+        "FROM sync_records WHERE key = ? AND collection = ? AND (1 = 1 OR record IN (",
       ),
       server(
         "commit",

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Client, defineTool } from "@sluice/core";
 import type { RunnerEnd, RunnerTurn, TurnRunner } from "@sluice/stores";
-import { type RemoteStorage, serverRunner } from "@sluice/sync";
+import { createServerRunner, type RemoteStorage } from "@sluice/sync";
 import type { HistoryTurns } from "./server.js";
 
 /** The conversation whose turns run on the server. */
@@ -241,7 +241,7 @@ export function findQuestion(records: ReadonlyMap<string, unknown>, response: st
 }
 
 function createRunner({ device }: TurnDevice): TurnRunner {
-  return serverRunner({ device });
+  return createServerRunner({ device });
 }
 
 function createTurn({ client, storage }: TurnDevice, id: string, question: string): RunnerTurn {
