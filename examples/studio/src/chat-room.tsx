@@ -16,6 +16,14 @@ const ChatControls = lazy(async () => ({ default: (await import("./chat-controls
 const ChatCost = lazy(async () => ({ default: (await import("./prices.js")).ChatCost }));
 const Markdown = lazy(async () => ({ default: (await import("@/components/sluice/markdown")).Markdown }));
 
+/** The code that runs in each state of the chat. */
+const runningCode: Partial<Record<UseChatStreamResult["status"], string>> = {
+  submitted: "return chat.send(text, options)",
+  streaming: "renderText={renderText}",
+  "requires-action": "renderTool={renderTool}",
+  error: "describe={describe}",
+};
+
 interface ChatRoomProps {
   readonly id: string;
   /** True before the first message. */
@@ -39,7 +47,7 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
     return chat.send(text, options);
   };
   useTitle(isBusy ? `Responding… ${title}` : title);
-  useRunningCode(isBusy && "useChatStream({");
+  useRunningCode(runningCode[chat.status]);
   useLeaveWarning(chat.unsaved > 0);
   const describe = useSendWhenOnline(chat);
   const question = useStore(pendingQuestion);

@@ -93,9 +93,9 @@ interface CardProps extends AssetCardProps {
 }
 
 const tones = {
-  sending: "neutral",
-  preparing: "neutral",
-  ready: "accent",
+  sending: "info",
+  preparing: "info",
+  ready: "success",
   unsent: "danger",
   failed: "danger",
   unknown: "warn",
@@ -117,7 +117,7 @@ function Card({ name, picture, state, text, actions, onRemove, ...props }: CardP
         <p className="flex items-center gap-2 text-sm">
           <bdi className="min-w-0 grow truncate font-medium">{name}</bdi>
           <Badge role="status" tone={tones[state]}>
-            {tones[state] === "neutral" && <LoaderCircle aria-hidden className="animate-spin" />}
+            {tones[state] === "info" && <LoaderCircle aria-hidden className="animate-spin" />}
             {words.states[state]}
           </Badge>
         </p>

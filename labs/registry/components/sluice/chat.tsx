@@ -34,8 +34,6 @@ interface ChatProps extends ChatLogProps {
   readonly model: string;
   /** Name of the draft. @default `id` */
   readonly draftKey?: string;
-  /** Content below the place to write, for what is written: `MessageCost`. */
-  readonly below?: (text: string, images: number) => ReactNode;
   /** Controls beside the button that adds images: a menu of models. */
   readonly controls?: ReactNode;
   /** Chooses a model that sees images, if the chosen model sees none. @default no button for it */
@@ -79,7 +77,7 @@ export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
 }
 
 /** A whole chat: its messages, and the place to write more. */
-export function Chat({ model, draftKey, below, controls, onModel, ...log }: ChatProps) {
+export function Chat({ model, draftKey, controls, onModel, ...log }: ChatProps) {
   const { chat, id } = log;
   const { status, queued } = chat;
   const attachments = useAttachments(model);
@@ -164,7 +162,6 @@ export function Chat({ model, draftKey, below, controls, onModel, ...log }: Chat
         hasFiles={attachments.images.length > 0}
         isBlocked={attachments.isPreparing || attachments.isBlind}
         onPaste={attachments.onPaste}
-        below={below?.(draft, attachments.images.length)}
         before={
           <Queue
             queued={queued}

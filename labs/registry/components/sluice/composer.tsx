@@ -7,6 +7,7 @@ import { useRef } from "react";
 import { Button, IconButton, onPressOnce } from "@/components/sluice/button";
 import { directionOf, useFieldText } from "@/components/sluice/field-text";
 import { composerWords } from "@/components/sluice/words";
+import { cn } from "@/lib/utils";
 
 interface ComposerProps {
   /** The text that is written: `draft` of `useDraft`. */
@@ -28,8 +29,6 @@ interface ComposerProps {
   readonly before?: ReactNode;
   /** Content above the text: `Attachments`. */
   readonly above?: ReactNode;
-  /** Content below the box: `MessageCost`. Its place is kept, so that nothing moves when it comes. */
-  readonly below?: ReactNode;
   /** Buttons beside the one that sends: `AttachButton`. */
   readonly children?: ReactNode;
   readonly words?: Partial<typeof composerWords>;
@@ -83,7 +82,7 @@ export function Composer(props: ComposerProps) {
               label={words.stop}
               keys={words.stopKeys}
               look={isEmpty ? "primary" : "secondary"}
-              className="rounded-full! [@media(height<32rem)]:order-4"
+              className="ml-auto rounded-full! [@media(height<32rem)]:order-4"
               onClick={props.onStop}
             >
               <Square aria-hidden className="fill-current" />
@@ -95,16 +94,13 @@ export function Composer(props: ComposerProps) {
               label={isBusy ? words.queue : words.send}
               look="primary"
               disabled={!canSend}
-              className="ml-auto rounded-full! [@media(height<32rem)]:order-5"
+              className={cn("rounded-full! [@media(height<32rem)]:order-5", !isBusy && "ml-auto")}
             >
               <ArrowUp aria-hidden />
             </IconButton>
           )}
         </div>
       </div>
-      {props.below !== undefined && (
-        <div className="min-h-4 px-2 @max-md:min-h-8 [@media(height<32rem)]:hidden">{props.below}</div>
-      )}
     </form>
   );
 }

@@ -75,7 +75,7 @@ export function ConversationRow({
             data-tip={state}
             className={cn(
               "size-2 shrink-0 rounded-full",
-              status === "error" ? "bg-destructive" : "animate-pulse bg-primary",
+              status === "error" ? "bg-destructive" : "animate-pulse bg-info",
             )}
           />
         )}

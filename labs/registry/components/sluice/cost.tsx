@@ -3,9 +3,9 @@
 import type { ReactNode } from "react";
 import { ProgressBar } from "@/components/sluice/button";
 import {
-  costText,
-  estimateText,
-  priceOf,
+  formatAmount,
+  formatCost,
+  formatEstimate,
   type ShownCost,
   type ShownEstimate,
 } from "@/components/sluice/cost-text";
@@ -20,8 +20,16 @@ interface CostProps {
 
 /** Cost of requests. */
 export function Cost({ cost, words }: CostProps) {
-  const text = costText(cost, words);
-  return text && <p className="min-w-0 truncate px-2 text-xs text-muted-foreground tabular-nums">{text}</p>;
+  const text = formatCost(cost, words);
+  const title = words?.title ?? costWords.title;
+  return (
+    text && (
+      <p data-tip={title} className="shrink-0 px-2 text-xs text-muted-foreground tabular-nums">
+        <span className="sr-only">{title} </span>
+        {text}
+      </p>
+    )
+  );
 }
 
 interface EstimateProps {
@@ -34,10 +42,10 @@ interface EstimateProps {
 /** A button, and what its request will cost. */
 export function Estimate({ estimate, children, words }: EstimateProps) {
   return (
-    <span className="flex flex-col-reverse items-end gap-1 @sm:flex-col">
-      <span className="text-right text-xs whitespace-nowrap text-muted-foreground tabular-nums">
-        {words?.title ?? costWords.title}
-        <span className="block">{estimateText(estimate, words)}</span>
+    <span className="flex items-center justify-end gap-3">
+      <span className="text-right text-xs text-muted-foreground tabular-nums">
+        <span className="sr-only">{words?.title ?? costWords.title} </span>
+        {formatEstimate(estimate, words)}
       </span>
       {children}
     </span>
@@ -67,9 +75,12 @@ export function Budget({ budget, ...props }: BudgetProps) {
   const words = { ...costWords, ...props.words };
   const { by, limit, reserved, remaining, resetsAt } = budget;
   const name = (words.budgets as Readonly<Record<string, string>>)[by] ?? by;
-  const left = words.left(amountIn(budget, remaining, words), amountIn(budget, limit, words));
+  const left = words.left(
+    formatBudgetAmount(budget, remaining, words),
+    formatBudgetAmount(budget, limit, words),
+  );
   const facts = [
-    reserved > 0 && words.reserved(amountIn(budget, reserved, words)),
+    reserved > 0 && words.reserved(formatBudgetAmount(budget, reserved, words)),
     words.resets(new Date(resetsAt).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })),
   ];
   return (
@@ -84,8 +95,8 @@ export function Budget({ budget, ...props }: BudgetProps) {
   );
 }
 
-function amountIn({ unit, currency }: BudgetState, amount: number, words: Words): string {
-  if (unit === "millionths") return `${priceOf(amount / 1_000_000)} ${currency ?? ""}`.trim();
+function formatBudgetAmount({ unit, currency }: BudgetState, amount: number, words: Words): string {
+  if (unit === "millionths") return `${formatAmount(amount / 1_000_000)} ${currency ?? ""}`.trim();
   const name = (words.units as Readonly<Record<string, string>>)[unit] ?? unit;
   return `${Math.max(0, amount).toLocaleString()} ${name}`;
 }

@@ -20,8 +20,8 @@ export function AnswerSource({ text, isLive = false, onStop, ...props }: AnswerS
   const words = { ...deviceWords, ...props.words };
   return (
     <p className="flex items-center gap-2">
-      <Badge tone={isLive ? "accent" : "neutral"}>
-        {isLive && <span aria-hidden className="size-2 animate-pulse rounded-full bg-primary" />}
+      <Badge tone={isLive ? "info" : "neutral"}>
+        {isLive && <span aria-hidden className="size-2 animate-pulse rounded-full bg-info" />}
         {text}
       </Badge>
       {onStop && (

@@ -13,6 +13,7 @@ export function modelName(id: string): string {
   return id
     .replace(/-\d{6}$/, "")
     .replace(/(\d)-(?=\d)/g, "$1.")
+    .replace(/-v(?=\d)/, "-")
     .split("-")
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
     .join(" ");

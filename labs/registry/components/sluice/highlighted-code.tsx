@@ -8,12 +8,12 @@ interface CodeProps {
   readonly language: string;
   /** True while the code still grows. */
   readonly isIncomplete?: boolean;
-  /** Lines that contain this text are marked: the line that runs now. @default no line */
-  readonly marked?: string | undefined;
+  /** Chooses the lines that are marked. @default no line */
+  readonly isMarked?: (line: string) => boolean;
 }
 
 /** Code in colors; plain until the highlighter is there. */
-export function Highlighted({ code, language, isIncomplete = false, marked }: CodeProps) {
+export function Highlighted({ code, language, isIncomplete = false, isMarked }: CodeProps) {
   const result = useHighlight(code, language, isIncomplete);
   if (!result || !code.startsWith(result.code)) return <code>{code}</code>;
   return (
@@ -22,9 +22,8 @@ export function Highlighted({ code, language, isIncomplete = false, marked }: Co
       {result.tokens.map((line, index) => (
         <span
           key={index}
-          className={
-            marked && line.some(({ content }) => content.includes(marked)) ? "bg-primary/20" : undefined
-          }
+          data-marked={isMarked?.(line.map(({ content }) => content).join("")) || undefined}
+          className="data-marked:bg-warning/20"
         >
           {line.map(({ content, htmlStyle, offset }) => (
             <span key={offset} style={styleOf(htmlStyle)}>

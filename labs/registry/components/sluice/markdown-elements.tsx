@@ -77,7 +77,7 @@ function Link({ node: _, children, href, ...rest }: ComponentProps<"a"> & ExtraP
       href={href}
       {...(isOutside && { target: "_blank", rel: "noreferrer" })}
       {...rest}
-      className="text-primary underline underline-offset-4"
+      className="underline underline-offset-4 hover:text-primary"
     >
       {children}
     </a>

@@ -105,12 +105,12 @@ function iconOf(state: ToolCallState): ReactNode {
   switch (state) {
     case "streaming":
     case "running":
-      return <LoaderCircle aria-hidden className="animate-spin" />;
+      return <LoaderCircle aria-hidden className="animate-spin text-info" />;
     case "needs-approval":
     case "needs-output":
-      return <Hand aria-hidden className="text-primary" />;
+      return <Hand aria-hidden className="text-warning" />;
     case "done":
-      return <Check aria-hidden className="text-primary" />;
+      return <Check aria-hidden className="text-success" />;
     case "failed":
       return <CircleAlert aria-hidden className="text-destructive" />;
     default:

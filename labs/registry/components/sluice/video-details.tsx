@@ -22,7 +22,7 @@ export function LinkBadge({ expiresAt, words = videoWords }: LinkBadgeProps) {
   const now = useNow(1000, expiresAt !== undefined);
   if (expiresAt === undefined) return null;
   const left = expiresAt - now;
-  return <Badge tone={left < 3_600_000 ? "warn" : "accent"}>{words.link(shortTime(left))}</Badge>;
+  return <Badge tone={left < 3_600_000 ? "warn" : "success"}>{words.link(shortTime(left))}</Badge>;
 }
 
 interface LastFrameProps {
