@@ -7,14 +7,14 @@ import { writeRecording } from "@sluice/emulator/recordings";
 import { estimateCost, type Prices } from "@sluice/prices";
 import { draftChats, MAX_TOKENS } from "../doctor/chats.js";
 import { diagnose, type Plan, type Report } from "../doctor/diagnose.js";
-import { formatPage, formatReport, wrap } from "../doctor/format.js";
+import { formatPage, formatReport } from "../doctor/format.js";
 import { draftMedia, findKind } from "../doctor/media.js";
 import { freeProbes, listWorkerProbes } from "../doctor/probes.js";
 import type { Probe, Sender } from "../doctor/send.js";
 import type { Arguments } from "./arguments.js";
 import { type Environment, UsageError } from "./connect.js";
 import { formatJSON, type Task } from "./task.js";
-import type { Output } from "./terminal.js";
+import { type Output, wrap } from "./terminal.js";
 
 /** Streams and environment of {@link runDoctor}. */
 export interface DoctorTask extends Pick<Task, "args" | "signal" | "err"> {
