@@ -17,10 +17,10 @@ import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { listURLs, type MediaDraft, useMediaForm } from "@/components/sluice/use-media-form";
 import type { DemoPrompt } from "../demo/prompts.js";
 import { storage } from "./client.js";
-import { Examples, uploadFile } from "./media.js";
+import { Examples, Page, uploadFile } from "./media.js";
 import { prices } from "./prices.js";
 import { openRoute } from "./rooms.js";
-import { useRunningCode, useTitle } from "./state.js";
+import { useRunningCode } from "./state.js";
 import { useVideoForm } from "./videos-room.js";
 
 type Request = ImageRequestOf<ImageModel>;
@@ -42,7 +42,6 @@ export function ImagesRoom() {
   const button = useRef<HTMLButtonElement>(null);
   const isPending = status === "pending";
   const isUnsaved = list.useIsUnsaved();
-  useTitle("Images");
   useLeaveWarning(isPending || isUnsaved);
   useRunningCode(isPending && "await generate(");
 
@@ -75,51 +74,48 @@ export function ImagesRoom() {
   ];
 
   return (
-    <div className="grow overflow-y-auto">
-      <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
-        <h1 className="sr-only">Images</h1>
-        <PromptForm
-          label="New image"
-          placeholder="Describe an image"
-          prompt={prompt}
-          problem={form.problems.get("prompt")}
-          onPrompt={(text) => form.set("prompt", text)}
-          onSubmit={() => form.submit() && void send(request)}
-          isBusy={isPending || isAdding}
-          estimate={estimateCost(request, prices)}
-          error={error}
-          onDismiss={reset}
-          button={button}
-          above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
-        >
-          <MediaSettings form={form}>
-            <Field label="Number of images">
-              <NumberField min={1} value={countImages(values)} onChange={setCount} />
-            </Field>
-          </MediaSettings>
-        </PromptForm>
-        {isUnsaved && <p role="status">Not everything is saved. Keep this page open.</p>}
-        {orders.length === 0 && !isPending ? (
-          <Examples
-            room="images"
-            onPick={(example) => {
-              form.fill(createDraft(example, model));
-              button.current?.focus();
-            }}
-          />
-        ) : (
-          <ImageGallery
-            orders={orders}
-            list={list}
-            pending={isPending ? { request: variables, since: submittedAt } : undefined}
-            onStop={stop}
-            onReuse={(next) => form.fill(readRequest(next))}
-            onRetry={(next) => void send(next)}
-            actions={listActions}
-          />
-        )}
-      </div>
-    </div>
+    <Page title="Images">
+      <PromptForm
+        label="New image"
+        placeholder="Describe an image"
+        prompt={prompt}
+        problem={form.problems.get("prompt")}
+        onPrompt={(text) => form.set("prompt", text)}
+        onSubmit={() => form.submit() && void send(request)}
+        isBusy={isPending || isAdding}
+        estimate={estimateCost(request, prices)}
+        error={error}
+        onDismiss={reset}
+        button={button}
+        above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
+      >
+        <MediaSettings form={form}>
+          <Field label="Number of images">
+            <NumberField min={1} value={countImages(values)} onChange={setCount} />
+          </Field>
+        </MediaSettings>
+      </PromptForm>
+      {isUnsaved && <p role="status">Not everything is saved. Keep this page open.</p>}
+      {orders.length === 0 && !isPending ? (
+        <Examples
+          room="images"
+          onPick={(example) => {
+            form.fill(createDraft(example, model));
+            button.current?.focus();
+          }}
+        />
+      ) : (
+        <ImageGallery
+          orders={orders}
+          list={list}
+          pending={isPending ? { request: variables, since: submittedAt } : undefined}
+          onStop={stop}
+          onReuse={(next) => form.fill(readRequest(next))}
+          onRetry={(next) => void send(next)}
+          actions={listActions}
+        />
+      )}
+    </Page>
   );
 
   function setCount(count = 1): void {

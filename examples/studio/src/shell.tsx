@@ -94,9 +94,16 @@ function Header({ room }: { readonly room: Room }) {
       <IconButton label={`Theme: ${chosen}`} onClick={chooseNextTheme}>
         <ThemeIcon aria-hidden />
       </IconButton>
-      <IconButton label="Inspector" keys="Ctrl+." aria-pressed={isOpen} onClick={toggleInspector}>
+      <Button
+        look="quiet"
+        data-tip="Ctrl+."
+        aria-label="Inspector"
+        aria-pressed={isOpen}
+        onClick={toggleInspector}
+      >
         <PanelRight aria-hidden />
-      </IconButton>
+        <span className="max-sm:hidden">Inspector</span>
+      </Button>
     </header>
   );
 }

@@ -15,9 +15,9 @@ import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
 import { usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { baseURL, isOffline, storage } from "./client.js";
-import { Examples, uploadFile } from "./media.js";
+import { Examples, Page, uploadFile } from "./media.js";
 import { prices } from "./prices.js";
-import { useRunningCode, useTitle } from "./state.js";
+import { useRunningCode } from "./state.js";
 
 const options = { storage, intervalMs: 4000 } as const;
 
@@ -45,7 +45,6 @@ export function VideosRoom() {
   const button = useRef<HTMLButtonElement>(null);
   const isCreating = phase === "uploading" || phase === "creating";
   const shown = tasks.filter(({ key }) => !hidden.has(key));
-  useTitle("Videos");
   useLeaveWarning(isCreating);
   useRunningCode(isCreating ? "await create(" : shown.some(isRunning) && "useVideoTasks(options)");
 
@@ -72,64 +71,61 @@ export function VideosRoom() {
   };
 
   return (
-    <div className="grow overflow-y-auto">
-      <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
-        <h1 className="sr-only">Videos</h1>
-        <PromptForm
-          label="New video"
-          placeholder="Describe a video"
-          prompt={prompt}
-          problem={form.problems.get("prompt")}
-          onPrompt={(text) => form.set("prompt", text)}
-          onSubmit={() => form.submit() && void send({ model, values })}
-          isBusy={isCreating || isAdding}
-          estimate={estimateCost(request, prices)}
-          // the card of a task that may exist shows its error
-          error={error && "billing" in error && error.billing === "maybe" ? undefined : error}
-          onDismiss={reset}
-          button={button}
-          above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
+    <Page title="Videos">
+      <PromptForm
+        label="New video"
+        placeholder="Describe a video"
+        prompt={prompt}
+        problem={form.problems.get("prompt")}
+        onPrompt={(text) => form.set("prompt", text)}
+        onSubmit={() => form.submit() && void send({ model, values })}
+        isBusy={isCreating || isAdding}
+        estimate={estimateCost(request, prices)}
+        // the card of a task that may exist shows its error
+        error={error && "billing" in error && error.billing === "maybe" ? undefined : error}
+        onDismiss={reset}
+        button={button}
+        above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
+      >
+        <MediaSettings form={form} />
+      </PromptForm>
+      {shown.length === 0 ? (
+        <Examples
+          room="video"
+          onPick={({ prompt: text, ratio }) => {
+            form.fill({ model, values: { prompt: text, ratio } });
+            button.current?.focus();
+          }}
+        />
+      ) : (
+        <ul
+          aria-label="Videos"
+          className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] gap-4"
         >
-          <MediaSettings form={form} />
-        </PromptForm>
-        {shown.length === 0 ? (
-          <Examples
-            room="video"
-            onPick={({ prompt: text, ratio }) => {
-              form.fill({ model, values: { prompt: text, ratio } });
-              button.current?.focus();
-            }}
-          />
-        ) : (
-          <ul
-            aria-label="Videos"
-            className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] gap-4"
-          >
-            {shown.map((entry) => {
-              const order = findOrder(entry, orders);
-              return (
-                <li key={entry.key}>
-                  <Task
-                    entry={entry}
-                    usualMs={usualTimeOf(entry.model, tasks)}
-                    poster={order && findPoster(order)}
-                    onReuse={order && (() => form.fill({ model: order.model, values: order.values }))}
-                    onRetry={
-                      order &&
-                      (() => {
-                        remove(entry.key);
-                        void send(order);
-                      })
-                    }
-                    onRemove={() => hide(entry.key)}
-                  />
-                </li>
-              );
-            })}
-          </ul>
-        )}
-      </div>
-    </div>
+          {shown.map((entry) => {
+            const order = findOrder(entry, orders);
+            return (
+              <li key={entry.key}>
+                <Task
+                  entry={entry}
+                  usualMs={usualTimeOf(entry.model, tasks)}
+                  poster={order && findPoster(order)}
+                  onReuse={order && (() => form.fill({ model: order.model, values: order.values }))}
+                  onRetry={
+                    order &&
+                    (() => {
+                      remove(entry.key);
+                      void send(order);
+                    })
+                  }
+                  onRemove={() => hide(entry.key)}
+                />
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </Page>
   );
 }
 

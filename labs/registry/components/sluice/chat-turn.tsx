@@ -89,7 +89,12 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
           }
         >
           <Elsewhere chat={chat} isLast={isLast} />
-          {isBusy && (last.content === "" ? <Pending /> : <Silence key={last.content.length} />)}
+          {isBusy && (
+            // as high as the line of buttons that follows
+            <div className="min-h-8 pointer-coarse:min-h-11">
+              {last.content === "" ? <Pending /> : <Silence key={last.content.length} />}
+            </div>
+          )}
           {isOver && (
             <Ending
               message={last}

@@ -1,12 +1,10 @@
 "use client";
 
-import { SlidersHorizontal } from "lucide-react";
-import { Chip, IconButton } from "@/components/sluice/button";
+import { Chip } from "@/components/sluice/button";
 import { Field, NumberField, Slider, Switch } from "@/components/sluice/fields";
 import { type FormProps, fieldOf, isOnIn } from "@/components/sluice/form-chips";
 import type { NumberField as NumberParts } from "@/components/sluice/form-fields";
 import { formWords } from "@/components/sluice/form-words";
-import { Popover } from "@/components/sluice/popups";
 
 /** The length of a video: a slider, and "Auto" where the model can choose. */
 export function LengthSlider({ form, words = formWords }: FormProps) {
@@ -39,34 +37,32 @@ export function LengthSlider({ form, words = formWords }: FormProps) {
   );
 }
 
-/** A button with the settings that few people need. */
+/** The settings that few people need, closed at first. */
 export function MoreSettings({ form, words = formWords }: FormProps) {
   const fields = form.fields.filter(({ isAdvanced }) => isAdvanced);
   if (fields.length === 0) return null;
   return (
-    <Popover
-      title={words.more}
-      trigger={
-        <IconButton label={words.more}>
-          <SlidersHorizontal aria-hidden />
-        </IconButton>
-      }
-    >
-      {fields.map((field) =>
-        field.kind === "switch" ? (
-          <Switch
-            key={field.name}
-            label={field.label}
-            checked={isOnIn(form, field)}
-            onChange={(isOn) => form.set(field.name, isOn)}
-          />
-        ) : (
-          field.kind === "number" && (
-            <NumberSetting key={field.name} field={field} form={form} words={words} />
-          )
-        ),
-      )}
-    </Popover>
+    <details>
+      <summary className="min-h-8 cursor-pointer text-sm text-muted-foreground pointer-coarse:min-h-11">
+        {words.more}
+      </summary>
+      <div className="flex flex-col gap-4 pt-2">
+        {fields.map((field) =>
+          field.kind === "switch" ? (
+            <Switch
+              key={field.name}
+              label={field.label}
+              checked={isOnIn(form, field)}
+              onChange={(isOn) => form.set(field.name, isOn)}
+            />
+          ) : (
+            field.kind === "number" && (
+              <NumberSetting key={field.name} field={field} form={form} words={words} />
+            )
+          ),
+        )}
+      </div>
+    </details>
   );
 }
 

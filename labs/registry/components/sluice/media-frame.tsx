@@ -94,8 +94,15 @@ interface LinkedImageProps extends ComponentProps<"img"> {
 }
 
 /** An image that tells its link how it loads. */
-export function LinkedImage({ link, alt, ...rest }: LinkedImageProps) {
+export function LinkedImage({ link, alt, className, ...rest }: LinkedImageProps) {
   return (
-    <img alt={alt} referrerPolicy="no-referrer" onLoad={link.onShown} onError={link.onFailed} {...rest} />
+    <img
+      alt={alt}
+      referrerPolicy="no-referrer"
+      onLoad={link.onShown}
+      onError={link.onFailed}
+      className={cn("transition-opacity", link.phase === "loading" && "opacity-0", className)}
+      {...rest}
+    />
   );
 }

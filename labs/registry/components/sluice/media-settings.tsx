@@ -38,8 +38,8 @@ export function MediaSettings<Model extends string>({ form, children, ...props }
         <LengthSlider form={form} />
         <SwitchChips form={form} />
         {children}
+        <MoreSettings form={form} />
       </Popover>
-      <MoreSettings form={form} />
     </>
   );
 }
