@@ -75,7 +75,8 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
       </header>
       <div className="min-h-0 grow">
         <Chat
-          chat={{ ...chat, send }}
+          // a chat that begins here has nothing to restore
+          chat={{ ...chat, send, isRestoring: chat.isRestoring && !isBegunHere }}
           id={id}
           draftKey={isNew ? "new" : id}
           model={model}

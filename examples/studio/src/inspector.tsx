@@ -59,10 +59,9 @@ function Source({ room }: { readonly room: Room }) {
       isLeft = true;
     };
   }, [room]);
-  useEffect(() => {
-    const marked = running && box.current?.querySelector("[data-marked]");
-    if (marked && box.current) box.current.scrollTop = (marked as HTMLElement).offsetTop - 120;
-  }, [running]);
+  const show = (line: HTMLElement) => {
+    if (box.current) box.current.scrollTop = line.offsetTop - 120;
+  };
   return (
     <>
       <p className="px-3 py-2 text-xs text-muted-foreground">
@@ -75,7 +74,7 @@ function Source({ room }: { readonly room: Room }) {
           tabIndex={0}
           className="relative min-h-0 grow overflow-auto px-3 pb-3 font-mono text-xs -outline-offset-2"
         >
-          <Highlighted code={code} language="tsx" isMarked={isRunning} />
+          <Highlighted code={code} language="tsx" isMarked={isRunning} onMarked={show} />
         </pre>
       </section>
     </>

@@ -9,6 +9,7 @@ import { modelName } from "@/components/sluice/format";
 import { saveFile } from "@/components/sluice/save-file";
 import { client, storage } from "./client.js";
 import { prices } from "./prices.js";
+import { formatRoute } from "./rooms.js";
 
 const kinds: Partial<Record<Receipt["kind"], string>> = { chat: "Chat", image: "Image", video: "Video" };
 
@@ -46,7 +47,14 @@ export function Receipts() {
           <li key={receipt.callId} className="flex flex-col gap-1 px-3 py-2 text-sm">
             <p className="flex items-center gap-2">
               <span className="min-w-0 grow truncate font-medium">
-                {kinds[receipt.kind] ?? "Asset"} · {modelName(receipt.model ?? "")}
+                {receipt.chatId === undefined ? (
+                  (kinds[receipt.kind] ?? "Asset")
+                ) : (
+                  <a href={formatRoute("chat", receipt.chatId)} className="underline underline-offset-4">
+                    Chat
+                  </a>
+                )}{" "}
+                · {modelName(receipt.model ?? "")}
               </span>
               <Badge tone={billings[receipt.billing].tone}>{billings[receipt.billing].text}</Badge>
             </p>

@@ -91,7 +91,7 @@ function Header({ room }: { readonly room: Room }) {
       <IconButton label="Search and commands" keys="Ctrl+K" onClick={() => isPaletteOpen.set(true)}>
         <Search aria-hidden />
       </IconButton>
-      <IconButton label={`Theme: ${chosen}`} onClick={chooseNextTheme}>
+      <IconButton label={`Theme: ${chosen}`} className="max-[22rem]:hidden" onClick={chooseNextTheme}>
         <ThemeIcon aria-hidden />
       </IconButton>
       <Button

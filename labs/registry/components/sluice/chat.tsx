@@ -12,6 +12,7 @@ import { turnsOf } from "@/components/sluice/turns";
 import { useDraft } from "@/components/sluice/use-draft";
 import { useStop } from "@/components/sluice/use-stop";
 import { chatWords } from "@/components/sluice/words";
+import { cn } from "@/lib/utils";
 
 const loadTurn = () => import("@/components/sluice/chat-turn");
 /** Loads after the composer: a new chat has no turn. */
@@ -56,8 +57,11 @@ export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
         aria-busy={status === "submitted" || status === "streaming"}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
         tabIndex={0}
-        // reversed, so that it stays at its end while a response grows
-        className="flex grow flex-col-reverse overflow-y-auto overscroll-contain -outline-offset-2"
+        className={cn(
+          "flex grow overflow-y-auto overscroll-contain -outline-offset-2",
+          // reversed, so that it stays at its end while a response grows
+          turns.length > 0 ? "flex-col-reverse" : "flex-col",
+        )}
       >
         <div className="flex grow flex-col">
           {turns.length === 0 && !chat.isRestoring && empty}
