@@ -5,9 +5,9 @@ import type { ImageRequestOf } from "@sluice/react";
 import { Clapperboard, ImagePlus, Shuffle } from "lucide-react";
 import { useRef, useState } from "react";
 import { Field, NumberField } from "@/components/sluice/fields";
-import { fieldOf } from "@/components/sluice/form-chips";
+import { findField } from "@/components/sluice/form-chips";
 import type { FormValues } from "@/components/sluice/form-fields";
-import { imageForm, imageRequestOf } from "@/components/sluice/image-form";
+import { createImageForm, createImageRequest } from "@/components/sluice/image-form";
 import { ImageGallery, type ShownImage } from "@/components/sluice/image-gallery";
 import { createImageOrders, useImageOrders } from "@/components/sluice/image-orders";
 import { MediaFields } from "@/components/sluice/media-fields";
@@ -33,7 +33,7 @@ export function ImagesRoom() {
   const form = useImageForm();
   const videoForm = useVideoForm();
   const { model, values, prompt } = form;
-  const request = imageRequestOf(model, values);
+  const request = createImageRequest(model, values);
   const { generate, stop, reset, orders, status, error, variables, submittedAt } = useImageOrders(
     list,
     model,
@@ -136,9 +136,9 @@ export function useImageForm() {
     kind: "image",
     storage,
     initial: "gamma-image-5-0-260128",
-    formOf: imageForm,
+    createForm: createImageForm,
     check({ model, values }) {
-      const { issues, warnings } = checkRequest(imageRequestOf(model, values));
+      const { issues, warnings } = checkRequest(createImageRequest(model, values));
       // the library warns of an empty prompt; here it is a mistake
       return [...issues, ...warnings.filter(({ rule }) => rule.endsWith("prompt-empty"))];
     },
@@ -151,7 +151,9 @@ function countImages({ sequential_image_generation: isSet, max_images: max }: Fo
 
 /** Fills the form for an example: its words, and the first size of its shape. */
 function createDraft({ prompt, ratio, count }: DemoPrompt, model: ImageModel): MediaDraft<ImageModel> {
-  const size = fieldOf(imageForm(model), "choice", "size")?.choices.find((choice) => choice.ratio === ratio);
+  const size = findField(createImageForm(model), "choice", "size")?.choices.find(
+    (choice) => choice.ratio === ratio,
+  );
   return {
     model,
     values: {

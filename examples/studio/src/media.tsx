@@ -1,7 +1,7 @@
 import { checkMedia, fitImage, toDataURI, uploadMedia } from "@sluice/media";
 import type { ReactNode } from "react";
 import type { MediaField } from "@/components/sluice/form-fields";
-import { fileProblem } from "@/components/sluice/form-problems";
+import { describeFileProblem } from "@/components/sluice/form-problems";
 import { type DemoPrompt, demoPrompts } from "../demo/prompts.js";
 import { client } from "./client.js";
 import { useTitle } from "./state.js";
@@ -18,7 +18,7 @@ export async function uploadFile(file: File, field: MediaField): Promise<string>
     );
     const { mediabunny } = await import("@sluice/media/mediabunny");
     const [issue] = use ? await checkMedia([{ media: file, use }], { parser: mediabunny }) : [];
-    if (issue) throw new TypeError(`“${file.name}”: ${fileProblem(issue.rule)}`);
+    if (issue) throw new TypeError(`“${file.name}”: ${describeFileProblem(issue.rule)}`);
     return (await uploadMedia(client, file)).url;
   }
   const frame = (["first_frame", "last_frame", "reference_image"] as const).find((use) => use === field.name);

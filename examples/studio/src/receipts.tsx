@@ -5,7 +5,7 @@ import { Download } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Badge, Button } from "@/components/sluice/button";
 import { formatCost } from "@/components/sluice/cost-text";
-import { modelName } from "@/components/sluice/format";
+import { formatModel } from "@/components/sluice/format";
 import { saveFile } from "@/components/sluice/save-file";
 import { client, storage } from "./client.js";
 import { prices } from "./prices.js";
@@ -54,7 +54,7 @@ export function Receipts() {
                     Chat
                   </a>
                 )}{" "}
-                · {modelName(receipt.model ?? "")}
+                · {formatModel(receipt.model ?? "")}
               </span>
               <Badge tone={billings[receipt.billing].tone}>{billings[receipt.billing].text}</Badge>
             </p>

@@ -11,8 +11,8 @@ import { createStoredList, isStoredItem, type StoredItem } from "@/components/sl
 import { toast } from "@/components/sluice/toasts";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { listURLs, type MediaDraft, useMediaForm } from "@/components/sluice/use-media-form";
-import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
-import { usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";
+import { createVideoForm, createVideoRequest } from "@/components/sluice/video-form";
+import { estimateTime, getVideoState } from "@/components/sluice/video-progress";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { baseURL, isOffline, storage } from "./client.js";
 import { Examples, Page, uploadFile } from "./media.js";
@@ -36,7 +36,7 @@ const list = createStoredList<Order>({
 export function VideosRoom() {
   const form = useVideoForm();
   const { model, values, prompt } = form;
-  const request = videoRequestOf(model, values);
+  const request = createVideoRequest(model, values);
   const { create, reset, phase, error } = useVideoTask(options);
   const { tasks, remove } = useVideoTasks(options);
   const orders = list.useItems();
@@ -52,7 +52,7 @@ export function VideosRoom() {
     const { prompt: text } = draft.values;
     const label = (typeof text === "string" && text.trim()) || draft.model;
     list.put({ id: crypto.randomUUID(), at: Date.now(), label, model: draft.model, values: draft.values });
-    const { handle } = await create(videoRequestOf(draft.model, draft.values), { label });
+    const { handle } = await create(createVideoRequest(draft.model, draft.values), { label });
     // the list shows the task from here on; the form is free for the next task
     if (handle) reset();
   };
@@ -108,7 +108,7 @@ export function VideosRoom() {
               <li key={entry.key}>
                 <Task
                   entry={entry}
-                  usualMs={usualTimeOf(entry.model, tasks)}
+                  usualMs={estimateTime(entry.model, tasks)}
                   poster={order && findPoster(order)}
                   onReuse={order && (() => form.fill({ model: order.model, values: order.values }))}
                   onRetry={
@@ -135,10 +135,10 @@ export function useVideoForm() {
     kind: "video",
     storage,
     initial: "beta3.0-video",
-    formOf: videoForm,
+    createForm: createVideoForm,
     check({ model, values }) {
       // a proxy on this machine is no public address, but its gateway reaches it
-      const text = JSON.stringify(videoRequestOf(model, values));
+      const text = JSON.stringify(createVideoRequest(model, values));
       return checkRequest(JSON.parse(text.replaceAll(`${baseURL}/v1/media/`, "https://file.invalid/")))
         .issues;
     },
@@ -149,7 +149,7 @@ export function useVideoForm() {
 const UNDO_MS = 10_000;
 
 function isRunning(entry: VideoTaskEntry): boolean {
-  return videoStateOf(entry) === "running";
+  return getVideoState(entry) === "running";
 }
 
 /** Finds the form of a task: the last form of its name and model that was sent before it. */
@@ -172,7 +172,7 @@ type TaskProps = Pick<
 
 function Task({ entry, ...rest }: TaskProps) {
   // the list polls running tasks; a card polls a task that the list gave up
-  const taskId = videoStateOf(entry) === "unknown" ? entry.handle?.id : undefined;
+  const taskId = getVideoState(entry) === "unknown" ? entry.handle?.id : undefined;
   const { refetch } = useVideoTask({ taskId, ...options });
   const isAway = useStore(isOffline);
   return <VideoTaskCard entry={entry} isOffline={isAway} onCheck={refetch} onNotice={toast} {...rest} />;

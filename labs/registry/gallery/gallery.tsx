@@ -72,13 +72,8 @@ export function Gallery() {
     <main className="mx-auto flex max-w-3xl flex-col gap-6 p-6">
       <h1 className="text-lg font-semibold">Rare states</h1>
       <p role="status">Pressed: {pressed}</p>
-      <Part title="Branches, in German">
-        <UserMessage
-          message={question}
-          onEdit={nothing}
-          onSwitchBranch={press("version")}
-          words={{ userMessage: "Deine Nachricht", user: "Du", copyMessage: "Kopieren", edit: "Bearbeiten" }}
-        />
+      <Part title="Branches">
+        <UserMessage message={question} onEdit={nothing} onSwitchBranch={press("version")} />
       </Part>
       <Part title="Steps">
         <Steps

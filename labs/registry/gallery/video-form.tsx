@@ -3,7 +3,7 @@
 import { checkRequest } from "@sluice/core/schemas";
 import { MediaSettings } from "@/components/sluice/media-settings";
 import { useMediaForm } from "@/components/sluice/use-media-form";
-import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
+import { createVideoForm, createVideoRequest } from "@/components/sluice/video-form";
 import { storage } from "../rooms/storage";
 
 /** The settings of a video. */
@@ -12,8 +12,8 @@ export function VideoForm() {
     kind: "video",
     storage,
     initial: "beta3.0-video",
-    formOf: videoForm,
-    check: ({ model, values }) => checkRequest(videoRequestOf(model, values)).issues,
+    createForm: createVideoForm,
+    check: ({ model, values }) => checkRequest(createVideoRequest(model, values)).issues,
   });
   return (
     <div className="flex flex-wrap gap-2">

@@ -253,7 +253,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
       await page.getByText(`Pressed: ${name.toLowerCase()}`).waitFor();
     }
     await page
-      .getByRole("article", { name: "Deine Nachricht" })
+      .getByRole("article", { name: "Your message" })
       .getByRole("button", { name: "Next version" })
       .click();
     await page.getByText("Pressed: version").waitFor();

@@ -24,7 +24,6 @@ interface AssetCardProps {
   readonly onRemove: () => void;
   /** Actions of a ready asset. */
   readonly children?: ReactNode;
-  readonly words?: Partial<typeof assetWords>;
 }
 
 /** A picture that is registered at the gateway, and its state. */
@@ -39,25 +38,24 @@ type RegisteredProps = AssetCardProps & { readonly handle: NonNullable<AssetCard
 
 function Registered(props: RegisteredProps) {
   const { id, uri } = props.handle;
-  const words = { ...assetWords, ...props.words };
   const { data, error, asset, refetch } = useAsset({ assetId: id });
   const hasFailed = asset?.state === "failed";
   const state = data ? "ready" : hasFailed ? "failed" : error ? "unknown" : "preparing";
   const copy = async () => {
     await navigator.clipboard.writeText(uri);
-    toast(words.copied);
+    toast(assetWords.copied);
   };
   return (
     <Card
       {...props}
       state={state}
-      text={error && (hasFailed ? words.refused : describeError(error).hint)}
+      text={error && (hasFailed ? assetWords.refused : describeError(error).hint)}
       actions={
         <>
           {data && props.children}
-          {error && !hasFailed && <Button onClick={refetch}>{words.check}</Button>}
+          {error && !hasFailed && <Button onClick={refetch}>{assetWords.check}</Button>}
           <span className="grow" />
-          <IconButton label={words.copy} onClick={() => void copy()}>
+          <IconButton label={assetWords.copy} onClick={() => void copy()}>
             <Copy aria-hidden />
           </IconButton>
         </>
@@ -68,18 +66,19 @@ function Registered(props: RegisteredProps) {
 
 /** A picture that the gateway may not have. The page may have been reloaded during its request. */
 function Unregistered({ error, ...props }: AssetCardProps & { readonly error: unknown }) {
-  const words = { ...assetWords, ...props.words };
   const known = error === undefined ? undefined : describeError(error);
   const isBilled = known?.billing !== "none";
-  const text = known ? `${known.title}. ${known.hint}` : words.lost;
+  const text = known ? `${known.title}. ${known.hint}` : assetWords.lost;
   return (
     <Card
       {...props}
       state="unsent"
-      text={isBilled ? `${text} ${words.charged}` : text}
+      text={isBilled ? `${text} ${assetWords.charged}` : text}
       actions={
         <>
-          <Button {...onPressOnce(props.onRetry)}>{isBilled ? words.retryLost : words.retry}</Button>
+          <Button {...onPressOnce(props.onRetry)}>
+            {isBilled ? assetWords.retryLost : assetWords.retry}
+          </Button>
           <span className="grow" />
         </>
       }
@@ -103,8 +102,7 @@ const tones = {
   unknown: "warn",
 } as const;
 
-function Card({ name, picture, host, state, text, actions, onRemove, ...props }: CardProps) {
-  const words = { ...assetWords, ...props.words };
+function Card({ name, picture, host, state, text, actions, onRemove }: CardProps) {
   const link = useMediaLink(picture ?? "");
   return (
     <article aria-label={name} className="flex h-full flex-col overflow-hidden rounded-xl border bg-card">
@@ -127,7 +125,7 @@ function Card({ name, picture, host, state, text, actions, onRemove, ...props }:
           <bdi className="min-w-0 grow truncate font-medium">{name}</bdi>
           <Badge role="status" tone={tones[state]}>
             {tones[state] === "info" && <LoaderCircle aria-hidden className="animate-spin" />}
-            {words.states[state]}
+            {assetWords.states[state]}
           </Badge>
         </p>
         {text && (
@@ -138,7 +136,7 @@ function Card({ name, picture, host, state, text, actions, onRemove, ...props }:
         {state !== "sending" && (
           <div className="flex flex-wrap items-center gap-1">
             {actions}
-            <IconButton label={words.remove} onClick={onRemove}>
+            <IconButton label={assetWords.remove} onClick={onRemove}>
               <Trash2 aria-hidden />
             </IconButton>
           </div>

@@ -9,9 +9,9 @@ import { IconButton, onPressOnce } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { Elsewhere } from "@/components/sluice/devices";
 import { canRetry, Ending, Unanswered } from "@/components/sluice/ending";
-import { modelName } from "@/components/sluice/format";
+import { formatModel } from "@/components/sluice/format";
 import { UserMessage } from "@/components/sluice/message";
-import { soon } from "@/components/sluice/soon";
+import { runSoon } from "@/components/sluice/soon";
 import { Steps } from "@/components/sluice/steps";
 import type { TurnMessages } from "@/components/sluice/turns";
 import { Pending, Silence } from "@/components/sluice/waiting";
@@ -33,7 +33,6 @@ export interface ChatTurnProps {
   readonly renderTool?: (call: ChatToolCall, answer: (output: unknown) => void) => ReactNode;
   /** Words of an error. @default `describeError` */
   readonly describe?: ((error: Error) => ErrorDescription) | undefined;
-  readonly words?: Partial<typeof chatWords>;
 }
 
 /** A question, and the answers to it: several where the model calls tools. A turn far from the window is plain text. */
@@ -48,7 +47,6 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
   } = props;
   const { ref, isNear } = useNear(isLast);
   const renderText = isNear ? props.renderText : undefined;
-  const words = { ...chatWords, ...props.words };
   const { regenerate, edit, switchBranch, approve, deny, retry, send } = chat;
   const isBusy = isLast && isStreaming(chat);
   const last = answers.at(-1);
@@ -108,7 +106,7 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
               {text !== "" && <CopyButton text={text} />}
               {!(isLast && canRetry(last)) && (
                 <IconButton
-                  label={words.regenerate}
+                  label={chatWords.regenerate}
                   disabled={isStreaming(chat)}
                   {...onPressOnce(() => void regenerate(answers[0]?.id))}
                 >
@@ -147,7 +145,7 @@ function isStreaming({ status }: Pick<UseChatStreamResult, "status">): boolean {
 function describeTurn(answers: readonly ChatMessage[]): string {
   const model = answers.at(-1)?.model;
   const ms = answers.reduce((sum, { timing }) => sum + (timing?.totalMs ?? 0), 0);
-  return [model && modelName(model), ms > 0 && `${(ms / 1000).toFixed(1)} s`].filter(Boolean).join(" · ");
+  return [model && formatModel(model), ms > 0 && `${(ms / 1000).toFixed(1)} s`].filter(Boolean).join(" · ");
 }
 
 /** Distance to the window at which a turn renders in full. */
@@ -161,7 +159,7 @@ function useNear(isNearAtFirst: boolean) {
     if (isNear || !ref.current) return;
     const observer = new IntersectionObserver(
       (entries) => {
-        if (entries.some(({ isIntersecting }) => isIntersecting)) soon(() => setIsNear(true));
+        if (entries.some(({ isIntersecting }) => isIntersecting)) runSoon(() => setIsNear(true));
       },
       { root: ref.current.closest('[role="log"]'), rootMargin: MARGIN },
     );

@@ -7,8 +7,8 @@ import { AttachButton, Attachments, DropHint } from "@/components/sluice/attachm
 import type { ChatTurnProps } from "@/components/sluice/chat-turn";
 import { Composer, Queue } from "@/components/sluice/composer";
 import { SyncStatus } from "@/components/sluice/devices";
-import { modelName } from "@/components/sluice/format";
-import { turnsOf } from "@/components/sluice/turns";
+import { formatModel } from "@/components/sluice/format";
+import { groupTurns } from "@/components/sluice/turns";
 import { useDraft } from "@/components/sluice/use-draft";
 import { useStop } from "@/components/sluice/use-stop";
 import { chatWords } from "@/components/sluice/words";
@@ -18,8 +18,7 @@ const loadTurn = () => import("@/components/sluice/chat-turn");
 /** Loads after the composer: a new chat has no turn. */
 const ChatTurn = lazy(async () => ({ default: (await loadTurn()).ChatTurn }));
 
-interface ChatLogProps
-  extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool" | "describe" | "words"> {
+interface ChatLogProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool" | "describe"> {
   /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during an answer. */
   readonly chat: UseChatStreamResult;
   /** Id of the conversation. */
@@ -43,16 +42,15 @@ interface ChatProps extends ChatLogProps {
 
 /** The messages of a chat. It stays at the end while a response grows. */
 export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
-  const words = { ...chatWords, ...show.words };
   const { messages, status } = chat;
-  const turns = turnsOf(messages);
+  const turns = groupTurns(messages);
   const shown = { ...chat, stop: useStop(id, chat) };
   useEffect(() => void loadTurn().catch(() => {}), []);
   return (
     <>
       <div
         role="log"
-        aria-label={label ?? words.messages}
+        aria-label={label ?? chatWords.messages}
         aria-live="off"
         aria-busy={status === "submitted" || status === "streaming"}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
@@ -73,7 +71,7 @@ export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
         </div>
       </div>
       <p role="status" className="sr-only">
-        {words.status[messages.at(-1)?.outcome === "complete" ? "complete" : status]}
+        {chatWords.status[messages.at(-1)?.outcome === "complete" ? "complete" : status]}
       </p>
       <SyncStatus chat={chat} />
     </>
@@ -177,8 +175,8 @@ export function Chat({ model, draftKey, controls, onModel, ...log }: ChatProps) 
         above={
           <Attachments
             attachments={attachments}
-            model={modelName(model)}
-            seeingModel={onModel && seeing && modelName(seeing)}
+            model={formatModel(model)}
+            seeingModel={onModel && seeing && formatModel(seeing)}
             onSwitchModel={() => seeing && onModel?.(seeing)}
             onDismiss={focusField}
           />

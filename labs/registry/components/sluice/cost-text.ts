@@ -15,23 +15,17 @@ export interface ShownEstimate extends ShownCost {
 }
 
 /** Formats the cost of requests: `0.54 USD`. Undefined if no part of it is known. */
-export function formatCost(
-  { amount, currency, missing }: ShownCost,
-  words: Partial<typeof costWords> = {},
-): string | undefined {
+export function formatCost({ amount, currency, missing }: ShownCost): string | undefined {
   const sum = `${formatAmount(amount)} ${currency}`;
   if (missing.length === 0) return sum;
-  return amount > 0 ? (words.orMore ?? costWords.orMore)(sum) : undefined;
+  return amount > 0 ? costWords.orMore(sum) : undefined;
 }
 
 /** Formats what a request will cost: `30 to 120 USD`. */
-export function formatEstimate(
-  { amount, min, currency, missing }: ShownEstimate,
-  words: Partial<typeof costWords> = {},
-): string {
-  if (missing.length > 0) return words.later ?? costWords.later;
+export function formatEstimate({ amount, min, currency, missing }: ShownEstimate): string {
+  if (missing.length > 0) return costWords.later;
   const shown = min < amount ? [min, amount] : [amount];
-  return `${(words.range ?? costWords.range)(shown.map(formatAmount))} ${currency}`;
+  return `${costWords.range(shown.map(formatAmount))} ${currency}`;
 }
 
 /** Formats an amount with two significant digits, or as a whole number above 100. */

@@ -32,7 +32,7 @@ export function Highlighted({ code, language, isIncomplete = false, isMarked, on
             }}
           >
             {line.map(({ content, htmlStyle, offset }) => (
-              <span key={offset} style={styleOf(htmlStyle)}>
+              <span key={offset} style={createStyle(htmlStyle)}>
                 {content}
               </span>
             ))}
@@ -46,7 +46,7 @@ export function Highlighted({ code, language, isIncomplete = false, isMarked, on
 }
 
 /** Colors of both themes: the color scheme of the code chooses. */
-function styleOf(style: Record<string, string> | string | undefined) {
+function createStyle(style: Record<string, string> | string | undefined) {
   if (typeof style !== "object") return undefined;
   const { color, "--shiki-dark": dark } = style;
   return { color: `light-dark(${color}, ${dark})` };

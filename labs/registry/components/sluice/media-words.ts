@@ -104,7 +104,7 @@ export type VideoProgress =
   | { readonly phase: "almost" | "finishing" };
 
 /** Says how far a video is. */
-export function progressWords(progress: VideoProgress): string {
+export function describeProgress(progress: VideoProgress): string {
   switch (progress.phase) {
     case "starting":
       return `Starting · ${progress.elapsed}`;
@@ -124,7 +124,7 @@ export function progressWords(progress: VideoProgress): string {
 /** Words of the card of a video. */
 export const videoWords = {
   states: { running: "Making your video", done: "Done", failed: "Failed", unknown: "Unknown" },
-  progress: progressWords,
+  progress: describeProgress,
   label: "Progress",
   offline: (isCreated: boolean) => (isCreated ? "Offline. It goes on later." : "Offline"),
   failed: "The video failed",
