@@ -39,13 +39,13 @@ const thought: ChatMessage = {
   role: "assistant",
   content: "",
   outcome: "complete",
-  reasoning: "The user wants to keep this.",
+  reasoning: "The user wants an image.",
   toolCalls: [
     {
       id: "c1",
-      name: "save_note",
-      arguments: '{"text":"Buy milk"}',
-      input: { text: "Buy milk" },
+      name: "draw",
+      arguments: '{"prompt":"A reef"}',
+      input: { prompt: "A reef" },
       state: "needs-approval",
     },
   ],
@@ -79,7 +79,8 @@ export function Gallery() {
         <Steps
           answers={[thought]}
           isBusy={false}
-          toolTitles={{ save_note: "Save a note" }}
+          toolTitles={{ draw: "Make an image" }}
+          estimateTool={() => ({ amount: 0.04, min: 0.04, currency: "USD", missing: [] })}
           onApprove={press("approve")}
           onDeny={press("deny")}
         />

@@ -257,7 +257,8 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
       .getByRole("button", { name: "Next version" })
       .click();
     await page.getByText("Pressed: version").waitFor();
-    await page.getByText("The user wants to keep this.").waitFor();
+    await page.getByText("The user wants an image.").waitFor();
+    await page.getByRole("group", { name: "Make an image" }).getByText("0.04 USD").waitFor();
     await button("Approve").click();
     await page.getByText("Pressed: approve").waitFor();
     expect(problems).toEqual([]);

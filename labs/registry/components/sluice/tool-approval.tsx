@@ -3,12 +3,15 @@
 import type { ChatToolCall } from "@sluice/react";
 import { type ReactNode, useId } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
-import { toolWords } from "@/components/sluice/words";
+import { formatEstimate, type ShownEstimate } from "@/components/sluice/cost-text";
+import { costWords, toolWords } from "@/components/sluice/words";
 
 interface ToolCallCardProps {
   readonly call: ChatToolCall;
   /** Name of the tool for people. @default its own name */
   readonly title?: string;
+  /** Cost of the call: `estimateCost` of `@sluice/prices`. @default no cost is shown */
+  readonly estimate?: ShownEstimate | undefined;
   /** Lets the call run: `approve` of `useChatStream`. */
   readonly onApprove: (toolCallId: string) => unknown;
   /** Refuses the call: `deny` of `useChatStream`. */
@@ -18,7 +21,7 @@ interface ToolCallCardProps {
 }
 
 /** A tool call: its arguments, its state, its result, and the approval that it waits for. */
-export function ToolCallCard({ call, onApprove, onDeny, children, ...props }: ToolCallCardProps) {
+export function ToolCallCard({ call, onApprove, onDeny, estimate, children, ...props }: ToolCallCardProps) {
   const { id, name, state, output, error, input } = call;
   const title = useId();
   return (
@@ -42,6 +45,12 @@ export function ToolCallCard({ call, onApprove, onDeny, children, ...props }: To
             {toolWords.approve}
           </Button>
           <Button {...onPressOnce(() => void onDeny(id))}>{toolWords.deny}</Button>
+          {estimate && (
+            <p className="self-center text-xs text-muted-foreground tabular-nums">
+              <span className="sr-only">{costWords.title} </span>
+              {formatEstimate(estimate)}
+            </p>
+          )}
         </div>
       )}
       {state === "needs-output" && children}
