@@ -4,6 +4,7 @@ import { Columns2, PanelLeft } from "lucide-react";
 import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button, IconButton } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
+import { useDraft } from "@/components/sluice/use-draft";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { changeSettings, chatSettings, createChatOptions } from "./chat-settings.js";
 import { isOffline, isUnsent, storage } from "./client.js";
@@ -51,9 +52,14 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
   useLeaveWarning(chat.unsaved > 0);
   const describe = useSendWhenOnline(chat);
   const question = useStore(pendingQuestion);
+  const newDraft = useDraft("chat/new", "");
+  const draft = useDraft(`chat/${id}`, "");
   useEffect(() => {
     if (question === undefined) return;
     pendingQuestion.set(undefined);
+    // what the user wrote after the question goes along to the chat's own address
+    if (isNew) draft.setDraft(newDraft.draft);
+    if (isNew) newDraft.clearDraft();
     void send(question);
   });
   const box = useRef<HTMLDivElement>(null);

@@ -118,6 +118,7 @@ export function ImageGallery(props: ImageGalleryProps) {
                   <ImageTile
                     image={one.image}
                     prompt={one.order.request.prompt}
+                    name={nameImage(one)}
                     size={readSize(one)}
                     actions={listActions(one)}
                     onOpen={() => setOpen(one.key)}
@@ -174,6 +175,11 @@ function listImages(order: ImageOrder, notFinished: string): readonly ShownImage
 function createSlide({ key, order: { request }, image: { url, size } }: ShownImage) {
   const facts = [formatModel(request.model), size?.replace("x", " × ")].filter((fact) => fact !== undefined);
   return url ? [{ key, url, prompt: request.prompt, size, facts }] : [];
+}
+
+/** Names an image for screen readers. The images of a set have numbers. */
+function nameImage({ order: { images, request }, image }: ShownImage): string {
+  return images.length < 2 ? request.prompt : imageWords.ofSet(request.prompt, images.indexOf(image) + 1);
 }
 
 /** Size of an image. A failed image has the size of its request. */

@@ -17,6 +17,8 @@ interface ImageTileProps {
     readonly error?: { readonly message: string } | undefined;
   };
   readonly prompt: string;
+  /** Name of the image, for screen readers. @default the prompt */
+  readonly name?: string;
   /** Its size, or the one that was asked for: `2048x1536`. */
   readonly size: string | undefined;
   /** Shows it in the whole window. */
@@ -32,7 +34,7 @@ interface ImageTileProps {
 
 /** One image on the wall, with its actions. */
 export function ImageTile(props: ImageTileProps) {
-  const { image, prompt, size, onOpen, onDownload, onRemove, actions, children } = props;
+  const { image, prompt, name = prompt, size, onOpen, onDownload, onRemove, actions, children } = props;
   const link = useMediaLink(image.url ?? "");
   const [width, height] = parseSize(size);
   const shape = { aspectRatio: `${width} / ${height}` };
@@ -69,14 +71,14 @@ export function ImageTile(props: ImageTileProps) {
         element={
           <button
             type="button"
-            aria-label={imageWords.open(prompt)}
+            aria-label={imageWords.open(name)}
             onClick={onOpen}
             className="block size-full cursor-pointer -outline-offset-2"
           >
             <LinkedImage
               link={link}
               src={image.url}
-              alt={prompt}
+              alt={name}
               width={width}
               height={height}
               loading="lazy"

@@ -33,6 +33,7 @@ export const shareWords: { readonly [Result in DownloadResult | ShareResult]?: s
 
 /** Words of the images on a wall. */
 export const imageWords = {
+  ofSet: (prompt: string, number: number) => `${prompt} (${number})`,
   open: (prompt: string) => `Open ${prompt}`,
   openItem: "Open",
   failed: "This image failed",
