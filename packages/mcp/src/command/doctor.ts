@@ -5,6 +5,7 @@ import { describeThrown, systemClock } from "@sluice/core/extend";
 import { models } from "@sluice/core/schemas";
 import { writeRecording } from "@sluice/emulator/recordings";
 import { estimateCost, type Prices } from "@sluice/prices";
+import { wrap } from "../base/wrap.js";
 import { draftChats, MAX_TOKENS } from "../doctor/chats.js";
 import { diagnose, type Plan, type Report } from "../doctor/diagnose.js";
 import { formatPage, formatReport } from "../doctor/format.js";
@@ -14,7 +15,7 @@ import type { Probe, Sender } from "../doctor/send.js";
 import type { Arguments } from "./arguments.js";
 import { type Environment, UsageError } from "./connect.js";
 import { formatJSON, type Task } from "./task.js";
-import { type Output, wrap } from "./terminal.js";
+import type { Output } from "./terminal.js";
 
 /** Streams and environment of {@link runDoctor}. */
 export interface DoctorTask extends Pick<Task, "args" | "signal" | "err"> {

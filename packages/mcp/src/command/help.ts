@@ -1,4 +1,4 @@
-import { wrap } from "./terminal.js";
+import { wrap } from "../base/wrap.js";
 
 /** Rows of a table: a name and its meaning. */
 type Rows = readonly (readonly [name: string, meaning: string, ...rest: readonly unknown[]])[];

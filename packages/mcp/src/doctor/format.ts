@@ -1,4 +1,4 @@
-import { wrap } from "../command/terminal.js";
+import { wrap } from "../base/wrap.js";
 import { NEEDS, NO_REQUEST, type Report, type Row } from "./diagnose.js";
 
 const KINDS: Readonly<Record<Report["kind"], string>> = {
