@@ -41,17 +41,14 @@ try {
   await demo.interrupt();
 }
 
-/** Takes a screenshot of a message with code, and the file of the room. */
+/** Takes a screenshot of a message that streams, beside the file of the room with its marked line. */
 async function recordHero(): Promise<void> {
   const page = await open(1440, 900);
   await page.getByRole("button", { name: "Stream a response" }).click();
-  await page.getByRole("button", { name: "Regenerate" }).waitFor({ timeout: 120_000 });
-  await page.getByRole("region", { name: "Code" }).waitFor();
-  const code = page.getByRole("figure", { name: "Code: ts" });
-  await code.locator("[style*=color]").first().waitFor();
-  await code.evaluate((it) => it.scrollIntoView({ block: "center" }));
   await page.mouse.move(0, 0);
-  await page.waitForTimeout(3000);
+  await page.getByRole("heading", { name: "The result" }).waitFor({ timeout: 120_000 });
+  await page.getByRole("figure", { name: "Code: ts" }).locator("[style*=color]").first().waitFor();
+  await page.locator("[data-marked]").waitFor();
   await save(
     "studio.webp",
     await sharp(await page.screenshot())
@@ -128,7 +125,9 @@ async function open(width: number, height: number, address = demo.address): Prom
     await browser.newContext({ viewport: { width, height }, colorScheme: "dark" })
   ).newPage();
   await page.goto(address, { waitUntil: "commit" });
-  await page.getByRole("heading", { name: /^Sluice is/ }).waitFor({ timeout: 120_000 });
+  // the heading is in the page before its scripts
+  await page.getByRole("button", { name: "Stream a response" }).waitFor({ timeout: 120_000 });
+  await page.evaluate(() => document.fonts.ready);
   return page;
 }
 

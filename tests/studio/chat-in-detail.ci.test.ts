@@ -238,7 +238,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
   describe("versions", () => {
     test("The cost of a conversation counts the versions that are not shown, too", async () => {
-      const words = room.page.locator("p", { hasText: /^Play money: [\d.]/ });
+      const words = room.page.locator("p", { hasText: /^Play money [\d.]/ });
       const amount = async () => Number(/[\d.]+/.exec((await words.textContent()) ?? "")?.[0]);
       await askAndWait("Hello");
       await words.waitFor();

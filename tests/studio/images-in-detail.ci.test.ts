@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await button("Retry anyway").click();
     await findTile("A reef").waitFor();
     await alert().waitFor({ state: "detached" });
-    expect(studio.created(IMAGES)).toHaveLength(2);
+    await expect.poll(() => studio.created(IMAGES).length).toBe(2);
     await findPrompt().fill("A reef [[stall]]");
     await button("Generate").click();
     await expect.poll(() => studio.created(IMAGES).length).toBe(3);

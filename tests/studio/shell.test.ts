@@ -45,15 +45,24 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
 
   test("The inspector shows the file of the room and marks the line that runs", async () => {
     const code = inspector().getByRole("region", { name: "Code" });
-    const marked = code.locator(".bg-primary\\/20");
+    const marked = code.locator("[data-marked]");
     await code.getByText("export function ChatRoom").waitFor();
     await studio.field("Message").fill("[[stall]] Hello");
     await studio.field("Message").press("Enter");
-    await expect.poll(() => marked.first().innerText()).toContain("useChatStream({");
+    await expect
+      .poll(() => marked.allInnerTexts())
+      .toEqual([expect.stringContaining("renderText={renderText}")]);
     await studio.button("Stop").click();
     await marked.first().waitFor({ state: "detached" });
     await studio.page.getByRole("link", { name: "Images" }).click();
     await code.getByText("export function ImagesRoom").waitFor();
+    await studio.hold("**/v1/images/generations");
+    await studio.field("Prompt").fill("A reef");
+    await studio.button("Generate").click();
+    await expect
+      .poll(() => marked.allInnerTexts())
+      .toEqual([expect.stringContaining("await generate(next)")]);
+    await studio.button("Stop").click();
   });
 
   test("The first screen has no link without a target", async () => {

@@ -189,10 +189,9 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await link("Reference videos", "https://example.com/walk.mp4");
     await studio.page.getByText("Add a picture or a video, too.").waitFor({ state: "detached" });
     await studio.page.keyboard.press("Escape");
-    await button("More settings").click();
-    await studio.page.getByRole("switch", { name: "Return last frame" }).click();
-    await studio.page.keyboard.press("Escape");
     await studio.page.getByRole("button", { name: /^Settings: / }).click();
+    await studio.page.getByText("More settings").click();
+    await studio.page.getByRole("switch", { name: "Return last frame" }).click();
     await button("Sound").click();
     await studio.page.keyboard.press("Escape");
     await button("Generate").click();

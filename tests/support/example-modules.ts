@@ -17,7 +17,6 @@ const copied = [
   "chat-form",
   "download",
   "field-labels",
-  "field-labels-de",
   "form-fields",
   "image-form",
   "stored-list",

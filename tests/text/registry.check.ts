@@ -33,8 +33,8 @@ test("The studio is made of the components: it has no other ones of their kind",
   const studio = join(root, "examples/studio/src");
   for (const path of globSync("**/*.{ts,tsx}", { cwd: studio }))
     visit(readFileSync(join(studio, path), "utf8"));
-  // other languages, very long responses, and the cost of a message before it is sent
-  const unused = ["field-labels-de", "message-cost", "text-blocks"];
+  // very long responses
+  const unused = ["text-blocks"];
   expect(modules.filter((name) => !reached.has(name)).sort()).toEqual(unused);
 });
 

@@ -13,9 +13,10 @@ import { createStoredList, isStoredItem, type StoredItem } from "@/components/sl
 import { toast } from "@/components/sluice/toasts";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { listURLs } from "@/components/sluice/use-media-form";
-import { client, storage } from "./client.js";
+import { baseURL, client, storage } from "./client.js";
+import { Examples, loadThumbnail, Page } from "./media.js";
 import { openRoute } from "./rooms.js";
-import { useRunningCode, useTitle } from "./state.js";
+import { useRunningCode } from "./state.js";
 import { useVideoForm } from "./videos-room.js";
 
 /** A picture for videos. It is stored before it is sent, because registering it may be billed. */
@@ -68,7 +69,6 @@ export function AssetsRoom() {
   const input = useRef<HTMLInputElement>(null);
   const videoForm = useVideoForm();
   const isSending = [...sent.values()].includes("sending");
-  useTitle("Assets");
   useLeaveWarning(isSending);
   useRunningCode(isSending && "await createAsset(");
 
@@ -100,7 +100,7 @@ export function AssetsRoom() {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the button inside does the same by keyboard
     <div
-      className="relative grow overflow-y-auto"
+      className="relative flex min-h-0 grow flex-col"
       onDragOver={(event) => {
         event.preventDefault();
         setIsDragging(true);
@@ -112,8 +112,7 @@ export function AssetsRoom() {
         void addFiles([...event.dataTransfer.files]);
       }}
     >
-      <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
-        <h1 className="sr-only">Assets</h1>
+      <Page title="Assets">
         <section aria-label="New asset" className="flex flex-col gap-4 rounded-2xl border bg-card p-4">
           <div className="flex flex-wrap items-center gap-3">
             <p className="grow text-sm text-muted-foreground">Add a picture once. Use it in many videos.</p>
@@ -147,6 +146,13 @@ export function AssetsRoom() {
             </span>
           </Field>
         </section>
+        {assets.length === 0 && (
+          <Examples
+            room="video"
+            note="Add this picture"
+            onPick={(example) => void loadThumbnail(example).then((file) => addFiles([file]))}
+          />
+        )}
         <ul
           aria-label="Assets"
           className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,17rem),1fr))] gap-4"
@@ -155,7 +161,7 @@ export function AssetsRoom() {
             <li key={asset.id}>
               <AssetCard
                 name={asset.name}
-                picture={asset.picture}
+                {...preview(asset.picture)}
                 handle={asset.handle}
                 request={sent.get(asset.id)}
                 onRetry={() => {
@@ -175,10 +181,17 @@ export function AssetsRoom() {
             </li>
           ))}
         </ul>
-      </div>
+      </Page>
       {isDragging && <DropHint>Drop pictures here</DropHint>}
     </div>
   );
+}
+
+/** Returns what a card shows of a picture. The page loads nothing from other hosts. */
+function preview(picture: string) {
+  const url = URL.parse(picture);
+  const isForeign = url !== null && url.protocol !== "data:" && url.origin !== new URL(baseURL).origin;
+  return isForeign ? { picture: undefined, host: url.host } : { picture };
 }
 
 function takesAssets(model: VideoModel): boolean {

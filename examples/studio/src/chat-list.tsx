@@ -34,7 +34,7 @@ export function ChatList({ activeId, onOpen }: ChatListProps) {
       <ConversationList
         conversations={conversations}
         activeId={activeId}
-        hrefOf={(id) => formatRoute("chat", id)}
+        createHref={(id) => formatRoute("chat", id)}
         onOpen={onOpen}
         onUpdate={update}
         onRemove={({ id }) => {

@@ -4,6 +4,7 @@ import { Columns2, PanelLeft } from "lucide-react";
 import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button, IconButton } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
+import { useDraft } from "@/components/sluice/use-draft";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { changeSettings, chatSettings, createChatOptions } from "./chat-settings.js";
 import { isOffline, isUnsent, storage } from "./client.js";
@@ -15,6 +16,14 @@ import { Welcome } from "./welcome.js";
 const ChatControls = lazy(async () => ({ default: (await import("./chat-controls.js")).ChatControls }));
 const ChatCost = lazy(async () => ({ default: (await import("./prices.js")).ChatCost }));
 const Markdown = lazy(async () => ({ default: (await import("@/components/sluice/markdown")).Markdown }));
+
+/** The code that runs in each state of the chat. */
+const runningCode: Partial<Record<UseChatStreamResult["status"], string>> = {
+  submitted: "return chat.send(text, options)",
+  streaming: "renderText={renderText}",
+  "requires-action": "renderTool={renderTool}",
+  error: "describe={describe}",
+};
 
 interface ChatRoomProps {
   readonly id: string;
@@ -39,13 +48,18 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
     return chat.send(text, options);
   };
   useTitle(isBusy ? `Responding… ${title}` : title);
-  useRunningCode(isBusy && "useChatStream({");
+  useRunningCode(runningCode[chat.status]);
   useLeaveWarning(chat.unsaved > 0);
   const describe = useSendWhenOnline(chat);
   const question = useStore(pendingQuestion);
+  const newDraft = useDraft("chat/new", "");
+  const draft = useDraft(`chat/${id}`, "");
   useEffect(() => {
     if (question === undefined) return;
     pendingQuestion.set(undefined);
+    // what the user wrote after the question goes along to the chat's own address
+    if (isNew) draft.setDraft(newDraft.draft);
+    if (isNew) newDraft.clearDraft();
     void send(question);
   });
   const box = useRef<HTMLDivElement>(null);
@@ -67,7 +81,8 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
       </header>
       <div className="min-h-0 grow">
         <Chat
-          chat={{ ...chat, send }}
+          // a chat that begins here has nothing to restore
+          chat={{ ...chat, send, isRestoring: chat.isRestoring && !isBegunHere }}
           id={id}
           draftKey={isNew ? "new" : id}
           model={model}

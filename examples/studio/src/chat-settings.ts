@@ -1,6 +1,6 @@
 import type { ChatModel } from "@sluice/core";
 import type { ChatTarget } from "@sluice/react";
-import { chatModelInfo, chatTargetOf } from "@/components/sluice/chat-form";
+import { createChatTarget, describeChatModel } from "@/components/sluice/chat-form";
 import type { FormValues } from "@/components/sluice/form-fields";
 import { storedAtom } from "./state.js";
 import { tools } from "./tools.js";
@@ -36,8 +36,8 @@ export function changeSettings(changes: Partial<ChatSettings>): void {
 
 /** Returns the options of `useChatStream` for the settings. */
 export function createChatOptions({ model, values, offersTools, wantsJSON, instructions }: ChatSettings) {
-  const { tools: support, hasJSONMode } = chatModelInfo(model, values);
-  const target = chatTargetOf(model, values);
+  const { tools: support, hasJSONMode } = describeChatModel(model, values);
+  const target = createChatTarget(model, values);
   const json = wantsJSON && hasJSONMode && { response_format: { type: "json_object" } };
   return {
     ...({ ...target, params: { ...target.params, ...json } } as ChatTarget),

@@ -1,6 +1,6 @@
 import { createClient, streamResumption } from "@sluice/core";
 import { devtoolsFetch } from "@sluice/devtools/production";
-import { indexedDBStorage } from "@sluice/react";
+import { indexedDBStorage, recordReceipts } from "@sluice/react";
 import { atom } from "nanostores";
 import { startService } from "../demo/hosted/start.js";
 
@@ -73,3 +73,6 @@ export const client = createClient({
   onEvent: (event) => event.type === "first-chunk" && firstChunk.set(event.callId),
   fetch: devtoolsFetch(send),
 });
+
+// each request is stored before it is sent, because it may be charged
+recordReceipts(client, { storage });

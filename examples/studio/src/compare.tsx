@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "react";
 import { Button } from "@/components/sluice/button";
 import { ChatLog } from "@/components/sluice/chat";
 import { Composer } from "@/components/sluice/composer";
-import { modelName } from "@/components/sluice/format";
+import { formatModel } from "@/components/sluice/format";
 import { ModelMenu } from "@/components/sluice/model-menu";
 import { useDraft } from "@/components/sluice/use-draft";
 import { renderText } from "./chat-room.js";
@@ -86,7 +86,7 @@ function useSide(label: string, first: ChatModel) {
   useEffect(() => {
     if (!active || isNamed.current) return;
     isNamed.current = true;
-    update(id, { title: `${active.title} · ${modelName(chosen)}` });
+    update(id, { title: `${active.title} · ${formatModel(chosen)}` });
   }, [active, update, id, chosen]);
   return { id, chat, label, chosen, choose };
 }

@@ -5,9 +5,9 @@ import type { ImageRequestOf } from "@sluice/react";
 import { Clapperboard, ImagePlus, Shuffle } from "lucide-react";
 import { useRef, useState } from "react";
 import { Field, NumberField } from "@/components/sluice/fields";
-import { fieldOf } from "@/components/sluice/form-chips";
+import { findField } from "@/components/sluice/form-chips";
 import type { FormValues } from "@/components/sluice/form-fields";
-import { imageForm, imageRequestOf } from "@/components/sluice/image-form";
+import { createImageForm, createImageRequest } from "@/components/sluice/image-form";
 import { ImageGallery, type ShownImage } from "@/components/sluice/image-gallery";
 import { createImageOrders, useImageOrders } from "@/components/sluice/image-orders";
 import { MediaFields } from "@/components/sluice/media-fields";
@@ -17,10 +17,10 @@ import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { listURLs, type MediaDraft, useMediaForm } from "@/components/sluice/use-media-form";
 import type { DemoPrompt } from "../demo/prompts.js";
 import { storage } from "./client.js";
-import { Examples, uploadFile } from "./media.js";
+import { Examples, Page, uploadFile } from "./media.js";
 import { prices } from "./prices.js";
 import { openRoute } from "./rooms.js";
-import { useRunningCode, useTitle } from "./state.js";
+import { useRunningCode } from "./state.js";
 import { useVideoForm } from "./videos-room.js";
 
 type Request = ImageRequestOf<ImageModel>;
@@ -33,7 +33,7 @@ export function ImagesRoom() {
   const form = useImageForm();
   const videoForm = useVideoForm();
   const { model, values, prompt } = form;
-  const request = imageRequestOf(model, values);
+  const request = createImageRequest(model, values);
   const { generate, stop, reset, orders, status, error, variables, submittedAt } = useImageOrders(
     list,
     model,
@@ -42,7 +42,6 @@ export function ImagesRoom() {
   const button = useRef<HTMLButtonElement>(null);
   const isPending = status === "pending";
   const isUnsaved = list.useIsUnsaved();
-  useTitle("Images");
   useLeaveWarning(isPending || isUnsaved);
   useRunningCode(isPending && "await generate(");
 
@@ -75,51 +74,48 @@ export function ImagesRoom() {
   ];
 
   return (
-    <div className="grow overflow-y-auto">
-      <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
-        <h1 className="sr-only">Images</h1>
-        <PromptForm
-          label="New image"
-          placeholder="Describe an image"
-          prompt={prompt}
-          problem={form.problems.get("prompt")}
-          onPrompt={(text) => form.set("prompt", text)}
-          onSubmit={() => form.submit() && void send(request)}
-          isBusy={isPending || isAdding}
-          estimate={estimateCost(request, prices)}
-          error={error}
-          onDismiss={reset}
-          button={button}
-          above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
-        >
-          <MediaSettings form={form}>
-            <Field label="Number of images">
-              <NumberField min={1} value={countImages(values)} onChange={setCount} />
-            </Field>
-          </MediaSettings>
-        </PromptForm>
-        {isUnsaved && <p role="status">Not everything is saved. Keep this page open.</p>}
-        {orders.length === 0 && !isPending ? (
-          <Examples
-            room="images"
-            onPick={(example) => {
-              form.fill(createDraft(example, model));
-              button.current?.focus();
-            }}
-          />
-        ) : (
-          <ImageGallery
-            orders={orders}
-            list={list}
-            pending={isPending ? { request: variables, since: submittedAt } : undefined}
-            onStop={stop}
-            onReuse={(next) => form.fill(readRequest(next))}
-            onRetry={(next) => void send(next)}
-            actions={listActions}
-          />
-        )}
-      </div>
-    </div>
+    <Page title="Images">
+      <PromptForm
+        label="New image"
+        placeholder="Describe an image"
+        prompt={prompt}
+        problem={form.problems.get("prompt")}
+        onPrompt={(text) => form.set("prompt", text)}
+        onSubmit={() => form.submit() && void send(request)}
+        isBusy={isPending || isAdding}
+        estimate={estimateCost(request, prices)}
+        error={error}
+        onDismiss={reset}
+        button={button}
+        above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
+      >
+        <MediaSettings form={form}>
+          <Field label="Number of images">
+            <NumberField min={1} value={countImages(values)} onChange={setCount} />
+          </Field>
+        </MediaSettings>
+      </PromptForm>
+      {isUnsaved && <p role="status">Not everything is saved. Keep this page open.</p>}
+      {orders.length === 0 && !isPending ? (
+        <Examples
+          room="images"
+          onPick={(example) => {
+            form.fill(createDraft(example, model));
+            button.current?.focus();
+          }}
+        />
+      ) : (
+        <ImageGallery
+          orders={orders}
+          list={list}
+          pending={isPending ? { request: variables, since: submittedAt } : undefined}
+          onStop={stop}
+          onReuse={(next) => form.fill(readRequest(next))}
+          onRetry={(next) => void send(next)}
+          actions={listActions}
+        />
+      )}
+    </Page>
   );
 
   function setCount(count = 1): void {
@@ -140,9 +136,9 @@ export function useImageForm() {
     kind: "image",
     storage,
     initial: "gamma-image-5-0-260128",
-    formOf: imageForm,
+    createForm: createImageForm,
     check({ model, values }) {
-      const { issues, warnings } = checkRequest(imageRequestOf(model, values));
+      const { issues, warnings } = checkRequest(createImageRequest(model, values));
       // the library warns of an empty prompt; here it is a mistake
       return [...issues, ...warnings.filter(({ rule }) => rule.endsWith("prompt-empty"))];
     },
@@ -155,7 +151,9 @@ function countImages({ sequential_image_generation: isSet, max_images: max }: Fo
 
 /** Fills the form for an example: its words, and the first size of its shape. */
 function createDraft({ prompt, ratio, count }: DemoPrompt, model: ImageModel): MediaDraft<ImageModel> {
-  const size = fieldOf(imageForm(model), "choice", "size")?.choices.find((choice) => choice.ratio === ratio);
+  const size = findField(createImageForm(model), "choice", "size")?.choices.find(
+    (choice) => choice.ratio === ratio,
+  );
   return {
     model,
     values: {

@@ -5,18 +5,17 @@ import { useEffect, useRef, useState } from "react";
 import { Button, IconButton } from "@/components/sluice/button";
 import { Highlighted } from "@/components/sluice/highlighted-code";
 import { prices } from "./prices.js";
+import { Receipts } from "./receipts.js";
 import type { Room } from "./rooms.js";
-import { inspectorTab, isInspectorOpen, runningCode } from "./state.js";
+import { inspectorTab, inspectorTabs, isInspectorOpen, runningCode } from "./state.js";
 
-const tabs = ["Code", "Calls"] as const;
-
-/** The code of the room on screen, and the calls of the client. */
+/** The code of the room on screen, the calls of the client, and what they cost. */
 export function Inspector({ room }: { readonly room: Room }) {
   const tab = useStore(inspectorTab);
   return (
     <>
       <div className="flex items-center gap-1 border-b p-2">
-        {tabs.map((name) => (
+        {inspectorTabs.map((name) => (
           <Button
             key={name}
             look="quiet"
@@ -33,6 +32,7 @@ export function Inspector({ room }: { readonly room: Room }) {
         </IconButton>
       </div>
       {tab === "Code" && <Source key={room.name} room={room} />}
+      {tab === "Receipts" && <Receipts />}
       {/* it records calls from its first mount */}
       <div hidden={tab !== "Calls"} className="min-h-0 grow">
         <SluiceDevtoolsPanel prices={prices} />
@@ -46,6 +46,9 @@ function Source({ room }: { readonly room: Room }) {
   const [code, setCode] = useState("");
   const box = useRef<HTMLPreElement>(null);
   const running = useStore(runningCode);
+  // the room names the code in quotes
+  const isRunning = (line: string) =>
+    running !== undefined && line.includes(running) && !line.includes(`"${running}`);
   useEffect(() => {
     let isLeft = false;
     room.loadSource().then(
@@ -56,10 +59,9 @@ function Source({ room }: { readonly room: Room }) {
       isLeft = true;
     };
   }, [room]);
-  useEffect(() => {
-    const marked = running && box.current?.querySelector(".bg-primary\\/20");
-    if (marked && box.current) box.current.scrollTop = (marked as HTMLElement).offsetTop - 120;
-  }, [running]);
+  const show = (line: HTMLElement) => {
+    if (box.current) box.current.scrollTop = line.offsetTop - 120;
+  };
   return (
     <>
       <p className="px-3 py-2 text-xs text-muted-foreground">
@@ -72,7 +74,7 @@ function Source({ room }: { readonly room: Room }) {
           tabIndex={0}
           className="relative min-h-0 grow overflow-auto px-3 pb-3 font-mono text-xs -outline-offset-2"
         >
-          <Highlighted code={code} language="tsx" marked={running} />
+          <Highlighted code={code} language="tsx" isMarked={isRunning} onMarked={show} />
         </pre>
       </section>
     </>

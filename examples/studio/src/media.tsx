@@ -1,8 +1,10 @@
 import { checkMedia, fitImage, toDataURI, uploadMedia } from "@sluice/media";
+import type { ReactNode } from "react";
 import type { MediaField } from "@/components/sluice/form-fields";
-import { fileProblem } from "@/components/sluice/form-problems";
+import { describeFileProblem } from "@/components/sluice/form-problems";
 import { type DemoPrompt, demoPrompts } from "../demo/prompts.js";
 import { client } from "./client.js";
+import { useTitle } from "./state.js";
 
 /**
  * Returns the URL of a file: a data URI if the model takes one, the link of an uploaded file otherwise.
@@ -16,7 +18,7 @@ export async function uploadFile(file: File, field: MediaField): Promise<string>
     );
     const { mediabunny } = await import("@sluice/media/mediabunny");
     const [issue] = use ? await checkMedia([{ media: file, use }], { parser: mediabunny }) : [];
-    if (issue) throw new TypeError(`“${file.name}”: ${fileProblem(issue.rule)}`);
+    if (issue) throw new TypeError(`“${file.name}”: ${describeFileProblem(issue.rule)}`);
     return (await uploadMedia(client, file)).url;
   }
   const frame = (["first_frame", "last_frame", "reference_image"] as const).find((use) => use === field.name);
@@ -33,13 +35,39 @@ const thumbnails = import.meta.glob<string>("../demo/thumbnails/*.webp", {
   import: "default",
 });
 
+interface PageProps {
+  readonly title: string;
+  readonly children: ReactNode;
+}
+
+/** The page of a room for files. */
+export function Page({ title, children }: PageProps) {
+  useTitle(title);
+  return (
+    <div className="grow overflow-y-auto">
+      <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
+        <h1 className="sr-only">{title}</h1>
+        {children}
+      </div>
+    </div>
+  );
+}
+
+/** Loads the thumbnail of an example as a file. */
+export async function loadThumbnail({ id }: DemoPrompt): Promise<File> {
+  const response = await fetch(thumbnails[`../demo/thumbnails/${id}.webp`] ?? "");
+  return new File([await response.blob()], `${id}.webp`, { type: "image/webp" });
+}
+
 interface ExamplesProps {
   readonly room: DemoPrompt["room"];
+  /** Text below the title. @default the prompt */
+  readonly note?: string;
   readonly onPick: (example: DemoPrompt) => void;
 }
 
 /** Content of an empty room: prompts to try. They fill the form, and send nothing. */
-export function Examples({ room, onPick }: ExamplesProps) {
+export function Examples({ room, note, onPick }: ExamplesProps) {
   return (
     <ul
       aria-label="Examples"
@@ -63,7 +91,7 @@ export function Examples({ room, onPick }: ExamplesProps) {
               />
               <span className="flex flex-col gap-1 p-3 text-sm">
                 <span className="font-medium">{example.title}</span>
-                <span className="text-muted-foreground">{example.prompt}</span>
+                <span className="text-muted-foreground">{note ?? example.prompt}</span>
               </span>
             </button>
           </li>

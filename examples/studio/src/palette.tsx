@@ -1,21 +1,16 @@
 import { useConversations } from "@sluice/react";
 import { Command } from "cmdk";
-import { Moon, PanelRight, Plus } from "lucide-react";
+import { Moon, PanelRight, Plus, ReceiptText } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { Dialog } from "@/components/sluice/popups";
 import { storage } from "./client.js";
 import { formatRoute, rooms } from "./rooms.js";
-import { chooseNextTheme, inspectorTab, isInspectorOpen, isPaletteOpen, toggleInspector } from "./state.js";
+import { chooseNextTheme, isPaletteOpen, showTab, toggleInspector } from "./state.js";
 
 const close = () => isPaletteOpen.set(false);
 
 function go(hash: string): void {
   location.hash = hash;
-}
-
-function showTab(tab: "Code" | "Calls"): void {
-  inspectorTab.set(tab);
-  isInspectorOpen.set(true);
 }
 
 /** Search over rooms, chats and commands. */
@@ -44,6 +39,7 @@ export function Palette() {
             <Row label="Inspector" icon={<PanelRight />} run={toggleInspector} />
             <Row label="Code of this room" icon={<PanelRight />} run={() => showTab("Code")} />
             <Row label="Calls and faults" icon={<PanelRight />} run={() => showTab("Calls")} />
+            <Row label="Receipts" icon={<ReceiptText />} run={() => showTab("Receipts")} />
             <Row label="Next theme" icon={<Moon />} run={chooseNextTheme} />
           </Command.Group>
           <Command.Group heading="Chats">

@@ -23,9 +23,7 @@ export const prices = definePrices({
   },
 });
 
-const words = { title: "Play money:" };
-
 /** The cost of the responses of a chat, with the versions that are not shown. */
 export function ChatCost({ ended }: { readonly ended: readonly ChatNode[] }) {
-  return <Cost cost={calculateCost(ended, prices)} words={words} />;
+  return <Cost cost={calculateCost(ended, prices)} title="Play money" />;
 }

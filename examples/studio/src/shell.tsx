@@ -91,12 +91,19 @@ function Header({ room }: { readonly room: Room }) {
       <IconButton label="Search and commands" keys="Ctrl+K" onClick={() => isPaletteOpen.set(true)}>
         <Search aria-hidden />
       </IconButton>
-      <IconButton label={`Theme: ${chosen}`} onClick={chooseNextTheme}>
+      <IconButton label={`Theme: ${chosen}`} className="max-[22rem]:hidden" onClick={chooseNextTheme}>
         <ThemeIcon aria-hidden />
       </IconButton>
-      <IconButton label="Inspector" keys="Ctrl+." aria-pressed={isOpen} onClick={toggleInspector}>
+      <Button
+        look="quiet"
+        data-tip="Ctrl+."
+        aria-label="Inspector"
+        aria-pressed={isOpen}
+        onClick={toggleInspector}
+      >
         <PanelRight aria-hidden />
-      </IconButton>
+        <span className="max-sm:hidden">Inspector</span>
+      </Button>
     </header>
   );
 }

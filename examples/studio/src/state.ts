@@ -52,8 +52,16 @@ export const isInspectorOpen = storedAtom(
   (stored): stored is boolean => typeof stored === "boolean",
 );
 
-/** Tab of the inspector. */
-export const inspectorTab = atom<"Code" | "Calls">("Code");
+/** Tabs of the inspector. */
+export const inspectorTabs = ["Code", "Calls", "Receipts"] as const;
+type InspectorTab = (typeof inspectorTabs)[number];
+export const inspectorTab = atom<InspectorTab>("Code");
+
+/** Opens the inspector with a tab. */
+export function showTab(tab: InspectorTab): void {
+  inspectorTab.set(tab);
+  isInspectorOpen.set(true);
+}
 
 /** Opens or closes the inspector. */
 export function toggleInspector(): void {
@@ -67,7 +75,7 @@ export const isPaletteOpen = atom(false);
 export const runningCode = atom<string | undefined>(undefined);
 
 /** Marks the line of the room's code that runs now. */
-export function useRunningCode(code: string | false): void {
+export function useRunningCode(code: string | false | undefined): void {
   useEffect(() => {
     runningCode.set(code || undefined);
     return () => runningCode.set(undefined);

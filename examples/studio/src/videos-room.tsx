@@ -11,13 +11,13 @@ import { createStoredList, isStoredItem, type StoredItem } from "@/components/sl
 import { toast } from "@/components/sluice/toasts";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { listURLs, type MediaDraft, useMediaForm } from "@/components/sluice/use-media-form";
-import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
-import { usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";
+import { createVideoForm, createVideoRequest } from "@/components/sluice/video-form";
+import { estimateTime, getVideoState } from "@/components/sluice/video-progress";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { baseURL, isOffline, storage } from "./client.js";
-import { Examples, uploadFile } from "./media.js";
+import { Examples, Page, uploadFile } from "./media.js";
 import { prices } from "./prices.js";
-import { useRunningCode, useTitle } from "./state.js";
+import { useRunningCode } from "./state.js";
 
 const options = { storage, intervalMs: 4000 } as const;
 
@@ -36,7 +36,7 @@ const list = createStoredList<Order>({
 export function VideosRoom() {
   const form = useVideoForm();
   const { model, values, prompt } = form;
-  const request = videoRequestOf(model, values);
+  const request = createVideoRequest(model, values);
   const { create, reset, phase, error } = useVideoTask(options);
   const { tasks, remove } = useVideoTasks(options);
   const orders = list.useItems();
@@ -45,7 +45,6 @@ export function VideosRoom() {
   const button = useRef<HTMLButtonElement>(null);
   const isCreating = phase === "uploading" || phase === "creating";
   const shown = tasks.filter(({ key }) => !hidden.has(key));
-  useTitle("Videos");
   useLeaveWarning(isCreating);
   useRunningCode(isCreating ? "await create(" : shown.some(isRunning) && "useVideoTasks(options)");
 
@@ -53,7 +52,7 @@ export function VideosRoom() {
     const { prompt: text } = draft.values;
     const label = (typeof text === "string" && text.trim()) || draft.model;
     list.put({ id: crypto.randomUUID(), at: Date.now(), label, model: draft.model, values: draft.values });
-    const { handle } = await create(videoRequestOf(draft.model, draft.values), { label });
+    const { handle } = await create(createVideoRequest(draft.model, draft.values), { label });
     // the list shows the task from here on; the form is free for the next task
     if (handle) reset();
   };
@@ -72,64 +71,61 @@ export function VideosRoom() {
   };
 
   return (
-    <div className="grow overflow-y-auto">
-      <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
-        <h1 className="sr-only">Videos</h1>
-        <PromptForm
-          label="New video"
-          placeholder="Describe a video"
-          prompt={prompt}
-          problem={form.problems.get("prompt")}
-          onPrompt={(text) => form.set("prompt", text)}
-          onSubmit={() => form.submit() && void send({ model, values })}
-          isBusy={isCreating || isAdding}
-          estimate={estimateCost(request, prices)}
-          // the card of a task that may exist shows its error
-          error={error && "billing" in error && error.billing === "maybe" ? undefined : error}
-          onDismiss={reset}
-          button={button}
-          above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
+    <Page title="Videos">
+      <PromptForm
+        label="New video"
+        placeholder="Describe a video"
+        prompt={prompt}
+        problem={form.problems.get("prompt")}
+        onPrompt={(text) => form.set("prompt", text)}
+        onSubmit={() => form.submit() && void send({ model, values })}
+        isBusy={isCreating || isAdding}
+        estimate={estimateCost(request, prices)}
+        // the card of a task that may exist shows its error
+        error={error && "billing" in error && error.billing === "maybe" ? undefined : error}
+        onDismiss={reset}
+        button={button}
+        above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
+      >
+        <MediaSettings form={form} />
+      </PromptForm>
+      {shown.length === 0 ? (
+        <Examples
+          room="video"
+          onPick={({ prompt: text, ratio }) => {
+            form.fill({ model, values: { prompt: text, ratio } });
+            button.current?.focus();
+          }}
+        />
+      ) : (
+        <ul
+          aria-label="Videos"
+          className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] gap-4"
         >
-          <MediaSettings form={form} />
-        </PromptForm>
-        {shown.length === 0 ? (
-          <Examples
-            room="video"
-            onPick={({ prompt: text, ratio }) => {
-              form.fill({ model, values: { prompt: text, ratio } });
-              button.current?.focus();
-            }}
-          />
-        ) : (
-          <ul
-            aria-label="Videos"
-            className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] gap-4"
-          >
-            {shown.map((entry) => {
-              const order = findOrder(entry, orders);
-              return (
-                <li key={entry.key}>
-                  <Task
-                    entry={entry}
-                    usualMs={usualTimeOf(entry.model, tasks)}
-                    poster={order && findPoster(order)}
-                    onReuse={order && (() => form.fill({ model: order.model, values: order.values }))}
-                    onRetry={
-                      order &&
-                      (() => {
-                        remove(entry.key);
-                        void send(order);
-                      })
-                    }
-                    onRemove={() => hide(entry.key)}
-                  />
-                </li>
-              );
-            })}
-          </ul>
-        )}
-      </div>
-    </div>
+          {shown.map((entry) => {
+            const order = findOrder(entry, orders);
+            return (
+              <li key={entry.key}>
+                <Task
+                  entry={entry}
+                  usualMs={estimateTime(entry.model, tasks)}
+                  poster={order && findPoster(order)}
+                  onReuse={order && (() => form.fill({ model: order.model, values: order.values }))}
+                  onRetry={
+                    order &&
+                    (() => {
+                      remove(entry.key);
+                      void send(order);
+                    })
+                  }
+                  onRemove={() => hide(entry.key)}
+                />
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </Page>
   );
 }
 
@@ -139,10 +135,10 @@ export function useVideoForm() {
     kind: "video",
     storage,
     initial: "beta3.0-video",
-    formOf: videoForm,
+    createForm: createVideoForm,
     check({ model, values }) {
       // a proxy on this machine is no public address, but its gateway reaches it
-      const text = JSON.stringify(videoRequestOf(model, values));
+      const text = JSON.stringify(createVideoRequest(model, values));
       return checkRequest(JSON.parse(text.replaceAll(`${baseURL}/v1/media/`, "https://file.invalid/")))
         .issues;
     },
@@ -153,7 +149,7 @@ export function useVideoForm() {
 const UNDO_MS = 10_000;
 
 function isRunning(entry: VideoTaskEntry): boolean {
-  return videoStateOf(entry) === "running";
+  return getVideoState(entry) === "running";
 }
 
 /** Finds the form of a task: the last form of its name and model that was sent before it. */
@@ -176,7 +172,7 @@ type TaskProps = Pick<
 
 function Task({ entry, ...rest }: TaskProps) {
   // the list polls running tasks; a card polls a task that the list gave up
-  const taskId = videoStateOf(entry) === "unknown" ? entry.handle?.id : undefined;
+  const taskId = getVideoState(entry) === "unknown" ? entry.handle?.id : undefined;
   const { refetch } = useVideoTask({ taskId, ...options });
   const isAway = useStore(isOffline);
   return <VideoTaskCard entry={entry} isOffline={isAway} onCheck={refetch} onNotice={toast} {...rest} />;

@@ -89,15 +89,22 @@ export function Welcome() {
           Second tab
         </Chip>
       </fieldset>
-      <ul aria-label="Questions to ask" className="flex flex-wrap gap-1.5 short:hidden">
-        {questions.map(({ id, title, prompt }) => (
-          <li key={id}>
-            <Chip data-tip={prompt} {...onPressOnce(() => ask(prompt))}>
+      <p className="text-sm text-muted-foreground short:hidden">
+        Or ask:{" "}
+        {questions.map(({ id, title, prompt }, at) => (
+          <span key={id}>
+            {at > 0 && " · "}
+            <button
+              type="button"
+              data-tip={prompt}
+              className="cursor-pointer underline underline-offset-4 hover:text-foreground pointer-coarse:min-h-11"
+              {...onPressOnce(() => ask(prompt))}
+            >
               {title}
-            </Chip>
-          </li>
+            </button>
+          </span>
         ))}
-      </ul>
+      </p>
       <p className="flex gap-4 text-sm">
         {links.map(
           ([label, href]) =>

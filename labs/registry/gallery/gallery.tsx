@@ -39,13 +39,13 @@ const thought: ChatMessage = {
   role: "assistant",
   content: "",
   outcome: "complete",
-  reasoning: "The user wants to keep this.",
+  reasoning: "The user wants an image.",
   toolCalls: [
     {
       id: "c1",
-      name: "save_note",
-      arguments: '{"text":"Buy milk"}',
-      input: { text: "Buy milk" },
+      name: "draw",
+      arguments: '{"prompt":"A reef"}',
+      input: { prompt: "A reef" },
       state: "needs-approval",
     },
   ],
@@ -72,19 +72,15 @@ export function Gallery() {
     <main className="mx-auto flex max-w-3xl flex-col gap-6 p-6">
       <h1 className="text-lg font-semibold">Rare states</h1>
       <p role="status">Pressed: {pressed}</p>
-      <Part title="Branches, in German">
-        <UserMessage
-          message={question}
-          onEdit={nothing}
-          onSwitchBranch={press("version")}
-          words={{ userMessage: "Deine Nachricht", user: "Du", copyMessage: "Kopieren", edit: "Bearbeiten" }}
-        />
+      <Part title="Branches">
+        <UserMessage message={question} onEdit={nothing} onSwitchBranch={press("version")} />
       </Part>
       <Part title="Steps">
         <Steps
           answers={[thought]}
           isBusy={false}
-          toolTitles={{ save_note: "Save a note" }}
+          toolTitles={{ draw: "Make an image" }}
+          estimateTool={() => ({ amount: 0.04, min: 0.04, currency: "USD", missing: [] })}
           onApprove={press("approve")}
           onDeny={press("deny")}
         />

@@ -1,34 +1,23 @@
 "use client";
 
 import { checkRequest } from "@sluice/core/schemas";
-import { useState } from "react";
-import { ResolutionChips, ShapeChips, type ShownForm, SwitchChips } from "@/components/sluice/form-chips";
-import type { FormValues } from "@/components/sluice/form-fields";
-import { problemsOf } from "@/components/sluice/form-problems";
-import { LengthSlider, MoreSettings } from "@/components/sluice/form-settings";
-import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
+import { MediaSettings } from "@/components/sluice/media-settings";
+import { useMediaForm } from "@/components/sluice/use-media-form";
+import { createVideoForm, createVideoRequest } from "@/components/sluice/video-form";
+import { storage } from "../rooms/storage";
 
-const MODEL = "beta3.0-video";
-
-/** The fields of a video, as its model has them, and what is missing. */
+/** The settings of a video. */
 export function VideoForm() {
-  const [values, setValues] = useState<FormValues>({});
-  const fields = videoForm(MODEL, values).fields.filter(({ isShown }) => isShown);
-  const { issues } = checkRequest(videoRequestOf(MODEL, values));
-  const form: ShownForm = {
-    values,
-    fields,
-    problems: problemsOf(issues, fields, [], 0),
-    set: (name, value) => setValues({ ...values, [name]: value }),
-  };
+  const form = useMediaForm({
+    kind: "video",
+    storage,
+    initial: "beta3.0-video",
+    createForm: createVideoForm,
+    check: ({ model, values }) => checkRequest(createVideoRequest(model, values)).issues,
+  });
   return (
-    <>
-      <p>{form.problems.get("prompt")}</p>
-      <ShapeChips form={form} />
-      <ResolutionChips form={form} />
-      <LengthSlider form={form} />
-      <SwitchChips form={form} />
-      <MoreSettings form={form} />
-    </>
+    <div className="flex flex-wrap gap-2">
+      <MediaSettings form={form} />
+    </div>
   );
 }

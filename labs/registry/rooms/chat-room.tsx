@@ -9,7 +9,6 @@ import { Chat } from "@/components/sluice/chat";
 import { ConversationList } from "@/components/sluice/conversation-list";
 import { Cost } from "@/components/sluice/cost";
 import { Markdown } from "@/components/sluice/markdown";
-import { MessageCost } from "@/components/sluice/message-cost";
 import { prices } from "./prices";
 import { storage } from "./storage";
 import { tools, toolTitles } from "./tools";
@@ -85,16 +84,6 @@ function Conversation({ id }: { readonly id: string }) {
         model={model}
         renderText={renderText}
         toolTitles={toolTitles}
-        below={(text, images) => (
-          <MessageCost
-            model={model}
-            prices={prices}
-            text={text}
-            images={images}
-            messages={chat.messages}
-            hasTools
-          />
-        )}
         empty={<p className="m-auto p-4 text-muted-foreground">Ask anything</p>}
       />
     </div>

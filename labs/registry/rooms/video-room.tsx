@@ -4,7 +4,7 @@ import { estimateCost } from "@sluice/prices";
 import { useVideoTask, useVideoTasks, type VideoTaskEntry } from "@sluice/react";
 import { PromptForm } from "@/components/sluice/prompt-form";
 import { useDraft } from "@/components/sluice/use-draft";
-import { usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";
+import { estimateTime, getVideoState } from "@/components/sluice/video-progress";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { prices } from "./prices";
 import { storage } from "./storage";
@@ -44,7 +44,7 @@ export function VideoRoom() {
           <li key={entry.key}>
             <Task
               entry={entry}
-              usualMs={usualTimeOf(entry.model, tasks)}
+              usualMs={estimateTime(entry.model, tasks)}
               onReuse={() => setPrompt(entry.label ?? "")}
               onRemove={() => remove(entry.key)}
             />
@@ -64,7 +64,7 @@ interface TaskProps {
 
 function Task({ entry, ...rest }: TaskProps) {
   // only a task that is not checked any more is asked for by its card
-  const taskId = videoStateOf(entry) === "unknown" ? entry.handle?.id : undefined;
+  const taskId = getVideoState(entry) === "unknown" ? entry.handle?.id : undefined;
   const { refetch } = useVideoTask({ taskId, ...options });
   return <VideoTaskCard entry={entry} onCheck={refetch} {...rest} />;
 }

@@ -253,11 +253,12 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
       await page.getByText(`Pressed: ${name.toLowerCase()}`).waitFor();
     }
     await page
-      .getByRole("article", { name: "Deine Nachricht" })
+      .getByRole("article", { name: "Your message" })
       .getByRole("button", { name: "Next version" })
       .click();
     await page.getByText("Pressed: version").waitFor();
-    await page.getByText("The user wants to keep this.").waitFor();
+    await page.getByText("The user wants an image.").waitFor();
+    await page.getByRole("group", { name: "Make an image" }).getByText("0.04 USD").waitFor();
     await button("Approve").click();
     await page.getByText("Pressed: approve").waitFor();
     expect(problems).toEqual([]);
@@ -279,12 +280,14 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     await page.getByText("Advanced").click();
     await page.getByRole("textbox", { name: "Instructions" }).fill("Be brief.");
     const form = page.getByRole("region", { name: "Form of a video" });
-    await form.getByText("Add a prompt or a picture.").waitFor();
-    await form.getByRole("button", { name: "16:9" }).click();
-    await form.getByRole("button", { name: "16:9", pressed: true }).waitFor();
-    await form.getByRole("slider", { name: "Length" }).waitFor();
-    await form.getByRole("button", { name: "More settings" }).click();
-    await page.getByRole("dialog", { name: "More settings" }).getByLabel("Seed").waitFor();
+    await form.getByRole("button", { name: /^Settings: / }).click();
+    const settings = page.getByRole("dialog", { name: "Settings" });
+    await settings.getByRole("button", { name: "16:9" }).click();
+    await settings.getByRole("button", { name: "16:9", pressed: true }).waitFor();
+    await settings.getByRole("slider", { name: "Length" }).waitFor();
+    await settings.getByText("More settings").click();
+    await settings.getByLabel("Seed").waitFor();
+    await expect.poll(axe).toEqual([]);
     await page.keyboard.press("Escape");
     await button("Shape").click();
     await page.getByRole("combobox", { name: "Ratio" }).click();

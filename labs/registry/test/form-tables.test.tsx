@@ -1,10 +1,10 @@
 import type { ChatModel, ImageModel, VideoModel } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
-import { chatModelInfo, chatTargetOf } from "@/components/sluice/chat-form";
+import { createChatTarget, describeChatModel } from "@/components/sluice/chat-form";
 import type { FormField, FormValues } from "@/components/sluice/form-fields";
-import { imageForm, imageRequestOf } from "@/components/sluice/image-form";
-import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
+import { createImageForm, createImageRequest } from "@/components/sluice/image-form";
+import { createVideoForm, createVideoRequest } from "@/components/sluice/video-form";
 
 /* The fields of each form, written by hand from the spec. */
 
@@ -107,11 +107,11 @@ const videoFields: readonly (readonly [VideoModel, string])[] = [
 ];
 
 test.each(videoFields)("The form of %s has these fields for a text alone", (model, fields) => {
-  expect(videoForm(model).fields.map(lineOf)).toEqual(linesIn(fields));
+  expect(createVideoForm(model).fields.map(lineOf)).toEqual(linesIn(fields));
 });
 
 test("A ratio is a shape, and the fit to the input is none", () => {
-  const ratio = videoForm("gamma-video-2.0").fields.find(({ name }) => name === "ratio");
+  const ratio = createVideoForm("gamma-video-2.0").fields.find(({ name }) => name === "ratio");
   const choices = ratio?.kind === "choice" ? ratio.choices : [];
   expect(choices.map((choice) => choice.ratio)).toEqual([
     ...models["gamma-video-2.0"].ratios.slice(0, 6),
@@ -154,14 +154,14 @@ const chatFields: readonly (readonly [ChatModel, string])[] = [
 ];
 
 test.each(chatFields)("The settings of %s are these", (model, fields) => {
-  expect(chatModelInfo(model).fields.map(lineOf)).toEqual(linesIn(fields));
+  expect(describeChatModel(model).fields.map(lineOf)).toEqual(linesIn(fields));
 });
 
 test.each<[ImageModel, number, string]>([
   ["gamma-image-4-0-250828", 24, "1K"],
   ["gamma-image-5-0-260128", 16, "2K"],
 ])("The form of %s has these fields, and the sizes of the spec", (model, count, tier) => {
-  const { fields } = imageForm(model);
+  const { fields } = createImageForm(model);
   const size = fields.find(({ name }) => name === "size");
   const sizes = size?.kind === "choice" ? size.choices : [];
   expect([sizes.length, sizes[0]?.tier, sizes[1]?.tier]).toEqual([count, tier, tier]);
@@ -208,30 +208,31 @@ describe("The hidden fields of a form", () => {
     ["gamma-video-2.0", { reference_audio: [url] }, "web_search"],
     ["gamma-video-fast", frame, "web_search"],
   ])("follow for %s from the media %j", (model, values, names) => {
-    expect(hiddenIn(videoForm(model, values).fields)).toBe(names);
+    expect(hiddenIn(createVideoForm(model, values).fields)).toBe(names);
   });
 
   test("are those of a logo and of a set, until these are switched on", () => {
     const logo = "position language opacity";
-    const formOf = (values: FormValues) => hiddenIn(imageForm("gamma-image-5-0-260128", values).fields);
-    expect(formOf({})).toBe(`max_images ${logo}`);
-    expect(formOf({ sequential_image_generation: true })).toBe(logo);
-    expect(formOf({ add_logo: true })).toBe("max_images");
+    const createForm = (values: FormValues) =>
+      hiddenIn(createImageForm("gamma-image-5-0-260128", values).fields);
+    expect(createForm({})).toBe(`max_images ${logo}`);
+    expect(createForm({ sequential_image_generation: true })).toBe(logo);
+    expect(createForm({ add_logo: true })).toBe("max_images");
   });
 
   test("follow from the thinking of a chat model", () => {
-    const formOf = (model: ChatModel, thinking: boolean) =>
-      hiddenIn(chatModelInfo(model, { thinking }).fields);
-    expect(formOf("alpha-v4.1-flash", false)).toBe("reasoning_effort");
-    expect(formOf("alpha-v4.1-flash", true)).toBe("temperature top_p frequency_penalty presence_penalty");
-    expect(formOf("delta-5.3", false)).toBe("");
-    expect(formOf("gamma-chat-1-6-251015", false)).toBe("");
+    const createForm = (model: ChatModel, thinking: boolean) =>
+      hiddenIn(describeChatModel(model, { thinking }).fields);
+    expect(createForm("alpha-v4.1-flash", false)).toBe("reasoning_effort");
+    expect(createForm("alpha-v4.1-flash", true)).toBe("temperature top_p frequency_penalty presence_penalty");
+    expect(createForm("delta-5.3", false)).toBe("");
+    expect(createForm("gamma-chat-1-6-251015", false)).toBe("");
   });
 });
 
 test("The default of a shape follows from the media", () => {
   const ratioOf = (model: VideoModel, values: FormValues) =>
-    videoForm(model, values).fields.find(({ name }) => name === "ratio")?.default;
+    createVideoForm(model, values).fields.find(({ name }) => name === "ratio")?.default;
   const model = "gamma-video-1-0-pro-fast-251015";
   expect([ratioOf(model, {}), ratioOf(model, { first_frame: [url] })]).toEqual(["16:9", "adaptive"]);
 });
@@ -242,7 +243,7 @@ test("A request has the media of its form in the order of the fields", () => {
     reference_video: [url],
     reference_image: [url, `${url}-2`],
   };
-  expect(videoRequestOf("gamma-video-2.0", media)).toEqual({
+  expect(createVideoRequest("gamma-video-2.0", media)).toEqual({
     model: "gamma-video-2.0",
     content: [
       { type: "image_url", image_url: { url }, role: "reference_image" },
@@ -251,11 +252,11 @@ test("A request has the media of its form in the order of the fields", () => {
       { type: "audio_url", audio_url: { url } },
     ],
   });
-  expect(videoRequestOf("beta3.0-video", {})).toEqual({ model: "beta3.0-video", input: {} });
+  expect(createVideoRequest("beta3.0-video", {})).toEqual({ model: "beta3.0-video", input: {} });
 });
 
 test("A search of the web is asked for, or left out", () => {
-  const toolsOf = (web_search: boolean) => videoRequestOf("gamma-video-2.0", { web_search });
+  const toolsOf = (web_search: boolean) => createVideoRequest("gamma-video-2.0", { web_search });
   expect(toolsOf(true)).toMatchObject({ tools: [{ type: "web_search" }] });
   expect(toolsOf(false)).not.toHaveProperty("tools");
 });
@@ -263,7 +264,7 @@ test("A search of the web is asked for, or left out", () => {
 test("A set of images is asked for, or left out", () => {
   const model = "gamma-image-5-0-260128";
   const requestOf = (sequential_image_generation: boolean) =>
-    imageRequestOf(model, { sequential_image_generation, max_images: 4 });
+    createImageRequest(model, { sequential_image_generation, max_images: 4 });
   expect(requestOf(true)).toEqual({
     model,
     prompt: "",
@@ -275,9 +276,9 @@ test("A set of images is asked for, or left out", () => {
 
 test("Stop texts are one text or a list, as the model takes them", () => {
   const stop = ["a", "b"];
-  expect(chatTargetOf("gamma-chat-1-6-251015", { stop })).toMatchObject({ params: { stop: "a" } });
-  expect(chatTargetOf("delta-5.3", { stop })).toMatchObject({ params: { stop } });
-  expect(chatTargetOf("alpha-v4.1-flash", { thinking: true })).toMatchObject({
+  expect(createChatTarget("gamma-chat-1-6-251015", { stop })).toMatchObject({ params: { stop: "a" } });
+  expect(createChatTarget("delta-5.3", { stop })).toMatchObject({ params: { stop } });
+  expect(createChatTarget("alpha-v4.1-flash", { thinking: true })).toMatchObject({
     params: { thinking: { type: "enabled" } },
   });
 });
@@ -296,5 +297,5 @@ test("A value of another kind, an empty one, and one of no choice are left out",
     { reference_image: url },
     { temperature: 1 },
   ] as readonly FormValues[])
-    expect(videoRequestOf(video, values)).toEqual({ model: video, input: {} });
+    expect(createVideoRequest(video, values)).toEqual({ model: video, input: {} });
 });

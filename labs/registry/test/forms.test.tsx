@@ -1,11 +1,10 @@
 import type { ChatModel, ImageModel, VideoModel } from "@sluice/core";
 import { checkRequest, models, requestSchemas } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
-import { chatModelInfo, chatTargetOf } from "@/components/sluice/chat-form";
-import { fieldLabels } from "@/components/sluice/field-labels";
+import { createChatTarget, describeChatModel } from "@/components/sluice/chat-form";
 import type { FormField, FormValues } from "@/components/sluice/form-fields";
-import { imageForm, imageRequestOf } from "@/components/sluice/image-form";
-import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
+import { createImageForm, createImageRequest } from "@/components/sluice/image-form";
+import { createVideoForm, createVideoRequest } from "@/components/sluice/video-form";
 
 const all = Object.values(models);
 const chats = all.flatMap(({ kind, id }) => (kind === "chat" ? [id] : [])) as ChatModel[];
@@ -16,27 +15,27 @@ const url = "https://cdn.example.com/reef";
 const prompt = "A reef at dawn";
 
 interface Kind {
-  readonly fieldsOf: (values?: FormValues) => readonly FormField[];
-  readonly problemsOf: (values: FormValues) => readonly string[];
+  readonly createFields: (values?: FormValues) => readonly FormField[];
+  readonly collectProblems: (values: FormValues) => readonly string[];
 }
 
 const described = ({ issues, warnings }: ReturnType<typeof checkRequest>) =>
   [...issues, ...warnings].map(({ path, message }) => `${path}: ${message}`);
 
 const ofChat = (model: ChatModel): Kind => ({
-  fieldsOf: (values) => chatModelInfo(model, values).fields,
-  problemsOf(values) {
-    const { params } = chatTargetOf(model, values) as { params?: object };
+  createFields: (values) => describeChatModel(model, values).fields,
+  collectProblems(values) {
+    const { params } = createChatTarget(model, values) as { params?: object };
     return described(checkRequest({ model, messages: [{ role: "user", content: "Hi" }], ...params }));
   },
 });
 const ofImages = (model: ImageModel): Kind => ({
-  fieldsOf: (values) => imageForm(model, values).fields,
-  problemsOf: (values) => described(checkRequest(imageRequestOf(model, { prompt, ...values }))),
+  createFields: (values) => createImageForm(model, values).fields,
+  collectProblems: (values) => described(checkRequest(createImageRequest(model, { prompt, ...values }))),
 });
 const ofVideos = (model: VideoModel): Kind => ({
-  fieldsOf: (values) => videoForm(model, values).fields,
-  problemsOf: (values) => described(checkRequest(videoRequestOf(model, { prompt, ...values }))),
+  createFields: (values) => createVideoForm(model, values).fields,
+  collectProblems: (values) => described(checkRequest(createVideoRequest(model, { prompt, ...values }))),
 });
 
 const families: readonly (readonly [string, Kind])[] = [
@@ -74,7 +73,7 @@ function contextOf(field: FormField, kind: Kind): FormValues {
     { add_logo: true },
   ];
   const isShown = (values: FormValues) =>
-    kind.fieldsOf(values).some(({ name, isShown }) => isShown && name === field.name);
+    kind.createFields(values).some(({ name, isShown }) => isShown && name === field.name);
   return contexts.find(isShown) ?? {};
 }
 
@@ -101,26 +100,26 @@ function beyond(field: FormField): readonly NonNullable<FormValues[keyof FormVal
 
 describe.each(families)("the form of %s", (model, kind) => {
   test("describes only values that the gateway's rules accept, without a warning", () => {
-    for (const field of kind.fieldsOf())
+    for (const field of kind.createFields())
       for (const value of acceptedBy(field)) {
         const values = { ...contextOf(field, kind), [field.name]: value };
-        expect.soft(kind.problemsOf(values), `${field.name} = ${JSON.stringify(value)}`).toEqual([]);
+        expect.soft(kind.collectProblems(values), `${field.name} = ${JSON.stringify(value)}`).toEqual([]);
       }
   });
 
   test("describes bounds beyond which the rules refuse a value", () => {
-    for (const field of kind.fieldsOf()) {
+    for (const field of kind.createFields()) {
       // the rules do not count the frames of these models
       if (/^gamma-video-(2|fast)/.test(model) && field.kind === "media") continue;
       for (const value of beyond(field)) {
         const values = { ...contextOf(field, kind), [field.name]: value };
-        expect.soft(kind.problemsOf(values), `${field.name} = ${value}`).not.toEqual([]);
+        expect.soft(kind.collectProblems(values), `${field.name} = ${value}`).not.toEqual([]);
       }
     }
   });
 
   test("has a label for each field, each name once, and a default that is one of its values", () => {
-    const fields = kind.fieldsOf();
+    const fields = kind.createFields();
     expect(new Set(fields.map(({ name }) => name)).size).toBe(fields.length);
     for (const field of fields) {
       expect(field.label.split(" ").length).toBeLessThanOrEqual(3);
@@ -170,7 +169,7 @@ test.each([
   "the form of %s describes every field of its schema, or leaves it out on purpose",
   (model, of, leftOut) => {
     const paths = (of as (model: string) => Kind)(model)
-      .fieldsOf()
+      .createFields()
       .map(({ name, path }) => (name === "thinking" ? "thinking.type" : path));
     const all = pathsOf(requestSchemas[model] as unknown as ObjectSchema);
     expect(all.length).toBeGreaterThan(5);
@@ -188,7 +187,7 @@ test("every model of the tables has a form", () => {
 });
 
 test("sizes of images can be grouped by their ratio and amount of pixels", () => {
-  const size = imageForm("gamma-image-5-0-260128").fields.find(({ name }) => name === "size");
+  const size = createImageForm("gamma-image-5-0-260128").fields.find(({ name }) => name === "size");
   const choices = size?.kind === "choice" ? size.choices : [];
   expect(choices[0]).toEqual({
     value: "2048x2048",
@@ -206,25 +205,25 @@ test("sizes of images can be grouped by their ratio and amount of pixels", () =>
 
 test("a value that the new model does not have is left out, and comes back with the old one", () => {
   const values: FormValues = { prompt, size: "1024x1024", resolution: "4k", seed: 7 };
-  expect(imageRequestOf("gamma-image-5-0-260128", values)).toEqual({
+  expect(createImageRequest("gamma-image-5-0-260128", values)).toEqual({
     model: "gamma-image-5-0-260128",
     prompt,
     seed: 7,
   });
-  expect(imageRequestOf("gamma-image-4-0-250828", values)).toMatchObject({ size: "1024x1024" });
-  expect(videoRequestOf("gamma-video-fast", values)).not.toHaveProperty("resolution");
-  expect(videoRequestOf("gamma-video-2.0", values)).toMatchObject({ resolution: "4k" });
+  expect(createImageRequest("gamma-image-4-0-250828", values)).toMatchObject({ size: "1024x1024" });
+  expect(createVideoRequest("gamma-video-fast", values)).not.toHaveProperty("resolution");
+  expect(createVideoRequest("gamma-video-2.0", values)).toMatchObject({ resolution: "4k" });
 });
 
 test("the media of a video decide its mode, and the mode decides what is shown", () => {
   const shownOf = (model: VideoModel, values: FormValues) =>
-    videoForm(model, values)
+    createVideoForm(model, values)
       .fields.filter(({ isShown }) => isShown)
       .map(({ name }) => name);
   const frames: FormValues = { first_frame: [url] };
-  expect(videoForm("beta3.0-video", {}).mode).toBe("text");
-  expect(videoForm("beta3.0-video", frames).mode).toBe("frames");
-  expect(videoForm("beta3.0-video", { reference_image: [url] }).mode).toBe("references");
+  expect(createVideoForm("beta3.0-video", {}).mode).toBe("text");
+  expect(createVideoForm("beta3.0-video", frames).mode).toBe("frames");
+  expect(createVideoForm("beta3.0-video", { reference_image: [url] }).mode).toBe("references");
   expect(shownOf("beta3.0-video", frames)).not.toContain("reference_image");
   expect(shownOf("beta3.0-video", { link: [url] })).not.toContain("file");
   expect(shownOf("beta3.0-video", { file: [url], link: [url] })).toContain("file");
@@ -234,17 +233,17 @@ test("the media of a video decide its mode, and the mode decides what is shown",
 });
 
 test("the frame of another model's form is no frame for a model that takes none", () => {
-  expect(videoForm("gamma-video-1-0-pro-fast-251015", { last_frame: [url] }).mode).toBe("text");
+  expect(createVideoForm("gamma-video-1-0-pro-fast-251015", { last_frame: [url] }).mode).toBe("text");
 });
 
 test("a beta video has its media in `input`, a gamma video in `content`", () => {
   const values: FormValues = { prompt, first_frame: [url], duration: -1, ratio: "16:9" };
-  expect(videoRequestOf("beta3.0-video", values)).toEqual({
+  expect(createVideoRequest("beta3.0-video", values)).toEqual({
     model: "beta3.0-video",
     input: { prompt, media: [{ type: "first_frame", url }] },
     parameters: { duration: -1, ratio: "16:9" },
   });
-  expect(videoRequestOf("gamma-video-1-5-pro-251215", values)).toEqual({
+  expect(createVideoRequest("gamma-video-1-5-pro-251215", values)).toEqual({
     model: "gamma-video-1-5-pro-251215",
     content: [
       { type: "text", text: prompt },
@@ -257,14 +256,14 @@ test("a beta video has its media in `input`, a gamma video in `content`", () => 
 
 test("randomness is shown while the model does not think, because it has no effect before", () => {
   const isShown = (values: FormValues) =>
-    chatModelInfo("alpha-v4.1-flash", values).fields.find(({ name }) => name === "temperature")?.isShown;
+    describeChatModel("alpha-v4.1-flash", values).fields.find(({ name }) => name === "temperature")?.isShown;
   expect([isShown({}), isShown({ thinking: false })]).toEqual([false, true]);
-  expect(chatTargetOf("alpha-v4.1-flash", { temperature: 1 })).toEqual({
+  expect(createChatTarget("alpha-v4.1-flash", { temperature: 1 })).toEqual({
     model: "alpha-v4.1-flash",
     params: {},
   });
   expect(
-    chatTargetOf("alpha-v4.1-flash", { thinking: false, reasoning_effort: "max", temperature: 1 }),
+    createChatTarget("alpha-v4.1-flash", { thinking: false, reasoning_effort: "max", temperature: 1 }),
   ).toEqual({
     model: "alpha-v4.1-flash",
     params: { thinking: { type: "disabled" }, temperature: 1 },
@@ -273,7 +272,7 @@ test("randomness is shown while the model does not think, because it has no effe
 
 test("a chat model says what it sees, calls and thinks", () => {
   const abilities = chats.map((model) => {
-    const { seesImages, tools, thinking, hasJSONMode } = chatModelInfo(model);
+    const { seesImages, tools, thinking, hasJSONMode } = describeChatModel(model);
     return [seesImages, tools, thinking, hasJSONMode];
   });
   expect(abilities).toEqual([
@@ -281,10 +280,4 @@ test("a chat model says what it sees, calls and thinks", () => {
     [false, "no", "never", false],
     [false, "unlisted", "always", false],
   ]);
-});
-
-test("labels come from those that are given", () => {
-  const german = { ...fieldLabels, fields: { ...fieldLabels.fields, size: { label: "Größe", hint: "" } } };
-  const labels = imageForm("gamma-image-5-0-260128", {}, { labels: german }).fields.map(({ label }) => label);
-  expect(labels).toContain("Größe");
 });

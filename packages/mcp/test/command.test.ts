@@ -4,11 +4,12 @@ import { join, resolve } from "node:path";
 import type { ClientOptions } from "@sluice/core";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { run } from "../src/command/run.js";
 
 const leftovers: (() => unknown)[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const end of leftovers.splice(0)) await end();
 });
 
@@ -54,7 +55,7 @@ async function openEmulator(options: EmulatorOptions = {}) {
       signal,
       hasInput,
       input: async () => input,
-      out: { isTTY, write: writeOut },
+      out: { isTTY, columns, write: writeOut },
       err: { isTTY, columns, write: writeErr },
     });
     expect(out + err).not.toContain(KEY);
@@ -195,14 +196,16 @@ describe("Before anything is paid,", () => {
     const option = command === "mcp" ? ["--folder"] : ["A reef", "--out"];
     const { code, err } = await runSluice([command, ...option, resolve(folder, path)]);
     expect(code).toBe(2);
-    expect(err).toMatch(/^No files can be saved in .*\nNothing was sent\. See sluice --help\.\n$/);
+    expect(err).toMatch(
+      /^No files can be saved in .*\nNothing was sent\. See sluice (image|video|mcp) --help\.\n$/,
+    );
     expect(emulator.requests).toEqual([]);
   });
 
   test("a request that breaks a rule prints no text about waiting", async () => {
     const { runSluice } = await openEmulator();
-    expect((await runSluice(["image", "A reef", "--size", "1x1"])).err).not.toContain("Drawing");
-    expect((await runSluice(["image", "A reef"])).err).toBe("Drawing … this can take a few minutes.\n");
+    expect((await runSluice(["image", "A reef", "--size", "1x1"])).err).not.toContain("Generating");
+    expect((await runSluice(["image", "A reef"])).err).toBe("Generating\n");
   });
 
   test.each([
@@ -223,6 +226,16 @@ describe("Before anything is paid,", () => {
   });
 });
 
+test("a terminal shows how long the first word takes, and then only the message", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const { runSluice, emulator } = await openEmulator({ speed: 1, chat: () => "Hello" });
+  const running = runSluice(["chat", "Hi"], { isTTY: true });
+  await expect.poll(() => emulator.requests.length).toBe(1);
+  vi.advanceTimersByTime(1000);
+  const { screen } = await running;
+  expect(screen.split("\r\u001b[2K")).toEqual(["", expect.stringMatching(/^Waiting {2}0:0\d$/), "Hello\n"]);
+});
+
 test("case 216: text of a model cannot steer a terminal, and reaches a file unchanged", async () => {
   const { runSluice } = await openEmulator({ chat: () => "a\u001b]0;title\u0007\u009b2J\tb\nc" });
   expect((await runSluice(["chat", "Hi"], { isTTY: true })).out).toBe("a]0;title2J\tb\nc\n");
@@ -237,6 +250,19 @@ describe("sluice image", () => {
     expect([code, out]).toEqual([0, `${join(folder, file)}\n`]);
   });
 
+  test("shows the elapsed seconds on a terminal while the image is made", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    let now = 0;
+    const clock = { now: () => now, sleep: () => new Promise<void>(() => {}) };
+    const { runSluice, emulator } = await openEmulator({ speed: 1, durations: { imageMs: 400 } });
+    const running = runSluice(["image", "A reef"], { isTTY: true, client: { clock } });
+    await expect.poll(() => emulator.requests.length).toBe(1);
+    now = 65_000;
+    vi.advanceTimersByTime(1000);
+    const { err } = await running;
+    expect(err).toContain("\r\u001b[2KGenerating  0:00\r\u001b[2KGenerating  1:05\n");
+  });
+
   test("writes paths and links with --json", async () => {
     const { runSluice, folder } = await openEmulator();
     const { out, err } = await runSluice(["image", "A reef", "--json"]);
@@ -249,7 +275,7 @@ describe("sluice image", () => {
 });
 
 describe("sluice video", () => {
-  test("prints the id as soon as it is paid for, and saves the video", async () => {
+  test("prints the id as soon as the video has started, and saves the video", async () => {
     const { runSluice, folder } = await openEmulator();
     const { code, out, err } = await runSluice(["video", "A reef", "--set", "parameters.duration=5"]);
     const [, id] = /Its id is (\S+)\n/.exec(err) ?? [];
@@ -324,16 +350,24 @@ describe("sluice video", () => {
 
 describe("The exit code", () => {
   test.each([
-    [2, [] as string[], "Name a command: sluice chat, sluice image or sluice video."],
-    [2, ["paint"], "There is no command paint; there are chat, image, video, doctor, mcp, completion"],
-    [2, ["paint", "--help"], "There is no command paint; there are"],
-    [2, ["vidoe"], "did you mean `video`?"],
+    [
+      2,
+      [] as string[],
+      "Name a command: chat, image, video, doctor, mcp, completion\nNothing was sent. See sluice --help.",
+    ],
+    [2, ["paint"], "There is no command paint. The commands are chat, image, video, doctor, mcp, completion"],
+    [2, ["paint", "--help"], "There is no command paint. The commands are"],
+    [2, ["vidoe"], "There is no command vidoe; did you mean video?\nNothing was sent. See sluice --help."],
     [2, ["chat"], 'Ask something: sluice chat "Why is the sky blue?"'],
     [2, ["image"], 'Say what to draw: sluice image "A reef at dawn"'],
     [2, ["video"], 'Say what to film: sluice video "A reef at dawn"'],
     [2, ["video", "--resume", ""], "--resume needs the id of a video"],
     [2, ["video", "A reef", "--set", "duration=999"], "Write --set parameters.duration=999"],
-    [2, ["chat", "Hi", "--size", "2x2"], "--size has no use for chat."],
+    [
+      2,
+      ["chat", "Hi", "--size", "2x2"],
+      "--size has no use for chat.\nNothing was sent. See sluice chat --help.",
+    ],
     [2, ["chat", "Hi", "--colour"], "There is no option --colour. Write -- before a text that begins with -"],
     [2, ["chat", "Hi", "--sytem", "x"], "There is no option --sytem; did you mean --system?"],
     [2, ["chat", "Hi", "--model"], "--model needs a value: --model <value>"],
@@ -384,6 +418,8 @@ test("The help of a command lists only its own options, and sluice --version pri
     const { code, out } = await runSluice([command, "--help"]);
     expect([code, out]).toEqual([0, expect.stringContaining(`sluice ${command}`)]);
     for (const line of out.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+    const { out: narrow } = await runSluice([command, "--help"], { isTTY: true, columns: 32 });
+    for (const line of narrow.split("\n")) expect(line.length).toBeLessThanOrEqual(32);
   }
   expect((await runSluice(["--version"])).out).toMatch(
     /^sluice (from its repository, not a release|\d+\.\d+\.\d+)\n$/,

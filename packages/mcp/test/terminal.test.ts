@@ -38,3 +38,10 @@ test("A file gets a line for each change of progress", () => {
   output.write("Done\n");
   expect(text()).toBe("10 %\n20 %\nDone\n");
 });
+
+test("A terminal breaks a sentence between its words", () => {
+  let text = "";
+  const output = addProgress({ isTTY: true, columns: 32, write: (more) => (text += more) });
+  output.write("Nothing listens at 127.0.0.1:1. Check the address.\nNothing was billed.\n");
+  expect(text).toBe("Nothing listens at 127.0.0.1:1.\nCheck the address.\nNothing was billed.\n");
+});

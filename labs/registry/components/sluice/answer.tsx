@@ -16,25 +16,27 @@ interface AssistantMessageProps {
   readonly before?: ReactNode;
   /** Content below the text: its ending, and buttons. */
   readonly children?: ReactNode;
-  readonly words?: Partial<typeof messageWords>;
 }
 
 /** An answer of the model: its pictures and films, and its text. The text before a tool call is one of the steps. */
 export function AssistantMessage(props: AssistantMessageProps) {
-  const { answers, isBusy = false, renderText = plainText, before, children } = props;
-  const words = { ...messageWords, ...props.words };
+  const { answers, isBusy = false, renderText = renderPlainText, before, children } = props;
   const last = answers.at(-1);
   const files = answers.flatMap(({ files = [] }) => files);
   const hasCalls = Boolean(last?.toolCalls?.length);
   const isLive = last?.outcome === undefined;
   return (
-    <article aria-label={words.assistantMessage} aria-busy={isBusy} className="flex min-w-0 flex-col gap-3">
-      <h2 className="sr-only">{words.assistant}</h2>
+    <article
+      aria-label={messageWords.assistantMessage}
+      aria-busy={isBusy}
+      className="flex min-w-0 flex-col gap-3"
+    >
+      <h2 className="sr-only">{messageWords.assistant}</h2>
       {before}
-      <MessageImages images={answers.flatMap(({ images = [] }) => images)} words={words} />
+      <MessageImages images={answers.flatMap(({ images = [] }) => images)} />
       {files.map(({ url }) => (
         // biome-ignore lint/a11y/useMediaCaption: a film that a model made has no captions
-        <video key={url} src={url} controls aria-label={words.film} className="max-h-96 rounded-xl" />
+        <video key={url} src={url} controls aria-label={messageWords.film} className="max-h-96 rounded-xl" />
       ))}
       {last &&
         last.content !== "" &&
@@ -45,7 +47,7 @@ export function AssistantMessage(props: AssistantMessageProps) {
   );
 }
 
-function plainText(text: string): ReactNode {
+function renderPlainText(text: string): ReactNode {
   return (
     <p dir="auto" className="wrap-anywhere whitespace-pre-wrap">
       {text}

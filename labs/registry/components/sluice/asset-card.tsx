@@ -1,7 +1,7 @@
 "use client";
 
 import { describeError, useAsset } from "@sluice/react";
-import { Copy, LoaderCircle, Trash2 } from "lucide-react";
+import { Copy, Link, LoaderCircle, Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { Badge, Button, IconButton, onPressOnce } from "@/components/sluice/button";
 import { LinkedImage, MediaFrame } from "@/components/sluice/media-frame";
@@ -11,8 +11,10 @@ import { toast } from "@/components/sluice/toasts";
 
 interface AssetCardProps {
   readonly name: string;
-  /** The picture: a data URI or a link. */
-  readonly picture: string;
+  /** The picture: a data URI, or a link that the page may load. @default the host of the link */
+  readonly picture: string | undefined;
+  /** Host of a picture that the page does not load. */
+  readonly host?: string | undefined;
   /** Id and URI at the gateway. Undefined before the response. */
   readonly handle: { readonly id: string; readonly uri: string } | undefined;
   /** Request of this page: in flight, or its error. Undefined after a reload. */
@@ -22,7 +24,6 @@ interface AssetCardProps {
   readonly onRemove: () => void;
   /** Actions of a ready asset. */
   readonly children?: ReactNode;
-  readonly words?: Partial<typeof assetWords>;
 }
 
 /** A picture that is registered at the gateway, and its state. */
@@ -37,25 +38,24 @@ type RegisteredProps = AssetCardProps & { readonly handle: NonNullable<AssetCard
 
 function Registered(props: RegisteredProps) {
   const { id, uri } = props.handle;
-  const words = { ...assetWords, ...props.words };
   const { data, error, asset, refetch } = useAsset({ assetId: id });
   const hasFailed = asset?.state === "failed";
   const state = data ? "ready" : hasFailed ? "failed" : error ? "unknown" : "preparing";
   const copy = async () => {
     await navigator.clipboard.writeText(uri);
-    toast(words.copied);
+    toast(assetWords.copied);
   };
   return (
     <Card
       {...props}
       state={state}
-      text={error && (hasFailed ? words.refused : describeError(error).hint)}
+      text={error && (hasFailed ? assetWords.refused : describeError(error).hint)}
       actions={
         <>
           {data && props.children}
-          {error && !hasFailed && <Button onClick={refetch}>{words.check}</Button>}
+          {error && !hasFailed && <Button onClick={refetch}>{assetWords.check}</Button>}
           <span className="grow" />
-          <IconButton label={words.copy} onClick={() => void copy()}>
+          <IconButton label={assetWords.copy} onClick={() => void copy()}>
             <Copy aria-hidden />
           </IconButton>
         </>
@@ -66,18 +66,19 @@ function Registered(props: RegisteredProps) {
 
 /** A picture that the gateway may not have. The page may have been reloaded during its request. */
 function Unregistered({ error, ...props }: AssetCardProps & { readonly error: unknown }) {
-  const words = { ...assetWords, ...props.words };
   const known = error === undefined ? undefined : describeError(error);
   const isBilled = known?.billing !== "none";
-  const text = known ? `${known.title}. ${known.hint}` : words.lost;
+  const text = known ? `${known.title}. ${known.hint}` : assetWords.lost;
   return (
     <Card
       {...props}
       state="unsent"
-      text={isBilled ? `${text} ${words.charged}` : text}
+      text={isBilled ? `${text} ${assetWords.charged}` : text}
       actions={
         <>
-          <Button {...onPressOnce(props.onRetry)}>{isBilled ? words.retryLost : words.retry}</Button>
+          <Button {...onPressOnce(props.onRetry)}>
+            {isBilled ? assetWords.retryLost : assetWords.retry}
+          </Button>
           <span className="grow" />
         </>
       }
@@ -93,32 +94,38 @@ interface CardProps extends AssetCardProps {
 }
 
 const tones = {
-  sending: "neutral",
-  preparing: "neutral",
-  ready: "accent",
+  sending: "info",
+  preparing: "info",
+  ready: "success",
   unsent: "danger",
   failed: "danger",
   unknown: "warn",
 } as const;
 
-function Card({ name, picture, state, text, actions, onRemove, ...props }: CardProps) {
-  const words = { ...assetWords, ...props.words };
-  const link = useMediaLink(picture);
+function Card({ name, picture, host, state, text, actions, onRemove }: CardProps) {
+  const link = useMediaLink(picture ?? "");
   return (
     <article aria-label={name} className="flex h-full flex-col overflow-hidden rounded-xl border bg-card">
       <div className="relative aspect-4/3 bg-secondary">
-        <MediaFrame
-          link={link}
-          kind="preview"
-          element={<LinkedImage link={link} src={picture} alt="" className="size-full object-cover" />}
-        />
+        {picture === undefined ? (
+          <p className="flex size-full flex-col items-center justify-center gap-2 p-4 text-sm text-muted-foreground">
+            <Link aria-hidden className="size-5" />
+            <bdi className="max-w-full truncate">{host}</bdi>
+          </p>
+        ) : (
+          <MediaFrame
+            link={link}
+            kind="preview"
+            element={<LinkedImage link={link} src={picture} alt="" className="size-full object-cover" />}
+          />
+        )}
       </div>
       <div className="flex grow flex-col gap-2 p-3">
         <p className="flex items-center gap-2 text-sm">
           <bdi className="min-w-0 grow truncate font-medium">{name}</bdi>
           <Badge role="status" tone={tones[state]}>
-            {tones[state] === "neutral" && <LoaderCircle aria-hidden className="animate-spin" />}
-            {words.states[state]}
+            {tones[state] === "info" && <LoaderCircle aria-hidden className="animate-spin" />}
+            {assetWords.states[state]}
           </Badge>
         </p>
         {text && (
@@ -129,7 +136,7 @@ function Card({ name, picture, state, text, actions, onRemove, ...props }: CardP
         {state !== "sending" && (
           <div className="flex flex-wrap items-center gap-1">
             {actions}
-            <IconButton label={words.remove} onClick={onRemove}>
+            <IconButton label={assetWords.remove} onClick={onRemove}>
               <Trash2 aria-hidden />
             </IconButton>
           </div>

@@ -12,17 +12,19 @@ type State = ReturnType<typeof useAttachments>;
 interface AttachButtonProps {
   readonly attachments: State;
   readonly className?: string;
-  readonly words?: Partial<typeof attachmentWords>;
 }
 
 /** The button that adds images to a message. */
-export function AttachButton({ attachments, className, ...props }: AttachButtonProps) {
-  const words = { ...attachmentWords, ...props.words };
+export function AttachButton({ attachments, className }: AttachButtonProps) {
   const picker = useRef<HTMLInputElement>(null);
   return (
     <>
-      <input {...attachments.inputProps} ref={picker} aria-label={words.field} className="hidden" />
-      <IconButton label={words.add} className={cn(className)} onClick={() => picker.current?.click()}>
+      <input {...attachments.inputProps} ref={picker} aria-label={attachmentWords.field} className="hidden" />
+      <IconButton
+        label={attachmentWords.add}
+        className={cn(className)}
+        onClick={() => picker.current?.click()}
+      >
         <Paperclip aria-hidden />
       </IconButton>
     </>
@@ -40,23 +42,21 @@ interface AttachmentsProps {
   readonly onDismiss?: () => void;
   /** Lines about the files that were not added. @default one for each problem */
   readonly refusals?: readonly string[];
-  readonly words?: Partial<typeof attachmentWords>;
 }
 
 /** The images that go with a message, and what is wrong with others. */
 export function Attachments(props: AttachmentsProps) {
   const { attachments, model, seeingModel, onSwitchModel, onDismiss } = props;
-  const words = { ...attachmentWords, ...props.words };
   const { problems, isPreparing, isBlind, dismiss } = attachments;
   // many files with one problem are one line
   const lines = props.refusals ?? [...new Set(problems.map(({ message }) => message))];
   return (
     <>
-      <Previews attachments={attachments} words={words} />
+      <Previews attachments={attachments} />
       <Refusals
         // at once, however long each file takes to be read
         lines={isPreparing ? [] : lines}
-        dismiss={words.dismiss}
+        dismiss={attachmentWords.dismiss}
         onDismiss={() => {
           dismiss();
           onDismiss?.();
@@ -67,9 +67,9 @@ export function Attachments(props: AttachmentsProps) {
           role="alert"
           className="flex flex-wrap items-center gap-2 rounded-xl bg-warning/10 p-1 pl-3 text-sm"
         >
-          <span className="grow">{words.blind(model)}</span>
+          <span className="grow">{attachmentWords.blind(model)}</span>
           {seeingModel !== undefined && (
-            <Button onClick={onSwitchModel}>{words.switchTo(seeingModel)}</Button>
+            <Button onClick={onSwitchModel}>{attachmentWords.switchTo(seeingModel)}</Button>
           )}
         </div>
       )}
@@ -79,13 +79,12 @@ export function Attachments(props: AttachmentsProps) {
 
 interface PreviewsProps {
   readonly attachments: State;
-  readonly words: typeof attachmentWords;
 }
 
-function Previews({ attachments: { attachments, remove }, words }: PreviewsProps) {
+function Previews({ attachments: { attachments, remove } }: PreviewsProps) {
   if (attachments.length === 0) return null;
   return (
-    <ul aria-label={words.list} className="flex flex-wrap gap-2 p-2">
+    <ul aria-label={attachmentWords.list} className="flex flex-wrap gap-2 p-2">
       {attachments.map(({ id, file, previewUrl, isPreparing }) => (
         <li key={id} className="relative">
           <img
@@ -97,7 +96,7 @@ function Previews({ attachments: { attachments, remove }, words }: PreviewsProps
             )}
           />
           <IconButton
-            label={words.remove(file.name)}
+            label={attachmentWords.remove(file.name)}
             look="secondary"
             className="absolute -top-2 -right-2 size-6! rounded-full! pointer-coarse:size-11!"
             onClick={() => remove(id)}

@@ -9,12 +9,11 @@ interface BranchesProps {
   readonly message: ChatMessage;
   /** Shows another version: `switchBranch` of `useChatStream`. */
   readonly onSwitch: (messageId: string) => void;
-  readonly words?: Partial<typeof branchWords>;
 }
 
 /** Arrows between the versions of a message; nothing where there is one version. */
-export function Branches({ message: { id, branches = [id] }, onSwitch, words }: BranchesProps) {
-  const { previous, next } = { ...branchWords, ...words };
+export function Branches({ message: { id, branches = [id] }, onSwitch }: BranchesProps) {
+  const { previous, next } = branchWords;
   if (branches.length < 2) return null;
   const index = branches.indexOf(id);
   const show = (at: number) => {

@@ -105,7 +105,8 @@ export function Chip({ isPressed, className, type = "button", ...rest }: ChipPro
 
 const tones = {
   neutral: "bg-secondary text-muted-foreground",
-  accent: "bg-primary/10 text-primary",
+  info: "bg-info/10 text-info",
+  success: "bg-success/10 text-success",
   warn: "bg-warning/10 text-warning",
   danger: "bg-destructive/10 text-destructive",
 };

@@ -3,13 +3,12 @@ import { models } from "@sluice/core/schemas";
 import type { ChatTarget } from "@sluice/react";
 import { fieldLabels } from "@/components/sluice/field-labels";
 import {
-  defaultOf,
   type FormField,
-  type FormOptions,
   type FormValues,
-  partsOf,
+  pickParts,
+  readValues,
   setAt,
-  valuesIn,
+  setDefault,
 } from "@/components/sluice/form-fields";
 
 /** Abilities and settings of a chat model. */
@@ -41,15 +40,11 @@ const NO_VALUES: FormValues = {};
  * @param values the form as it is filled in: it decides which fields are shown
  * @example
  * ```ts
- * const { seesImages, fields } = chatModelInfo("alpha-v4.1-flash", { thinking: false });
+ * const { seesImages, fields } = describeChatModel("alpha-v4.1-flash", { thinking: false });
  * const labels = fields.filter(({ isAdvanced }) => !isAdvanced).map(({ label }) => label); // ["Thinking", "Effort"]
  * ```
  */
-export function chatModelInfo(
-  model: ChatModel,
-  values: FormValues = NO_VALUES,
-  options: FormOptions = {},
-): ChatModelInfo {
+export function describeChatModel(model: ChatModel, values: FormValues = NO_VALUES): ChatModelInfo {
   const row = models[model];
   const kinds: readonly string[] = row.thinking;
   return {
@@ -59,7 +54,7 @@ export function chatModelInfo(
     thinking: kinds.length === 0 ? "never" : kinds.length === 1 ? "always" : "optional",
     hasJSONMode: row.jsonMode,
     maxTokens: row.maxTokens,
-    fields: fieldsOf(model, values, options),
+    fields: createFields(model, values),
   };
 }
 
@@ -69,13 +64,13 @@ export function chatModelInfo(
  * @example
  * ```tsx
  * const values: FormValues = { thinking: false, temperature: 1 };
- * const { send } = useChatStream({ id: "support", storage, ...chatTargetOf("alpha-v4.1-flash", values) });
+ * const { send } = useChatStream({ id: "support", storage, ...createChatTarget("alpha-v4.1-flash", values) });
  * ```
  */
-export function chatTargetOf(model: ChatModel, values: FormValues): ChatTarget {
-  const { fields } = chatModelInfo(model, values);
+export function createChatTarget(model: ChatModel, values: FormValues): ChatTarget {
+  const { fields } = describeChatModel(model, values);
   const params: Record<string, unknown> = {};
-  for (const [name, value] of valuesIn(fields, values)) {
+  for (const [name, value] of readValues(fields, values)) {
     if (name === "thinking") setAt(params, "thinking.type", value ? "enabled" : "disabled");
     else if (name === "stop" && models[model].stop === 1) setAt(params, name, (value as string[])[0]);
     else setAt(params, name, value);
@@ -83,7 +78,7 @@ export function chatTargetOf(model: ChatModel, values: FormValues): ChatTarget {
   return { model, params } as ChatTarget;
 }
 
-function fieldsOf(model: ChatModel, values: FormValues, { labels = fieldLabels }: FormOptions): FormField[] {
+function createFields(model: ChatModel, values: FormValues): FormField[] {
   const row = models[model];
   const efforts = (["low", "high", "max"] as const).filter((effort) =>
     (row.reasoningEffort as readonly string[]).includes(effort),
@@ -93,26 +88,26 @@ function fieldsOf(model: ChatModel, values: FormValues, { labels = fieldLabels }
   // thinking makes the model of this table that can turn it off ignore them
   const shown = { isAdvanced: true, isShown: !(isOptional && thinks) };
   const fields: FormField[] = [];
-  if (isOptional) fields.push({ ...partsOf(labels, "switch", "thinking"), default: true });
+  if (isOptional) fields.push({ ...pickParts("switch", "thinking"), default: true });
   if (efforts.length > 0)
     fields.push({
-      ...partsOf(labels, "choice", "reasoning_effort", { isShown: thinks }),
-      ...defaultOf("reasoningEffortDefault" in row ? row.reasoningEffortDefault : undefined),
-      choices: efforts.map((value) => ({ value, label: labels.choices[value] })),
+      ...pickParts("choice", "reasoning_effort", { isShown: thinks }),
+      ...setDefault("reasoningEffortDefault" in row ? row.reasoningEffortDefault : undefined),
+      choices: efforts.map((value) => ({ value, label: fieldLabels.choices[value] })),
     });
   fields.push(
     {
-      ...partsOf(labels, "number", "max_tokens", { isAdvanced: true }),
+      ...pickParts("number", "max_tokens", { isAdvanced: true }),
       min: 1,
       max: row.maxTokens,
       step: 1,
     },
-    { ...partsOf(labels, "number", "temperature", shown), min: 0, max: row.temperature, step: 0.1 },
-    { ...partsOf(labels, "number", "top_p", shown), min: 0, max: 1, step: 0.05 },
+    { ...pickParts("number", "temperature", shown), min: 0, max: row.temperature, step: 0.1 },
+    { ...pickParts("number", "top_p", shown), min: 0, max: 1, step: 0.05 },
   );
   if (row.penalties)
     for (const name of ["frequency_penalty", "presence_penalty"] as const)
-      fields.push({ ...partsOf(labels, "number", name, shown), min: -2, max: 2, step: 0.1 });
-  fields.push({ ...partsOf(labels, "list", "stop", { isAdvanced: true }), max: row.stop });
+      fields.push({ ...pickParts("number", name, shown), min: -2, max: 2, step: 0.1 });
+  fields.push({ ...pickParts("list", "stop", { isAdvanced: true }), max: row.stop });
   return fields;
 }

@@ -9,10 +9,10 @@ import { IconButton, onPressOnce } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { Elsewhere } from "@/components/sluice/devices";
 import { canRetry, Ending, Unanswered } from "@/components/sluice/ending";
-import { modelName } from "@/components/sluice/format";
+import { formatModel } from "@/components/sluice/format";
 import { UserMessage } from "@/components/sluice/message";
-import { soon } from "@/components/sluice/soon";
-import { Steps } from "@/components/sluice/steps";
+import { runSoon } from "@/components/sluice/soon";
+import { Steps, type StepsProps } from "@/components/sluice/steps";
 import type { TurnMessages } from "@/components/sluice/turns";
 import { Pending, Silence } from "@/components/sluice/waiting";
 import { chatWords, endingWords } from "@/components/sluice/words";
@@ -29,11 +29,12 @@ export interface ChatTurnProps {
   readonly renderText?: (text: string, isLive: boolean, isCut: boolean) => ReactNode;
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
+  /** Cost of a call that waits for approval: `estimateCost` of `@sluice/prices`. @default no cost is shown */
+  readonly estimateTool?: StepsProps["estimateTool"];
   /** Asks a user for the result of a tool that has no function, and gives it to `answer`. */
   readonly renderTool?: (call: ChatToolCall, answer: (output: unknown) => void) => ReactNode;
   /** Words of an error. @default `describeError` */
   readonly describe?: ((error: Error) => ErrorDescription) | undefined;
-  readonly words?: Partial<typeof chatWords>;
 }
 
 /** A question, and the answers to it: several where the model calls tools. A turn far from the window is plain text. */
@@ -43,12 +44,12 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
     chat,
     isLast,
     toolTitles = {},
+    estimateTool,
     renderTool,
     describe,
   } = props;
   const { ref, isNear } = useNear(isLast);
   const renderText = isNear ? props.renderText : undefined;
-  const words = { ...chatWords, ...props.words };
   const { regenerate, edit, switchBranch, approve, deny, retry, send } = chat;
   const isBusy = isLast && isStreaming(chat);
   const last = answers.at(-1);
@@ -81,6 +82,7 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
               toolTitles={toolTitles}
               onApprove={approve}
               onDeny={deny}
+              {...(estimateTool && { estimateTool })}
               {...(renderText && { renderText: (text, isLive) => renderText(text, isLive, false) })}
               {...(renderTool && {
                 renderTool: (call) => renderTool(call, (output) => void chat.addToolOutput(call.id, output)),
@@ -89,7 +91,12 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
           }
         >
           <Elsewhere chat={chat} isLast={isLast} />
-          {isBusy && (last.content === "" ? <Pending /> : <Silence key={last.content.length} />)}
+          {isBusy && (
+            // as high as the line of buttons that follows
+            <div className="min-h-8 pointer-coarse:min-h-11">
+              {last.content === "" ? <Pending /> : <Silence key={last.content.length} />}
+            </div>
+          )}
           {isOver && (
             <Ending
               message={last}
@@ -103,7 +110,7 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
               {text !== "" && <CopyButton text={text} />}
               {!(isLast && canRetry(last)) && (
                 <IconButton
-                  label={words.regenerate}
+                  label={chatWords.regenerate}
                   disabled={isStreaming(chat)}
                   {...onPressOnce(() => void regenerate(answers[0]?.id))}
                 >
@@ -142,7 +149,7 @@ function isStreaming({ status }: Pick<UseChatStreamResult, "status">): boolean {
 function describeTurn(answers: readonly ChatMessage[]): string {
   const model = answers.at(-1)?.model;
   const ms = answers.reduce((sum, { timing }) => sum + (timing?.totalMs ?? 0), 0);
-  return [model && modelName(model), ms > 0 && `${(ms / 1000).toFixed(1)} s`].filter(Boolean).join(" · ");
+  return [model && formatModel(model), ms > 0 && `${(ms / 1000).toFixed(1)} s`].filter(Boolean).join(" · ");
 }
 
 /** Distance to the window at which a turn renders in full. */
@@ -156,7 +163,7 @@ function useNear(isNearAtFirst: boolean) {
     if (isNear || !ref.current) return;
     const observer = new IntersectionObserver(
       (entries) => {
-        if (entries.some(({ isIntersecting }) => isIntersecting)) soon(() => setIsNear(true));
+        if (entries.some(({ isIntersecting }) => isIntersecting)) runSoon(() => setIsNear(true));
       },
       { root: ref.current.closest('[role="log"]'), rootMargin: MARGIN },
     );

@@ -7,18 +7,19 @@ import { AttachButton, Attachments, DropHint } from "@/components/sluice/attachm
 import type { ChatTurnProps } from "@/components/sluice/chat-turn";
 import { Composer, Queue } from "@/components/sluice/composer";
 import { SyncStatus } from "@/components/sluice/devices";
-import { modelName } from "@/components/sluice/format";
-import { turnsOf } from "@/components/sluice/turns";
+import { formatModel } from "@/components/sluice/format";
+import { groupTurns } from "@/components/sluice/turns";
 import { useDraft } from "@/components/sluice/use-draft";
 import { useStop } from "@/components/sluice/use-stop";
 import { chatWords } from "@/components/sluice/words";
+import { cn } from "@/lib/utils";
 
 const loadTurn = () => import("@/components/sluice/chat-turn");
 /** Loads after the composer: a new chat has no turn. */
 const ChatTurn = lazy(async () => ({ default: (await loadTurn()).ChatTurn }));
 
 interface ChatLogProps
-  extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool" | "describe" | "words"> {
+  extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "estimateTool" | "renderTool" | "describe"> {
   /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during an answer. */
   readonly chat: UseChatStreamResult;
   /** Id of the conversation. */
@@ -34,8 +35,6 @@ interface ChatProps extends ChatLogProps {
   readonly model: string;
   /** Name of the draft. @default `id` */
   readonly draftKey?: string;
-  /** Content below the place to write, for what is written: `MessageCost`. */
-  readonly below?: (text: string, images: number) => ReactNode;
   /** Controls beside the button that adds images: a menu of models. */
   readonly controls?: ReactNode;
   /** Chooses a model that sees images, if the chosen model sees none. @default no button for it */
@@ -44,22 +43,24 @@ interface ChatProps extends ChatLogProps {
 
 /** The messages of a chat. It stays at the end while a response grows. */
 export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
-  const words = { ...chatWords, ...show.words };
   const { messages, status } = chat;
-  const turns = turnsOf(messages);
+  const turns = groupTurns(messages);
   const shown = { ...chat, stop: useStop(id, chat) };
   useEffect(() => void loadTurn().catch(() => {}), []);
   return (
     <>
       <div
         role="log"
-        aria-label={label ?? words.messages}
+        aria-label={label ?? chatWords.messages}
         aria-live="off"
         aria-busy={status === "submitted" || status === "streaming"}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
         tabIndex={0}
-        // reversed, so that it stays at its end while a response grows
-        className="flex grow flex-col-reverse overflow-y-auto overscroll-contain -outline-offset-2"
+        className={cn(
+          "flex grow overflow-y-auto overscroll-contain -outline-offset-2",
+          // reversed, so that it stays at its end while a response grows
+          turns.length > 0 ? "flex-col-reverse" : "flex-col",
+        )}
       >
         <div className="flex grow flex-col">
           {turns.length === 0 && !chat.isRestoring && empty}
@@ -71,7 +72,7 @@ export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
         </div>
       </div>
       <p role="status" className="sr-only">
-        {words.status[messages.at(-1)?.outcome === "complete" ? "complete" : status]}
+        {chatWords.status[messages.at(-1)?.outcome === "complete" ? "complete" : status]}
       </p>
       <SyncStatus chat={chat} />
     </>
@@ -79,7 +80,7 @@ export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
 }
 
 /** A whole chat: its messages, and the place to write more. */
-export function Chat({ model, draftKey, below, controls, onModel, ...log }: ChatProps) {
+export function Chat({ model, draftKey, controls, onModel, ...log }: ChatProps) {
   const { chat, id } = log;
   const { status, queued } = chat;
   const attachments = useAttachments(model);
@@ -164,7 +165,6 @@ export function Chat({ model, draftKey, below, controls, onModel, ...log }: Chat
         hasFiles={attachments.images.length > 0}
         isBlocked={attachments.isPreparing || attachments.isBlind}
         onPaste={attachments.onPaste}
-        below={below?.(draft, attachments.images.length)}
         before={
           <Queue
             queued={queued}
@@ -176,8 +176,8 @@ export function Chat({ model, draftKey, below, controls, onModel, ...log }: Chat
         above={
           <Attachments
             attachments={attachments}
-            model={modelName(model)}
-            seeingModel={onModel && seeing && modelName(seeing)}
+            model={formatModel(model)}
+            seeingModel={onModel && seeing && formatModel(seeing)}
             onSwitchModel={() => seeing && onModel?.(seeing)}
             onDismiss={focusField}
           />

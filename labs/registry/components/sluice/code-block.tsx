@@ -7,16 +7,17 @@ import { IconButton, Skeleton } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { FORMULA } from "@/components/sluice/formulas";
 import { Highlighted } from "@/components/sluice/highlighted-code";
-import { MarkdownContext } from "@/components/sluice/markdown-context";
+import { BlocksContext } from "@/components/sluice/markdown-context";
+import { markdownWords } from "@/components/sluice/markdown-words";
 import { saveText } from "@/components/sluice/save-file";
 import { cn } from "@/lib/utils";
 
 /** Code of an answer, in colors, with its language and tools. A block of a language that the app draws is drawn. */
 export function CodeBlock({ children }: ComponentProps<"pre"> & ExtraProps) {
   const isIncomplete = useIsCodeFenceIncomplete();
-  const { blocks, words } = useContext(MarkdownContext);
-  const { code, language } = partsOf(children);
-  if (language === FORMULA) return <Skeleton label={words.formula} className="h-12" />;
+  const blocks = useContext(BlocksContext);
+  const { code, language } = readCode(children);
+  if (language === FORMULA) return <Skeleton label={markdownWords.formula} className="h-12" />;
   const plain = <Code code={code} language={language} isIncomplete={isIncomplete} />;
   const Block = Object.hasOwn(blocks, language) ? blocks[language] : undefined;
   return Block ? (
@@ -35,23 +36,26 @@ interface CodeProps {
 }
 
 function Code({ code, language, isIncomplete }: CodeProps) {
-  const { words } = useContext(MarkdownContext);
   const [isWrapped, setIsWrapped] = useState(false);
-  const name = language || words.noLanguage;
+  const name = language || markdownWords.noLanguage;
   return (
-    <figure dir="ltr" aria-label={words.code(name)} className="overflow-hidden rounded-xl border">
+    <figure dir="ltr" aria-label={markdownWords.code(name)} className="overflow-hidden rounded-xl border">
       <div className="flex items-center border-b bg-secondary/50 pr-1 pl-3 text-muted-foreground">
         <span className="grow font-mono text-xs">{name}</span>
-        <IconButton label={words.wrap} aria-pressed={isWrapped} onClick={() => setIsWrapped(!isWrapped)}>
+        <IconButton
+          label={markdownWords.wrap}
+          aria-pressed={isWrapped}
+          onClick={() => setIsWrapped(!isWrapped)}
+        >
           <WrapText aria-hidden />
         </IconButton>
         <IconButton
-          label={words.download}
+          label={markdownWords.download}
           onClick={() => saveText(code, `code.${extensions[language] ?? (language || "txt")}`)}
         >
           <Download aria-hidden />
         </IconButton>
-        <CopyButton text={code} words={words} />
+        <CopyButton text={code} />
       </div>
       <pre
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls long lines
@@ -68,7 +72,7 @@ function Code({ code, language, isIncomplete }: CodeProps) {
 }
 
 /** The text and the language of a fenced block. */
-function partsOf(children: ReactNode): { code: string; language: string } {
+function readCode(children: ReactNode): { code: string; language: string } {
   if (!isValidElement<{ className?: string; children?: ReactNode }>(children))
     return { code: "", language: "" };
   const { className = "", children: text } = children.props;

@@ -5,8 +5,9 @@ import { ArrowUp, Clock, Square, X } from "lucide-react";
 import type { ClipboardEventHandler, FormEvent, KeyboardEvent, ReactNode, RefObject } from "react";
 import { useRef } from "react";
 import { Button, IconButton, onPressOnce } from "@/components/sluice/button";
-import { directionOf, useFieldText } from "@/components/sluice/field-text";
+import { detectDirection, useFieldText } from "@/components/sluice/field-text";
 import { composerWords } from "@/components/sluice/words";
+import { cn } from "@/lib/utils";
 
 interface ComposerProps {
   /** The text that is written: `draft` of `useDraft`. */
@@ -28,17 +29,13 @@ interface ComposerProps {
   readonly before?: ReactNode;
   /** Content above the text: `Attachments`. */
   readonly above?: ReactNode;
-  /** Content below the box: `MessageCost`. Its place is kept, so that nothing moves when it comes. */
-  readonly below?: ReactNode;
   /** Buttons beside the one that sends: `AttachButton`. */
   readonly children?: ReactNode;
-  readonly words?: Partial<typeof composerWords>;
 }
 
 /** The place to write a message. Enter sends, and Shift + Enter begins a line. */
 export function Composer(props: ComposerProps) {
   const { text, onText, onSend, isBusy = false, hasFiles = false, isBlocked = false, onComposing } = props;
-  const words = { ...composerWords, ...props.words };
   const own = useRef<HTMLTextAreaElement>(null);
   const { field = own } = props;
   const isEmpty = text.trim() === "" && !hasFiles;
@@ -66,9 +63,9 @@ export function Composer(props: ComposerProps) {
         <div className="flex flex-wrap items-end gap-1 [@media(height<32rem)]:flex-nowrap">
           <textarea
             ref={field}
-            dir={directionOf(text)}
-            aria-label={words.message}
-            placeholder={words.placeholder}
+            dir={detectDirection(text)}
+            aria-label={composerWords.message}
+            placeholder={composerWords.placeholder}
             rows={1}
             {...fieldProps}
             onPaste={props.onPaste}
@@ -80,10 +77,10 @@ export function Composer(props: ComposerProps) {
           {props.children}
           {isBusy && (
             <IconButton
-              label={words.stop}
-              keys={words.stopKeys}
+              label={composerWords.stop}
+              keys={composerWords.stopKeys}
               look={isEmpty ? "primary" : "secondary"}
-              className="rounded-full! [@media(height<32rem)]:order-4"
+              className="ml-auto rounded-full! [@media(height<32rem)]:order-4"
               onClick={props.onStop}
             >
               <Square aria-hidden className="fill-current" />
@@ -92,19 +89,16 @@ export function Composer(props: ComposerProps) {
           {(!isBusy || !isEmpty) && (
             <IconButton
               type="submit"
-              label={isBusy ? words.queue : words.send}
+              label={isBusy ? composerWords.queue : composerWords.send}
               look="primary"
               disabled={!canSend}
-              className="ml-auto rounded-full! [@media(height<32rem)]:order-5"
+              className={cn("rounded-full! [@media(height<32rem)]:order-5", !isBusy && "ml-auto")}
             >
               <ArrowUp aria-hidden />
             </IconButton>
           )}
         </div>
       </div>
-      {props.below !== undefined && (
-        <div className="min-h-4 px-2 @max-md:min-h-8 [@media(height<32rem)]:hidden">{props.below}</div>
-      )}
     </form>
   );
 }
@@ -117,30 +111,32 @@ interface QueueProps {
   readonly onCancel: (id: string) => void;
   /** Sends them after an error or a reload, and the failed answer before: `retry`. */
   readonly onRetry: () => void;
-  readonly words?: Partial<typeof composerWords>;
 }
 
 /** The messages that wait. After an error or a reload, the user sends them. */
-export function Queue({ queued, isBusy, onCancel, onRetry, ...props }: QueueProps) {
-  const words = { ...composerWords, ...props.words };
+export function Queue({ queued, isBusy, onCancel, onRetry }: QueueProps) {
   if (queued.length === 0) return null;
   return (
-    <ul aria-label={words.queued} className="flex max-h-[20dvh] flex-wrap gap-2 overflow-y-auto">
+    <ul aria-label={composerWords.queued} className="flex max-h-[20dvh] flex-wrap gap-2 overflow-y-auto">
       {queued.map(({ id, content }) => (
         <li
           key={id}
           className="flex max-w-full items-center gap-2 rounded-full border bg-secondary/50 pl-3 text-sm"
         >
           <Clock aria-hidden className="size-4 shrink-0 text-muted-foreground" />
-          <span className="truncate">{content || words.onlyImages}</span>
-          <IconButton label={words.remove(content)} className="rounded-full!" onClick={() => onCancel(id)}>
+          <span className="truncate">{content || composerWords.onlyImages}</span>
+          <IconButton
+            label={composerWords.remove(content)}
+            className="rounded-full!"
+            onClick={() => onCancel(id)}
+          >
             <X aria-hidden />
           </IconButton>
         </li>
       ))}
       {!isBusy && (
         <li>
-          <Button {...onPressOnce(onRetry)}>{words.continue}</Button>
+          <Button {...onPressOnce(onRetry)}>{composerWords.continue}</Button>
         </li>
       )}
     </ul>

@@ -31,26 +31,18 @@ interface ConversationListProps extends ConversationVerbs, FolderVerbs {
   readonly activeId?: string | undefined;
   /** Names of the folders: `folders` of `useConversations`. @default there are no folders */
   readonly folders?: readonly string[];
-  readonly words?: Partial<Words>;
 }
 
 /** Conversations by folder and by the day of their last question, with what each one does now. */
 export function ConversationList(props: ConversationListProps) {
   const { conversations, activeId, folders, folder, onFolder, onRenameFolder, ...verbs } = props;
-  const words = { ...conversationWords, ...props.words };
   const focus = useListFocus<HTMLDivElement>();
-  const groups = groupsOf(conversations, folder).map(({ name, day, list }) => (
+  const groups = groupConversations(conversations, folder).map(({ name, day, list }) => (
     <div key={day ?? `folder ${name}`} className="pb-3">
       {day ? (
-        <h2 className="px-3 py-1 text-xs font-medium text-muted-foreground">{words.days[day]}</h2>
+        <h2 className="px-3 py-1 text-xs font-medium text-muted-foreground">{conversationWords.days[day]}</h2>
       ) : (
-        <FolderHeading
-          name={name}
-          isAlone={name === folder}
-          words={words}
-          onFolder={onFolder}
-          onRename={onRenameFolder}
-        />
+        <FolderHeading name={name} isAlone={name === folder} onFolder={onFolder} onRename={onRenameFolder} />
       )}
       <ul>
         {list.map((one) => (
@@ -60,7 +52,6 @@ export function ConversationList(props: ConversationListProps) {
             conversation={one}
             isOpen={one.id === activeId}
             folders={folders}
-            words={words}
           />
         ))}
       </ul>
@@ -71,7 +62,7 @@ export function ConversationList(props: ConversationListProps) {
       {groups}
       {folder !== undefined && onFolder && (
         <Button look="quiet" onClick={() => onFolder(undefined)}>
-          {words.showAll}
+          {conversationWords.showAll}
         </Button>
       )}
     </div>
@@ -84,11 +75,10 @@ interface FolderHeadingProps {
   readonly isAlone: boolean;
   readonly onFolder: FolderVerbs["onFolder"];
   readonly onRename: FolderVerbs["onRenameFolder"];
-  readonly words: Words;
 }
 
 /** The name of a folder: a press shows it alone, or all again. */
-function FolderHeading({ name, isAlone, onFolder, onRename, words }: FolderHeadingProps) {
+function FolderHeading({ name, isAlone, onFolder, onRename }: FolderHeadingProps) {
   const [isRenaming, setIsRenaming] = useState(false);
   const Icon = isAlone ? FolderOpen : Folder;
   const row = `folder ${name}`;
@@ -97,7 +87,7 @@ function FolderHeading({ name, isAlone, onFolder, onRename, words }: FolderHeadi
       <div data-row={row}>
         <NameForm
           name={name}
-          label={words.folder}
+          label={conversationWords.folder}
           onRename={(text) => {
             if (text.trim() === "") return;
             onRename?.(name, text);
@@ -113,7 +103,7 @@ function FolderHeading({ name, isAlone, onFolder, onRename, words }: FolderHeadi
         <Button
           look="quiet"
           aria-pressed={isAlone}
-          data-tip={isAlone ? words.showAll : words.showFolder}
+          data-tip={isAlone ? conversationWords.showAll : conversationWords.showFolder}
           className="w-full justify-start text-xs"
           onClick={() => onFolder?.(isAlone ? undefined : name)}
         >
@@ -125,15 +115,15 @@ function FolderHeading({ name, isAlone, onFolder, onRename, words }: FolderHeadi
       </h2>
       {onRename && (
         <RowMenu
-          label={words.folderActions(name)}
+          label={conversationWords.folderActions(name)}
           items={[
             {
-              label: words.renameFolder,
+              label: conversationWords.renameFolder,
               icon: <Pencil aria-hidden />,
               onSelect: () => setIsRenaming(true),
             },
             {
-              label: words.endFolder,
+              label: conversationWords.endFolder,
               icon: <FolderMinus aria-hidden />,
               onSelect: () => void onRename(name, ""),
             },
@@ -157,7 +147,10 @@ interface Group {
 const days: readonly Day[] = ["today", "yesterday", "lastDays", "older"];
 
 /** Groups conversations: pinned ones, then each folder, then the others by the day of their last question. */
-function groupsOf(conversations: readonly Conversation[], alone: string | undefined): readonly Group[] {
+function groupConversations(
+  conversations: readonly Conversation[],
+  alone: string | undefined,
+): readonly Group[] {
   const today = new Date().setHours(0, 0, 0, 0);
   // in a folder that is shown alone, the pinned ones are in it, too
   const pinned = conversations.filter(({ isPinned }) => isPinned && alone === undefined);
@@ -171,7 +164,7 @@ function groupsOf(conversations: readonly Conversation[], alone: string | undefi
     ...days.map((day) => ({
       day,
       name: day,
-      list: rest.filter((one) => !one.folder && dayOf(one, today) === day),
+      list: rest.filter((one) => !one.folder && findDay(one, today) === day),
     })),
   ];
   return groups.filter(({ list }) => list.length > 0);
@@ -179,7 +172,7 @@ function groupsOf(conversations: readonly Conversation[], alone: string | undefi
 
 const DAY_MS = 86_400_000;
 
-function dayOf({ updatedAt }: Conversation, today: number): Day {
+function findDay({ updatedAt }: Conversation, today: number): Day {
   if (updatedAt >= today) return "today";
   if (updatedAt >= today - DAY_MS) return "yesterday";
   return updatedAt >= today - 7 * DAY_MS ? "lastDays" : "older";

@@ -5,23 +5,22 @@ import { Ellipsis, Folder, FolderMinus, Pencil, Pin, PinOff, Trash2 } from "luci
 import { type FormEvent, useId, useState } from "react";
 import { IconButton } from "@/components/sluice/button";
 import { Menu, type MenuItem } from "@/components/sluice/popups";
-import type { conversationWords } from "@/components/sluice/words";
+import { conversationWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
-type Words = typeof conversationWords;
 type Actions = readonly (MenuItem | "line")[];
 
 /** Verbs of a conversation in a list. */
 export interface ConversationVerbs {
   /** Address of a conversation. @default it is opened by `onOpen` alone */
-  readonly hrefOf?: (id: string) => string;
+  readonly createHref?: (id: string) => string;
   readonly onOpen?: (id: string) => void;
   /** Gives it another title, pins it, or puts it in a folder: `update` of `useConversations`. */
   readonly onUpdate: UseConversationsResult["update"];
   /** Deletes it: `remove`, which `restore` takes back. */
   readonly onRemove: (conversation: Conversation) => unknown;
   /** More actions of a conversation. */
-  readonly actionsOf?: (conversation: Conversation) => readonly MenuItem[];
+  readonly listActions?: (conversation: Conversation) => readonly MenuItem[];
 }
 
 interface RowProps extends ConversationVerbs {
@@ -29,29 +28,20 @@ interface RowProps extends ConversationVerbs {
   readonly isOpen: boolean;
   /** Names of folders that it may be moved to; undefined where there are no folders. */
   readonly folders: readonly string[] | undefined;
-  readonly words: Words;
 }
 
 /** A conversation in a list: opens it, and has a menu of what can be done with it. */
-export function ConversationRow({
-  conversation,
-  isOpen,
-  hrefOf,
-  onOpen,
-  folders,
-  words,
-  ...props
-}: RowProps) {
+export function ConversationRow({ conversation, isOpen, createHref, onOpen, folders, ...props }: RowProps) {
   const { id, title, status, folder = "" } = conversation;
   const [edited, setEdited] = useState<"title" | "folder">();
-  const state = words.states[status];
-  const name = title || words.untitled;
+  const state = conversationWords.states[status];
+  const name = title || conversationWords.untitled;
   if (edited)
     return (
       <li data-row={id}>
         <NameForm
           name={edited === "title" ? title : folder}
-          label={words[edited]}
+          label={conversationWords[edited]}
           suggestions={edited === "folder" ? folders : undefined}
           onRename={(text) => props.onUpdate(id, edited === "title" ? { title: text } : { folder: text })}
           onClose={() => setEdited(undefined)}
@@ -75,7 +65,7 @@ export function ConversationRow({
             data-tip={state}
             className={cn(
               "size-2 shrink-0 rounded-full",
-              status === "error" ? "bg-destructive" : "animate-pulse bg-primary",
+              status === "error" ? "bg-destructive" : "animate-pulse bg-info",
             )}
           />
         )}
@@ -87,10 +77,10 @@ export function ConversationRow({
       data-row={id}
       className={cn("group/row flex items-center rounded-lg hover:bg-secondary", isOpen && "bg-secondary")}
     >
-      {hrefOf ? <a href={hrefOf(id)} {...link} /> : <button type="button" {...link} />}
+      {createHref ? <a href={createHref(id)} {...link} /> : <button type="button" {...link} />}
       <RowMenu
-        label={words.actions(name)}
-        items={itemsOf(conversation, { ...props, folders, words, onEdit: setEdited })}
+        label={conversationWords.actions(name)}
+        items={createItems(conversation, { ...props, folders, onEdit: setEdited })}
       />
     </li>
   );
@@ -109,32 +99,36 @@ export function RowMenu({ label, items }: { readonly label: string; readonly ite
   return <Menu align="end" trigger={button} items={items} />;
 }
 
-interface Choices extends Pick<RowProps, "onUpdate" | "folders" | "onRemove" | "actionsOf" | "words"> {
+interface Choices extends Pick<RowProps, "onUpdate" | "folders" | "onRemove" | "listActions"> {
   readonly onEdit: (field: "title" | "folder") => void;
 }
 
-function itemsOf(
+function createItems(
   conversation: Conversation,
-  { onUpdate, folders, onRemove, onEdit, actionsOf = () => [], words }: Choices,
+  { onUpdate, folders, onRemove, onEdit, listActions = () => [] }: Choices,
 ): Actions {
   const { id, isPinned, folder } = conversation;
-  const own = actionsOf(conversation);
+  const own = listActions(conversation);
   return [
-    { label: words.rename, icon: <Pencil aria-hidden />, onSelect: () => onEdit("title") },
+    { label: conversationWords.rename, icon: <Pencil aria-hidden />, onSelect: () => onEdit("title") },
     isPinned
       ? {
-          label: words.unpin,
+          label: conversationWords.unpin,
           icon: <PinOff aria-hidden />,
           onSelect: () => onUpdate(id, { isPinned: false }),
         }
-      : { label: words.pin, icon: <Pin aria-hidden />, onSelect: () => onUpdate(id, { isPinned: true }) },
+      : {
+          label: conversationWords.pin,
+          icon: <Pin aria-hidden />,
+          onSelect: () => onUpdate(id, { isPinned: true }),
+        },
     ...(folders
-      ? [{ label: words.move, icon: <Folder aria-hidden />, onSelect: () => onEdit("folder") }]
+      ? [{ label: conversationWords.move, icon: <Folder aria-hidden />, onSelect: () => onEdit("folder") }]
       : []),
     ...(folders && folder !== undefined
       ? [
           {
-            label: words.takeOut(folder),
+            label: conversationWords.takeOut(folder),
             icon: <FolderMinus aria-hidden />,
             onSelect: () => onUpdate(id, { folder: "" }),
           },
@@ -143,7 +137,7 @@ function itemsOf(
     ...(own.length > 0 ? (["line", ...own] as const) : []),
     "line",
     {
-      label: words.remove,
+      label: conversationWords.remove,
       icon: <Trash2 aria-hidden />,
       onSelect: () => void onRemove(conversation),
       isDanger: true,

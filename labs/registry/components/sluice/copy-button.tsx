@@ -9,11 +9,10 @@ interface CopyButtonProps {
   readonly text: string;
   /** @default the word of `words` */
   readonly label?: string;
-  readonly words?: Pick<typeof messageWords, "copy" | "copied">;
 }
 
 /** Copies a text. */
-export function CopyButton({ text, words = messageWords, label = words.copy }: CopyButtonProps) {
+export function CopyButton({ text, label = messageWords.copy }: CopyButtonProps) {
   const [isCopied, setIsCopied] = useState(false);
   const copy = async () => {
     await navigator.clipboard.writeText(text);
@@ -21,7 +20,7 @@ export function CopyButton({ text, words = messageWords, label = words.copy }: C
     setTimeout(() => setIsCopied(false), 1500);
   };
   return (
-    <IconButton label={isCopied ? words.copied : label} onClick={() => void copy()}>
+    <IconButton label={isCopied ? messageWords.copied : label} onClick={() => void copy()}>
       {isCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
     </IconButton>
   );

@@ -4,39 +4,32 @@ import { costWords } from "@/components/sluice/words";
 export interface ShownCost {
   readonly amount: number;
   readonly currency: string;
-  /** Things whose cost is not in `amount`. */
+  /** Requests whose cost is not in `amount`. */
   readonly missing: readonly unknown[];
 }
 
-/** A cost that is not there yet: `estimateCost` of `@sluice/prices`. */
+/** The cost of a request before it is sent: `estimateCost` of `@sluice/prices`. */
 export interface ShownEstimate extends ShownCost {
   /** The minimum. */
   readonly min: number;
 }
 
-/** Says what requests have cost; undefined where nothing of it is known. */
-export function costText(
-  { amount, currency, missing }: ShownCost,
-  own?: Partial<typeof costWords>,
-): string | undefined {
-  const words = { ...costWords, ...own };
-  const sum = `${priceOf(amount)} ${currency}`;
-  if (missing.length === 0) return words.cost(words.title, sum);
-  return amount > 0 ? words.orMore(words.title, sum) : undefined;
+/** Formats the cost of requests: `0.54 USD`. Undefined if no part of it is known. */
+export function formatCost({ amount, currency, missing }: ShownCost): string | undefined {
+  const sum = `${formatAmount(amount)} ${currency}`;
+  if (missing.length === 0) return sum;
+  return amount > 0 ? costWords.orMore(sum) : undefined;
 }
 
-/** Says what a request will cost. */
-export function estimateText(
-  { amount, min, currency, missing }: ShownEstimate,
-  own?: Partial<typeof costWords>,
-): string {
-  const words = { ...costWords, ...own };
-  if (missing.length > 0) return words.later;
-  const range = min < amount ? words.range(priceOf(min), priceOf(amount)) : priceOf(amount);
-  return `${range} ${currency}`;
+/** Formats what a request will cost: `30 to 120 USD`. */
+export function formatEstimate({ amount, min, currency, missing }: ShownEstimate): string {
+  if (missing.length > 0) return costWords.later;
+  const shown = min < amount ? [min, amount] : [amount];
+  return `${costWords.range(shown.map(formatAmount))} ${currency}`;
 }
 
-/** Writes an amount with three digits that count. */
-export function priceOf(amount: number): string {
-  return amount.toLocaleString("en", { maximumSignificantDigits: 3 });
+/** Formats an amount with two significant digits, or as a whole number above 100. */
+export function formatAmount(amount: number): string {
+  const digits = amount >= 100 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 2 };
+  return amount.toLocaleString("en", digits);
 }

@@ -3,41 +3,46 @@
 import type { ReactNode } from "react";
 import { ProgressBar } from "@/components/sluice/button";
 import {
-  costText,
-  estimateText,
-  priceOf,
+  formatAmount,
+  formatCost,
+  formatEstimate,
   type ShownCost,
   type ShownEstimate,
 } from "@/components/sluice/cost-text";
 import { costWords } from "@/components/sluice/words";
 
-type Words = typeof costWords;
-
 interface CostProps {
   readonly cost: ShownCost;
-  readonly words?: Partial<Words>;
+  /** Name of the amount. @default "Cost" */
+  readonly title?: string;
 }
 
 /** Cost of requests. */
-export function Cost({ cost, words }: CostProps) {
-  const text = costText(cost, words);
-  return text && <p className="min-w-0 truncate px-2 text-xs text-muted-foreground tabular-nums">{text}</p>;
+export function Cost({ cost, title = costWords.title }: CostProps) {
+  const text = formatCost(cost);
+  return (
+    text && (
+      <p data-tip={title} className="shrink-0 px-2 text-xs text-muted-foreground tabular-nums">
+        <span className="sr-only">{title} </span>
+        {text}
+      </p>
+    )
+  );
 }
 
 interface EstimateProps {
   readonly estimate: ShownEstimate;
   /** The button that sends the request. */
   readonly children: ReactNode;
-  readonly words?: Partial<Words>;
 }
 
 /** A button, and what its request will cost. */
-export function Estimate({ estimate, children, words }: EstimateProps) {
+export function Estimate({ estimate, children }: EstimateProps) {
   return (
-    <span className="flex flex-col-reverse items-end gap-1 @sm:flex-col">
-      <span className="text-right text-xs whitespace-nowrap text-muted-foreground tabular-nums">
-        {words?.title ?? costWords.title}
-        <span className="block">{estimateText(estimate, words)}</span>
+    <span className="flex items-center justify-end gap-3">
+      <span className="text-right text-xs text-muted-foreground tabular-nums">
+        <span className="sr-only">{costWords.title} </span>
+        {formatEstimate(estimate)}
       </span>
       {children}
     </span>
@@ -59,18 +64,18 @@ export interface BudgetState {
 
 interface BudgetProps {
   readonly budget: BudgetState;
-  readonly words?: Partial<Words>;
 }
 
 /** Rest of a budget, and the time at which it is full again. */
-export function Budget({ budget, ...props }: BudgetProps) {
-  const words = { ...costWords, ...props.words };
+export function Budget({ budget }: BudgetProps) {
   const { by, limit, reserved, remaining, resetsAt } = budget;
-  const name = (words.budgets as Readonly<Record<string, string>>)[by] ?? by;
-  const left = words.left(amountIn(budget, remaining, words), amountIn(budget, limit, words));
+  const name = (costWords.budgets as Readonly<Record<string, string>>)[by] ?? by;
+  const left = costWords.left(formatBudgetAmount(budget, remaining), formatBudgetAmount(budget, limit));
   const facts = [
-    reserved > 0 && words.reserved(amountIn(budget, reserved, words)),
-    words.resets(new Date(resetsAt).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })),
+    reserved > 0 && costWords.reserved(formatBudgetAmount(budget, reserved)),
+    costWords.resets(
+      new Date(resetsAt).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }),
+    ),
   ];
   return (
     <div className="flex flex-col gap-1 text-sm tabular-nums">
@@ -84,8 +89,8 @@ export function Budget({ budget, ...props }: BudgetProps) {
   );
 }
 
-function amountIn({ unit, currency }: BudgetState, amount: number, words: Words): string {
-  if (unit === "millionths") return `${priceOf(amount / 1_000_000)} ${currency ?? ""}`.trim();
-  const name = (words.units as Readonly<Record<string, string>>)[unit] ?? unit;
+function formatBudgetAmount({ unit, currency }: BudgetState, amount: number): string {
+  if (unit === "millionths") return `${formatAmount(amount / 1_000_000)} ${currency ?? ""}`.trim();
+  const name = (costWords.units as Readonly<Record<string, string>>)[unit] ?? unit;
   return `${Math.max(0, amount).toLocaleString()} ${name}`;
 }

@@ -12,22 +12,20 @@ interface AnswerSourceProps {
   readonly isLive?: boolean;
   /** Stops it there: `stop` of `useChatStream`. @default no button for it */
   readonly onStop?: (() => void) | undefined;
-  readonly words?: Partial<typeof deviceWords>;
 }
 
 /** Says where an answer is from, and stops it there. */
-export function AnswerSource({ text, isLive = false, onStop, ...props }: AnswerSourceProps) {
-  const words = { ...deviceWords, ...props.words };
+export function AnswerSource({ text, isLive = false, onStop }: AnswerSourceProps) {
   return (
     <p className="flex items-center gap-2">
-      <Badge tone={isLive ? "accent" : "neutral"}>
-        {isLive && <span aria-hidden className="size-2 animate-pulse rounded-full bg-primary" />}
+      <Badge tone={isLive ? "info" : "neutral"}>
+        {isLive && <span aria-hidden className="size-2 animate-pulse rounded-full bg-info" />}
         {text}
       </Badge>
       {onStop && (
         <Button look="quiet" onClick={onStop}>
           <Square aria-hidden className="fill-current" />
-          {words.stop}
+          {deviceWords.stop}
         </Button>
       )}
     </p>
@@ -39,24 +37,22 @@ interface ElsewhereProps {
   readonly chat: Pick<UseChatStreamResult, "isRunningElsewhere" | "stop">;
   /** True for the last message of the chat: the one that another tab may work on. */
   readonly isLast: boolean;
-  readonly words?: Partial<typeof deviceWords>;
 }
 
 /** Says that another tab, or a server, answers. */
-export function Elsewhere({ chat, isLast, ...props }: ElsewhereProps) {
-  const words = { ...deviceWords, ...props.words };
+export function Elsewhere({ chat, isLast }: ElsewhereProps) {
   return isLast && chat.isRunningElsewhere ? (
-    <AnswerSource isLive text={words.elsewhere} onStop={chat.stop} words={words} />
+    <AnswerSource isLive text={deviceWords.elsewhere} onStop={chat.stop} />
   ) : null;
 }
 
 /** Describes an error of a chat on several devices. `describeError` describes the others. */
 export function describeSyncError(
   error: Error & { readonly code?: unknown },
-  words = deviceWords.errors,
 ): Pick<ErrorDescription, "title" | "hint"> {
   const key = typeof error.code === "string" ? error.code : "";
-  return Object.hasOwn(words, key) ? words[key as keyof typeof words] : describeError(error);
+  const { errors } = deviceWords;
+  return Object.hasOwn(errors, key) ? errors[key as keyof typeof errors] : describeError(error);
 }
 
 interface SyncStatusProps {
@@ -64,19 +60,17 @@ interface SyncStatusProps {
   readonly chat: Pick<UseChatStreamResult, "sync" | "unsaved">;
   /** Words of an error. @default `describeSyncError` */
   readonly describe?: (error: Error) => Pick<ErrorDescription, "title" | "hint">;
-  readonly words?: Partial<typeof deviceWords>;
 }
 
 /** Says what the server does not have yet, and what this device could not keep. */
-export function SyncStatus({ chat, describe = describeSyncError, ...props }: SyncStatusProps) {
+export function SyncStatus({ chat, describe = describeSyncError }: SyncStatusProps) {
   const { sync, unsaved } = chat;
-  const words = { ...deviceWords, ...props.words };
-  if (unsaved > 0) return <SyncNote title={words.unsaved(unsaved)} hint={words.unsavedHint} />;
+  if (unsaved > 0) return <SyncNote title={deviceWords.unsaved(unsaved)} hint={deviceWords.unsavedHint} />;
   if (sync?.error) {
     const { title, hint } = describe(sync.error);
     return <SyncNote title={title} hint={hint} />;
   }
-  return <SyncNote {...(sync?.isSyncing && { hint: words.syncing })} />;
+  return <SyncNote {...(sync?.isSyncing && { hint: deviceWords.syncing })} />;
 }
 
 interface SyncNoteProps {

@@ -121,7 +121,7 @@ async function withFile<Result>(
     if (!answer.ok) return GONE.has(answer.status) ? "expired" : "failed";
     const blob = await answer.blob();
     const { type } = blob;
-    return await take(new File([blob], fileNameOf(name, type, url), { type }));
+    return await take(new File([blob], formatFileName(name, type, url), { type }));
   } catch {
     signal?.throwIfAborted();
     // without a network a tab would show an error
@@ -156,7 +156,7 @@ const extensions: Readonly<Record<string, string>> = {
 const LONGEST_NAME = 60;
 
 /** Makes a name that every system accepts: `a-reef-at-dawn.png`. */
-function fileNameOf(name: string, type: string, url: string): string {
+function formatFileName(name: string, type: string, url: string): string {
   const words = name.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
   const stem = [...words.join("-")].slice(0, LONGEST_NAME).join("").replace(/-$/, "") || "untitled";
   const extension =

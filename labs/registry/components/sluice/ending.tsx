@@ -19,30 +19,28 @@ interface EndingProps {
   readonly describe?: ((error: Error) => ErrorDescription) | undefined;
   /** Button that chooses another model, and asks again. */
   readonly switchModel?: ReactNode;
-  readonly words?: Partial<typeof endingWords>;
 }
 
 /** The end of an answer that is not whole: the reason, and one way on. */
-export function Ending({ message, onRetry, onContinue, describe, switchModel, ...props }: EndingProps) {
+export function Ending({ message, onRetry, onContinue, describe, switchModel }: EndingProps) {
   const { outcome, error } = message;
-  const words = { ...endingWords, ...props.words };
   const onRest = onContinue && (
     <Button {...onPressOnce(() => void onContinue())}>
       <StepForward aria-hidden />
-      {words.continue}
+      {endingWords.continue}
     </Button>
   );
   if (error)
     return (
-      <ErrorNote error={error} onRetry={onRetry} describe={describe} switchModel={switchModel} words={words}>
+      <ErrorNote error={error} onRetry={onRetry} describe={describe} switchModel={switchModel}>
         {hasRest(message) && onRest}
       </ErrorNote>
     );
-  const note = outcome && words.outcomes[outcome];
+  const note = outcome && endingWords.outcomes[outcome];
   if (!note) return null;
   return (
     <Note icon={<Info aria-hidden />} title={note}>
-      {canRetry(message) && onRetry ? <RetryButton onRetry={onRetry} words={words} /> : onRest}
+      {canRetry(message) && onRetry ? <RetryButton onRetry={onRetry} /> : onRest}
     </Note>
   );
 }
@@ -67,47 +65,37 @@ export function canRetry({ outcome, error, content }: ChatMessage): boolean {
   );
 }
 
-interface UnansweredProps extends Pick<EndingProps, "describe" | "switchModel" | "words"> {
+interface UnansweredProps extends Pick<EndingProps, "describe" | "switchModel"> {
   /** Error of the chat: `error` of `useChatStream`. */
   readonly error: Error | undefined;
   readonly onRetry: () => unknown;
 }
 
 /** The place of an answer that never began. */
-export function Unanswered({ error, onRetry, describe, switchModel, ...props }: UnansweredProps) {
-  const words = { ...endingWords, ...props.words };
+export function Unanswered({ error, onRetry, describe, switchModel }: UnansweredProps) {
   if (error)
-    return (
-      <ErrorNote
-        error={error}
-        onRetry={onRetry}
-        describe={describe}
-        switchModel={switchModel}
-        words={words}
-      />
-    );
+    return <ErrorNote error={error} onRetry={onRetry} describe={describe} switchModel={switchModel} />;
   return (
-    <Note icon={<Info aria-hidden />} title={words.unanswered}>
-      <RetryButton onRetry={onRetry} words={words} />
+    <Note icon={<Info aria-hidden />} title={endingWords.unanswered}>
+      <RetryButton onRetry={onRetry} />
     </Note>
   );
 }
 
 interface ErrorNoteProps extends Pick<EndingProps, "onRetry" | "describe" | "switchModel"> {
   readonly error: Error;
-  readonly words: typeof endingWords;
   /** Another action. */
   readonly children?: ReactNode;
 }
 
 /** An error in words, with the action that helps. */
-function ErrorNote({ error, onRetry, describe, switchModel, words, children }: ErrorNoteProps) {
+function ErrorNote({ error, onRetry, describe, switchModel, children }: ErrorNoteProps) {
   const { title, hint, action, retryAt } = (describe ?? describeError)(error);
   const seconds = useSecondsUntil(retryAt);
   return (
     <div role="alert">
       <Note isError icon={<CircleAlert aria-hidden />} title={title} hint={hint}>
-        {onRetry && isRepeatable(action) && <RetryButton onRetry={onRetry} seconds={seconds} words={words} />}
+        {onRetry && isRepeatable(action) && <RetryButton onRetry={onRetry} seconds={seconds} />}
         {onRetry && action === "switch-model" && switchModel}
         {children}
       </Note>
@@ -118,14 +106,13 @@ function ErrorNote({ error, onRetry, describe, switchModel, words, children }: E
 interface RetryButtonProps {
   readonly onRetry: () => unknown;
   readonly seconds?: number;
-  readonly words: typeof endingWords;
 }
 
-function RetryButton({ onRetry, seconds = 0, words }: RetryButtonProps) {
+function RetryButton({ onRetry, seconds = 0 }: RetryButtonProps) {
   return (
     <Button {...onPressOnce(() => void onRetry())}>
       <RotateCw aria-hidden />
-      {seconds > 0 ? words.retryIn(seconds) : words.retry}
+      {seconds > 0 ? endingWords.retryIn(seconds) : endingWords.retry}
     </Button>
   );
 }

@@ -30,7 +30,7 @@ const FIRST = 200;
  * Finds the direction of a text by its first letter. For a text field, in the place of `dir="auto"`: with that, the
  * browser reads all of the field at each key, which takes seconds in a long text.
  */
-export function directionOf(text: string): "ltr" | "rtl" {
+export function detectDirection(text: string): "ltr" | "rtl" {
   const letter = /\p{L}/u.exec(text.slice(0, FIRST))?.[0] ?? "";
   return /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u.test(
     letter,

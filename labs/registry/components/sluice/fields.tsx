@@ -69,7 +69,6 @@ interface NumberFieldProps {
   readonly step?: number;
   readonly placeholder?: string;
   readonly disabled?: boolean;
-  readonly words?: typeof numberWords;
 }
 
 const stepButton =
@@ -77,7 +76,7 @@ const stepButton =
 
 /** A number that may be left out, with buttons for one step. */
 export function NumberField(props: NumberFieldProps) {
-  const { label, value, onChange, placeholder, words = numberWords, ...bounds } = props;
+  const { label, value, onChange, placeholder, ...bounds } = props;
   return (
     <BaseNumber.Root
       value={value ?? null}
@@ -85,7 +84,7 @@ export function NumberField(props: NumberFieldProps) {
       {...bounds}
     >
       <BaseNumber.Group className="inline-flex overflow-hidden rounded-lg border border-input bg-card">
-        <BaseNumber.Decrement className={stepButton} aria-label={words.less}>
+        <BaseNumber.Decrement className={stepButton} aria-label={numberWords.less}>
           <Minus className="size-4" aria-hidden />
         </BaseNumber.Decrement>
         <BaseNumber.Input
@@ -93,7 +92,7 @@ export function NumberField(props: NumberFieldProps) {
           placeholder={placeholder}
           className="min-h-8 pointer-coarse:min-h-11 pointer-coarse:min-w-11 field-sizing-content min-w-11 border-x px-2 bg-transparent text-center text-sm tabular-nums -outline-offset-2"
         />
-        <BaseNumber.Increment className={stepButton} aria-label={words.more}>
+        <BaseNumber.Increment className={stepButton} aria-label={numberWords.more}>
           <Plus className="size-4" aria-hidden />
         </BaseNumber.Increment>
       </BaseNumber.Group>

@@ -13,23 +13,22 @@ import type {
 } from "@/components/sluice/form-fields";
 import { formWords } from "@/components/sluice/form-words";
 
-/** The fields of `imageForm` or `videoForm`, and how they are filled in. */
+/** The fields of `createImageForm` or `createVideoForm`, and how they are filled in. */
 export interface ShownForm {
   readonly values: FormValues;
   /** Fields that are shown. */
   readonly fields: readonly FormField[];
-  /** Problem of each field that has one: `problemsOf`. */
+  /** Problem of each field that has one: `collectProblems`. */
   readonly problems: ReadonlyMap<FieldName, string>;
   readonly set: (name: FieldName, value: FormValue) => void;
 }
 
 export interface FormProps {
   readonly form: ShownForm;
-  readonly words?: typeof formWords;
 }
 
 /** Finds a field of a form that is shown. */
-export function fieldOf<Kind extends FormField["kind"]>(
+export function findField<Kind extends FormField["kind"]>(
   { fields }: Pick<ShownForm, "fields">,
   kind: Kind,
   name: FieldName,
@@ -40,9 +39,9 @@ export function fieldOf<Kind extends FormField["kind"]>(
 }
 
 /** Chips of the shape of a picture or video: each ratio with a glyph, "Auto" first. */
-export function ShapeChips({ form, words = formWords }: FormProps) {
-  const sizes = fieldOf(form, "choice", "size");
-  const field = sizes ?? fieldOf(form, "choice", "ratio");
+export function ShapeChips({ form }: FormProps) {
+  const sizes = findField(form, "choice", "size");
+  const field = sizes ?? findField(form, "choice", "ratio");
   if (!field) return null;
   const chosen = field.choices.find(({ value }) => value === form.values[field.name]);
   // "Fit to input" is what "Auto" does where it is the default
@@ -56,11 +55,11 @@ export function ShapeChips({ form, words = formWords }: FormProps) {
   };
   return (
     <fieldset
-      aria-label={words.shape}
+      aria-label={formWords.shape}
       className="-mx-4 flex min-w-0 gap-2 overflow-x-auto mask-x-from-[calc(100%-1rem)] px-4 py-1"
     >
       <Chip isPressed={!chosen} onClick={() => form.set(field.name, undefined)}>
-        {words.auto}
+        {formWords.auto}
       </Chip>
       {ratios.map((choice) => (
         <Chip
@@ -91,16 +90,16 @@ function Glyph({ ratio }: { readonly ratio: string }) {
 }
 
 /** Chips of the resolution: of the sizes of the chosen shape, or of the model. */
-export function ResolutionChips({ form, words = formWords }: FormProps) {
-  const sizes = fieldOf(form, "choice", "size");
-  const field = sizes ?? fieldOf(form, "choice", "resolution");
+export function ResolutionChips({ form }: FormProps) {
+  const sizes = findField(form, "choice", "size");
+  const field = sizes ?? findField(form, "choice", "resolution");
   const chosen = field?.choices.find(({ value }) => value === form.values[field.name]);
   if (!field || (sizes && !chosen)) return null;
   const choices = sizes ? field.choices.filter(({ ratio }) => ratio === chosen?.ratio) : field.choices;
   return (
-    <fieldset aria-label={words.resolution} className="flex flex-wrap gap-2">
+    <fieldset aria-label={formWords.resolution} className="flex flex-wrap gap-2">
       {choices.map((choice) => {
-        const isChosen = choice === (chosen ?? defaultOf(field));
+        const isChosen = choice === (chosen ?? findDefault(field));
         return (
           <Chip
             key={choice.value}
@@ -116,7 +115,7 @@ export function ResolutionChips({ form, words = formWords }: FormProps) {
   );
 }
 
-function defaultOf(field: ChoiceField): FieldChoice | undefined {
+function findDefault(field: ChoiceField): FieldChoice | undefined {
   return field.choices.find(({ value }) => value === field.default);
 }
 
@@ -129,17 +128,17 @@ const switchIcons: Partial<Record<FieldName, typeof Globe>> = {
 };
 
 /** Chips of what can be on or off. */
-export function SwitchChips({ form, words = formWords }: FormProps) {
+export function SwitchChips({ form }: FormProps) {
   const fields = form.fields.filter(
     (field): field is SwitchField =>
       field.kind === "switch" && !field.isAdvanced && field.name !== "sequential_image_generation",
   );
   if (fields.length === 0) return null;
   return (
-    <fieldset aria-label={words.options} className="flex flex-wrap gap-2">
+    <fieldset aria-label={formWords.options} className="flex flex-wrap gap-2">
       {fields.map((field) => {
         const Icon = switchIcons[field.name];
-        const isOn = isOnIn(form, field);
+        const isOn = isSwitchedOn(form, field);
         return (
           <Chip
             key={field.name}
@@ -157,7 +156,10 @@ export function SwitchChips({ form, words = formWords }: FormProps) {
 }
 
 /** Says if a switch is on. */
-export function isOnIn({ values }: Pick<ShownForm, "values">, { name, default: own }: SwitchField): boolean {
+export function isSwitchedOn(
+  { values }: Pick<ShownForm, "values">,
+  { name, default: own }: SwitchField,
+): boolean {
   const value = values[name];
   return typeof value === "boolean" ? value : (own ?? false);
 }

@@ -1,4 +1,4 @@
-import type { FieldLabels, FieldName } from "@/components/sluice/field-labels";
+import { type FieldName, fieldLabels } from "@/components/sluice/field-labels";
 
 /** Parts that all kinds of fields have. */
 interface FieldParts<Kind extends string, Value> {
@@ -98,12 +98,6 @@ export type FormValue = string | number | boolean | readonly string[] | undefine
  */
 export type FormValues = Readonly<Partial<Record<FieldName, FormValue>>>;
 
-/** Options of the forms. */
-export interface FormOptions {
-  /** Labels of the fields, in any language. @default fieldLabels */
-  readonly labels?: FieldLabels | undefined;
-}
-
 /** Place of a field: path in the request, and the flags that are not the usual ones. */
 interface Place {
   readonly path?: string;
@@ -112,34 +106,33 @@ interface Place {
 }
 
 /** Makes the parts that all kinds of fields have. */
-export function partsOf<Kind extends FormField["kind"]>(
-  labels: FieldLabels,
+export function pickParts<Kind extends FormField["kind"]>(
   kind: Kind,
   name: FieldName,
   { path = name, isAdvanced = false, isShown = true }: Place = {},
 ) {
-  return { kind, name, path, ...labels.fields[name], isAdvanced, isShown } as const;
+  return { kind, name, path, ...fieldLabels.fields[name], isAdvanced, isShown } as const;
 }
 
 /** Returns `{ default: value }`, or nothing for undefined. */
-export function defaultOf<Value>(value: Value | undefined): { readonly default?: Value } {
+export function setDefault<Value>(value: Value | undefined): { readonly default?: Value } {
   return value === undefined ? {} : { default: value };
 }
 
 /** Returns the values that the request has: of shown fields, filled in, and of choices that the model has. */
-export function valuesIn(
+export function readValues(
   fields: readonly FormField[],
   values: FormValues,
 ): ReadonlyMap<FieldName, NonNullable<FormValue>> {
   const found = new Map<FieldName, NonNullable<FormValue>>();
   for (const field of fields) {
     const value = values[field.name];
-    if (field.isShown && value !== undefined && isOf(field, value)) found.set(field.name, value);
+    if (field.isShown && value !== undefined && fits(field, value)) found.set(field.name, value);
   }
   return found;
 }
 
-function isOf(field: FormField, value: NonNullable<FormValue>): boolean {
+function fits(field: FormField, value: NonNullable<FormValue>): boolean {
   switch (field.kind) {
     case "choice":
       return field.choices.some((choice) => choice.value === value);

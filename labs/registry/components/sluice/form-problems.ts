@@ -26,7 +26,7 @@ const rules: readonly (readonly [rule: RegExp, field: FieldName, text: string])[
  * @param media names of the media fields, one for each item of the request's list
  * @param textItems number of items of the list before the media
  */
-export function problemsOf(
+export function collectProblems(
   issues: readonly Issue[],
   fields: readonly FormField[],
   media: readonly FieldName[],
@@ -34,15 +34,15 @@ export function problemsOf(
 ): Problems {
   const problems = new Map<FieldName, string>();
   for (const issue of issues) {
-    const [name, text] = problemOf(issue);
+    const [name, text] = describeProblem(issue);
     if (!problems.has(name)) problems.set(name, text);
   }
   return problems;
 
-  function problemOf({ path, rule }: Issue): readonly [FieldName, string] {
+  function describeProblem({ path, rule }: Issue): readonly [FieldName, string] {
     const place = /^(?:input\.media|content)\.(\d+)/.exec(path)?.[1];
     const item = place === undefined ? undefined : media[Number(place) - textItems];
-    if (item) return [item, fileProblem(rule)];
+    if (item) return [item, describeFileProblem(rule)];
     const known = rules.find(([pattern]) => pattern.test(rule));
     if (known) return [known[1], known[2]];
     const field = fields.find((one) => one.isShown && (path === one.path || path.startsWith(`${one.path}.`)));
@@ -51,7 +51,7 @@ export function problemsOf(
 }
 
 /** Says what is wrong with a file. */
-export function fileProblem(rule: string): string {
+export function describeFileProblem(rule: string): string {
   if (/\.bytes$/.test(rule)) return problemWords.tooLarge;
   if (/\.(side|aspect-ratio|alpha)$/.test(rule)) return problemWords.wrongSize;
   if (/\.seconds$/.test(rule)) return problemWords.fileSeconds;

@@ -2,24 +2,25 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 /** Writes a length of time in its largest unit: `9 s`, `3 min`, `23 h`. */
-export function shortTime(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < MINUTE) return `${Math.max(0, Math.round(ms / 1000))} s`;
   if (ms < HOUR) return `${Math.round(ms / MINUTE)} min`;
   return `${Math.round(ms / HOUR)} h`;
 }
 
 /** Writes the id of a model for people: `gamma-video-1-5-pro-251215` is `Gamma Video 1.5 Pro`. */
-export function modelName(id: string): string {
+export function formatModel(id: string): string {
   return id
     .replace(/-\d{6}$/, "")
     .replace(/(\d)-(?=\d)/g, "$1.")
+    .replace(/-v(?=\d)/, "-")
     .split("-")
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
     .join(" ");
 }
 
 /** Width and height of an image from its size, `2048x1536`; `[1, 1]` where nobody says them. */
-export function sidesOf(size: string | undefined): readonly [number, number] {
+export function parseSize(size: string | undefined): readonly [number, number] {
   const [width, height] = (size ?? "").split("x").map(Number);
   return width && height ? [width, height] : [1, 1];
 }

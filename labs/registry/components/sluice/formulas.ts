@@ -25,18 +25,18 @@ interface Formulas {
 type OpenFormula = "place" | "nothing" | "text";
 
 /** Finds the formulas of an answer. */
-export function formulasOf(text: string, open: OpenFormula): Formulas {
+export function findFormulas(text: string, open: OpenFormula): Formulas {
   if (!/\$|\\[([]/.test(text)) return { tex: text, places: text, hasMath: false };
   const parts = text.split(CODE);
   const tex = parts.map((part, at) =>
     at % 2 === 1
       ? part
       : open !== "text" && at === parts.length - 1
-        ? withoutOpen(withTeX(part), open === "place" ? placeOf : () => "")
+        ? replaceOpen(withTeX(part), open === "place" ? formatPlaceholder : () => "")
         : withTeX(part),
   );
   const places = tex.map((part, at) =>
-    at % 2 === 1 ? part : part.replace(FORMULAS, (_, it) => placeOf(it)),
+    at % 2 === 1 ? part : part.replace(FORMULAS, (_, it) => formatPlaceholder(it)),
   );
   return { tex: tex.join(""), places: places.join(""), hasMath: tex.some((part) => part.includes("$$")) };
 }
@@ -49,7 +49,7 @@ function withTeX(part: string): string {
 }
 
 /** Replaces a formula that has begun and has no end. */
-function withoutOpen(part: string, replaced: (tex: string) => string): string {
+function replaceOpen(part: string, replaced: (tex: string) => string): string {
   const pieces = part.split("$$");
   // an even number of pieces: the last one is within a formula
   if (pieces.length % 2 === 0) return pieces.slice(0, -1).join("$$") + replaced(pieces.at(-1) ?? "");
@@ -61,7 +61,7 @@ function withoutOpen(part: string, replaced: (tex: string) => string): string {
 const PLACE = "\uE000";
 const LONGEST = 30;
 
-function placeOf(tex: string): string {
+function formatPlaceholder(tex: string): string {
   if (tex.includes("\n")) return `\n\`\`\`${FORMULA}\n \n\`\`\`\n`;
   const signs = tex.replace(/\\[a-z]+/gi, "x").replace(/[{}^_\s\\]/g, "").length;
   return `\`${PLACE.repeat(Math.min(LONGEST, Math.max(1, signs)))}\``;

@@ -8,39 +8,45 @@ interface CodeProps {
   readonly language: string;
   /** True while the code still grows. */
   readonly isIncomplete?: boolean;
-  /** Lines that contain this text are marked: the line that runs now. @default no line */
-  readonly marked?: string | undefined;
+  /** Chooses the lines that are marked. @default no line */
+  readonly isMarked?: (line: string) => boolean;
+  /** Called with each marked line once it is on screen. */
+  readonly onMarked?: (line: HTMLElement) => void;
 }
 
 /** Code in colors; plain until the highlighter is there. */
-export function Highlighted({ code, language, isIncomplete = false, marked }: CodeProps) {
+export function Highlighted({ code, language, isIncomplete = false, isMarked, onMarked }: CodeProps) {
   const result = useHighlight(code, language, isIncomplete);
   if (!result || !code.startsWith(result.code)) return <code>{code}</code>;
   return (
     // the colors are those of the theme, also where a class chooses it and not the browser
     <code className="scheme-light dark:scheme-dark">
-      {result.tokens.map((line, index) => (
-        <span
-          key={index}
-          className={
-            marked && line.some(({ content }) => content.includes(marked)) ? "bg-primary/20" : undefined
-          }
-        >
-          {line.map(({ content, htmlStyle, offset }) => (
-            <span key={offset} style={styleOf(htmlStyle)}>
-              {content}
-            </span>
-          ))}
-          {index < result.tokens.length - 1 && "\n"}
-        </span>
-      ))}
+      {result.tokens.map((line, index) => {
+        const marked = isMarked?.(line.map(({ content }) => content).join(""));
+        return (
+          <span
+            key={index}
+            {...(marked && { "data-marked": true, className: "bg-warning/20" })}
+            ref={(element) => {
+              if (marked && element) onMarked?.(element);
+            }}
+          >
+            {line.map(({ content, htmlStyle, offset }) => (
+              <span key={offset} style={createStyle(htmlStyle)}>
+                {content}
+              </span>
+            ))}
+            {index < result.tokens.length - 1 && "\n"}
+          </span>
+        );
+      })}
       {code.slice(result.code.length)}
     </code>
   );
 }
 
 /** Colors of both themes: the color scheme of the code chooses. */
-function styleOf(style: Record<string, string> | string | undefined) {
+function createStyle(style: Record<string, string> | string | undefined) {
   if (typeof style !== "object") return undefined;
   const { color, "--shiki-dark": dark } = style;
   return { color: `light-dark(${color}, ${dark})` };

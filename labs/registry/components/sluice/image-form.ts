@@ -1,15 +1,13 @@
 import type { ImageModel } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
 import type { ImageRequestOf } from "@sluice/react";
-import { fieldLabels } from "@/components/sluice/field-labels";
 import {
   type FieldChoice,
   type FormField,
-  type FormOptions,
   type FormValues,
-  partsOf,
+  pickParts,
+  readValues,
   setAt,
-  valuesIn,
 } from "@/components/sluice/form-fields";
 
 /** Form of an image request. */
@@ -28,33 +26,29 @@ const NO_VALUES: FormValues = {};
  * @param values the form as it is filled in: it decides which fields are shown
  * @example
  * ```tsx
- * const { fields } = imageForm("gamma-image-5-0-260128");
+ * const { fields } = createImageForm("gamma-image-5-0-260128");
  * const size = fields.find(({ name }) => name === "size");
  * if (size?.kind === "choice") show(size.choices); // [{ value: "2048x2048", label: "1:1 · 2048 × 2048", … }, …]
  * ```
  */
-export function imageForm(
-  model: ImageModel,
-  values: FormValues = NO_VALUES,
-  { labels = fieldLabels }: FormOptions = {},
-): ImageForm {
+export function createImageForm(model: ImageModel, values: FormValues = NO_VALUES): ImageForm {
   const row = models[model];
   const isSequence = values.sequential_image_generation === true;
   const logo = { isAdvanced: true, isShown: values.add_logo === true };
   return {
     model,
     fields: [
-      partsOf(labels, "text", "prompt"),
+      pickParts("text", "prompt"),
       {
-        ...partsOf(labels, "media", "image"),
+        ...pickParts("media", "image"),
         media: "image",
         sources: ["file", "url"],
         accept: "image/png,image/jpeg,image/webp",
       },
-      { ...partsOf(labels, "choice", "size"), choices: row.sizes.map(sizeOf) },
-      { ...partsOf(labels, "switch", "sequential_image_generation"), default: false },
+      { ...pickParts("choice", "size"), choices: row.sizes.map(parseChoice) },
+      { ...pickParts("switch", "sequential_image_generation"), default: false },
       {
-        ...partsOf(labels, "number", "max_images", {
+        ...pickParts("number", "max_images", {
           path: "sequential_image_generation_options.max_images",
           isShown: isSequence,
         }),
@@ -62,15 +56,15 @@ export function imageForm(
         step: 1,
       },
       {
-        ...partsOf(labels, "switch", "watermark", { isAdvanced: true }),
+        ...pickParts("switch", "watermark", { isAdvanced: true }),
         default: row.watermarkDefault,
       },
-      { ...partsOf(labels, "number", "seed", { isAdvanced: true }), step: 1 },
-      partsOf(labels, "switch", "add_logo", { path: "logo_info.add_logo", isAdvanced: true }),
-      { ...partsOf(labels, "number", "position", { path: "logo_info.position", ...logo }), step: 1 },
-      { ...partsOf(labels, "number", "language", { path: "logo_info.language", ...logo }), step: 1 },
+      { ...pickParts("number", "seed", { isAdvanced: true }), step: 1 },
+      pickParts("switch", "add_logo", { path: "logo_info.add_logo", isAdvanced: true }),
+      { ...pickParts("number", "position", { path: "logo_info.position", ...logo }), step: 1 },
+      { ...pickParts("number", "language", { path: "logo_info.language", ...logo }), step: 1 },
       {
-        ...partsOf(labels, "number", "opacity", { path: "logo_info.opacity", ...logo }),
+        ...pickParts("number", "opacity", { path: "logo_info.opacity", ...logo }),
         min: 0,
         max: 1,
         step: 0.05,
@@ -86,16 +80,16 @@ export function imageForm(
  * @example
  * ```tsx
  * const { generate } = useImages({ model: "gamma-image-5-0-260128" });
- * await generate(imageRequestOf("gamma-image-5-0-260128", { prompt: "A reef at dawn", size: "2048x2048" }));
+ * await generate(createImageRequest("gamma-image-5-0-260128", { prompt: "A reef at dawn", size: "2048x2048" }));
  * ```
  */
-export function imageRequestOf<Model extends ImageModel>(
+export function createImageRequest<Model extends ImageModel>(
   model: Model,
   values: FormValues,
 ): ImageRequestOf<Model> {
-  const { fields } = imageForm(model, values);
+  const { fields } = createImageForm(model, values);
   const request: Record<string, unknown> = { model, prompt: "" };
-  const given = valuesIn(fields, values);
+  const given = readValues(fields, values);
   for (const { name, path } of fields) {
     const value = given.get(name);
     if (name !== "sequential_image_generation" && value !== undefined) setAt(request, path, value);
@@ -107,19 +101,19 @@ export function imageRequestOf<Model extends ImageModel>(
 /** Ratios that have a name; a size has the nearest one. */
 const RATIOS = ["1:1", "4:3", "3:4", "3:2", "2:3", "16:9", "9:16", "21:9", "9:21"];
 
-function sizeOf(value: string): FieldChoice {
-  const [width, height] = numbersIn(value, "x");
-  const distance = (ratio: string) => Math.abs(Math.log(numberOf(ratio) / (width / height)));
+function parseChoice(value: string): FieldChoice {
+  const [width, height] = parseNumbers(value, "x");
+  const distance = (ratio: string) => Math.abs(Math.log(parseRatio(ratio) / (width / height)));
   const ratio = RATIOS.reduce((best, one) => (distance(one) < distance(best) ? one : best));
   const tier = `${Math.round(Math.sqrt(width * height) / 1024)}K`;
   return { value, label: `${ratio} · ${width} × ${height}`, width, height, ratio, tier };
 }
 
-function numberOf(ratio: string): number {
-  const [width, height] = numbersIn(ratio, ":");
+function parseRatio(ratio: string): number {
+  const [width, height] = parseNumbers(ratio, ":");
   return width / height;
 }
 
-function numbersIn(text: string, separator: string): readonly [number, number] {
+function parseNumbers(text: string, separator: string): readonly [number, number] {
   return text.split(separator).map(Number) as [number, number];
 }

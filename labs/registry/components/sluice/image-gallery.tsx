@@ -6,7 +6,7 @@ import { Copy, Download, RotateCcw, Share, Trash2 } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
 import { downloadMedia, shareMedia } from "@/components/sluice/download";
-import { modelName } from "@/components/sluice/format";
+import { formatModel } from "@/components/sluice/format";
 import { type ImageOrder, type ImageOrders, waitUntilAbandoned } from "@/components/sluice/image-orders";
 import { ImageTile } from "@/components/sluice/image-tile";
 import { ImageWall, PendingImages } from "@/components/sluice/image-wall";
@@ -40,24 +40,22 @@ interface ImageGalleryProps {
   readonly onRetry: (request: Request) => void;
   /** Further actions of an image. */
   readonly actions?: (shown: ShownImage) => readonly MenuItem[];
-  readonly words?: Partial<typeof imageWords>;
 }
 
 /** All images, newest first, with the requests that may be billed and have no image. A click opens an image. */
 export function ImageGallery(props: ImageGalleryProps) {
   const { orders, list, pending, onStop, onReuse, onRetry, actions } = props;
-  const words = { ...imageWords, ...props.words };
   const [open, setOpen] = useState<string>();
   const wall = useRef<HTMLUListElement>(null);
-  const shown = orders.flatMap((order) => listImages(order, words.notFinished));
+  const shown = orders.flatMap((order) => listImages(order, imageWords.notFinished));
   const remove = ({ order, image, key }: ShownImage) => {
     const rest = order.images.filter((other) => other !== image);
     if (rest.length > 0) list.put({ ...order, images: rest });
     else list.remove(order.id);
-    toast(words.removed, { onUndo: () => list.put(order) });
+    toast(imageWords.removed, { onUndo: () => list.put(order) });
     focusAt(
       wall.current,
-      shown.findIndex((one) => one.key === key) + (pending ? countOf(pending.request) : 0),
+      shown.findIndex((one) => one.key === key) + (pending ? countImages(pending.request) : 0),
     );
   };
   const listActions = (one: ShownImage): readonly (MenuItem & { readonly stays?: boolean })[] => {
@@ -66,13 +64,13 @@ export function ImageGallery(props: ImageGalleryProps) {
     const files = url
       ? [
           {
-            label: words.download,
+            label: imageWords.download,
             icon: <Download aria-hidden />,
             stays: true,
             onSelect: () => void save(url, prompt),
           },
           {
-            label: words.share,
+            label: imageWords.share,
             icon: <Share aria-hidden />,
             stays: true,
             onSelect: () => void share(url, prompt),
@@ -81,37 +79,47 @@ export function ImageGallery(props: ImageGalleryProps) {
       : [];
     return [
       ...(url ? (actions?.(one) ?? []) : []),
-      { label: words.reuse, icon: <RotateCcw aria-hidden />, onSelect: () => onReuse(one.order.request) },
-      { label: words.copyPrompt, icon: <Copy aria-hidden />, stays: true, onSelect: () => void copy(prompt) },
+      {
+        label: imageWords.reuse,
+        icon: <RotateCcw aria-hidden />,
+        onSelect: () => onReuse(one.order.request),
+      },
+      {
+        label: imageWords.copyPrompt,
+        icon: <Copy aria-hidden />,
+        stays: true,
+        onSelect: () => void copy(prompt),
+      },
       ...files,
-      { label: words.remove, icon: <Trash2 aria-hidden />, isDanger: true, onSelect: () => remove(one) },
+      { label: imageWords.remove, icon: <Trash2 aria-hidden />, isDanger: true, onSelect: () => remove(one) },
     ];
   };
   const copy = async (prompt: string) => {
     await navigator.clipboard.writeText(prompt);
-    toast(words.copied);
+    toast(imageWords.copied);
   };
   return (
     <>
-      <ImageWall label={words.images} list={wall}>
-        {(styleOf) => (
+      <ImageWall label={imageWords.images} list={wall}>
+        {(createStyle) => (
           <>
             {pending && (
               <PendingImages
-                styleOf={styleOf}
+                createStyle={createStyle}
                 size={pending.request?.size}
-                count={countOf(pending.request)}
+                count={countImages(pending.request)}
                 since={pending.since}
                 onStop={onStop}
               />
             )}
             {shown.map((one) => (
               <WhenAbandoned key={one.key} order={one.order}>
-                <li aria-label={one.order.request.prompt} style={styleOf(sizeOf(one))}>
+                <li aria-label={one.order.request.prompt} style={createStyle(readSize(one))}>
                   <ImageTile
                     image={one.image}
                     prompt={one.order.request.prompt}
-                    size={sizeOf(one)}
+                    name={nameImage(one)}
+                    size={readSize(one)}
                     actions={listActions(one)}
                     onOpen={() => setOpen(one.key)}
                     onDownload={(link) =>
@@ -129,12 +137,12 @@ export function ImageGallery(props: ImageGalleryProps) {
                         })}
                       >
                         <RotateCcw aria-hidden />
-                        {words.retry}
+                        {imageWords.retry}
                       </Button>
                     ) : (
                       <Button look="quiet" onClick={() => onReuse(one.order.request)}>
                         <RotateCcw aria-hidden />
-                        {words.reuse}
+                        {imageWords.reuse}
                       </Button>
                     )}
                   </ImageTile>
@@ -151,7 +159,7 @@ export function ImageGallery(props: ImageGalleryProps) {
             open={open}
             onClose={() => setOpen(undefined)}
             root={document.getElementById("root")}
-            actionsOf={({ key }) => shown.filter((one) => one.key === key).flatMap(listActions)}
+            listActions={({ key }) => shown.filter((one) => one.key === key).flatMap(listActions)}
           />
         </Suspense>
       )}
@@ -165,17 +173,22 @@ function listImages(order: ImageOrder, notFinished: string): readonly ShownImage
 }
 
 function createSlide({ key, order: { request }, image: { url, size } }: ShownImage) {
-  const facts = [modelName(request.model), size?.replace("x", " × ")].filter((fact) => fact !== undefined);
+  const facts = [formatModel(request.model), size?.replace("x", " × ")].filter((fact) => fact !== undefined);
   return url ? [{ key, url, prompt: request.prompt, size, facts }] : [];
 }
 
+/** Names an image for screen readers. The images of a set have numbers. */
+function nameImage({ order: { images, request }, image }: ShownImage): string {
+  return images.length < 2 ? request.prompt : imageWords.ofSet(request.prompt, images.indexOf(image) + 1);
+}
+
 /** Size of an image. A failed image has the size of its request. */
-function sizeOf({ order, image }: ShownImage): string | undefined {
+function readSize({ order, image }: ShownImage): string | undefined {
   return image.size ?? order.request.size;
 }
 
 /** Number of images that a request asks for. */
-function countOf(request: Request | undefined): number {
+function countImages(request: Request | undefined): number {
   return request?.sequential_image_generation_options?.max_images ?? 1;
 }
 

@@ -3,7 +3,7 @@
 import { CircleAlert, Download, Ellipsis, Maximize2, Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button, IconButton } from "@/components/sluice/button";
-import { sidesOf } from "@/components/sluice/format";
+import { parseSize } from "@/components/sluice/format";
 import { LinkedImage, MediaFrame } from "@/components/sluice/media-frame";
 import { type MediaLink, useMediaLink } from "@/components/sluice/media-link";
 import { imageWords } from "@/components/sluice/media-words";
@@ -17,6 +17,8 @@ interface ImageTileProps {
     readonly error?: { readonly message: string } | undefined;
   };
   readonly prompt: string;
+  /** Name of the image, for screen readers. @default the prompt */
+  readonly name?: string;
   /** Its size, or the one that was asked for: `2048x1536`. */
   readonly size: string | undefined;
   /** Shows it in the whole window. */
@@ -28,20 +30,18 @@ interface ImageTileProps {
   readonly actions: readonly (MenuItem | "line")[];
   /** Buttons for what is left to do where there is no image. */
   readonly children?: ReactNode;
-  readonly words?: Partial<typeof imageWords>;
 }
 
 /** One image on the wall, with its actions. */
 export function ImageTile(props: ImageTileProps) {
-  const { image, prompt, size, onOpen, onDownload, onRemove, actions, children } = props;
-  const words = { ...imageWords, ...props.words };
+  const { image, prompt, name = prompt, size, onOpen, onDownload, onRemove, actions, children } = props;
   const link = useMediaLink(image.url ?? "");
-  const [width, height] = sidesOf(size);
+  const [width, height] = parseSize(size);
   const shape = { aspectRatio: `${width} / ${height}` };
   const remove = (
     <Button look="quiet" onClick={onRemove}>
       <Trash2 aria-hidden />
-      {words.remove}
+      {imageWords.remove}
     </Button>
   );
   if (image.error)
@@ -52,7 +52,7 @@ export function ImageTile(props: ImageTileProps) {
       >
         <CircleAlert className="size-5 text-muted-foreground" aria-hidden />
         <p>
-          <strong className="block font-medium">{words.failed}</strong>
+          <strong className="block font-medium">{imageWords.failed}</strong>
           <span className="text-muted-foreground">{image.error.message}</span>
         </p>
         {children}
@@ -60,7 +60,7 @@ export function ImageTile(props: ImageTileProps) {
       </div>
     );
   const isCovered = link.phase !== "loading" && link.phase !== "shown";
-  const openItem = { label: words.openItem, icon: <Maximize2 aria-hidden />, onSelect: onOpen };
+  const openItem = { label: imageWords.openItem, icon: <Maximize2 aria-hidden />, onSelect: onOpen };
   return (
     <div className="group relative overflow-hidden rounded-xl bg-secondary" style={shape}>
       <MediaFrame
@@ -71,14 +71,14 @@ export function ImageTile(props: ImageTileProps) {
         element={
           <button
             type="button"
-            aria-label={words.open(prompt)}
+            aria-label={imageWords.open(name)}
             onClick={onOpen}
             className="block size-full cursor-pointer -outline-offset-2"
           >
             <LinkedImage
               link={link}
               src={image.url}
-              alt={prompt}
+              alt={name}
               width={width}
               height={height}
               loading="lazy"
@@ -96,13 +96,13 @@ export function ImageTile(props: ImageTileProps) {
             {!isCovered && prompt}
           </p>
           <span className="pointer-events-auto flex gap-1 text-foreground">
-            <IconButton look="secondary" label={words.download} onClick={() => onDownload(link)}>
+            <IconButton look="secondary" label={imageWords.download} onClick={() => onDownload(link)}>
               <Download aria-hidden />
             </IconButton>
             <Menu
               align="end"
               trigger={
-                <IconButton look="secondary" label={words.actions}>
+                <IconButton look="secondary" label={imageWords.actions}>
                   <Ellipsis aria-hidden />
                 </IconButton>
               }

@@ -3,7 +3,7 @@
 import { Square } from "lucide-react";
 import { type CSSProperties, type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from "react";
 import { Button } from "@/components/sluice/button";
-import { shortTime, sidesOf } from "@/components/sluice/format";
+import { formatDuration, parseSize } from "@/components/sluice/format";
 import { imageWords } from "@/components/sluice/media-words";
 import { useNow } from "@/components/sluice/use-now";
 
@@ -15,7 +15,7 @@ interface ImageWallProps {
   readonly label: string;
   readonly list?: RefObject<HTMLUListElement | null>;
   /** The items: `li` elements with the style of their size. */
-  readonly children: (styleOf: StyleOf) => ReactNode;
+  readonly children: (createStyle: StyleOf) => ReactNode;
 }
 
 /** Height of a row of the grid, in pixels. Each image takes as many as it needs. */
@@ -49,7 +49,7 @@ export function ImageWall({ label, list, children }: ImageWallProps) {
       style={{ gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gridAutoRows: `${ROW}px` }}
     >
       {children((size) => {
-        const [across, down] = sidesOf(size);
+        const [across, down] = parseSize(size);
         return { gridRowEnd: `span ${Math.ceil(((each * down) / across + GAP) / ROW)}` };
       })}
     </ul>
@@ -57,7 +57,7 @@ export function ImageWall({ label, list, children }: ImageWallProps) {
 }
 
 interface PendingImagesProps {
-  readonly styleOf: StyleOf;
+  readonly createStyle: StyleOf;
   /** Size that was asked for. */
   readonly size: string | undefined;
   /** Most images that may come. @default 1 */
@@ -66,16 +66,14 @@ interface PendingImagesProps {
   readonly since: number | undefined;
   /** Stops the request: `stop` of `useImages`. */
   readonly onStop: () => void;
-  readonly words?: Partial<typeof imageWords>;
 }
 
 /** The images that are on their way, in their shape. */
-export function PendingImages({ styleOf, size, count = 1, since, onStop, ...props }: PendingImagesProps) {
-  const words = { ...imageWords, ...props.words };
+export function PendingImages({ createStyle, size, count = 1, since, onStop }: PendingImagesProps) {
   const now = useNow(1000);
-  const [width, height] = sidesOf(size);
+  const [width, height] = parseSize(size);
   return Array.from({ length: count }, (_, at) => (
-    <li key={at} aria-label={words.generating} style={styleOf(size)}>
+    <li key={at} aria-label={imageWords.generating} style={createStyle(size)}>
       <div
         className="relative flex flex-col items-center justify-center gap-3 overflow-hidden rounded-xl border bg-secondary/50 p-4 text-sm text-muted-foreground"
         style={{ aspectRatio: `${width} / ${height}` }}
@@ -84,11 +82,13 @@ export function PendingImages({ styleOf, size, count = 1, since, onStop, ...prop
           aria-hidden
           className="absolute inset-0 animate-pulse bg-linear-to-br from-primary/10 to-secondary"
         />
-        <span className="relative tabular-nums">{words.pending(shortTime(now - (since ?? now)))}</span>
+        <span className="relative tabular-nums">
+          {imageWords.pending(formatDuration(now - (since ?? now)))}
+        </span>
         {at === 0 && (
           <Button className="relative" onClick={onStop}>
             <Square aria-hidden />
-            {words.stop}
+            {imageWords.stop}
           </Button>
         )}
       </div>

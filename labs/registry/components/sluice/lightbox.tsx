@@ -3,7 +3,7 @@
 import "yet-another-react-lightbox/styles.css";
 import { Lightbox as Slides } from "yet-another-react-lightbox";
 import Zoom from "yet-another-react-lightbox/plugins/zoom";
-import { sidesOf } from "@/components/sluice/format";
+import { parseSize } from "@/components/sluice/format";
 import type { MenuItem } from "@/components/sluice/popups";
 
 /** An image that can be paged to. */
@@ -22,16 +22,16 @@ interface LightboxProps {
   /** Key of the one that is shown first. */
   readonly open: string;
   /** What can be done with an image. */
-  readonly actionsOf: (image: LightboxImage) => readonly (MenuItem & { readonly stays?: boolean })[];
+  readonly listActions: (image: LightboxImage) => readonly (MenuItem & { readonly stays?: boolean })[];
   readonly onClose: () => void;
   /** Element in which it stands. @default the body */
   readonly root?: HTMLElement | null;
 }
 
 /** One image at a time in the whole window, with its prompt and settings. Arrows page, and Escape closes. */
-export function Lightbox({ images, open, actionsOf, onClose, root }: LightboxProps) {
+export function Lightbox({ images, open, listActions, onClose, root }: LightboxProps) {
   const slides = images.map(({ url, prompt, size }) => {
-    const [width, height] = sidesOf(size);
+    const [width, height] = parseSize(size);
     return { src: url, alt: prompt, width, height };
   });
   return (
@@ -54,7 +54,7 @@ export function Lightbox({ images, open, actionsOf, onClose, root }: LightboxPro
       render={{
         slideFooter({ slide }) {
           const one = images[slides.findIndex(({ src }) => "src" in slide && src === slide.src)];
-          return one && <Details image={one} actions={actionsOf(one)} onClose={onClose} />;
+          return one && <Details image={one} actions={listActions(one)} onClose={onClose} />;
         },
       }}
     />
@@ -63,7 +63,7 @@ export function Lightbox({ images, open, actionsOf, onClose, root }: LightboxPro
 
 interface DetailsProps {
   readonly image: LightboxImage;
-  readonly actions: ReturnType<LightboxProps["actionsOf"]>;
+  readonly actions: ReturnType<LightboxProps["listActions"]>;
   readonly onClose: () => void;
 }
 

@@ -1,7 +1,6 @@
 "use client";
 
 import { type ComponentType, createContext, type ReactNode } from "react";
-import { markdownWords } from "@/components/sluice/markdown-words";
 
 /** A block of code that the app draws itself. */
 export interface BlockProps {
@@ -16,8 +15,5 @@ export interface BlockProps {
 /** Components for blocks of code, by their language: `{ mermaid: Diagram }`. */
 export type Blocks = Readonly<Record<string, ComponentType<BlockProps>>>;
 
-/** Words and blocks of the app, which the elements of an answer show beside its text. */
-export const MarkdownContext = createContext<{
-  readonly words: typeof markdownWords;
-  readonly blocks: Blocks;
-}>({ words: markdownWords, blocks: {} });
+/** Blocks of the app, which a response shows beside its text. */
+export const BlocksContext = createContext<Blocks>({});

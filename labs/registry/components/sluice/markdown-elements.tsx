@@ -1,11 +1,11 @@
 "use client";
 
-import { type ComponentProps, type ElementType, useContext, useState } from "react";
+import { type ComponentProps, type ElementType, useState } from "react";
 import type { Components, ExtraProps } from "streamdown";
 import { Button } from "@/components/sluice/button";
 import { CodeBlock } from "@/components/sluice/code-block";
 import { placeWidth } from "@/components/sluice/formulas";
-import { MarkdownContext } from "@/components/sluice/markdown-context";
+import { markdownWords } from "@/components/sluice/markdown-words";
 import { cn } from "@/lib/utils";
 
 /** Makes a component of an element and its classes. */
@@ -57,13 +57,12 @@ const Plain = styled("code", "rounded-md bg-secondary px-1.5 py-0.5 font-mono te
 
 /** Code within a line, or the place of a formula that is still loading. */
 function InlineCode(props: ComponentProps<"code"> & ExtraProps) {
-  const { words } = useContext(MarkdownContext);
   const width = placeWidth(props.children);
   if (width === undefined) return <Plain {...props} />;
   return (
     <span
       role="img"
-      aria-label={words.formula}
+      aria-label={markdownWords.formula}
       className="inline-block h-[1em] max-w-full rounded-sm bg-secondary align-middle"
       style={{ width: `${width}ch` }}
     />
@@ -77,7 +76,7 @@ function Link({ node: _, children, href, ...rest }: ComponentProps<"a"> & ExtraP
       href={href}
       {...(isOutside && { target: "_blank", rel: "noreferrer" })}
       {...rest}
-      className="text-primary underline underline-offset-4"
+      className="underline underline-offset-4 hover:text-primary"
     >
       {children}
     </a>
@@ -100,7 +99,6 @@ function Table({ node: _, children, className, ...rest }: ComponentProps<"table"
  * the page refuses it, a link remains.
  */
 function RemoteImage({ node: _, src, alt }: ComponentProps<"img"> & ExtraProps) {
-  const { words } = useContext(MarkdownContext);
   const [isShown, setIsShown] = useState(false);
   const [hasFailed, setHasFailed] = useState(false);
   if (typeof src !== "string" || src === "") return null;
@@ -122,7 +120,7 @@ function RemoteImage({ node: _, src, alt }: ComponentProps<"img"> & ExtraProps) 
     );
   return (
     <Button onClick={() => setIsShown(true)}>
-      {words.showImage(URL.canParse(src) ? new URL(src).host : undefined)}
+      {markdownWords.showImage(URL.canParse(src) ? new URL(src).host : undefined)}
     </Button>
   );
 }

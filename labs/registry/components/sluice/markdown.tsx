@@ -1,12 +1,11 @@
 "use client";
 
-import { memo, useEffect, useMemo, useState } from "react";
+import { memo, useEffect, useState } from "react";
 import { type PluginConfig, Streamdown } from "streamdown";
-import { formulasOf } from "@/components/sluice/formulas";
-import { type Blocks, MarkdownContext } from "@/components/sluice/markdown-context";
+import { findFormulas } from "@/components/sluice/formulas";
+import { type Blocks, BlocksContext } from "@/components/sluice/markdown-context";
 import { elements } from "@/components/sluice/markdown-elements";
-import { markdownWords } from "@/components/sluice/markdown-words";
-import { soon } from "@/components/sluice/soon";
+import { runSoon } from "@/components/sluice/soon";
 import { cn } from "@/lib/utils";
 
 interface MarkdownProps {
@@ -17,21 +16,19 @@ interface MarkdownProps {
   readonly isCut?: boolean;
   /** Components for blocks of code that the app draws itself, by language. It is the same object in each render. */
   readonly blocks?: Blocks;
-  readonly words?: Partial<typeof markdownWords>;
 }
 
 /** An answer's text: Markdown with code in colors, tables and formulas. */
 export const Markdown = memo(function Markdown(props: MarkdownProps) {
-  const { text, isLive = false, isCut = false, blocks = noBlocks, words } = props;
+  const { text, isLive = false, isCut = false, blocks = noBlocks } = props;
   const isOpen = isLive || isCut;
-  const { tex, places, hasMath } = formulasOf(
-    isOpen ? withoutTableHead(text.replace(OPEN_MARK, "")) : text,
+  const { tex, places, hasMath } = findFormulas(
+    isOpen ? cutTableHead(text.replace(OPEN_MARK, "")) : text,
     isLive ? "place" : isCut ? "nothing" : "text",
   );
   const math = useMath(hasMath);
-  const context = useMemo(() => ({ blocks, words: { ...markdownWords, ...words } }), [blocks, words]);
   return (
-    <MarkdownContext value={context}>
+    <BlocksContext value={blocks}>
       <Streamdown
         className={cn(
           "flex min-w-0 flex-col gap-3 wrap-anywhere",
@@ -47,7 +44,7 @@ export const Markdown = memo(function Markdown(props: MarkdownProps) {
       >
         {math ? tex : places}
       </Streamdown>
-    </MarkdownContext>
+    </BlocksContext>
   );
 });
 
@@ -62,7 +59,7 @@ function useMath(hasMath: boolean): PluginConfig | undefined {
     if (!hasMath || math) return;
     let isLeft = false;
     loadMath().then(
-      (plugins) => soon(() => !isLeft && setMath(plugins)),
+      (plugins) => runSoon(() => !isLeft && setMath(plugins)),
       () => {
         // offline: the formulas are shown as they were written
         if (!isLeft) setMath(noPlugins);
@@ -85,7 +82,7 @@ async function loadMath(): Promise<PluginConfig> {
 const OPEN_MARK = /(?<=^|[\s(])[*_~`]{1,3}$/;
 
 /** Leaves out the head of a table until its second line is there: before, it would be a line of bars. */
-function withoutTableHead(text: string): string {
+function cutTableHead(text: string): string {
   const lines = text.split("\n");
   const before = lines.findLastIndex((line) => !line.trimStart().startsWith("|"));
   const rows = lines.length - before - 1;

@@ -20,12 +20,10 @@ interface MediaFieldsProps {
   readonly upload: (file: File, field: MediaField) => Promise<string>;
   /** True while files are read or uploaded: the form must wait. */
   readonly onBusy?: (isBusy: boolean) => void;
-  readonly words?: Partial<typeof mediaFormWords>;
 }
 
 /** The pictures, videos and other files of a request: as files, as links, and by drag and drop. */
-export function MediaFields({ form, upload, onBusy, ...props }: MediaFieldsProps) {
-  const words = { ...mediaFormWords, ...props.words };
+export function MediaFields({ form, upload, onBusy }: MediaFieldsProps) {
   const [refusals, setRefusals] = useState<readonly string[]>([]);
   const [isAdding, setIsAdding] = useState(false);
   const [showsAll, setShowsAll] = useState(false);
@@ -47,14 +45,14 @@ export function MediaFields({ form, upload, onBusy, ...props }: MediaFieldsProps
   };
   const addFiles = async (field: MediaField, files: readonly File[]) => {
     const { max = MAX_FILES } = field;
-    const problems = files.length > max ? [words.tooMany(max)] : [];
+    const problems = files.length > max ? [mediaFormWords.tooMany(max)] : [];
     setIsAdding(true);
     onBusy?.(true);
     for (const file of files.slice(0, max))
       try {
         add(field, [await upload(file, field)]);
       } catch (error) {
-        problems.push(error instanceof TypeError ? error.message : words.refused(file.name));
+        problems.push(error instanceof TypeError ? error.message : mediaFormWords.refused(file.name));
       }
     setRefusals(problems);
     setIsAdding(false);
@@ -68,19 +66,18 @@ export function MediaFields({ form, upload, onBusy, ...props }: MediaFieldsProps
             key={field.name}
             field={field}
             form={form}
-            words={words}
             onLink={(url) => add(field, [url])}
             onFiles={(files) => void addFiles(field, files)}
           />
         ))}
         {shown.length < fields.length && (
           <Button look="quiet" onClick={() => setShowsAll(true)}>
-            {words.more}
+            {mediaFormWords.more}
           </Button>
         )}
         {isAdding && (
           <span role="status" className="text-sm text-muted-foreground">
-            {words.adding}
+            {mediaFormWords.adding}
           </span>
         )}
       </div>
@@ -115,10 +112,9 @@ interface FieldTilesProps {
   readonly form: ShownForm;
   readonly onFiles: (files: readonly File[]) => void;
   readonly onLink: (url: string) => void;
-  readonly words: typeof mediaFormWords;
 }
 
-function FieldTiles({ field, form, onFiles, onLink, words }: FieldTilesProps) {
+function FieldTiles({ field, form, onFiles, onLink }: FieldTilesProps) {
   const { name, label, max = MAX_FILES } = field;
   const urls = listURLs(form, name);
   return (
@@ -138,7 +134,6 @@ function FieldTiles({ field, form, onFiles, onLink, words }: FieldTilesProps) {
           key={url}
           url={url}
           field={field}
-          words={words}
           onRemove={() =>
             form.set(
               name,
@@ -151,20 +146,20 @@ function FieldTiles({ field, form, onFiles, onLink, words }: FieldTilesProps) {
         <Popover
           title={label}
           trigger={
-            <Button aria-label={words.add(label)} className="border-dashed">
+            <Button aria-label={mediaFormWords.add(label)} className="border-dashed">
               <Plus aria-hidden />
               {label}
             </Button>
           }
         >
-          <AddBox field={field} onFiles={onFiles} onLink={onLink} words={words} />
+          <AddBox field={field} onFiles={onFiles} onLink={onLink} />
         </Popover>
       )}
     </div>
   );
 }
 
-function AddBox({ field, onFiles, onLink, words }: Omit<FieldTilesProps, "form">) {
+function AddBox({ field, onFiles, onLink }: Omit<FieldTilesProps, "form">) {
   const input = useRef<HTMLInputElement>(null);
   const [link, setLink] = useState("");
   const accept = field.accept || acceptedTypes[field.media];
@@ -178,12 +173,12 @@ function AddBox({ field, onFiles, onLink, words }: Omit<FieldTilesProps, "form">
       <p className="text-sm font-medium">{field.label}</p>
       {accept !== "" && (
         <>
-          <Button onClick={() => input.current?.click()}>{words.choose}</Button>
+          <Button onClick={() => input.current?.click()}>{mediaFormWords.choose}</Button>
           <input
             ref={input}
             type="file"
             hidden
-            aria-label={words.files(field.label)}
+            aria-label={mediaFormWords.files(field.label)}
             accept={accept}
             multiple={field.max !== 1}
             onChange={({ currentTarget }) => {
@@ -197,13 +192,13 @@ function AddBox({ field, onFiles, onLink, words }: Omit<FieldTilesProps, "form">
       <div className="flex gap-2">
         <TextInput
           type="url"
-          aria-label={words.link(field.label)}
+          aria-label={mediaFormWords.link(field.label)}
           placeholder="https://…"
           value={link}
           onChange={(event) => setLink(event.target.value)}
           onKeyDown={(event) => event.key === "Enter" && submit()}
         />
-        <Button onClick={submit}>{words.addLink}</Button>
+        <Button onClick={submit}>{mediaFormWords.addLink}</Button>
       </div>
     </>
   );
@@ -223,10 +218,9 @@ interface ThumbnailProps {
   readonly url: string;
   readonly field: MediaField;
   readonly onRemove: () => void;
-  readonly words: typeof mediaFormWords;
 }
 
-function Thumbnail({ url, field: { media, label }, onRemove, words }: ThumbnailProps) {
+function Thumbnail({ url, field: { media, label }, onRemove }: ThumbnailProps) {
   const [hasFailed, setHasFailed] = useState(false);
   const Icon = icons[media];
   return (
@@ -247,7 +241,7 @@ function Thumbnail({ url, field: { media, label }, onRemove, words }: ThumbnailP
       )}
       <button
         type="button"
-        aria-label={words.remove(label)}
+        aria-label={mediaFormWords.remove(label)}
         onClick={onRemove}
         className="absolute top-1 right-1 flex size-6 items-center justify-center rounded-full border bg-card pointer-coarse:size-11"
       >

@@ -7,16 +7,14 @@ import type { LinkPhase, MediaLink } from "@/components/sluice/media-link";
 import { frameWords } from "@/components/sluice/media-words";
 import { cn } from "@/lib/utils";
 
-type Words = typeof frameWords;
-
 /** Kind of what a frame shows: a preview stands for something else that goes on without it. */
 export type MediaKind = "image" | "video" | "preview";
 
 /** Says why a frame does not show its file; undefined while it loads or is shown. */
-export function linkText(phase: LinkPhase, kind: MediaKind, words: Words = frameWords): string | undefined {
+export function describeLink(phase: LinkPhase, kind: MediaKind): string | undefined {
   if (phase === "loading" || phase === "shown") return undefined;
-  if (phase === "unloadable") return words.unloadable;
-  return phase === "unplayable" ? words.unshowable[kind] : words.gone[kind];
+  if (phase === "unloadable") return frameWords.unloadable;
+  return phase === "unplayable" ? frameWords.unshowable[kind] : frameWords.gone[kind];
 }
 
 interface MediaFrameProps {
@@ -30,25 +28,15 @@ interface MediaFrameProps {
   readonly onDownload?: () => void;
   /** Buttons for what is left to do once the file is not to be had any more. */
   readonly children?: ReactNode;
-  readonly words?: Partial<Words>;
 }
 
 /**
  * A place for an image or a film. Where the file can't be shown, it says why, and offers what helps. The element stays
  * below that and loads again.
  */
-export function MediaFrame({
-  link,
-  kind,
-  element,
-  caption,
-  onDownload,
-  children,
-  ...props
-}: MediaFrameProps) {
+export function MediaFrame({ link, kind, element, caption, onDownload, children }: MediaFrameProps) {
   const { phase, attempt, isUsable, retry } = link;
-  const words = { ...frameWords, ...props.words };
-  const title = linkText(phase, kind, words);
+  const title = describeLink(phase, kind);
   return (
     <>
       {phase !== "expired" && (
@@ -71,13 +59,13 @@ export function MediaFrame({
             {phase === "unplayable" && onDownload && (
               <Button onClick={onDownload}>
                 <Download aria-hidden />
-                {words.download}
+                {frameWords.download}
               </Button>
             )}
             {phase !== "expired" && (
               <Button look="quiet" onClick={retry}>
                 <RotateCw aria-hidden />
-                {words.retry}
+                {frameWords.retry}
               </Button>
             )}
             {!isUsable && children}
@@ -94,8 +82,15 @@ interface LinkedImageProps extends ComponentProps<"img"> {
 }
 
 /** An image that tells its link how it loads. */
-export function LinkedImage({ link, alt, ...rest }: LinkedImageProps) {
+export function LinkedImage({ link, alt, className, ...rest }: LinkedImageProps) {
   return (
-    <img alt={alt} referrerPolicy="no-referrer" onLoad={link.onShown} onError={link.onFailed} {...rest} />
+    <img
+      alt={alt}
+      referrerPolicy="no-referrer"
+      onLoad={link.onShown}
+      onError={link.onFailed}
+      className={cn("transition-opacity", link.phase === "loading" && "opacity-0", className)}
+      {...rest}
+    />
   );
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { Button } from "@/components/sluice/button";
 import { ResolutionChips, ShapeChips, SwitchChips } from "@/components/sluice/form-chips";
 import { LengthSlider, MoreSettings } from "@/components/sluice/form-settings";
-import { modelName } from "@/components/sluice/format";
+import { formatModel } from "@/components/sluice/format";
 import { mediaFormWords } from "@/components/sluice/media-words";
 import { Popover } from "@/components/sluice/popups";
 import { Select } from "@/components/sluice/select";
@@ -14,32 +14,30 @@ interface MediaSettingsProps<Model extends string> {
   readonly form: MediaForm<Model>;
   /** Further settings in the box. */
   readonly children?: ReactNode;
-  readonly words?: Partial<typeof mediaFormWords>;
 }
 
 /** The model of an image or a video, and its settings behind a button that names them: `16:9 2K · 5 s`. */
-export function MediaSettings<Model extends string>({ form, children, ...props }: MediaSettingsProps<Model>) {
-  const words = { ...mediaFormWords, ...props.words };
-  const summary = summarize(form) || words.auto;
+export function MediaSettings<Model extends string>({ form, children }: MediaSettingsProps<Model>) {
+  const summary = summarize(form) || mediaFormWords.auto;
   return (
     <>
       <Select
-        label={words.model}
+        label={mediaFormWords.model}
         value={form.model}
-        options={form.choices.map((id) => ({ value: id, label: modelName(id), note: id }))}
+        options={form.choices.map((id) => ({ value: id, label: formatModel(id), note: id }))}
         onChange={form.setModel}
       />
       <Popover
-        title={words.settings}
-        trigger={<Button aria-label={`${words.settings}: ${summary}`}>{summary}</Button>}
+        title={mediaFormWords.settings}
+        trigger={<Button aria-label={`${mediaFormWords.settings}: ${summary}`}>{summary}</Button>}
       >
         <ShapeChips form={form} />
         <ResolutionChips form={form} />
         <LengthSlider form={form} />
         <SwitchChips form={form} />
         {children}
+        <MoreSettings form={form} />
       </Popover>
-      <MoreSettings form={form} />
     </>
   );
 }

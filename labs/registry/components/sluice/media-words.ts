@@ -33,6 +33,7 @@ export const shareWords: { readonly [Result in DownloadResult | ShareResult]?: s
 
 /** Words of the images on a wall. */
 export const imageWords = {
+  ofSet: (prompt: string, number: number) => `${prompt} (${number})`,
   open: (prompt: string) => `Open ${prompt}`,
   openItem: "Open",
   failed: "This image failed",
@@ -104,7 +105,7 @@ export type VideoProgress =
   | { readonly phase: "almost" | "finishing" };
 
 /** Says how far a video is. */
-export function progressWords(progress: VideoProgress): string {
+export function describeProgress(progress: VideoProgress): string {
   switch (progress.phase) {
     case "starting":
       return `Starting · ${progress.elapsed}`;
@@ -124,7 +125,7 @@ export function progressWords(progress: VideoProgress): string {
 /** Words of the card of a video. */
 export const videoWords = {
   states: { running: "Making your video", done: "Done", failed: "Failed", unknown: "Unknown" },
-  progress: progressWords,
+  progress: describeProgress,
   label: "Progress",
   offline: (isCreated: boolean) => (isCreated ? "Offline. It goes on later." : "Offline"),
   failed: "The video failed",

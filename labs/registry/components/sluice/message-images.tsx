@@ -6,25 +6,32 @@ import { messageWords } from "@/components/sluice/words";
 interface MessageImagesProps {
   /** Addresses of the images. */
   readonly images: readonly string[];
-  readonly words?: Pick<typeof messageWords, "images" | "image" | "openImage" | "attachment">;
 }
 
 /** Images of a message. One that is pressed opens at its full size. */
-export function MessageImages({ images, words = messageWords }: MessageImagesProps) {
+export function MessageImages({ images }: MessageImagesProps) {
   if (images.length === 0) return null;
   return (
-    <ul aria-label={words.images} className="flex flex-wrap justify-end gap-2">
+    <ul aria-label={messageWords.images} className="flex flex-wrap justify-end gap-2">
       {images.map((url, index) => (
         <li key={url}>
           <Dialog
-            title={words.image(index + 1)}
+            title={messageWords.image(index + 1)}
             trigger={
-              <button type="button" aria-label={words.openImage(index + 1)} className="block cursor-pointer">
+              <button
+                type="button"
+                aria-label={messageWords.openImage(index + 1)}
+                className="block cursor-pointer"
+              >
                 <img src={url} alt="" className="size-32 rounded-xl border object-cover" />
               </button>
             }
           >
-            <img src={url} alt={words.attachment(index + 1)} className="mx-auto max-h-[65vh] rounded-lg" />
+            <img
+              src={url}
+              alt={messageWords.attachment(index + 1)}
+              className="mx-auto max-h-[65vh] rounded-lg"
+            />
           </Dialog>
         </li>
       ))}

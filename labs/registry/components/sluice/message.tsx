@@ -7,7 +7,7 @@ import { flushSync } from "react-dom";
 import { Branches } from "@/components/sluice/branches";
 import { Button, IconButton } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
-import { directionOf, useFieldText } from "@/components/sluice/field-text";
+import { detectDirection, useFieldText } from "@/components/sluice/field-text";
 import { MessageImages } from "@/components/sluice/message-images";
 import { messageWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
@@ -24,7 +24,6 @@ interface UserMessageProps {
   readonly onEdit?: (messageId: string, text: string) => unknown;
   /** Shows another version of it: `switchBranch` of `useChatStream`. */
   readonly onSwitchBranch?: (messageId: string) => void;
-  readonly words?: Partial<typeof messageWords>;
   /** Content in place of the text. */
   readonly children?: ReactNode;
 }
@@ -33,22 +32,21 @@ interface UserMessageProps {
 export function UserMessage(props: UserMessageProps) {
   const { message, isBusy = false, onEdit, onSwitchBranch, children } = props;
   const { content, images = [], branches = [] } = message;
-  const words = { ...messageWords, ...props.words };
   const [isEditing, setIsEditing] = useState(false);
   const editButton = useRef<HTMLButtonElement>(null);
   const close = () => {
     flushSync(() => setIsEditing(false));
     editButton.current?.focus();
   };
-  if (isEditing && onEdit) return <Editor message={message} words={words} onEdit={onEdit} onClose={close} />;
+  if (isEditing && onEdit) return <Editor message={message} onEdit={onEdit} onClose={close} />;
   return (
     <article
-      aria-label={words.userMessage}
+      aria-label={messageWords.userMessage}
       className="group/message relative flex min-w-0 max-w-[85%] flex-col items-end gap-1 self-end"
     >
-      <h2 className="sr-only">{words.user}</h2>
-      <MessageImages images={images} words={words} />
-      {children || (content !== "" && <Bubble text={content} words={words} />)}
+      <h2 className="sr-only">{messageWords.user}</h2>
+      <MessageImages images={images} />
+      {children || (content !== "" && <Bubble text={content} />)}
       <div
         className={cn(
           "-mr-1 flex items-center text-muted-foreground transition-opacity group-focus-within/message:opacity-100 group-hover/message:opacity-100 group-focus-within/turn:opacity-100 group-hover/turn:opacity-100 pointer-coarse:opacity-100",
@@ -56,12 +54,12 @@ export function UserMessage(props: UserMessageProps) {
         )}
       >
         {onSwitchBranch && <Branches message={message} onSwitch={onSwitchBranch} />}
-        {content !== "" && <CopyButton text={content} words={words} label={words.copyMessage} />}
+        {content !== "" && <CopyButton text={content} label={messageWords.copyMessage} />}
         {onEdit && (
           <IconButton
             ref={editButton}
             data-edit
-            label={words.edit}
+            label={messageWords.edit}
             disabled={isBusy}
             onClick={() => setIsEditing(true)}
           >
@@ -73,7 +71,7 @@ export function UserMessage(props: UserMessageProps) {
   );
 }
 
-function Bubble({ text, words }: { readonly text: string; readonly words: typeof messageWords }) {
+function Bubble({ text }: { readonly text: string }) {
   const isLong = text.length > LONG_CHARACTERS || text.split("\n").length > LONG_LINES;
   const [isOpen, setIsOpen] = useState(false);
   const isCut = isLong && !isOpen;
@@ -90,7 +88,7 @@ function Bubble({ text, words }: { readonly text: string; readonly words: typeof
       </p>
       {isLong && (
         <Button look="quiet" className="-ml-3" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-          {isOpen ? words.showLess : words.showMore}
+          {isOpen ? messageWords.showLess : messageWords.showMore}
         </Button>
       )}
     </div>
@@ -98,11 +96,10 @@ function Bubble({ text, words }: { readonly text: string; readonly words: typeof
 }
 
 interface EditorProps extends Required<Pick<UserMessageProps, "message" | "onEdit">> {
-  readonly words: typeof messageWords;
   readonly onClose: () => void;
 }
 
-function Editor({ message, words, onEdit, onClose }: EditorProps) {
+function Editor({ message, onEdit, onClose }: EditorProps) {
   const [text, setText] = useState(message.content);
   const field = useRef<HTMLTextAreaElement>(null);
   const fieldProps = useFieldText(field, text, setText);
@@ -126,8 +123,8 @@ function Editor({ message, words, onEdit, onClose }: EditorProps) {
     >
       <textarea
         ref={field}
-        dir={directionOf(text)}
-        aria-label={words.editMessage}
+        dir={detectDirection(text)}
+        aria-label={messageWords.editMessage}
         {...fieldProps}
         onKeyDown={(event) => {
           if (event.nativeEvent.isComposing) return;
@@ -143,9 +140,9 @@ function Editor({ message, words, onEdit, onClose }: EditorProps) {
         className="field-sizing-content max-h-72 resize-none bg-transparent px-1 outline-none pointer-coarse:min-h-11"
       />
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>{words.cancel}</Button>
+        <Button onClick={onClose}>{messageWords.cancel}</Button>
         <Button type="submit" look="primary" disabled={!canSend}>
-          {words.send}
+          {messageWords.send}
         </Button>
       </div>
     </form>

@@ -4,7 +4,7 @@ import type { ChatModel } from "@sluice/core";
 import { Brain, Check, ChevronDown, Eye, Sparkles, Wrench } from "lucide-react";
 import { type ReactNode, useId } from "react";
 import { Button } from "@/components/sluice/button";
-import { chatModelInfo } from "@/components/sluice/chat-form";
+import { describeChatModel } from "@/components/sluice/chat-form";
 import { modelWords } from "@/components/sluice/form-words";
 import { Popover } from "@/components/sluice/popups";
 import { cn } from "@/lib/utils";
@@ -24,14 +24,12 @@ interface ModelMenuProps<Model extends ChatModel> {
   readonly onChange: (model: Model) => void;
   /** Name of the button. @default that of `words` */
   readonly label?: string;
-  readonly words?: Partial<typeof modelWords>;
 }
 
 /** The choice of the model, with what each one can do. */
 export function ModelMenu<Model extends ChatModel>(props: ModelMenuProps<Model>) {
   const { models, model, onChange } = props;
-  const words = { ...modelWords, ...props.words };
-  const { label = words.model } = props;
+  const { label = modelWords.model } = props;
   const name = models.find(({ id }) => id === model)?.name ?? model;
   const group = useId();
   return (
@@ -53,7 +51,6 @@ export function ModelMenu<Model extends ChatModel>(props: ModelMenuProps<Model>)
             group={group}
             isChosen={choice.id === model}
             onChoose={() => onChange(choice.id)}
-            words={words}
           />
         ))}
       </div>
@@ -64,14 +61,13 @@ export function ModelMenu<Model extends ChatModel>(props: ModelMenuProps<Model>)
 interface ModelRowProps {
   readonly choice: ModelChoice<ChatModel>;
   readonly group: string;
-  readonly words: typeof modelWords;
   readonly isChosen: boolean;
   readonly onChoose: () => void;
 }
 
-function ModelRow({ choice, group, isChosen, onChoose, words }: ModelRowProps) {
+function ModelRow({ choice, group, isChosen, onChoose }: ModelRowProps) {
   const { id, name, note } = choice;
-  const { seesImages, tools, thinking } = chatModelInfo(id);
+  const { seesImages, tools, thinking } = describeChatModel(id);
   return (
     <label
       className={cn(
@@ -93,9 +89,9 @@ function ModelRow({ choice, group, isChosen, onChoose, words }: ModelRowProps) {
         {note && <span className="block text-xs text-muted-foreground">{note}</span>}
       </span>
       <span className="flex gap-1.5 text-muted-foreground">
-        {seesImages && <Ability label={words.seesImages} icon={<Eye aria-hidden />} />}
-        {tools !== "no" && <Ability label={words.callsTools} icon={<Wrench aria-hidden />} />}
-        {thinking !== "never" && <Ability label={words.thinks} icon={<Brain aria-hidden />} />}
+        {seesImages && <Ability label={modelWords.seesImages} icon={<Eye aria-hidden />} />}
+        {tools !== "no" && <Ability label={modelWords.callsTools} icon={<Wrench aria-hidden />} />}
+        {thinking !== "never" && <Ability label={modelWords.thinks} icon={<Brain aria-hidden />} />}
       </span>
       <Check aria-hidden className={cn("size-4 text-primary", !isChosen && "invisible")} />
     </label>

@@ -2,7 +2,7 @@
 
 import type { ChatModel } from "@sluice/core";
 import { ChevronRight } from "lucide-react";
-import { chatModelInfo } from "@/components/sluice/chat-form";
+import { describeChatModel } from "@/components/sluice/chat-form";
 import { Field, NumberField, Slider, Switch, TextArea, TextInput } from "@/components/sluice/fields";
 import type { FormField, FormValue, FormValues } from "@/components/sluice/form-fields";
 import { settingsWords } from "@/components/sluice/form-words";
@@ -10,7 +10,7 @@ import { Select } from "@/components/sluice/select";
 
 /** Settings of a chat. They may stay when the model changes: each is used where the model has it. */
 interface Settings {
-  /** Values of the form of the model, for `chatTargetOf`: thinking, effort, temperature, … */
+  /** Values of the form of the model, for `createChatTarget`: thinking, effort, temperature, … */
   readonly values: FormValues;
   /** Says if tools are offered. */
   readonly offersTools: boolean;
@@ -25,14 +25,12 @@ interface ModelSettingsProps {
   readonly model: ChatModel;
   readonly settings: Settings;
   readonly onChange: (changes: Partial<Settings>) => void;
-  readonly words?: Partial<typeof settingsWords>;
 }
 
 /** The settings that the model has, made from its table. */
-export function ModelSettings({ model, settings, onChange, ...props }: ModelSettingsProps) {
-  const words = { ...settingsWords, ...props.words };
+export function ModelSettings({ model, settings, onChange }: ModelSettingsProps) {
   const { values, offersTools, wantsJSON, instructions } = settings;
-  const { fields, tools, hasJSONMode } = chatModelInfo(model, values);
+  const { fields, tools, hasJSONMode } = describeChatModel(model, values);
   const shown = fields.filter(({ isShown }) => isShown);
   const controls = (isAdvanced: boolean) =>
     shown
@@ -42,25 +40,24 @@ export function ModelSettings({ model, settings, onChange, ...props }: ModelSett
           key={field.name}
           field={field}
           value={values[field.name]}
-          words={words}
           onChange={(value) => onChange({ values: { ...values, [field.name]: value } as FormValues })}
         />
       ));
   return (
     <>
       <Switch
-        label={words.tools}
+        label={settingsWords.tools}
         checked={offersTools && tools !== "no"}
         disabled={tools === "no"}
         onChange={(isOn) => onChange({ offersTools: isOn })}
       />
       {tools === "unlisted" && offersTools && (
-        <p className="-mt-3 text-xs text-muted-foreground">{words.toolsUnlisted}</p>
+        <p className="-mt-3 text-xs text-muted-foreground">{settingsWords.toolsUnlisted}</p>
       )}
       {controls(false)}
       {hasJSONMode && (
         <Switch
-          label={words.wantsJSON}
+          label={settingsWords.wantsJSON}
           checked={wantsJSON}
           onChange={(isOn) => onChange({ wantsJSON: isOn })}
         />
@@ -68,14 +65,14 @@ export function ModelSettings({ model, settings, onChange, ...props }: ModelSett
       <details className="group flex flex-col gap-4">
         <summary className="flex min-h-8 pointer-coarse:min-h-11 list-none items-center gap-1 rounded-lg text-sm text-muted-foreground hover:text-foreground">
           <ChevronRight aria-hidden className="size-4 transition-transform group-open:rotate-90" />
-          {words.advanced}
+          {settingsWords.advanced}
         </summary>
         <div className="flex flex-col gap-4 pt-2">
           {controls(true)}
-          <Field label={words.instructions} hint={words.instructionsHint}>
+          <Field label={settingsWords.instructions} hint={settingsWords.instructionsHint}>
             <TextArea
               value={instructions}
-              placeholder={words.instructionsExample}
+              placeholder={settingsWords.instructionsExample}
               onChange={({ target }) => onChange({ instructions: target.value })}
             />
           </Field>
@@ -89,10 +86,9 @@ interface ControlProps {
   readonly field: FormField;
   readonly value: FormValue;
   readonly onChange: (value: FormValue) => void;
-  readonly words: typeof settingsWords;
 }
 
-function Control({ field, value, onChange, words }: ControlProps) {
+function Control({ field, value, onChange }: ControlProps) {
   const { label, hint } = field;
   switch (field.kind) {
     case "switch":
@@ -102,7 +98,7 @@ function Control({ field, value, onChange, words }: ControlProps) {
         <Field label={label}>
           <Select
             value={typeof value === "string" ? value : ""}
-            options={[{ value: "", label: words.auto }, ...field.choices]}
+            options={[{ value: "", label: settingsWords.auto }, ...field.choices]}
             onChange={(chosen) => onChange(chosen || undefined)}
           />
         </Field>
@@ -113,7 +109,7 @@ function Control({ field, value, onChange, words }: ControlProps) {
           <Field label={label} hint={hint}>
             <NumberField
               value={typeof value === "number" ? value : undefined}
-              placeholder={words.auto}
+              placeholder={settingsWords.auto}
               onChange={onChange}
               {...(field.min !== undefined && { min: field.min })}
               {...(field.max !== undefined && { max: field.max })}
@@ -127,7 +123,7 @@ function Control({ field, value, onChange, words }: ControlProps) {
           min={field.min ?? 0}
           max={field.max ?? 2}
           step={field.step}
-          format={(number) => (value === undefined ? words.auto : number.toFixed(2))}
+          format={(number) => (value === undefined ? settingsWords.auto : number.toFixed(2))}
           onChange={onChange}
         />
       );
@@ -136,9 +132,9 @@ function Control({ field, value, onChange, words }: ControlProps) {
         <Field label={label} hint={hint}>
           <TextInput
             value={Array.isArray(value) ? value.join(", ") : ""}
-            placeholder={words.none}
+            placeholder={settingsWords.none}
             onChange={({ target }: { target: HTMLInputElement }) =>
-              onChange(textsIn(target.value, field.max))
+              onChange(parseTexts(target.value, field.max))
             }
           />
         </Field>
@@ -148,7 +144,7 @@ function Control({ field, value, onChange, words }: ControlProps) {
   }
 }
 
-function textsIn(text: string, most: number): readonly string[] | undefined {
+function parseTexts(text: string, most: number): readonly string[] | undefined {
   if (text.trim() === "") return undefined;
   return text.split(/,\s?/).slice(0, most);
 }

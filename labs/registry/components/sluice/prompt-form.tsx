@@ -6,10 +6,8 @@ import { type KeyboardEvent, type ReactNode, type RefObject, useId, useState } f
 import { Button, onPressOnce } from "@/components/sluice/button";
 import { Estimate } from "@/components/sluice/cost";
 import type { ShownEstimate } from "@/components/sluice/cost-text";
-import { directionOf } from "@/components/sluice/field-text";
+import { detectDirection } from "@/components/sluice/field-text";
 import { mediaFormWords } from "@/components/sluice/media-words";
-
-type Words = typeof mediaFormWords;
 
 interface PromptFormProps {
   /** Name of the form: "New image". */
@@ -33,14 +31,12 @@ interface PromptFormProps {
   readonly above?: ReactNode;
   /** Settings beside the button. */
   readonly children?: ReactNode;
-  readonly words?: Partial<Words>;
 }
 
 /** The form of an image or a video: its prompt, its settings, the cost, and the error of the last request. */
 export function PromptForm(props: PromptFormProps) {
   const { label, placeholder, prompt, problem, onPrompt, onSubmit, isBusy, estimate, error } = props;
   const { button: buttonRef, above, children, onDismiss } = props;
-  const words = { ...mediaFormWords, ...props.words };
   const id = useId();
   const [box, setBox] = useState<HTMLDivElement | null>(null);
   const submit = () => {
@@ -63,7 +59,7 @@ export function PromptForm(props: PromptFormProps) {
       {...onPressOnce(() => !isBusy && submit())}
     >
       <Sparkles aria-hidden />
-      {isBusy ? words.generating : words.generate}
+      {isBusy ? mediaFormWords.generating : mediaFormWords.generate}
     </Button>
   );
   return (
@@ -74,11 +70,11 @@ export function PromptForm(props: PromptFormProps) {
       >
         {above}
         <textarea
-          aria-label={words.prompt}
+          aria-label={mediaFormWords.prompt}
           aria-invalid={problem ? true : undefined}
           aria-describedby={problem ? id : undefined}
           placeholder={placeholder}
-          dir={directionOf(prompt)}
+          dir={detectDirection(prompt)}
           rows={2}
           value={prompt}
           onChange={({ target }) => onPrompt(target.value)}
@@ -97,7 +93,7 @@ export function PromptForm(props: PromptFormProps) {
           </span>
         </div>
       </section>
-      {error && <Failure error={error} onRetry={submit} onDismiss={onDismiss} words={words} />}
+      {error && <Failure error={error} onRetry={submit} onDismiss={onDismiss} />}
     </div>
   );
 }
@@ -106,11 +102,10 @@ interface FailureProps {
   readonly error: Error;
   readonly onRetry: () => void;
   readonly onDismiss: (() => void) | undefined;
-  readonly words: Words;
 }
 
 /** A failed request: what happened, whether it may be billed, and what to do. */
-function Failure({ error, onRetry, onDismiss, words }: FailureProps) {
+function Failure({ error, onRetry, onDismiss }: FailureProps) {
   const { kind, title, hint, action, billing } = describeError(error);
   const canRetry = action === "retry" || action === "wait";
   return (
@@ -121,14 +116,16 @@ function Failure({ error, onRetry, onDismiss, words }: FailureProps) {
       <CircleAlert className="size-4.5 shrink-0 text-destructive" aria-hidden />
       <p className="min-w-48 grow basis-0">
         <strong className="font-medium">{title}.</strong> {hint}
-        {kind !== "invalidInput" && billing === "none" && ` ${words.noneBilled}`}
+        {kind !== "invalidInput" && billing === "none" && ` ${mediaFormWords.noneBilled}`}
       </p>
       {canRetry && (
-        <Button {...onPressOnce(onRetry)}>{billing === "maybe" ? words.retryLost : words.retry}</Button>
+        <Button {...onPressOnce(onRetry)}>
+          {billing === "maybe" ? mediaFormWords.retryLost : mediaFormWords.retry}
+        </Button>
       )}
       {onDismiss && (
         <Button look="quiet" onClick={onDismiss}>
-          {words.dismiss}
+          {mediaFormWords.dismiss}
         </Button>
       )}
     </div>

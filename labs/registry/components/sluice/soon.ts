@@ -1,7 +1,7 @@
 const waiting: (() => void)[] = [];
 
 /** Runs work in a task of its own, the newest first: many answers at once would block the page. */
-export function soon(work: () => void): void {
+export function runSoon(work: () => void): void {
   waiting.push(work);
   if (waiting.length === 1) setTimeout(next);
 }

@@ -3,17 +3,20 @@
 import type { ChatMessage, ChatToolCall, ToolCallState } from "@sluice/react";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
+import type { ShownEstimate } from "@/components/sluice/cost-text";
 import { ToolCallCard } from "@/components/sluice/tool-approval";
 import { stepWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
-interface StepsProps {
+export interface StepsProps {
   /** The answers to one question: several where the model calls tools. */
   readonly answers: readonly ChatMessage[];
   /** True while the answer is in flight in this tab. */
   readonly isBusy: boolean;
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
+  /** Cost of a call that waits for approval: `estimateCost` of `@sluice/prices`. @default no cost is shown */
+  readonly estimateTool?: (call: ChatToolCall) => ShownEstimate | undefined;
   /** Lets a call run: `approve` of `useChatStream`. */
   readonly onApprove: (toolCallId: string) => unknown;
   /** Refuses a call: `deny` of `useChatStream`. */
@@ -22,7 +25,6 @@ interface StepsProps {
   readonly renderText?: (text: string, isLive: boolean) => ReactNode;
   /** Asks a user for the result of a tool that has no function. */
   readonly renderTool?: (call: ChatToolCall) => ReactNode;
-  readonly words?: Partial<typeof stepWords>;
 }
 
 /** Says if a tool call waits for the user. */
@@ -35,13 +37,12 @@ export function isAsking(answers: readonly ChatMessage[]): boolean {
 /** Thinking and tool calls of a turn, in one box that opens while they go on. */
 export function Steps(props: StepsProps) {
   const { answers, isBusy, toolTitles = {} } = props;
-  const words = { ...stepWords, ...props.words };
   const [chosen, setChosen] = useState<boolean>();
   const id = useId();
   const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls);
   const count = calls.length + answers.filter(({ reasoning }) => reasoning).length;
   if (count === 0) return null;
-  const doing = isBusy ? doingOf(answers, toolTitles, words) : undefined;
+  const doing = isBusy ? describeStep(answers, toolTitles) : undefined;
   const isOpen = chosen ?? (isAsking(answers) || doing !== undefined);
   return (
     <div className="flex flex-col">
@@ -54,7 +55,7 @@ export function Steps(props: StepsProps) {
       >
         <ChevronRight aria-hidden className={cn("size-4 transition-transform", isOpen && "rotate-90")} />
         <span className={cn(doing && "animate-pulse")}>
-          {doing ?? summaryOf(answers, calls, toolTitles, words)}
+          {doing ?? summarizeSteps(answers, calls, toolTitles)}
         </span>
       </button>
       <ol id={id} hidden={!isOpen} className="ml-2 flex flex-col gap-4 border-l pt-2 pb-1 pl-5">
@@ -65,7 +66,15 @@ export function Steps(props: StepsProps) {
 }
 
 function StepsOf(props: StepsProps & { readonly answer: ChatMessage }) {
-  const { answer, toolTitles = {}, onApprove, onDeny, renderText = plainText, renderTool } = props;
+  const {
+    answer,
+    toolTitles = {},
+    onApprove,
+    onDeny,
+    renderText = renderPlainText,
+    renderTool,
+    estimateTool,
+  } = props;
   const { content, reasoning, outcome, toolCalls = [] } = answer;
   return (
     <>
@@ -80,8 +89,14 @@ function StepsOf(props: StepsProps & { readonly answer: ChatMessage }) {
         <Step icon={<Text aria-hidden />}>{renderText(content, outcome === undefined)}</Step>
       )}
       {toolCalls.map((call) => (
-        <Step key={call.id} icon={iconOf(call.state)}>
-          <ToolCallCard call={call} title={titleOf(call, toolTitles)} onApprove={onApprove} onDeny={onDeny}>
+        <Step key={call.id} icon={renderIcon(call.state)}>
+          <ToolCallCard
+            call={call}
+            title={getTitle(call, toolTitles)}
+            estimate={estimateTool?.(call)}
+            onApprove={onApprove}
+            onDeny={onDeny}
+          >
             {renderTool?.(call)}
           </ToolCallCard>
         </Step>
@@ -101,16 +116,16 @@ function Step({ icon, children }: { readonly icon: ReactNode; readonly children:
   );
 }
 
-function iconOf(state: ToolCallState): ReactNode {
+function renderIcon(state: ToolCallState): ReactNode {
   switch (state) {
     case "streaming":
     case "running":
-      return <LoaderCircle aria-hidden className="animate-spin" />;
+      return <LoaderCircle aria-hidden className="animate-spin text-info" />;
     case "needs-approval":
     case "needs-output":
-      return <Hand aria-hidden className="text-primary" />;
+      return <Hand aria-hidden className="text-warning" />;
     case "done":
-      return <Check aria-hidden className="text-primary" />;
+      return <Check aria-hidden className="text-success" />;
     case "failed":
       return <CircleAlert aria-hidden className="text-destructive" />;
     default:
@@ -121,35 +136,30 @@ function iconOf(state: ToolCallState): ReactNode {
 type Titles = NonNullable<StepsProps["toolTitles"]>;
 
 /** The step that goes on now; undefined while the text of the answer comes. */
-function doingOf(
-  answers: readonly ChatMessage[],
-  titles: Titles,
-  words: typeof stepWords,
-): string | undefined {
+function describeStep(answers: readonly ChatMessage[], titles: Titles): string | undefined {
   const last = answers.at(-1);
   const call = last?.toolCalls?.find(({ state }) => state === "streaming" || state === "running");
-  if (call) return words.doing(titleOf(call, titles));
-  return last?.content === "" && last.outcome === undefined ? words.thinking : undefined;
+  if (call) return stepWords.doing(getTitle(call, titles));
+  return last?.content === "" && last.outcome === undefined ? stepWords.thinking : undefined;
 }
 
-function summaryOf(
+function summarizeSteps(
   answers: readonly ChatMessage[],
   calls: readonly ChatToolCall[],
   titles: Titles,
-  words: typeof stepWords,
 ): string {
-  if (calls.length === 0) return words.reasoning;
+  if (calls.length === 0) return stepWords.reasoning;
   const count = calls.length + answers.filter(({ reasoning }) => reasoning).length;
-  const used = [...new Set(calls.map((call) => titleOf(call, titles)))].join(", ");
+  const used = [...new Set(calls.map((call) => getTitle(call, titles)))].join(", ");
   const missed = calls.find(({ state }) => state === "denied" || state === "cancelled" || state === "failed");
-  return `${used} · ${missed ? words.states[missed.state] : words.steps(count)}`;
+  return `${used} · ${missed ? stepWords.states[missed.state] : stepWords.steps(count)}`;
 }
 
-function titleOf({ name }: ChatToolCall, titles: Titles): string {
+function getTitle({ name }: ChatToolCall, titles: Titles): string {
   return titles[name] ?? name;
 }
 
-function plainText(text: string): ReactNode {
+function renderPlainText(text: string): ReactNode {
   return (
     <p dir="auto" className="wrap-anywhere whitespace-pre-wrap">
       {text}

@@ -18,7 +18,6 @@ export interface ToastOptions {
   readonly onUndo?: () => void;
   /** Milliseconds until it goes. @default 6000, and 10000 with "Undo" */
   readonly timeout?: number;
-  readonly words?: typeof toastWords;
 }
 
 /** Shows a short message in the place of `Toasts`, with "Undo" where there is a way back. */
@@ -28,13 +27,13 @@ export function toast(title: string, options: ToastOptions = {}): void {
 }
 
 function add(title: string, options: ToastOptions): void {
-  const { onUndo, timeout = onUndo ? 10_000 : 6000, words = toastWords } = options;
+  const { onUndo, timeout = onUndo ? 10_000 : 6000 } = options;
   const id = manager.add({
     title,
     timeout,
     ...(onUndo && {
       actionProps: {
-        children: words.undo,
+        children: toastWords.undo,
         onClick() {
           onUndo();
           manager.close(id);
@@ -47,11 +46,10 @@ function add(title: string, options: ToastOptions): void {
 interface ToastsProps {
   /** Place in the window: `bottom-28`, above what must stay within reach. @default "bottom-4" */
   readonly className?: string;
-  readonly words?: typeof toastWords;
 }
 
 /** The messages of `toast`; stands once in the page. */
-export function Toasts({ className = "bottom-4", words = toastWords }: ToastsProps) {
+export function Toasts({ className = "bottom-4" }: ToastsProps) {
   useEffect(() => {
     isShown = true;
     for (const show of waiting.splice(0)) show();
@@ -65,14 +63,14 @@ export function Toasts({ className = "bottom-4", words = toastWords }: ToastsPro
         <Toast.Viewport
           className={cn("fixed inset-x-4 z-50 mx-auto flex max-w-sm flex-col gap-2", className)}
         >
-          <ToastList words={words} />
+          <ToastList />
         </Toast.Viewport>
       </Toast.Portal>
     </Toast.Provider>
   );
 }
 
-function ToastList({ words }: Required<Pick<ToastsProps, "words">>) {
+function ToastList() {
   const { toasts } = Toast.useToastManager();
   return toasts.map((shown) => (
     <Toast.Root
@@ -84,7 +82,7 @@ function ToastList({ words }: Required<Pick<ToastsProps, "words">>) {
       {shown.actionProps && <Toast.Action render={<Button look="quiet" className="text-primary" />} />}
       <Toast.Close
         render={
-          <IconButton label={words.dismiss}>
+          <IconButton label={toastWords.dismiss}>
             <X aria-hidden />
           </IconButton>
         }

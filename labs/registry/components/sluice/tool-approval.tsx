@@ -3,25 +3,26 @@
 import type { ChatToolCall } from "@sluice/react";
 import { type ReactNode, useId } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
-import { toolWords } from "@/components/sluice/words";
+import { formatEstimate, type ShownEstimate } from "@/components/sluice/cost-text";
+import { costWords, toolWords } from "@/components/sluice/words";
 
 interface ToolCallCardProps {
   readonly call: ChatToolCall;
   /** Name of the tool for people. @default its own name */
   readonly title?: string;
+  /** Cost of the call: `estimateCost` of `@sluice/prices`. @default no cost is shown */
+  readonly estimate?: ShownEstimate | undefined;
   /** Lets the call run: `approve` of `useChatStream`. */
   readonly onApprove: (toolCallId: string) => unknown;
   /** Refuses the call: `deny` of `useChatStream`. */
   readonly onDeny: (toolCallId: string) => unknown;
   /** Controls with which the user answers a call that has no function. */
   readonly children?: ReactNode;
-  readonly words?: Partial<typeof toolWords>;
 }
 
 /** A tool call: its arguments, its state, its result, and the approval that it waits for. */
-export function ToolCallCard({ call, onApprove, onDeny, children, ...props }: ToolCallCardProps) {
+export function ToolCallCard({ call, onApprove, onDeny, estimate, children, ...props }: ToolCallCardProps) {
   const { id, name, state, output, error, input } = call;
-  const words = { ...toolWords, ...props.words };
   const title = useId();
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has no place for the state beside its name
@@ -35,20 +36,26 @@ export function ToolCallCard({ call, onApprove, onDeny, children, ...props }: To
           {props.title ?? name}
         </h3>
         <code className="text-xs text-muted-foreground">{name}</code>
-        <span className="ml-auto text-xs text-muted-foreground">{words.states[state]}</span>
+        <span className="ml-auto text-xs text-muted-foreground">{toolWords.states[state]}</span>
       </div>
-      <Values label={words.arguments} value={input ?? call.arguments} />
+      <Values label={toolWords.arguments} value={input ?? call.arguments} />
       {state === "needs-approval" && (
         <div className="flex flex-wrap gap-2">
           <Button look="primary" {...onPressOnce(() => void onApprove(id))}>
-            {words.approve}
+            {toolWords.approve}
           </Button>
-          <Button {...onPressOnce(() => void onDeny(id))}>{words.deny}</Button>
+          <Button {...onPressOnce(() => void onDeny(id))}>{toolWords.deny}</Button>
+          {estimate && (
+            <p className="self-center text-xs text-muted-foreground tabular-nums">
+              <span className="sr-only">{costWords.title} </span>
+              {formatEstimate(estimate)}
+            </p>
+          )}
         </div>
       )}
       {state === "needs-output" && children}
-      {state === "done" && <Values label={words.result} value={output} />}
-      {error !== undefined && <Values label={words.error} value={error} />}
+      {state === "done" && <Values label={toolWords.result} value={output} />}
+      {error !== undefined && <Values label={toolWords.error} value={error} />}
     </div>
   );
 }
@@ -64,7 +71,7 @@ function Values({ label, value }: { readonly label: string; readonly value: unkn
         <div key={name} className="contents">
           <dt className="text-muted-foreground">{name === "" ? label : name}</dt>
           <dd dir="auto" className="min-w-0 wrap-anywhere whitespace-pre-wrap">
-            {written(content)}
+            {formatValue(content)}
           </dd>
         </div>
       ))}
@@ -72,7 +79,7 @@ function Values({ label, value }: { readonly label: string; readonly value: unkn
   );
 }
 
-function written(value: unknown): ReactNode {
+function formatValue(value: unknown): ReactNode {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return value.map(String).join(", ");
   return <code className="text-xs">{JSON.stringify(value)}</code>;

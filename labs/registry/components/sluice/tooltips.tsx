@@ -21,10 +21,10 @@ export function Tooltips() {
       clearTimeout(timer);
       if (tip.current?.matches(":popover-open")) tip.current.hidePopover();
     };
-    const targetOf = ({ target }: Event) => (target as Element).closest?.<HTMLElement>("[data-tip]");
+    const findTarget = ({ target }: Event) => (target as Element).closest?.<HTMLElement>("[data-tip]");
     const after = (event: Event, ms: number) => {
       hide();
-      const target = targetOf(event);
+      const target = findTarget(event);
       if (target && tip.current) timer = setTimeout(show, ms, tip.current, target);
     };
     const onPointer = (event: PointerEvent) => event.pointerType === "mouse" && after(event, DELAY_MS);
@@ -32,7 +32,7 @@ export function Tooltips() {
     document.addEventListener("pointerdown", hide, { signal });
     document.addEventListener("keydown", hide, { signal });
     document.addEventListener("focusout", hide, { signal });
-    const onFocus = (event: FocusEvent) => targetOf(event)?.matches(":focus-visible") && after(event, 0);
+    const onFocus = (event: FocusEvent) => findTarget(event)?.matches(":focus-visible") && after(event, 0);
     document.addEventListener("focusin", onFocus, { signal });
     return () => {
       controller.abort();

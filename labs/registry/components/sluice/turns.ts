@@ -8,7 +8,7 @@ export interface TurnMessages {
 }
 
 /** Groups messages to turns: a question, and the answers to it. */
-export function turnsOf(messages: readonly ChatMessage[]): readonly TurnMessages[] {
+export function groupTurns(messages: readonly ChatMessage[]): readonly TurnMessages[] {
   const turns: TurnMessages[] = [];
   for (const message of messages) {
     if (message.role === "user") turns.push({ id: message.id, question: message, answers: [] });

@@ -46,7 +46,7 @@ export function useDraft<Value>(key: string, initial: Value, options: UseDraftOp
   // React hears of stores only after it has painted. The handler of the next event must know what was typed before
   const [, changed] = useReducer((count: number) => count + 1, 0);
   const { subscribe, getState, ...verbs } = useMemo(() => {
-    const draft = () => draftOf(client, storage, key, first);
+    const draft = () => openDraft(client, storage, key, first);
     function setDraft(change: Value | ((draft: Value) => Value)): void {
       const { state, set } = draft();
       set(typeof change === "function" ? (change as (draft: Value) => Value)(state.value) : change);
@@ -86,7 +86,7 @@ interface Draft<Value> {
 const drafts = new WeakMap<Client, WeakMap<RecordStorage, Map<string, unknown>>>();
 
 /** The draft that all components with this key share. */
-function draftOf<Value>(client: Client, storage: RecordStorage, key: string, first: First<Value>) {
+function openDraft<Value>(client: Client, storage: RecordStorage, key: string, first: First<Value>) {
   const ofClient = drafts.get(client) ?? new WeakMap<RecordStorage, Map<string, unknown>>();
   drafts.set(client, ofClient);
   const ofStorage = ofClient.get(storage) ?? new Map<string, unknown>();
@@ -94,13 +94,13 @@ function draftOf<Value>(client: Client, storage: RecordStorage, key: string, fir
   // a key stands for one type of draft
   const known = ofStorage.get(key) as Draft<Value> | undefined;
   if (known) return known;
-  const created = createDraft(collectionOf(client), storage, key, first, () => ofStorage.delete(key));
+  const created = createDraft(formatCollection(client), storage, key, first, () => ofStorage.delete(key));
   ofStorage.set(key, created);
   return created;
 }
 
 /** The collection that `signOut` removes: the user of the client is the beginning of its name. */
-function collectionOf({ user: scope }: Client): string {
+function formatCollection({ user: scope }: Client): string {
   return scope === undefined ? "drafts" : `${JSON.stringify(scope)}/drafts`;
 }
 

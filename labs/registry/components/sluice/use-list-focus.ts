@@ -31,7 +31,7 @@ export function useListFocus<T extends HTMLElement>() {
       if (!list || (!gone.current && last?.element.isConnected !== false)) return;
       const { activeElement: active, body } = document;
       const isLost = active === null || active === body;
-      const rows = rowsOf(list);
+      const rows = listRows(list);
       const back = rows.find((row) => row.dataset["row"] === gone.current?.row);
       if (back && (isLost || active === gone.current?.instead)) {
         gone.current = undefined;
@@ -53,7 +53,7 @@ export function useListFocus<T extends HTMLElement>() {
     tabIndex: -1,
     // comes from menus of the rows, too, which stand elsewhere in the page
     onFocus({ target }: FocusEvent<T>) {
-      const rows = ref.current ? rowsOf(ref.current) : [];
+      const rows = ref.current ? listRows(ref.current) : [];
       const at = rows.findIndex((row) => row.contains(target));
       const row = rows[at]?.dataset["row"];
       if (row !== undefined) place.current = { element: target, row, at };
@@ -62,7 +62,7 @@ export function useListFocus<T extends HTMLElement>() {
   };
 }
 
-function rowsOf(list: HTMLElement): readonly HTMLElement[] {
+function listRows(list: HTMLElement): readonly HTMLElement[] {
   return [...list.querySelectorAll<HTMLElement>("[data-row]")];
 }
 

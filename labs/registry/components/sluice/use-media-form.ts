@@ -3,7 +3,7 @@ import { models } from "@sluice/core/schemas";
 import { useState } from "react";
 import type { FieldName } from "@/components/sluice/field-labels";
 import type { FormField, FormValue, FormValues } from "@/components/sluice/form-fields";
-import { problemsOf } from "@/components/sluice/form-problems";
+import { collectProblems } from "@/components/sluice/form-problems";
 import { useDraft } from "@/components/sluice/use-draft";
 
 /** A form as the user filled it in. Values stay when the model changes. */
@@ -17,8 +17,8 @@ interface MediaFormOptions<Model extends string> {
   readonly kind: "image" | "video";
   /** Model of an empty form. */
   readonly initial: Model;
-  /** `imageForm` or `videoForm`. */
-  readonly formOf: (model: Model, values: FormValues) => { readonly fields: readonly FormField[] };
+  /** `createImageForm` or `createVideoForm`. */
+  readonly createForm: (model: Model, values: FormValues) => { readonly fields: readonly FormField[] };
   /** Checks the request: `checkRequest`. */
   readonly check: (draft: MediaDraft<Model>) => readonly Issue[];
   /** @default `localStorage` */
@@ -27,7 +27,7 @@ interface MediaFormOptions<Model extends string> {
 
 /** Form of an image or a video. Its draft survives reloads, and is the same in all components. */
 export function useMediaForm<Model extends string>(options: MediaFormOptions<Model>) {
-  const { kind, initial, formOf, check, storage } = options;
+  const { kind, initial, createForm, check, storage } = options;
   const empty: MediaDraft<Model> = { model: initial, values: {} };
   const { draft, setDraft } = useDraft<MediaDraft<Model>>(kind, empty, { storage });
   const [isTried, setTried] = useState(false);
@@ -36,13 +36,13 @@ export function useMediaForm<Model extends string>(options: MediaFormOptions<Mod
   );
   const model = choices.includes(draft.model) ? draft.model : initial;
   const { values } = draft;
-  const fields = formOf(model, values).fields.filter(({ isShown }) => isShown);
+  const fields = createForm(model, values).fields.filter(({ isShown }) => isShown);
   const prompt = typeof values.prompt === "string" ? values.prompt : "";
   const media = fields.flatMap((field) =>
     field.kind === "media" ? listURLs(values, field.name).map(() => field.name) : [],
   );
   const hasTextItem = prompt.trim() !== "" && fields.some(({ path }) => path === "content");
-  const problems = problemsOf(check({ model, values }), fields, media, hasTextItem ? 1 : 0);
+  const problems = collectProblems(check({ model, values }), fields, media, hasTextItem ? 1 : 0);
   return {
     model,
     choices,

@@ -4,25 +4,22 @@ import type { SucceededVideoTask } from "@sluice/core";
 import { Film, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Badge, Button, IconButton } from "@/components/sluice/button";
-import { shortTime } from "@/components/sluice/format";
+import { formatDuration } from "@/components/sluice/format";
 import { videoWords } from "@/components/sluice/media-words";
 import { Dialog } from "@/components/sluice/popups";
 import { useNow } from "@/components/sluice/use-now";
 
-type Words = typeof videoWords;
-
 interface LinkBadgeProps {
   /** End of the link, where it is known; Unix milliseconds. */
   readonly expiresAt: number | undefined;
-  readonly words?: Pick<Words, "link">;
 }
 
 /** Says how long the link of a film works. */
-export function LinkBadge({ expiresAt, words = videoWords }: LinkBadgeProps) {
+export function LinkBadge({ expiresAt }: LinkBadgeProps) {
   const now = useNow(1000, expiresAt !== undefined);
   if (expiresAt === undefined) return null;
   const left = expiresAt - now;
-  return <Badge tone={left < 3_600_000 ? "warn" : "accent"}>{words.link(shortTime(left))}</Badge>;
+  return <Badge tone={left < 3_600_000 ? "warn" : "success"}>{videoWords.link(formatDuration(left))}</Badge>;
 }
 
 interface LastFrameProps {
@@ -58,23 +55,22 @@ function within(value: unknown, name: string): unknown {
 interface DeleteVideoProps {
   readonly isRunning: boolean;
   readonly onRemove: () => void;
-  readonly words?: Pick<Words, "remove" | "removeTitle" | "removeRunning" | "keep">;
 }
 
 /** Deletes a video; asks before where it is still being made. */
-export function DeleteVideo({ isRunning, onRemove, words = videoWords }: DeleteVideoProps) {
+export function DeleteVideo({ isRunning, onRemove }: DeleteVideoProps) {
   const [isAsking, setAsking] = useState(false);
   return (
     <>
-      <IconButton label={words.remove} onClick={() => (isRunning ? setAsking(true) : onRemove())}>
+      <IconButton label={videoWords.remove} onClick={() => (isRunning ? setAsking(true) : onRemove())}>
         <Trash2 aria-hidden />
       </IconButton>
       {isAsking && (
-        <Dialog title={words.removeTitle} isOpen onOpenChange={setAsking}>
+        <Dialog title={videoWords.removeTitle} isOpen onOpenChange={setAsking}>
           <div className="flex flex-col gap-4">
-            <p className="text-sm">{words.removeRunning}</p>
+            <p className="text-sm">{videoWords.removeRunning}</p>
             <div className="flex justify-end gap-2">
-              <Button onClick={() => setAsking(false)}>{words.keep}</Button>
+              <Button onClick={() => setAsking(false)}>{videoWords.keep}</Button>
               <Button
                 look="danger"
                 onClick={() => {
@@ -82,7 +78,7 @@ export function DeleteVideo({ isRunning, onRemove, words = videoWords }: DeleteV
                   onRemove();
                 }}
               >
-                {words.remove}
+                {videoWords.remove}
               </Button>
             </div>
           </div>

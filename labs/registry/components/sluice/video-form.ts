@@ -1,16 +1,21 @@
 import type { VideoModel, VideoRequest } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
-import { type FieldLabels, fieldLabels } from "@/components/sluice/field-labels";
+import { fieldLabels } from "@/components/sluice/field-labels";
 import {
-  defaultOf,
   type FormField,
-  type FormOptions,
   type FormValues,
-  partsOf,
+  pickParts,
+  readValues,
   setAt,
-  valuesIn,
+  setDefault,
 } from "@/components/sluice/form-fields";
-import { isBeta, mediaFieldsOf, mediaItemsOf, modeOf, type VideoMode } from "@/components/sluice/video-media";
+import {
+  createMediaFields,
+  createMediaItems,
+  findMode,
+  isBeta,
+  type VideoMode,
+} from "@/components/sluice/video-media";
 
 /** Form of a video request. */
 export interface VideoForm {
@@ -33,29 +38,25 @@ const NO_VALUES: FormValues = {};
  * @param values the form as it is filled in: its media decide the mode, and the mode decides which fields are shown
  * @example
  * ```tsx
- * const { mode, fields } = videoForm("beta3.0-video", { first_frame: ["https://example.com/reef.png"] });
+ * const { mode, fields } = createVideoForm("beta3.0-video", { first_frame: ["https://example.com/reef.png"] });
  * // mode is "frames"; the field `reference_image` is not shown: no request has frames and references
  * ```
  */
-export function videoForm(
-  model: VideoModel,
-  values: FormValues = NO_VALUES,
-  { labels = fieldLabels }: FormOptions = {},
-): VideoForm {
-  const mode = modeOf(model, values);
+export function createVideoForm(model: VideoModel, values: FormValues = NO_VALUES): VideoForm {
+  const mode = findMode(model, values);
   const maxLength = "promptMax" in models[model] ? models["beta3.0-video"].promptMax : undefined;
   return {
     model,
     mode,
     fields: [
       {
-        ...partsOf(labels, "text", "prompt", { path: isBeta(model) ? "input.prompt" : "content" }),
+        ...pickParts("text", "prompt", { path: isBeta(model) ? "input.prompt" : "content" }),
         ...(maxLength !== undefined && { maxLength }),
       },
-      ...mediaFieldsOf(model, values, labels),
-      ...sizesOf(model, mode, labels),
-      ...switchesOf(model, mode, labels),
-      ...seedOf(model, labels),
+      ...createMediaFields(model, values),
+      ...createSizes(model, mode),
+      ...createSwitches(model, mode),
+      ...createSeed(model),
     ],
   };
 }
@@ -67,15 +68,15 @@ export function videoForm(
  * @example
  * ```tsx
  * const { create } = useVideoTask({ storage });
- * await create(videoRequestOf("beta3.0-video", { prompt: "A reef at dawn", duration: 5 }));
+ * await create(createVideoRequest("beta3.0-video", { prompt: "A reef at dawn", duration: 5 }));
  * ```
  */
-export function videoRequestOf(model: VideoModel, values: FormValues): VideoRequest {
-  const { fields } = videoForm(model, values);
+export function createVideoRequest(model: VideoModel, values: FormValues): VideoRequest {
+  const { fields } = createVideoForm(model, values);
   const request: Record<string, unknown> = { model };
-  const given = valuesIn(fields, values);
+  const given = readValues(fields, values);
   const text = given.get("prompt");
-  const items = mediaItemsOf(model, fields, given);
+  const items = createMediaItems(model, fields, given);
   if (isBeta(model)) {
     request["input"] = {
       ...(text !== undefined && { prompt: text }),
@@ -91,11 +92,11 @@ export function videoRequestOf(model: VideoModel, values: FormValues): VideoRequ
   return request as unknown as VideoRequest;
 }
 
-function pathOf(model: VideoModel, name: string): string {
+function formatPath(model: VideoModel, name: string): string {
   return isBeta(model) ? `parameters.${name}` : name;
 }
 
-function sizesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): FormField[] {
+function createSizes(model: VideoModel, mode: VideoMode): FormField[] {
   const row = models[model];
   const isText = mode === "text";
   const ratios: readonly string[] = isText && "textRatios" in row ? row.textRatios : row.ratios;
@@ -104,25 +105,25 @@ function sizesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): FormF
   const { min, max } = row.duration;
   return [
     {
-      ...partsOf(labels, "choice", "ratio", { path: pathOf(model, "ratio") }),
-      ...defaultOf<string>(isText ? ofText : ofImages),
+      ...pickParts("choice", "ratio", { path: formatPath(model, "ratio") }),
+      ...setDefault<string>(isText ? ofText : ofImages),
       choices: ratios.map((value) =>
         value === "adaptive"
-          ? { value, label: labels.choices.adaptive }
+          ? { value, label: fieldLabels.choices.adaptive }
           : { value, label: value, ratio: value },
       ),
     },
     {
-      ...partsOf(labels, "choice", "resolution", { path: pathOf(model, "resolution") }),
-      ...defaultOf<string>("resolutionDefault" in row ? row.resolutionDefault : undefined),
+      ...pickParts("choice", "resolution", { path: formatPath(model, "resolution") }),
+      ...setDefault<string>("resolutionDefault" in row ? row.resolutionDefault : undefined),
       choices: row.resolutions.map((value) => ({
         value,
         label: value.endsWith("k") ? value.toUpperCase() : value.toLowerCase(),
       })),
     },
     {
-      ...partsOf(labels, "number", "duration", { path: pathOf(model, "duration") }),
-      ...defaultOf<number>("durationDefault" in row ? row.durationDefault : undefined),
+      ...pickParts("number", "duration", { path: formatPath(model, "duration") }),
+      ...setDefault<number>("durationDefault" in row ? row.durationDefault : undefined),
       min,
       max,
       step: 1,
@@ -132,7 +133,7 @@ function sizesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): FormF
   ];
 }
 
-function switchesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): FormField[] {
+function createSwitches(model: VideoModel, mode: VideoMode): FormField[] {
   const row = models[model];
   const isText = mode === "text";
   const on = (
@@ -140,8 +141,8 @@ function switchesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): Fo
     value?: boolean,
     place: { isShown?: boolean; isAdvanced?: boolean } = {},
   ): FormField => ({
-    ...partsOf(labels, "switch", name, { path: pathOf(model, name), ...place }),
-    ...defaultOf(value),
+    ...pickParts("switch", name, { path: formatPath(model, name), ...place }),
+    ...setDefault(value),
   });
   const advanced = { isAdvanced: true };
   switch (row.family) {
@@ -163,7 +164,7 @@ function switchesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): Fo
       return [
         on("generate_audio"),
         {
-          ...partsOf(labels, "switch", "web_search", { path: "tools", isShown: isText }),
+          ...pickParts("switch", "web_search", { path: "tools", isShown: isText }),
           default: false,
         },
         ...(row.returnLastFrame ? [on("return_last_frame", undefined, advanced)] : []),
@@ -172,9 +173,9 @@ function switchesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): Fo
   }
 }
 
-function seedOf(model: VideoModel, labels: FieldLabels): FormField[] {
+function createSeed(model: VideoModel): FormField[] {
   const row = models[model];
   if (!("seed" in row)) return [];
-  const place = { path: pathOf(model, "seed"), isAdvanced: true };
-  return [{ ...partsOf(labels, "number", "seed", place), min: row.seed.min, max: row.seed.max, step: 1 }];
+  const place = { path: formatPath(model, "seed"), isAdvanced: true };
+  return [{ ...pickParts("number", "seed", place), min: row.seed.min, max: row.seed.max, step: 1 }];
 }

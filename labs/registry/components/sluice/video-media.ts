@@ -1,12 +1,12 @@
 import type { VideoModel } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
-import type { FieldLabels, FieldName } from "@/components/sluice/field-labels";
+import type { FieldName } from "@/components/sluice/field-labels";
 import {
   type FormField,
   type FormValue,
   type FormValues,
   type MediaField,
-  partsOf,
+  pickParts,
 } from "@/components/sluice/form-fields";
 
 /** Starting point of a video: a text alone, frames of the video, or things that it takes something from. */
@@ -25,46 +25,46 @@ export function isBeta(model: VideoModel): model is "beta3.0-video" | "beta3.0-v
 }
 
 /** Returns the starting point that the values give. Media that the model does not take do not count. */
-export function modeOf(model: VideoModel, values: FormValues): VideoMode {
-  const given = rolesOf(model).filter((role) => isGiven(values[role]));
+export function findMode(model: VideoModel, values: FormValues): VideoMode {
+  const given = listRoles(model).filter((role) => isGiven(values[role]));
   if (given.some((role) => frames.includes(role))) return "frames";
   return given.length > 0 ? "references" : "text";
 }
 
 /** Describes the media that a model takes. */
-export function mediaFieldsOf(model: VideoModel, values: FormValues, labels: FieldLabels): MediaField[] {
-  const mode = modeOf(model, values);
-  return rolesOf(model).map((role) => ({
-    ...partsOf(labels, "media", role, {
+export function createMediaFields(model: VideoModel, values: FormValues): MediaField[] {
+  const mode = findMode(model, values);
+  return listRoles(model).map((role) => ({
+    ...pickParts("media", role, {
       path: isBeta(model) ? "input.media" : "content",
       isShown: !isBeta(model) || isAllowed(role, mode, values),
     }),
     media: kinds[role],
-    ...sourcesOf(model, role),
-    ...mostOf(model, role),
+    ...findSources(model, role),
+    ...findMax(model, role),
   }));
 }
 
 /** Makes the media items of a request, in the order of the fields. */
-export function mediaItemsOf(
+export function createMediaItems(
   model: VideoModel,
   fields: readonly FormField[],
   given: ReadonlyMap<FieldName, NonNullable<FormValue>>,
 ): readonly object[] {
   return fields.flatMap(({ kind, name }) => {
     const urls = kind === "media" ? ((given.get(name) ?? []) as readonly string[]) : [];
-    return urls.map((url) => (isBeta(model) ? { type: name, url } : contentOf(name, url)));
+    return urls.map((url) => (isBeta(model) ? { type: name, url } : createContent(name, url)));
   });
 }
 
 /** Only images have a role: the spec shows none for other items. */
-function contentOf(role: FieldName, url: string): object {
+function createContent(role: FieldName, url: string): object {
   if (role === "reference_video") return { type: "video_url", video_url: { url } };
   if (role === "reference_audio") return { type: "audio_url", audio_url: { url } };
   return { type: "image_url", image_url: { url }, role };
 }
 
-function rolesOf(model: VideoModel): readonly MediaRole[] {
+function listRoles(model: VideoModel): readonly MediaRole[] {
   const row = models[model];
   if (row.family === "beta") return all;
   const isNew = row.family === "2-0" || row.family === "fast";
@@ -82,7 +82,7 @@ function isGiven(value: FormValue): boolean {
   return Array.isArray(value) && value.length > 0;
 }
 
-function sourcesOf(model: VideoModel, role: MediaRole): Pick<MediaField, "sources" | "accept"> {
+function findSources(model: VideoModel, role: MediaRole): Pick<MediaField, "sources" | "accept"> {
   const row = models[model];
   if (kinds[role] === "image" && row.family === "beta")
     return {
@@ -94,7 +94,7 @@ function sourcesOf(model: VideoModel, role: MediaRole): Pick<MediaField, "source
   return { sources: ["url"], accept: "" };
 }
 
-function mostOf(model: VideoModel, role: MediaRole): { readonly max?: number } {
+function findMax(model: VideoModel, role: MediaRole): { readonly max?: number } {
   const row = models[model];
   if (row.family === "beta") return { max: row.most[role] };
   return frames.includes(role) ? { max: 1 } : {};

@@ -12,11 +12,10 @@ interface VideoPlayerProps {
   /** Picture that is shown until the first frame is there. */
   readonly poster: string | undefined;
   readonly link: MediaLink;
-  readonly words?: Pick<typeof videoWords, "play">;
 }
 
 /** A finished video: its first frame, a silent loop under the pointer, and a player after a press. */
-export function VideoPlayer({ video, label, poster, link, words = videoWords }: VideoPlayerProps) {
+export function VideoPlayer({ video, label, poster, link }: VideoPlayerProps) {
   const element = useRef<HTMLVideoElement>(null);
   const [isOpen, setOpen] = useState(false);
   const preview = (isOn: boolean) => {
@@ -49,7 +48,7 @@ export function VideoPlayer({ video, label, poster, link, words = videoWords }: 
       {!isOpen && (
         <button
           type="button"
-          aria-label={words.play(label)}
+          aria-label={videoWords.play(label)}
           onClick={() => {
             setOpen(true);
             const { current } = element;

@@ -1,14 +1,14 @@
 import type { VideoTaskEntry } from "@sluice/react";
 import { useState } from "react";
-import { shortTime } from "@/components/sluice/format";
-import { progressWords } from "@/components/sluice/media-words";
+import { formatDuration } from "@/components/sluice/format";
+import { describeProgress } from "@/components/sluice/media-words";
 import { useNow } from "@/components/sluice/use-now";
 
 /** State of a video for people. A create without an answer, or a task that is not checked any more, is `unknown`. */
 export type VideoState = "running" | "done" | "failed" | "unknown";
 
 /** State of a video for people. */
-export function videoStateOf({ task, error, state }: VideoTaskEntry): VideoState {
+export function getVideoState({ task, error, state }: VideoTaskEntry): VideoState {
   if (task?.state === "succeeded") return "done";
   if (task?.state === "failed") return "failed";
   return error || state === "unconfirmed" ? "unknown" : "running";
@@ -45,22 +45,22 @@ const LATE = 1.2;
 export function useProgress(
   entry: VideoTaskEntry,
   usualMs: number | undefined,
-  words = progressWords,
+  words = describeProgress,
 ): Progress {
   const now = useNow(1000);
   const share = entry.task?.progress ?? 0;
   const [report, setReport] = useState<Report>({ share, at: now, shown: 0 });
-  const progress = progressOf(entry, report, usualMs, now, words);
+  const progress = computeProgress(entry, report, usualMs, now, words);
   if (share !== report.share) setReport({ share, at: now, shown: progress.share ?? 0 });
   return progress;
 }
 
-function progressOf(
+function computeProgress(
   { task, submittedAt }: VideoTaskEntry,
   report: Report,
   usualMs: number | undefined,
   now: number,
-  words: typeof progressWords,
+  words: typeof describeProgress,
 ): Progress {
   if (task?.state === "result-pending") return { share: ALMOST, text: words({ phase: "finishing" }) };
   const elapsed = Math.max(0, now - submittedAt);
@@ -71,7 +71,7 @@ function progressOf(
       : undefined;
   // later than usual: the gateway's figure is all that is left
   const total = usualMs !== undefined && elapsed < usualMs ? usualMs : (byReport ?? usualMs);
-  const time = shortTime(elapsed);
+  const time = formatDuration(elapsed);
   if (total === undefined)
     return {
       share: report.share || undefined,
@@ -81,20 +81,20 @@ function progressOf(
     share: Math.min(ALMOST, Math.max(report.share, report.shown, elapsed / total)),
     text:
       elapsed > LATE * total
-        ? progressWords({ phase: "late", elapsed: time })
-        : textOf(total - elapsed, words),
+        ? describeProgress({ phase: "late", elapsed: time })
+        : describeTime(total - elapsed, words),
   };
 }
 
-function textOf(left: number, words: typeof progressWords): string {
-  return words(left < 1500 ? { phase: "almost" } : { phase: "left", left: shortTime(left) });
+function describeTime(left: number, words: typeof describeProgress): string {
+  return words(left < 1500 ? { phase: "almost" } : { phase: "left", left: formatDuration(left) });
 }
 
 /** Number of videos that the usual time is made of. */
 const MOST = 5;
 
 /** Returns the time that the last videos of a model took here, in milliseconds; undefined before the first. */
-export function usualTimeOf(model: string, tasks: readonly VideoTaskEntry[]): number | undefined {
+export function estimateTime(model: string, tasks: readonly VideoTaskEntry[]): number | undefined {
   const times = tasks
     .filter((entry) => entry.model === model)
     .flatMap(({ task }) =>

@@ -5,15 +5,13 @@ import { CircleAlert, Download, RotateCcw, Share } from "lucide-react";
 import type { ReactNode } from "react";
 import { Badge, Button, IconButton, ProgressBar } from "@/components/sluice/button";
 import { downloadMedia, shareMedia } from "@/components/sluice/download";
-import { modelName } from "@/components/sluice/format";
+import { formatModel } from "@/components/sluice/format";
 import { MediaFrame } from "@/components/sluice/media-frame";
 import { useMediaLink } from "@/components/sluice/media-link";
 import { downloadWords, shareWords, videoWords } from "@/components/sluice/media-words";
 import { DeleteVideo, LastFrame, LinkBadge } from "@/components/sluice/video-details";
 import { VideoPlayer } from "@/components/sluice/video-player";
-import { useProgress, videoStateOf } from "@/components/sluice/video-progress";
-
-type Words = typeof videoWords;
+import { getVideoState, useProgress } from "@/components/sluice/video-progress";
 
 interface VideoTaskCardProps {
   /** A task of `useVideoTasks`. */
@@ -35,15 +33,13 @@ interface VideoTaskCardProps {
   readonly onNotice?: (text: string) => void;
   /** Words of an error. @default `describeError` */
   readonly describe?: (error: unknown) => ErrorDescription;
-  readonly words?: Partial<Words>;
 }
 
 /** A video, however far it is. */
 export function VideoTaskCard(props: VideoTaskCardProps) {
   const { entry, poster, onReuse, onRemove, onNotice } = props;
-  const words = { ...videoWords, ...props.words };
   const { task, label = entry.model } = entry;
-  const state = videoStateOf(entry);
+  const state = getVideoState(entry);
   const video = task?.state === "succeeded" ? task : undefined;
   const link = useMediaLink(video?.url ?? "", video?.expiresAt);
   const handOver = async (hand: typeof shareMedia, texts: typeof shareWords) => {
@@ -56,45 +52,45 @@ export function VideoTaskCard(props: VideoTaskCardProps) {
   return (
     <article aria-label={label} className="flex h-full flex-col overflow-hidden rounded-xl border bg-card">
       <p role="status" className="sr-only">
-        {words.states[state]}
+        {videoWords.states[state]}
       </p>
       <div className="relative aspect-video overflow-hidden bg-secondary">
-        {state === "running" && <Running {...props} words={words} />}
+        {state === "running" && <Running {...props} />}
         {video && (
           <MediaFrame
             link={link}
             kind="video"
-            element={<VideoPlayer video={video} label={label} poster={poster} link={link} words={words} />}
+            element={<VideoPlayer video={video} label={label} poster={poster} link={link} />}
             onDownload={save}
           />
         )}
-        {(state === "failed" || state === "unknown") && <Problem {...props} words={words} />}
+        {(state === "failed" || state === "unknown") && <Problem {...props} />}
       </div>
       <div className="flex grow flex-col gap-2 p-3">
         <p dir="auto" className="line-clamp-2 text-sm">
           {label}
         </p>
         <div className="mt-auto flex flex-wrap items-center gap-1.5">
-          <Badge>{modelName(entry.model)}</Badge>
-          {video && link.isUsable && <LinkBadge expiresAt={video.expiresAt} words={words} />}
+          <Badge>{formatModel(entry.model)}</Badge>
+          {video && link.isUsable && <LinkBadge expiresAt={video.expiresAt} />}
           <span className="ml-auto flex">
             {video && link.isUsable && (
               <>
-                <IconButton label={words.download} onClick={save}>
+                <IconButton label={videoWords.download} onClick={save}>
                   <Download aria-hidden />
                 </IconButton>
-                <IconButton label={words.share} onClick={() => void handOver(shareMedia, shareWords)}>
+                <IconButton label={videoWords.share} onClick={() => void handOver(shareMedia, shareWords)}>
                   <Share aria-hidden />
                 </IconButton>
               </>
             )}
-            {video && <LastFrame task={video} label={words.lastFrame} />}
+            {video && <LastFrame task={video} label={videoWords.lastFrame} />}
             {onReuse && (
-              <IconButton label={words.reuse} onClick={onReuse}>
+              <IconButton label={videoWords.reuse} onClick={onReuse}>
                 <RotateCcw aria-hidden />
               </IconButton>
             )}
-            <DeleteVideo isRunning={state === "running"} onRemove={onRemove} words={words} />
+            <DeleteVideo isRunning={state === "running"} onRemove={onRemove} />
           </span>
         </div>
       </div>
@@ -102,10 +98,8 @@ export function VideoTaskCard(props: VideoTaskCardProps) {
   );
 }
 
-type PartProps = VideoTaskCardProps & { readonly words: Words };
-
-function Running({ entry, poster, usualMs, isOffline = false, words }: PartProps) {
-  const { share, text } = useProgress(entry, usualMs, words.progress);
+function Running({ entry, poster, usualMs, isOffline = false }: VideoTaskCardProps) {
+  const { share, text } = useProgress(entry, usualMs, videoWords.progress);
   return (
     <>
       {poster ? (
@@ -122,36 +116,39 @@ function Running({ entry, poster, usualMs, isOffline = false, words }: PartProps
         />
       )}
       <div className="absolute inset-x-0 bottom-0 flex flex-col gap-2 bg-linear-to-t from-black/80 to-black/0 p-3 pt-10 text-sm text-white">
-        <p className="tabular-nums">{isOffline ? words.offline(entry.state === "created") : text}</p>
-        <ProgressBar label={words.label} share={share} text={text} isOnPicture />
+        <p className="tabular-nums">{isOffline ? videoWords.offline(entry.state === "created") : text}</p>
+        <ProgressBar label={videoWords.label} share={share} text={text} isOnPicture />
       </div>
     </>
   );
 }
 
 /** A video that failed, that is not checked any more, or that nobody knows about. */
-function Problem({ entry, onCheck, onReuse, onRetry, describe = describeError, words }: PartProps) {
+function Problem({ entry, onCheck, onReuse, onRetry, describe = describeError }: VideoTaskCardProps) {
   const { task, handle, error } = entry;
   if (task?.state === "failed")
     return (
-      <Message title={words.failed} action={onReuse && <Button onClick={onReuse}>{words.edit}</Button>}>
-        {task.reason || words.failedHint}
+      <Message
+        title={videoWords.failed}
+        action={onReuse && <Button onClick={onReuse}>{videoWords.edit}</Button>}
+      >
+        {task.reason || videoWords.failedHint}
       </Message>
     );
   if (handle) {
     const { title, hint } = describe(error);
     return (
-      <Message title={title} action={<Button onClick={() => onCheck(handle.id)}>{words.check}</Button>}>
+      <Message title={title} action={<Button onClick={() => onCheck(handle.id)}>{videoWords.check}</Button>}>
         {hint}
       </Message>
     );
   }
   const retry = onRetry && (
-    <Button onClick={({ detail }) => detail < 2 && onRetry()}>{words.retryLost}</Button>
+    <Button onClick={({ detail }) => detail < 2 && onRetry()}>{videoWords.retryLost}</Button>
   );
   return (
-    <Message title={words.lost} action={retry}>
-      {words.lostHint}
+    <Message title={videoWords.lost} action={retry}>
+      {videoWords.lostHint}
     </Message>
   );
 }

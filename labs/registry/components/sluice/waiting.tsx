@@ -12,22 +12,20 @@ interface RetryingProps {
   readonly at: number;
   /** Sends it at once. @default no button for it */
   readonly onRetryNow?: () => void;
-  readonly words?: Partial<typeof endingWords>;
 }
 
 /** The wait for the next attempt of a request that failed. */
-export function Retrying({ title, at, onRetryNow, ...props }: RetryingProps) {
-  const words = { ...endingWords, ...props.words };
+export function Retrying({ title, at, onRetryNow }: RetryingProps) {
   const seconds = useSecondsUntil(at);
   return (
     <p className="flex flex-wrap items-center gap-x-2 self-start rounded-xl bg-warning/10 py-1 pr-1 pl-3 text-sm">
       <Timer aria-hidden className="size-4 text-warning" />
       <span role="timer" className="tabular-nums">
-        {words.retrying(title, seconds)}
+        {endingWords.retrying(title, seconds)}
       </span>
       {onRetryNow && (
         <Button look="quiet" onClick={onRetryNow}>
-          {words.retryNow}
+          {endingWords.retryNow}
         </Button>
       )}
     </p>
@@ -43,7 +41,7 @@ export function Pending() {
 const SILENCE_MS = 8000;
 
 /** Says that an answer has had no new text for a while. Give it a `key` that changes with the text. */
-export function Silence({ words = endingWords }: { readonly words?: Pick<typeof endingWords, "silence"> }) {
+export function Silence() {
   const [since] = useState(Date.now);
   const [now, setNow] = useState(since);
   useEffect(() => {
@@ -55,7 +53,7 @@ export function Silence({ words = endingWords }: { readonly words?: Pick<typeof 
     <p className="flex items-center gap-2 text-sm text-muted-foreground">
       <Timer aria-hidden className="size-4" />
       <span role="timer" className="tabular-nums">
-        {words.silence(now - since)}
+        {endingWords.silence(now - since)}
       </span>
     </p>
   );

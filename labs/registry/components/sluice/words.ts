@@ -181,14 +181,9 @@ export const deviceWords = {
 /** Words of costs and budgets. */
 export const costWords = {
   title: "Cost",
-  cost: (title: string, amount: string) => `${title} ${amount}`,
-  orMore: (title: string, amount: string) => `${title} ${amount} or more`,
-  range: (min: string, max: string) => `${min} to ${max}`,
-  send: (title: string, amount: string) => `${title}: at most ${amount} to send,`,
-  sendWithTools: (title: string, amount: string) => `${title}: ${amount} to send, more with tools,`,
-  someAnswer: (amount: string, tokens: string) => `${amount} for ${tokens} tokens of the answer`,
-  wholeAnswer: (amount: string) => `at most ${amount} for the answer`,
-  later: "known afterwards",
+  orMore: (amount: string) => `${amount} or more`,
+  range: (amounts: readonly string[]) => amounts.join(" to "),
+  later: "Known afterwards",
   budgets: { user: "Your budget", session: "Budget of this session" },
   left: (remaining: string, limit: string) => `${remaining} of ${limit} left`,
   reserved: (amount: string) => `${amount} held for what is under way`,

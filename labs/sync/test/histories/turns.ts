@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Client, defineTool } from "@sluice/core";
 import type { RunnerEnd, RunnerTurn, TurnRunner } from "@sluice/stores";
-import { createServerRunner, type RemoteStorage } from "@sluice/sync";
+import type { RemoteStorage } from "@sluice/sync";
+import { createServerRunner } from "../../src/client/server-runner.js";
 import type { HistoryTurns } from "./server.js";
 
 /** The conversation whose turns run on the server. */

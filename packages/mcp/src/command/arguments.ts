@@ -42,10 +42,11 @@ export function parseArguments(args: readonly string[]) {
   const isKnown = Object.hasOwn(commands, command);
   if (!isKnown && !((values.help || values.version) && !command)) {
     const names = Object.keys(commands);
+    const meant = formatSuggestion(command, names).replaceAll("`", "");
     throw new UsageError(
       command
-        ? `There is no command ${command}; there are ${names.join(", ")}${formatSuggestion(command, names)}`
-        : "Name a command: sluice chat, sluice image or sluice video.",
+        ? `There is no command ${command}${meant || `. The commands are ${names.join(", ")}`}`
+        : `Name a command: ${names.join(", ")}`,
     );
   }
   const own = [...(commands[command]?.options ?? optionNames), ...common];

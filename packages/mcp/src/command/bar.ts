@@ -1,3 +1,6 @@
+import type { Clock } from "@sluice/core";
+import type { ProgressOutput } from "./terminal.js";
+
 const WIDTH = 24;
 const MIN_WIDTH = 6;
 
@@ -19,6 +22,31 @@ export function formatBar(
   if (width < MIN_WIDTH) return rest.trim().slice(0, limit);
   const full = Math.round(share * width);
   return `[${"#".repeat(full)}${"-".repeat(width - full)}] ${rest}`;
+}
+
+/** A line of progress. */
+export interface Progress {
+  /** Writes the line as it is now. */
+  readonly update: () => void;
+  /** Ends the updates. */
+  readonly end: () => void;
+}
+
+const TICK_MS = 1000;
+
+/** Updates a line of progress each second on a terminal. A file gets a line for each change, without the time. */
+export function showProgress(
+  output: ProgressOutput,
+  clock: Clock,
+  format: (options: { seconds: number | undefined; columns: number | undefined }) => string,
+): Progress {
+  const startedAt = clock.now();
+  const update = () => {
+    const seconds = output.isTTY ? Math.round((clock.now() - startedAt) / 1000) : undefined;
+    output.replace(format({ seconds, columns: output.columns }));
+  };
+  const ticks = output.isTTY ? setInterval(update, TICK_MS) : undefined;
+  return { update, end: () => clearInterval(ticks) };
 }
 
 function formatTime(seconds: number): string {

@@ -2,6 +2,7 @@ import { type ChatRequest, streamChat } from "@sluice/core";
 import { billChatsOnce } from "../base/bill-chats-once.js";
 import { describeShortfall } from "../base/shortfall.js";
 import { setFields } from "./arguments.js";
+import { formatBar, showProgress } from "./bar.js";
 import { chooseModel, formatJSON, PARTIAL, readPrompt, type Task } from "./task.js";
 
 /** Writes a message while it streams. */
@@ -12,7 +13,23 @@ export async function runChat(task: Task): Promise<number> {
   const messages = [...system, { role: "user", content: await readPrompt(task) }];
   const request = setFields({ model, messages }, args.set) as unknown as ChatRequest;
   const stream = streamChat(billChatsOnce(client), request, { signal, checks });
-  for await (const delta of stream) if (delta.type === "text-delta" && !args.json) out.write(delta.text);
+  // a model may think for a minute before its first word
+  const progress = args.json
+    ? undefined
+    : showProgress(err, client.clock, (at) => formatBar(undefined, "Waiting", at));
+  const endProgress = () => {
+    progress?.end();
+    err.clearLine();
+  };
+  try {
+    for await (const delta of stream)
+      if (delta.type === "text-delta" && !args.json) {
+        endProgress();
+        out.write(delta.text);
+      }
+  } finally {
+    endProgress();
+  }
   const turn = await stream.result();
   const { message, outcome, usage, toolCalls } = turn;
   const shortfall = describeShortfall(turn);

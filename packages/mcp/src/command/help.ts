@@ -1,7 +1,12 @@
+import { wrap } from "../base/wrap.js";
+
+/** Rows of a table: a name and its meaning. */
+type Rows = readonly (readonly [name: string, meaning: string, ...rest: readonly unknown[]])[];
+
 /** Help of one command. */
 interface CommandHelp {
   /** Examples, each with its meaning. */
-  readonly usage: readonly (readonly [example: string, meaning: string])[];
+  readonly usage: Rows;
   /** Names of its options. */
   readonly options: readonly string[];
 }
@@ -10,7 +15,7 @@ interface CommandHelp {
 export const commands: Readonly<Record<string, CommandHelp>> = {
   chat: {
     usage: [
-      ['sluice chat "Why is the sky blue?"', "an answer, as it is written"],
+      ['sluice chat "Why is the sky blue?"', "a response, as it streams"],
       ['cat notes | sluice chat "Summarize" -', "- stands for the input"],
     ],
     options: ["model", "set", "system", "json"],
@@ -22,7 +27,7 @@ export const commands: Readonly<Record<string, CommandHelp>> = {
   video: {
     usage: [
       ['sluice video "A reef at dawn"', "a video, with its progress"],
-      ["sluice video --resume <id>", "waits again for a paid video"],
+      ["sluice video --resume <id>", "waits for a video that has started"],
     ],
     options: ["model", "set", "out", "no-wait", "resume", "json"],
   },
@@ -68,11 +73,11 @@ const OPTIONS: Readonly<Record<string, readonly [value: string, text: string]>> 
 /** Options of every command except `completion`. */
 export const common: readonly string[] = ["base-url", "version", "help"];
 
-const ENVIRONMENT = `Environment:
-  GATEWAY_URL       address of the gateway, or of a proxy before it
-  GATEWAY_API_KEY   key of the gateway, never an argument: others can see those
-  PROXY_TOKEN       token for a proxy, which has the key itself
-`;
+const ENVIRONMENT: Rows = [
+  ["GATEWAY_URL", "address of the gateway, or of a proxy before it"],
+  ["GATEWAY_API_KEY", "key of the gateway, never an argument: others can see those"],
+  ["PROXY_TOKEN", "token for a proxy, which has the key itself"],
+];
 
 /** Options that mean something else for one command. */
 const OWN_OPTIONS: Readonly<Record<string, typeof OPTIONS>> = {
@@ -82,53 +87,70 @@ const OWN_OPTIONS: Readonly<Record<string, typeof OPTIONS>> = {
 /** Exit codes. A code with a third field belongs to one command. */
 const CODES: readonly (readonly [code: string, text: string, command?: string])[] = [
   ["0", "done"],
-  ["1", "refused or failed; nothing was billed"],
+  ["1", "refused, and not billed; or a video that failed"],
   ["2", "a mistake in the arguments; nothing was sent"],
   [
     "3",
-    "it may be billed: look at the account before you try again.\n      A chat or an image that Ctrl+C stops ends so, too",
+    "it may be billed: look at the account before you try again. A chat or an image that Ctrl+C stops ends so, too",
   ],
   ["4", "the video is not ready yet; it continues, and --resume waits for it", "video"],
   [
     "5",
-    "done in part, and billed: an answer that is cut, an image that was\n      refused, a file that could not be saved",
+    "done in part, and billed: a response that is cut, an image that was refused, a file that could not be saved",
   ],
   ["130", "stopped by Ctrl+C before anything was sent, or while a video is made"],
 ];
 
-const DOCTOR_CODES: typeof CODES = [
+const DOCTOR_CODES: Rows = [
   ["0", "all that was checked holds"],
   ["1", "an assumption does not hold, or nothing responds"],
   ["2", "a mistake in the arguments; nothing was sent"],
   ["130", "stopped by Ctrl+C"],
 ];
 
-function formatCodes(command?: string): string {
-  const codes = command === "doctor" ? DOCTOR_CODES : CODES;
-  const rows = codes.filter(([, , only]) => !only || !command || only === command);
-  return `It ends with\n${rows.map(([code, text]) => `  ${code.padEnd(3)} ${text}\n`).join("")}`;
-}
+const DEFAULT_COLUMNS = 80;
 
-/** Creates the text of `sluice --help`. */
-export function createHelp(): string {
-  return `Chats, draws and makes videos through the gateway.
-
-${formatUsage(Object.keys(commands))}
-
-${formatOptions(Object.keys(OPTIONS))}
-
-${ENVIRONMENT}
-${formatCodes()}
-Without a key and free of charge, from the emulator's package:
+const FREE = `Without a key and free of charge, from the emulator's package:
   npx sluice-emulator -- npx -p @sluice/mcp sluice image "A reef at dawn"
 `;
+
+/** Creates the text of `sluice --help`. */
+export function createHelp(columns: number = DEFAULT_COLUMNS): string {
+  const parts = [
+    ...wrap("Chats, draws and makes videos through the gateway.", columns),
+    "",
+    formatTable(
+      Object.values(commands).flatMap(({ usage }) => usage),
+      columns,
+    ),
+    formatTable(
+      Object.keys(OPTIONS).map((name) => formatOption(name)),
+      columns,
+    ),
+    `Environment:\n${formatTable(ENVIRONMENT, columns)}`,
+    `Exit codes:\n${formatTable(CODES, columns)}`,
+    FREE,
+  ];
+  return parts.join("\n");
 }
 
 /** Creates the text of `sluice <command> --help`. */
-export function createCommandHelp(command: string): string {
-  const { options = [] } = commands[command] ?? {};
-  if (command === "completion") return `${formatUsage([command])}\n`;
-  return `${formatUsage([command])}\n\n${formatOptions([...options, ...common], OWN_OPTIONS[command])}\n\n${ENVIRONMENT}${command === "mcp" ? "" : `\n${formatCodes(command)}`}`;
+export function createCommandHelp(command: string, columns: number = DEFAULT_COLUMNS): string {
+  const { usage = [], options = [] } = commands[command] ?? {};
+  const parts = [formatTable(usage, columns)];
+  if (command !== "completion") {
+    const rows = [...options, ...common].map((name) => formatOption(name, OWN_OPTIONS[command]));
+    parts.push(formatTable(rows, columns), `Environment:\n${formatTable(ENVIRONMENT, columns)}`);
+  }
+  const codes = command === "doctor" ? DOCTOR_CODES : CODES.filter(([, , only]) => !only || only === command);
+  if (command !== "completion" && command !== "mcp")
+    parts.push(`Exit codes:\n${formatTable(codes, columns)}`);
+  return parts.join("\n");
+}
+
+function formatOption(name: string, own: typeof OPTIONS = {}): readonly [string, string] {
+  const [value = "", text = ""] = own[name] ?? OPTIONS[name] ?? [];
+  return [`--${name}${value && ` ${value}`}`, text];
 }
 
 /** Text of `sluice-mcp --help`. */
@@ -147,21 +169,16 @@ The key is in the environment alone: GATEWAY_API_KEY for the gateway, or
 PROXY_TOKEN for a proxy.
 `;
 
-function formatUsage(names: readonly string[]): string {
-  const rows = names.flatMap((name) => commands[name]?.usage ?? []);
-  return formatTable(rows.map(([example, meaning]) => [example, meaning]));
-}
+const MIN_TEXT_COLUMNS = 20;
 
-function formatOptions(names: readonly string[], own: typeof OPTIONS = {}): string {
-  return formatTable(
-    names.map((name) => {
-      const [value = "", text = ""] = own[name] ?? OPTIONS[name] ?? [];
-      return [`--${name}${value && ` ${value}`}`, text];
-    }),
-  );
-}
-
-function formatTable(rows: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...rows.map(([first]) => first.length));
-  return rows.map(([first, second]) => `  ${first.padEnd(width)}  ${second}`).join("\n");
+/** Formats rows of two columns, or the second below the first in a narrow terminal. */
+function formatTable(rows: Rows, columns: number): string {
+  const width = Math.max(...rows.map(([first]) => first.length)) + 4;
+  const isNarrow = columns - width < MIN_TEXT_COLUMNS;
+  const lines = rows.flatMap(([first, second]) => {
+    if (isNarrow) return [...wrap(first, columns, "  "), ...wrap(second, columns, "      ")];
+    const [start = "", ...rest] = wrap(second, columns, " ".repeat(width));
+    return [`  ${first}`.padEnd(width) + start.slice(width), ...rest];
+  });
+  return `${lines.join("\n")}\n`;
 }

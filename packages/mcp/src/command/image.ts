@@ -2,6 +2,7 @@ import { generateImages, type ImageRequest } from "@sluice/core";
 import { listenToRequests } from "../base/listen-to-requests.js";
 import { saveMedia } from "../base/save.js";
 import { setFields } from "./arguments.js";
+import { formatBar, type Progress, showProgress } from "./bar.js";
 import { checkFolder, chooseModel, formatJSON, PARTIAL, readPrompt, type Task } from "./task.js";
 
 /** Generates images and saves them. */
@@ -12,11 +13,7 @@ export async function runImage(task: Task): Promise<number> {
   const request = setFields({ model, prompt: await readPrompt(task), ...size }, args.set);
   await checkFolder(args.out);
   const idempotencyKey = crypto.randomUUID();
-  const { images } = await generateImages(announceWait(task), request as unknown as ImageRequest, {
-    signal,
-    checks,
-    idempotencyKey,
-  });
+  const { images } = await generate(task, request as unknown as ImageRequest, { checks, idempotencyKey });
   const results = [];
   for (const [index, { url, error }] of images.entries()) {
     if (error) results.push({ error: error.message, says: `Not made: ${error.message}` });
@@ -39,11 +36,22 @@ export async function runImage(task: Task): Promise<number> {
   return failed.length > 0 ? PARTIAL : 0;
 }
 
-/** Tells the user about the wait once a request is sent. A request that breaks a rule is never sent. */
-function announceWait({ args, client, err }: Task): Task["client"] {
-  let isAnnounced = args.json;
-  return listenToRequests(client, () => {
-    if (!isAnnounced) err.write("Drawing … this can take a few minutes.\n");
-    isAnnounced = true;
+/** Shows the time since the request was sent. A request that breaks a rule is never sent, and shows nothing. */
+async function generate(
+  { args, client, err, signal }: Task,
+  request: ImageRequest,
+  options: { readonly checks: boolean; readonly idempotencyKey: string },
+) {
+  let progress: Progress | undefined;
+  const watched = listenToRequests(client, () => {
+    if (args.json || progress) return;
+    progress = showProgress(err, client.clock, (at) => formatBar(undefined, "Generating", at));
+    progress.update();
   });
+  try {
+    return await generateImages(watched, request, { ...options, signal });
+  } finally {
+    progress?.end();
+    err.endLine();
+  }
 }

@@ -8,7 +8,7 @@ import { parseArguments } from "./arguments.js";
 import { runChat } from "./chat.js";
 import { createCompletion } from "./completion.js";
 import { connect, type Environment, UsageError } from "./connect.js";
-import { createCommandHelp, createHelp } from "./help.js";
+import { commands, createCommandHelp, createHelp } from "./help.js";
 import { runImage } from "./image.js";
 import { formatJSON, NotReady, type Task, TaskFailed } from "./task.js";
 import { addProgress, type Output, removeControls } from "./terminal.js";
@@ -31,6 +31,7 @@ export async function run(options: CommandOptions): Promise<number> {
   const { signal } = options;
   const out = removeControls(options.out);
   const err = addProgress(options.err);
+  const { columns } = options.out;
   const isJSON = options.args.includes("--json");
   let isSent = false;
   let address = "";
@@ -38,13 +39,14 @@ export async function run(options: CommandOptions): Promise<number> {
   try {
     const args = parseArguments(options.args);
     if (args.help)
-      return say(options.help ?? (args.command ? createCommandHelp(args.command) : createHelp()));
+      return say(
+        options.help ?? (args.command ? createCommandHelp(args.command, columns) : createHelp(columns)),
+      );
     if (args.version) return say(`sluice ${formatVersion()}\n`);
     if (args.command === "completion") return say(createCompletion(args.words[0]));
     if (args.command === "doctor") {
       // most commands need neither the checks nor the emulator's package
       const { runDoctor } = await import("./doctor.js");
-      const { columns } = options.out;
       return await runDoctor({ ...options, args, err, out: { columns, write: (text) => out.write(text) } });
     }
     const client = connect(args["base-url"], options.env, options.client, (text) => err.write(`${text}\n`));
@@ -57,7 +59,7 @@ export async function run(options: CommandOptions): Promise<number> {
     const code = chooseCode(error, isSent, signal);
     const message = scrub(describeError(error, address, options.args));
     if (isJSON) out.write(formatJSON({ error: { ...toMetadata(error), message }, code }));
-    err.write(`${message}\n${describeHint(error, code)}`);
+    err.write(`${message}\n${describeHint(error, code, findCommand(options.args))}`);
     return code;
   }
 
@@ -87,8 +89,14 @@ async function runMcp(task: Task): Promise<number> {
   return 0;
 }
 
-function describeHint(error: unknown, code: number): string {
-  if (code === 2) return "Nothing was sent. See sluice --help.\n";
+/** Finds the command in arguments that may be wrong. */
+function findCommand(args: readonly string[]): string {
+  const command = args.find((word) => Object.hasOwn(commands, word));
+  return command === undefined ? "sluice" : `sluice ${command}`;
+}
+
+function describeHint(error: unknown, code: number, command: string): string {
+  if (code === 2) return `Nothing was sent. See ${command} --help.\n`;
   if (error instanceof NoTask) return "";
   if (code === 3) return "It may be billed. Look at the account before you try again.\n";
   // a known task is paid for, whatever its error is about

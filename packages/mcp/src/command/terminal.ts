@@ -1,3 +1,5 @@
+import { wrap } from "../base/wrap.js";
+
 /** An output of a process. */
 export interface Output {
   /** True for a terminal. */
@@ -13,10 +15,14 @@ export interface ProgressOutput extends Output {
   replace(line: string): void;
   /** Ends the line of progress before another output writes to the same terminal. */
   endLine(): void;
+  /** Removes the line of progress. */
+  clearLine(): void;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
+
+const CLEAR_LINE = "\r\u001b[2K";
 
 /** Removes control characters that would steer a terminal, since texts come from a model. */
 export function removeControls(output: Output): Output {
@@ -25,7 +31,8 @@ export function removeControls(output: Output): Output {
 }
 
 /**
- * Creates an output with a line of progress. On a terminal the line is replaced, elsewhere each change is a new line.
+ * Creates an output with a line of progress. On a terminal the line is replaced, and other text breaks between words.
+ * Elsewhere each change is a new line.
  */
 export function addProgress(output: Output): ProgressOutput {
   const plain = removeControls(output);
@@ -41,15 +48,20 @@ export function addProgress(output: Output): ProgressOutput {
     },
     write(text) {
       endLine();
-      plain.write(text);
+      const { isTTY, columns } = output;
+      plain.write(isTTY && columns ? text.replace(/^.+$/gm, (line) => wrap(line, columns).join("\n")) : text);
     },
     replace(line) {
       if (line === shown) return;
       shown = line;
       if (!output.isTTY) return void output.write(`${line}\n`);
-      output.write("\r\u001b[2K");
+      output.write(CLEAR_LINE);
       plain.write(line);
     },
     endLine,
+    clearLine() {
+      if (shown && output.isTTY) output.write(CLEAR_LINE);
+      shown = "";
+    },
   };
 }

@@ -10,7 +10,7 @@ import { describeThrown } from "@sluice/core/extend";
 import { saveMedia } from "../base/save.js";
 import { NoTask, watchTask } from "../base/watch.js";
 import { setFields } from "./arguments.js";
-import { formatBar } from "./bar.js";
+import { formatBar, showProgress } from "./bar.js";
 import { UsageError } from "./connect.js";
 import {
   checkFolder,
@@ -23,8 +23,6 @@ import {
   TaskFailed,
 } from "./task.js";
 
-const TICK_MS = 1000;
-
 /** Starts or resumes a video, waits for it, and saves it. */
 export async function runVideo(task: Task): Promise<number> {
   const { args, out, err } = task;
@@ -34,7 +32,7 @@ export async function runVideo(task: Task): Promise<number> {
     throw new UsageError("--resume needs the id of a video: sluice video --resume <id>");
   const handle = args.resume === undefined ? await startVideo(task) : { id: args.resume };
   if (args.json && args["no-wait"]) return write(formatJSON(handle));
-  if (args.resume === undefined) err.write(`The video is started and paid for. Its id is ${handle.id}\n`);
+  if (args.resume === undefined) err.write(`The video has started. Its id is ${handle.id}\n`);
   if (args["no-wait"]) return write(`${handle.id}\n`);
   if (args.resume !== undefined) await checkFolder(args.out);
   const done = await waitForVideo(task, handle);
@@ -68,15 +66,10 @@ async function startVideo(task: Task): Promise<VideoTaskHandle> {
 
 async function waitForVideo(task: Task, handle: VideoTaskHandle): Promise<VideoTask> {
   const { client, signal, args, err } = task;
-  const startedAt = client.clock.now();
   let last: VideoTask | undefined;
-  const show = () => {
-    if (!last || args.json) return;
-    // a log file gets a line for each change, a terminal also for each second
-    const seconds = err.isTTY ? Math.round((client.clock.now() - startedAt) / 1000) : undefined;
-    err.replace(formatBar(last.progress, last.state, { seconds, columns: err.columns }));
-  };
-  const ticks = err.isTTY ? setInterval(show, TICK_MS) : undefined;
+  const progress = args.json
+    ? undefined
+    : showProgress(err, client.clock, (at) => formatBar(last?.progress, last?.state ?? "waiting", at));
   const isKnown = args.resume === undefined;
   const watched = isKnown
     ? watchVideoTask(client, handle, { signal })
@@ -84,7 +77,7 @@ async function waitForVideo(task: Task, handle: VideoTaskHandle): Promise<VideoT
   try {
     for await (const snapshot of watched) {
       last = snapshot;
-      show();
+      progress?.update();
     }
     return last as VideoTask;
   } catch (error) {
@@ -93,7 +86,7 @@ async function waitForVideo(task: Task, handle: VideoTaskHandle): Promise<VideoT
     const text = `${describeThrown(error)}\n${state} Wait for it: sluice video --resume ${handle.id}`;
     throw new NotReady(text, handle.id);
   } finally {
-    clearInterval(ticks);
+    progress?.end();
     err.endLine();
   }
 }

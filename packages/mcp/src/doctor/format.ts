@@ -1,3 +1,4 @@
+import { wrap } from "../base/wrap.js";
 import { NEEDS, NO_REQUEST, type Report, type Row } from "./diagnose.js";
 
 const KINDS: Readonly<Record<Report["kind"], string>> = {
@@ -115,17 +116,4 @@ function formatObject(value: object): string {
 
 function formatCount(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-/** Breaks a text between its words. Each line begins with `indent`. Cuts a word that is longer than a line. */
-export function wrap(text: string, width: number, indent = ""): string[] {
-  const room = Math.max(16, width - indent.length);
-  const words = text.split(/\s+/).flatMap((word) => word.match(new RegExp(`.{1,${room}}`, "g")) ?? []);
-  const lines: string[] = [];
-  for (const word of words) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > room) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
-  }
-  return lines.map((line) => indent + line);
 }

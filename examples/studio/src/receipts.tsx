@@ -1,0 +1,112 @@
+import { subscribeToEvents } from "@sluice/core";
+import { calculateCost } from "@sluice/prices";
+import { formatReceiptsCSV, listReceipts, type Receipt } from "@sluice/react";
+import { Download } from "lucide-react";
+import { useEffect, useState } from "react";
+import { Badge, Button } from "@/components/sluice/button";
+import { formatCost } from "@/components/sluice/cost-text";
+import { formatModel } from "@/components/sluice/format";
+import { saveFile } from "@/components/sluice/save-file";
+import { client, storage } from "./client.js";
+import { prices } from "./prices.js";
+import { formatRoute } from "./rooms.js";
+
+const kinds: Partial<Record<Receipt["kind"], string>> = { chat: "Chat", image: "Image", video: "Video" };
+
+const billings = {
+  none: { text: "Not sent", tone: "neutral" },
+  refused: { text: "Refused, free", tone: "neutral" },
+  maybe: { text: "May be charged", tone: "warn" },
+  yes: { text: "Charged", tone: "success" },
+} as const;
+
+/** What each request of this browser was, how it ended, and what it cost. A reload loses none of them. */
+export function Receipts() {
+  const receipts = useReceipts();
+  const uncertain = receipts.filter(({ billing }) => billing === "maybe").length;
+  if (receipts.length === 0) return <p className="p-3 text-sm">No requests yet</p>;
+  return (
+    <section aria-label="Receipts" className="flex min-h-0 grow flex-col">
+      <div className="flex items-center gap-2 border-b px-3 py-2">
+        <p className="grow text-sm tabular-nums">
+          {writeCost(receipts)}
+          {uncertain > 0 && <span className="text-warning"> · {uncertain} may be charged</span>}
+        </p>
+        <Button onClick={() => saveFile(new Blob([formatReceiptsCSV(receipts)]), "receipts.csv")}>
+          <Download aria-hidden />
+          CSV
+        </Button>
+      </div>
+      <ol
+        aria-label="Requests"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
+        tabIndex={0}
+        className="min-h-0 grow divide-y overflow-y-auto -outline-offset-2"
+      >
+        {receipts.map((receipt) => (
+          <li key={receipt.callId} className="flex flex-col gap-1 px-3 py-2 text-sm">
+            <p className="flex items-center gap-2">
+              <span className="min-w-0 grow truncate font-medium">
+                {receipt.chatId === undefined ? (
+                  (kinds[receipt.kind] ?? "Asset")
+                ) : (
+                  <a href={formatRoute("chat", receipt.chatId)} className="underline underline-offset-4">
+                    Chat
+                  </a>
+                )}{" "}
+                · {formatModel(receipt.model ?? "")}
+              </span>
+              <Badge tone={billings[receipt.billing].tone}>{billings[receipt.billing].text}</Badge>
+            </p>
+            <p className="flex gap-2 text-xs text-muted-foreground tabular-nums">
+              <time dateTime={new Date(receipt.startedAt).toISOString()}>
+                {new Date(receipt.startedAt).toLocaleString(undefined, {
+                  dateStyle: "short",
+                  timeStyle: "medium",
+                })}
+              </time>
+              <span className="grow">{describeOutcome(receipt)}</span>
+              <span>{writeCost([receipt])}</span>
+            </p>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** Milliseconds after an event in which its receipt is written. */
+const WRITE_MS = 200;
+
+/** Returns the receipts, newest first. A receipt is written at the start and at the end of its request. */
+function useReceipts(): readonly Receipt[] {
+  const [receipts, setReceipts] = useState<readonly Receipt[]>([]);
+  useEffect(() => {
+    let isLeft = false;
+    const read = async () => {
+      const list = await listReceipts(client, { storage }).catch(() => []);
+      if (!isLeft) setReceipts(list.toReversed());
+    };
+    void read();
+    const unsubscribe = subscribeToEvents(client, ({ type }) => {
+      if (type === "request" || type === "end") setTimeout(read, WRITE_MS);
+    });
+    return () => {
+      isLeft = true;
+      unsubscribe();
+    };
+  }, []);
+  return receipts;
+}
+
+/** Writes what is known of a cost. A request that may be charged has no known cost. */
+function writeCost(receipts: readonly Receipt[]): string | undefined {
+  return formatCost(calculateCost(receipts, prices));
+}
+
+function describeOutcome({ outcome, attempts, startedAt }: Receipt): string {
+  const repeated = attempts > 1 ? `, ${attempts} attempts` : "";
+  // a request of an earlier page that has no end: the page was closed, or it is another tab's
+  if (outcome === "pending") return startedAt < performance.timeOrigin ? "No end recorded" : "In flight";
+  return `${outcome}${repeated}`;
+}
