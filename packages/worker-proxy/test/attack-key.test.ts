@@ -102,6 +102,7 @@ describe("case 54: in what is passed on unread", () => {
     ["in escapes", `{"id":"1","choices":[{"message":{"content":"a ${escaped}"}}]}`],
     ["half in escapes", `{"id":"1","choices":[{"message":{"content":"${mixed}"}}]}`],
     ["as the name of a field", `{"id":"1","${escaped}":1}`],
+    ["in escapes in JSON that it quotes", written(escaped.replaceAll("\\", "\\\\")).slice("data: ".length)],
     ["deep within", `{"id":"1","a":[[[[{"b":["${mixed}"]}]]]]}`],
   ];
   test.each(messages)("the key %s in JSON does not reach the client", async (_, body) => {

@@ -1,8 +1,11 @@
 /** Shortest key that is looked for: a shorter word may well be part of an honest response. */
 const SHORTEST_KEY = 8;
+/** Number of strings of JSON in each other that are decoded. */
+const MAX_ESCAPES = 3;
 
 /**
- * Returns true for a text that contains a key of 8 characters or more, plain or in the escapes of JSON.
+ * Returns true for a text that contains a key of 8 characters or more, plain or in up to three levels of JSON's
+ * escapes.
  *
  * @example
  * ```ts
@@ -12,9 +15,14 @@ const SHORTEST_KEY = 8;
  * ```
  */
 export function containsKey(text: string, keys: readonly string[]): boolean {
-  return keys.some(
-    (key) => key.length >= SHORTEST_KEY && (text.includes(key) || unescapeJSON(text).includes(key)),
-  );
+  const long = keys.filter((key) => key.length >= SHORTEST_KEY);
+  // a response may quote JSON in a string of JSON
+  for (let depth = 0, last = ""; depth <= MAX_ESCAPES && text !== last; depth += 1) {
+    if (long.some((key) => text.includes(key))) return true;
+    last = text;
+    text = unescapeJSON(text);
+  }
+  return false;
 }
 
 /** Decodes the escapes of JSON, in a text that need not be JSON. */
