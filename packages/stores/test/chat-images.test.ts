@@ -37,7 +37,7 @@ describe("images in a message", () => {
   });
 
   test.each([
-    ["images", "delta-5.3", dataURL, /delta-5\.3 sees no images; alpha-v4\.1-flash does/],
+    ["images", "delta-5.3", dataURL, /delta-5\.3 sees no images; choose alpha-v4\.1-flash/],
     [
       "images.0",
       "alpha-v4.1-flash",

@@ -20,7 +20,7 @@ export async function readImageURLs(
   if (!Array.isArray(images)) refuse("images", "must be a list of files or URLs");
   if (chatModels[model as ChatModel]?.seesImages === false) {
     const others = Object.entries(chatModels).flatMap(([name, row]) => (row.seesImages ? name : []));
-    refuse("images", `${model} sees no images; ${others.join(", ")} does`);
+    refuse("images", `${model} sees no images; choose ${others.join(" or ")}`);
   }
   return Promise.all(
     images.map((image, index) => {
