@@ -64,7 +64,7 @@ describe("with React Native's own fetch", () => {
     expect(store.getSnapshot().status).toBe("ready");
   });
 
-  test("without standardFetch an answer can't be read, and the error names it", async () => {
+  test("a response can't be read without standardFetch, and the error names it", async () => {
     const { client } = clientOf({ fetch: nativeFetch });
     await expect(streamChat(client, question("Tell me of dams")).result()).rejects.toMatchObject({
       name: "ConnectionError",

@@ -14,7 +14,7 @@ describe.each(["emulator", "proxy"] as const)("The fields of openai, by way of t
   });
   afterAll(() => gateway.close());
 
-  test.each(chatModels)("that it sends everywhere are taken by %s", async (model) => {
+  test.each(chatModels)("are accepted in a chat with %s", async (model) => {
     const asked = client.chat.completions.create({
       model,
       messages,

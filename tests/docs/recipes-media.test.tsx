@@ -86,7 +86,7 @@ describe("an expensive call", () => {
       .toHaveLength(created);
   });
 
-  test("of a model needs an approval above the limit", async () => {
+  test("needs an approval above the limit if a model requests it", async () => {
     const { createVideoTool } = await files<{ createVideoTool(client: Client): Tool }>("tool.ts");
     const tool = createVideoTool(createClient({ baseURL: "https://app.example.com/api" }));
     const needsApproval = (duration: number) => tool.needsApproval({ prompt: "A reef", duration } as never);

@@ -149,14 +149,14 @@ describe("no session is opened", () => {
     expect(emulator.requests).toEqual([]);
   });
 
-  test.each([301, 404, 429, 500])("when siteverify answers with %d: 503", async (status) => {
+  test.each([301, 404, 429, 500])("a %d of siteverify becomes a 503", async (status) => {
     const { exchange, forms } = await open({ status });
     const answer = await exchange();
     expect([answer.status, await answer.text()]).toEqual([503, ""]);
     expect(forms).toHaveLength(1);
   });
 
-  test("when siteverify can't be reached: 503", async () => {
+  test("an unreachable siteverify becomes a 503", async () => {
     const { exchange } = await open({ isDown: true });
     expect((await exchange()).status).toBe(503);
   });

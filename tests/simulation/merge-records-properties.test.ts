@@ -91,7 +91,7 @@ describe("A copy that is older", () => {
     expect(join(ended, record({ content: "An answer and more", streamId: "s" }, 40))).toBe(ended);
   });
 
-  test("of a runner loses against no copy of a page", () => {
+  test("a copy that a server turn wrote wins over the copy of a page", () => {
     const runners = record({ content: "An" }, 2, { turn: "t" });
     expect(join(record({ outcome: "complete" }, 3), runners)).toBe(runners);
   });

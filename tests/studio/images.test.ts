@@ -48,7 +48,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await button("Settings: 16:9 3K").waitFor();
   });
 
-  test("that were on their way when the page ended are there after a reload, with what they may have cost", async () => {
+  test("are shown after a reload that interrupted them, with a note that they may have been charged", async () => {
     const release = await studio.hold(`**${IMAGES}`);
     await findPrompt().fill("A reef at night");
     await button("Generate").click();

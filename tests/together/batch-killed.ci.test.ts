@@ -41,7 +41,7 @@ test("500 images are 500 pictures and 500 bills behind `idempotency()`, though t
   expect((await picturesIn(folder)).size).toBe(500);
 });
 
-test("without `idempotency()` no image is billed twice, and the unconfirmed requests are set aside and named", async () => {
+test("no image is billed twice without `idempotency()`, and each unconfirmed request is listed", async () => {
   const { emulator, url, folder } = await opened({ remembers: false });
   await runUntilKilledThrice(url, folder, 100);
   const state = await runToEnd(url, folder, 100);

@@ -257,7 +257,7 @@ describe("a lock of the file", () => {
     }
   });
 
-  test("that was taken over writes nothing any more", async () => {
+  test("rejects writes after another process has taken it over", async () => {
     const path = newFile();
     const storage = fileStorage(path);
     const lost = await storage.lock?.("batch");

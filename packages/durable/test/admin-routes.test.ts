@@ -200,7 +200,7 @@ describe("an operation", () => {
     expect(await post(EXPORT, { user: "ann", part: "nothing" })).toMatchObject({ status: 400 });
   });
 
-  test("with a field that it does not know does nothing", async () => {
+  test("does nothing if the request has an unknown field", async () => {
     const run = vi.fn(async () => ({}));
     const remove = { name: "things/remove", fields: ["user"], run };
     const { post } = openAdmin({ parts: [{ operations: [remove] }] });

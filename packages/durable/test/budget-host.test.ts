@@ -224,7 +224,7 @@ describe("the end of a request decides what is spent", () => {
   });
 });
 
-describe("a database that fails", () => {
+describe("if the database fails", () => {
   /** Makes an operation of the budgets fail, as after a lost connection. */
   function spyOn({ plugin }: ReturnType<typeof openBudget>, name: string) {
     const operation = plugin.storage?.operations.find((one) => one.name === name);
@@ -233,7 +233,7 @@ describe("a database that fails", () => {
   }
   const away = new Error("the connection of 10.0.0.1 is lost");
 
-  test("before a request is sent costs nothing, and the client learns no cause", async () => {
+  test("a request is refused and costs nothing, and the response does not name the cause", async () => {
     const opened = openBudget();
     spyOn(opened, "budget.reserve").mockRejectedValueOnce(away);
     const { status, text } = await opened.chat();
@@ -241,14 +241,14 @@ describe("a database that fails", () => {
     expect(await opened.budgets()).toMatchObject([{ spent: 0, reserved: 0 }]);
   });
 
-  test("once after a response changes nothing", async () => {
+  test("a response is settled by a second attempt", async () => {
     const opened = openBudget();
     spyOn(opened, "budget.settle").mockRejectedValueOnce(away);
     expect((await opened.chat("ann", { max_tokens: 60 })).status).toBe(200);
     expect(await opened.budgets()).toMatchObject([{ spent: 30, reserved: 0 }]);
   });
 
-  test("for longer after a response spends all that was reserved when its time is over", async () => {
+  test("a response that can't be settled spends its whole reservation at the deadline", async () => {
     const opened = openBudget({ options: { windowMs: 24 * HOUR } });
     const settle = spyOn(opened, "budget.settle").mockRejectedValue(away);
     expect((await opened.chat("ann", { max_tokens: 60 })).status).toBe(200);
@@ -409,7 +409,7 @@ describe("a window", () => {
     expect(await state()).toMatchObject({ spent: 0, reserved: 10 });
   });
 
-  test("that a wrong clock opened far ahead ends with a reset", async () => {
+  test("ends with a reset if a wrong clock opened it far ahead", async () => {
     const { paid, reserve, plugin } = openBudget();
     vi.setSystemTime(START + 10_000 * HOUR);
     await (await paid(100)).settle({ total_tokens: 100 });
@@ -530,7 +530,7 @@ describe("a ticket", () => {
   });
 });
 
-test("what a process had reserved when it ended is spent in full by the next one", async () => {
+test("a reservation of a process that ended is spent in full by the next process", async () => {
   const file = openFile();
   const one = openBudget({ options: { windowMs: 24 * HOUR }, file });
   await one.paid(60);

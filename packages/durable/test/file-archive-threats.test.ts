@@ -22,8 +22,8 @@ const PRIVATE = [
   "https://user:secret@cdn.example.com/film.mp4",
 ];
 
-describe("case 76: nothing is fetched from an address", () => {
-  test("of a private network, of this machine, of another port, with credentials or without TLS", async () => {
+describe("case 76: nothing is fetched from a forbidden address", () => {
+  test("addresses of private networks, of this machine, of other ports, with credentials or without TLS are refused", async () => {
     const { files, point, create, poll, until, failures, sources } = openArchive();
     point((id) => PRIVATE[Number(id)] ?? "");
     for (const nth of PRIVATE.keys()) await poll(await create(String(nth)));
@@ -32,7 +32,7 @@ describe("case 76: nothing is fetched from an address", () => {
     expect([sources.fetched(), files.keys()]).toEqual([[], []]);
   });
 
-  test("of these behind a redirect", async () => {
+  test("a redirect to such an address is not followed", async () => {
     const { create, poll, until, failures, sources } = openArchive();
     const addresses = [
       ...PRIVATE,
@@ -47,7 +47,7 @@ describe("case 76: nothing is fetched from an address", () => {
     expect(sources.fetched()).toEqual(addresses.map((_, nth) => `${CDN}/to-${nth}.mp4`));
   });
 
-  test("of a host that is not listed, and a listed one gets no credentials", async () => {
+  test("a host that is not listed is refused, and a listed host gets no credentials", async () => {
     const hosts = ["*.cdn.example.com"];
     const { create, poll, until, failures, sources, point, findCopies } = openArchive({ archive: { hosts } });
     const addresses: Record<string, string> = {
@@ -66,7 +66,7 @@ describe("case 76: nothing is fetched from an address", () => {
     expect(sources.requests.flatMap(({ headers }) => [...headers])).toEqual([]);
   });
 
-  test("after three redirects, and up to three are followed by hand", async () => {
+  test("a fourth redirect is refused, and each of up to three is checked before it is followed", async () => {
     const { create, poll, until, failures, sources, findCopies } = openArchive();
     sources.serve("round.mp4", redirectTo("/round.mp4"));
     await poll(await create("round"));

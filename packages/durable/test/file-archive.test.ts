@@ -13,7 +13,7 @@ import {
 } from "./support/file-store.js";
 
 describe("a result", () => {
-  test("of a task is copied after a poll, with its last frame, and found by its task and its address", async () => {
+  test("is copied after a poll of its task, with its last frame, and found by its task and its address", async () => {
     const { sources, create, poll, findCopies, files, until } = openArchive();
     sources.serve("framed.mp4", serveFile(video));
     sources.serve("framed.png", serveFile(picture));
@@ -38,7 +38,7 @@ describe("a result", () => {
     });
   });
 
-  test("of an image request is copied, and addresses in other responses are not", async () => {
+  test("is copied after an image request, and addresses in other responses are not copied", async () => {
     const { sources, files, findCopies, until } = openArchive();
     sources.serve("dawn.mp4", serveFile(picture));
     const messages = [{ role: "user", content: "Hello" }];
@@ -76,7 +76,7 @@ describe("a result", () => {
 });
 
 describe("a copy", () => {
-  test("of a host that does not say the length is stored part by part", async () => {
+  test("is stored in parts if the host does not send its length", async () => {
     const { sources, create, poll, findCopies, files, until } = openArchive();
     const long = createFile(starts.mp4, 2 * PART + 5);
     const bodies = { short: video, exact: createFile(starts.mp4, PART), long };

@@ -49,7 +49,7 @@ describe("a link", () => {
     expect(counted).toHaveLength(1);
   });
 
-  test("of a page that is not allowed is refused", async () => {
+  test("is refused to a page whose origin is not allowed", async () => {
     const { store, ask } = openFileStore();
     const { url } = await store(png);
     const foreign = await ask(url, { user: "", headers: { origin: "https://evil.example" } });
@@ -70,7 +70,7 @@ describe("a link", () => {
     expect([next === url, (await ask(next, { user: "" })).status]).toEqual([false, 200]);
   });
 
-  test("of the earlier secret works while the secret is changed, and of another one never", async () => {
+  test("works while its secret is listed beside the new secret, and not after it is removed", async () => {
     const old = openFileStore();
     const { url } = await old.store(png);
     const open = (secrets: string[]) =>

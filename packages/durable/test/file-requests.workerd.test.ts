@@ -185,7 +185,7 @@ describe("case 122: a link", () => {
 describe("case 122: an upload", () => {
   const odd = ["", "1e3", "-1", "+5", "0x10", "1.5", "5, 6", "9".repeat(20), "ten"];
 
-  test.each([...odd, "0"])("whose upload-length is no number is told so: %s", async (length) => {
+  test.each([...odd, "0"])("is refused with the reason for an invalid upload-length: %s", async (length) => {
     const response = await upload(createFile(PNG, 1000), { "upload-length": length });
     expect([response.status, await response.text()]).toEqual([
       400,
@@ -193,7 +193,7 @@ describe("case 122: an upload", () => {
     ]);
   });
 
-  test("whose upload-offset is none is told so, and continues", async () => {
+  test("is refused with the reason for an invalid upload-offset, and continues at the right one", async () => {
     const file = createFile(MP4, PART + 1000);
     const begun = await upload(file.slice(0, PART), { "upload-length": String(file.length) });
     const path = `/v1/uploads/${((await begun.json()) as State).id}`;

@@ -100,7 +100,7 @@ describe("a file", () => {
     });
   });
 
-  test("that breaks off, has no length or is too large is refused, and holds no space", async () => {
+  test("is refused and takes no space if it breaks off, has no length or is too large", async () => {
     const { upload, store, keys } = openFileStore({ options: { maxBytes: 2000, maxFilesPerUser: 1 } });
     const cut = { headers: { "content-length": "1500" } };
     expect(await readCode(upload(png, cut))).toEqual([400, "upload_cut"]);

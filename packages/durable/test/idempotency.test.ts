@@ -323,8 +323,8 @@ describe("case 104: what may have cost is stored, also as an error", () => {
   });
 });
 
-describe("case 105: what is stored of creates is bounded", () => {
-  test("to a day, after which a timer leaves nothing", async () => {
+describe("case 105: stored responses to creates are bounded", () => {
+  test("a stored response is deleted after a day, and no timer is left", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2040, 0, 1) });
     const gateway = openGateway(() => Response.json(image));
     const { create, host } = openStoredProxy({ gateway });
@@ -335,7 +335,7 @@ describe("case 105: what is stored of creates is bounded", () => {
     await expect.poll(count).toBe("0, 0, 0");
   });
 
-  test("to the response: neither the key of the gateway nor the body of the request", async () => {
+  test("only the response is stored, not the key of the gateway or the body of the request", async () => {
     const file = await openFile();
     const gateway = openGateway(() => Response.json(image, { headers: { "x-request-id": "gateway-1" } }));
     const { create, host } = openStoredProxy({ gateway, host: nodeHost({ file, env: {} }) });
@@ -357,7 +357,7 @@ test("An option that can't work is refused by its name", () => {
 });
 
 describe("the stored responses of one user are bounded", () => {
-  test("by the number of keys: a new one is refused before it is sent, and the others have their responses", async () => {
+  test("a new key above the limit is refused before it is sent, and earlier keys still get their responses", async () => {
     const gateway = openGateway(() => Response.json(image));
     const { create } = openStoredProxy({ gateway, plugins: [idempotency({ maxPerUser: 3 })] });
     for (const key of ["one", "two", "three"]) expect((await create(key)).status).toBe(200);
@@ -369,7 +369,7 @@ describe("the stored responses of one user are bounded", () => {
     expect(gateway.requests).toHaveLength(4);
   });
 
-  test("by the number of large ones: the oldest is deleted, and its request is not sent again", async () => {
+  test("the oldest large response is deleted above the limit, and its request is not sent again", async () => {
     silenceLog();
     const large = { data: [], text: "a".repeat(100_000) };
     const gateway = openGateway(() => Response.json(large));

@@ -39,7 +39,7 @@ interface PaidOptions extends Pick<ProxyOptions<unknown>, "limits" | "timeout"> 
 }
 
 describe("case 51: a stored stream is paid for once", () => {
-  test("however many requests with its idempotency-key come, together and later", async () => {
+  test("many requests with one idempotency-key, together and later, are paid for once", async () => {
     const { gateway, purse, ask } = openPaid();
     gateway.streams(piece("a") + end);
     const five = await Promise.all(Array.from({ length: 5 }, () => ask(keyed)));
@@ -48,7 +48,7 @@ describe("case 51: a stored stream is paid for once", () => {
     await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
   });
 
-  test("by the usage at its end, though its only reader has left", async () => {
+  test("the usage at its end is paid, though its only reader has left", async () => {
     const { gateway, purse, ask } = openPaid();
     const live = gateway.streamsLive();
     const client = new AbortController();
@@ -61,7 +61,7 @@ describe("case 51: a stored stream is paid for once", () => {
     await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
   });
 
-  test("by a meter that knows its user, its model and its body", async () => {
+  test("the meter gets its user, its route, its model and its body", async () => {
     const gateway = openGateway();
     gateway.streams(piece("a") + end);
     const { plugin } = openPurse();
@@ -83,7 +83,7 @@ describe("case 51: a stored stream is paid for once", () => {
 });
 
 describe("case 50: a request that is refused before it is sent costs nothing", () => {
-  test("with a bad key, another body, an unknown event or stream, or as one reader too many", async () => {
+  test("a bad key, another body, an unknown event or stream, or one reader too many costs nothing", async () => {
     const { gateway, purse, ask, resume, stop } = openPaid();
     const live = gateway.streamsLive();
     const id = idOf(await ask(keyed));
@@ -100,7 +100,7 @@ describe("case 50: a request that is refused before it is sent costs nothing", (
     await stop(id);
   });
 
-  test("without budget or with a meter that fails, and it may come again", async () => {
+  test("a request without budget or with a failing meter costs nothing, and can be sent again", async () => {
     silenceLog();
     const gateway = openGateway();
     gateway.streams(piece("a") + end);
@@ -143,7 +143,7 @@ test.each([
 });
 
 describe("all that was reserved is spent", () => {
-  test("for a response that breaks off, and one that is stopped or left", async () => {
+  test("a response that breaks off, is stopped or loses its reader spends its whole reservation", async () => {
     const { gateway, purse, ask, stop } = openPaid({ idleTimeoutMs: 50 });
     gateway.streams(piece("a"));
     await (await ask()).text();
@@ -205,7 +205,7 @@ test.each([
 );
 
 describe("case 116: each response is one event, and its usage is in no other", () => {
-  test("also if its request comes again and it is read again", async () => {
+  test("a repeated request and a second read add no usage", async () => {
     const { gateway, ask, resume, jobs, requests } = openPaid();
     gateway.streams(piece("a") + end);
     const first = await ask(keyed);
@@ -237,7 +237,7 @@ describe("case 116: each response is one event, and its usage is in no other", (
     expect(jobs[0]?.durationMs).toBeGreaterThanOrEqual(0);
   });
 
-  test.each(["cut", "failed"] as const)("with the code that the client was sent: %s", async (outcome) => {
+  test.each(["cut", "failed"] as const)("the event has the client's error code: %s", async (outcome) => {
     const { gateway, ask, jobs, requests } = openPaid();
     const live = gateway.streamsLive();
     const response = await ask();
@@ -253,7 +253,7 @@ describe("case 116: each response is one event, and its usage is in no other", (
     await expect.poll(() => jobs).toMatchObject([{ outcome, code, spent: 100 }]);
   });
 
-  test("without a finish reason as unconfirmed, and as refused by the gateway", async () => {
+  test("the outcome is unconfirmed without a finish reason, and refused after a refusal by the gateway", async () => {
     const { gateway, ask, jobs } = openPaid();
     gateway.streams(`${piece("a")}${done}`);
     expect(await (await ask()).text()).toBe(numbered([piece("a"), done]));
@@ -267,7 +267,7 @@ describe("case 116: each response is one event, and its usage is in no other", (
     ]);
   });
 
-  test("behind the event of a request whose client has left", async () => {
+  test("the event follows the event of a request whose client has left", async () => {
     const { gateway, ask, jobs, requests } = openPaid();
     const live = gateway.streamsLive();
     const client = new AbortController();

@@ -142,7 +142,7 @@ describe("a webhook", () => {
     expect(sent[0]?.id).not.toBe(sent[1]?.id);
   });
 
-  test("that says unknown is not tried again after the task has succeeded", async () => {
+  test("is not tried again for an unknown end after the task has succeeded", async () => {
     const { create, gateway, app, sent } = openNotifyingProxy();
     const { poll } = await create();
     app.next = () => new Response(null, { status: 500 });
@@ -217,7 +217,7 @@ describe("a webhook", () => {
     expect(sent[0]?.id).toBe(sent[1]?.id);
   });
 
-  test("that the app does not respond to is given up for the moment after 15 seconds", async () => {
+  test("is tried again later if the app does not respond within 15 seconds", async () => {
     const { create, gateway, app, of } = openNotifyingProxy();
     await create();
     gateway.next = done;
@@ -454,7 +454,7 @@ describe("a handler of the app", () => {
     expect(of("watch")).toMatchObject([{ outcome: "complete" }]);
   });
 
-  test("that hangs is aborted after ten minutes, and tried again", async () => {
+  test("is aborted after ten minutes if it hangs, and runs again", async () => {
     const signals: AbortSignal[] = [];
     const hang = (_: EndedTask, { signal }: EndContext) => {
       signals.push(signal);
@@ -523,7 +523,7 @@ describe("the options of a webhook", () => {
     expect(() => webhook(options as never)).toThrow(message);
   });
 
-  test("that a variable has wrong are found by the health check, without a value", async () => {
+  test("fail the health check if a variable is wrong, and the log does not contain its value", async () => {
     const { ask } = openNotifyingProxy({ secret: () => "whsec_short" });
     const response = await ask("/health", "ann");
     expect(response.status).toBe(503);
@@ -531,7 +531,7 @@ describe("the options of a webhook", () => {
     expect(lines()).not.toContain("whsec_short");
   });
 
-  test("that are wrong at the time of an end make a dead letter at last, and never stop the watch", async () => {
+  test("can be corrected after the end of a task, and the webhook is sent then", async () => {
     let secret: string | string[] = [];
     const { create, gateway, of, sent } = openNotifyingProxy({ secret: () => secret });
     await create();

@@ -95,7 +95,7 @@ describe("successive requests", () => {
     expect((await post(emulator, "ours")).status).toBe(429);
   });
 
-  test("that follow a redirect get the next response", async () => {
+  test("get the next response after a redirect", async () => {
     const served = await serve(createEmulator({ faultCases }), { port: 0 });
     onTestFinished(served.close);
     const url = `${served.url}/faults/redirect-on-the-gateway/v1/chat/completions`;
@@ -131,7 +131,7 @@ describe("a body", () => {
     expect(clock.sleeps).toEqual([50, 100, 100, 100]);
   });
 
-  test("that is cut breaks the connection of any client", async () => {
+  test("breaks the connection of any client if it is cut", async () => {
     const served = await serve(createEmulator({ faultCases }), { port: 0 });
     onTestFinished(served.close);
     const response = await fetch(`${served.url}/faults/cut-in-text/v1/chat/completions`, { method: "POST" });
@@ -139,7 +139,7 @@ describe("a body", () => {
     expect([frames.length, failure]).toEqual([1, expect.any(TypeError)]);
   });
 
-  test("that stalls ends with the client, or after eleven minutes", async () => {
+  test("ends with the client or after eleven minutes if it stalls", async () => {
     const stalled = own([{ status: 200, pieces: [{ text: ": hi\n\n" }], end: "stall" }]);
     const leaving = new AbortController();
     const emulator = createEmulator({ faultCases: [stalled] });

@@ -36,9 +36,9 @@ const FIRST_CHUNK_MS = 60_000;
 const TOTAL_MS = 600_000;
 
 /**
- * Downloads the file of a result: an image, a video, a last frame. The request has no headers of the client, no key and
- * no cookie (wire 3.20). It follows redirects, is never repeated, and emits no events. It uses the client's `fetch` and
- * `timeout`; a `fetch` that reaches only one server can't download files from others.
+ * Downloads the file of a result: an image, a video, a last frame. The request does not send the client's headers, a
+ * key or a cookie (wire 3.20). It follows redirects, is never repeated, and emits no events. It uses the client's `fetch`
+ * and `timeout`; a `fetch` that reaches only one server can't download files from others.
  *
  * @param url http(s) URL of the file, or a `data:` URL, which sends no request
  * @returns the file, for `FormData`, `URL.createObjectURL` or the body of a request. Its `type` comes from its first

@@ -113,7 +113,7 @@ export type Priced =
  * - `{ request, usage }`, for a server that only knows the usage
  * - requests of a batch, `batch.getItems()`. An unconfirmed request is in `missing`
  * - events of `onEvent`. Only `end` events have a cost
- * - receipts of `listReceipts`. A receipt that may be billed and has no usage is in `missing`
+ * - receipts of `listReceipts`. A receipt without usage that may be billed is in `missing`
  * - other costs: `calculateCost([a, b], prices)` adds them exactly
  *
  * @throws {TypeError} for an invalid table (see {@link definePrices}), an unsupported value, or a cost in another
@@ -220,7 +220,7 @@ const callCosts: { readonly [Kind in string]?: (rates: Rates, call: EndedCall) =
   epsilon: () => "no-usage",
 };
 
-/** Calculates the cost of a video by its request alone: an event has no length of the video or its references. */
+/** Calculates the cost of a video from its request, because events omit the length of the video and its references. */
 function calculateCallOfVideo(rates: Rates, { model, settings }: EndedCall): Known {
   const requested = readRequestMetadata({ model, ...settings });
   return calculateVideoCost(rates, { ...requested, inputSeconds: undefined });

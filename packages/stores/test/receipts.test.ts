@@ -148,7 +148,7 @@ describe("a receipt", () => {
     expect(await list()).toMatchObject([{ attempts: 2, statuses: [429, 200], billing: "yes" }]);
   });
 
-  test("of a stopped stream may be billed, and has the ids that came", async () => {
+  test("says that a stopped stream may be billed, and has the received response id", async () => {
     const body = openBody();
     const { client, list } = openRecorded(() => streamAnswer(body.body));
     const stopping = new AbortController();
@@ -164,7 +164,7 @@ describe("a receipt", () => {
     ]);
   });
 
-  test("of a video has the task's id, and polls have none", async () => {
+  test("has the id of a video task, and is not written for polls", async () => {
     const { client, list } = openRecorded(({ method }) =>
       method === "POST"
         ? Response.json({ id: "t-1", model: "beta3.0-video", created_at: 1 })
@@ -181,7 +181,7 @@ describe("a receipt", () => {
     ]);
   });
 
-  test("of an invalid request does not exist, because nothing was sent", async () => {
+  test("is not written for an invalid request, because nothing was sent", async () => {
     const { client, list } = openRecorded(picture);
     await catchError(generateImages(client, { ...reef, size: "no size" as "2048x2048" }));
     expect(await list()).toEqual([]);

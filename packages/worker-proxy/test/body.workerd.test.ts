@@ -151,7 +151,7 @@ test("a body that trickles is refused with 408, and cancelled", async () => {
   expect(reached).toEqual([]);
 });
 
-test("with a cap on tokens, a chat without `max_tokens` gets the cap", async () => {
+test("a chat without `max_tokens` gets the cap on tokens", async () => {
   const { reached, ask } = openProxy({ limits: { maxTokens: 10_000 } });
   for (const max_tokens of [10_001, 0, -1, 1.5, "9", true])
     expect((await ask(asked({ body: { ...chat, max_tokens } }))).status).toBe(400);

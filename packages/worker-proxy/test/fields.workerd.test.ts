@@ -419,7 +419,7 @@ describe("a JSON Schema for the answer", () => {
     expect((await chat(asked, taken)).sent).toEqual((await chat(asked)).sent);
   });
 
-  test("that names another model or an address is a text like any other", async () => {
+  test("may contain the name of another model or an address", async () => {
     const json_schema = { schema: { models: ["dear-1"], url: "file:///etc/passwd", "x-asset": "asset://a" } };
     const { status, sent } = await chat({ response_format: { type: "json_schema", json_schema } }, taken);
     expect(status).toBe(200);

@@ -237,7 +237,7 @@ test("texts may name any address", async () => {
   expect(await passes("/v1/video/generations", { model: "gamma-video-2.0", content })).toBe(true);
 });
 
-test("with `any`, every address passes", async () => {
+test("media URLs may have any address with `any`", async () => {
   for (const url of ["http://10.0.0.1/a.png", "file:///a", "data:,a"])
     expect(await frame(url, { mediaURLs: "any" })).toBe(true);
 });

@@ -10,7 +10,7 @@ afterEach(() => {
   log.mockClear();
 });
 
-test("without `authenticate` createProxy throws, with words on what to give", () => {
+test("createProxy throws without `authenticate`, and the message says what to set", () => {
   expect(() => openProxy({ authenticate: undefined as never })).toThrow(/authenticate: .*"public"/);
 });
 

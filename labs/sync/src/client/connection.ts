@@ -3,12 +3,12 @@ import { createEventParser } from "@sluice/core/sse";
 import { isObject, isText } from "./json.js";
 import { SyncError } from "./sync-error.js";
 
-/** Limit of a request with its response, in milliseconds. */
+/** Time limit of a request and its response, in milliseconds. */
 const REQUEST_MS = 30_000;
-/** Limit between two pieces of the change events. The server sends a comment every 15 s. */
+/** Time limit between two chunks of the event stream, in milliseconds. The server sends a comment every 15 s. */
 const SILENCE_MS = 45_000;
 
-/** The account whose copy this browser has. */
+/** Account of the local copy. */
 export interface Account {
   /** Hash of the user, from the first response; undefined before. */
   readonly known: string | undefined;
@@ -16,12 +16,12 @@ export interface Account {
   adopt(account: string): Promise<void>;
 }
 
-/** The requests of the protocol. Only responses of the sync server to the stored account count. */
+/** Requests of the sync protocol. Rejects responses of other servers, and responses for another account. */
 export interface Connection {
   /**
    * Sends a request and parses its response.
    *
-   * @param parse returns undefined for a response of another shape
+   * @param parse returns undefined for an unexpected shape
    * @throws {SyncError} for each failure
    */
   post<T>(
@@ -98,7 +98,7 @@ export function createConnection(client: Client, account: Account): Connection {
       ...(body !== undefined && { body }),
       headers,
       signal,
-      // a redirect leads to a login page
+      // a redirect would lead to a login page
       redirect: "manual",
       ...(credentials && { credentials }),
     });
@@ -112,7 +112,7 @@ export function createConnection(client: Client, account: Account): Connection {
     });
   }
 
-  /** @throws {SyncError} for the response to another user, before anything of it is used */
+  /** Runs before the response is used. @throws {SyncError} if the response belongs to another user */
   async function checkAccount(response: Response): Promise<void> {
     const given = response.headers.get(ACCOUNT);
     if (given === null || given === account.known) return;

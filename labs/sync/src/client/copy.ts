@@ -5,7 +5,7 @@ import { createMirror, type Mirror } from "./mirror.js";
 
 type Changes = ReadonlyMap<string, unknown>;
 
-/** A record as the server has it. */
+/** A record on the server. */
 export interface Versioned {
   readonly version: number;
   readonly value: unknown;
@@ -27,10 +27,12 @@ export interface OutboxEntry {
 }
 
 /**
- * The copy of the server's collections in this browser. It has three parts: the records that the server has (`sync/…`),
- * the outbox of all collections, and the state of the sync. All tabs read and write it; only the syncing tab changes the
- * first part. A change of the app is one record of the outbox, so that one write stores the record and the intent to
- * send it.
+ * Local copy of the server's collections. All tabs read and write it. It has three parts:
+ *
+ * - The records on the server (`sync/…`). Only the syncing tab changes them.
+ * - The outbox of all collections. A change of the app is one record of the outbox, so that one write stores the change
+ *   and the intent to send it.
+ * - The state of the sync.
  */
 export interface Copy {
   readonly state: Mirror;
@@ -49,9 +51,11 @@ export interface Copy {
   pass(collection: string, changes: Changes): void;
   /** Lists the changes of this account that are not sent, oldest first. */
   listOutbox(): readonly OutboxEntry[];
-  /** Reads what the server had at the last pull, and the records of a time before the sync, without a version. */
+  /** Reads the server's records as of the last pull. Records from before the first sync have version 0. */
   readServerRecords(collection: string): Promise<Map<string, Versioned | undefined>>;
-  /** Replaces records of the server and entries of the outbox. A crash in between repeats or merges a change. */
+  /**
+   * Replaces records of the server and entries of the outbox. After a crash in between, a change is sent again or merged.
+   */
   settle(
     collection: string,
     settled: {
@@ -64,7 +68,7 @@ export interface Copy {
       readonly removed: readonly OutboxEntry[];
     },
   ): Promise<void>;
-  /** Removes what was stored before the sync, after it was read by `readServerRecords`. */
+  /** Removes the records from before the first sync. Call it after `readServerRecords` has returned them. */
   clearPlain(collection: string): Promise<void>;
   close(): void;
 }
@@ -91,7 +95,7 @@ export function createCopy(
   let count = 0;
   /** Time of the newest entry that this tab knows. */
   let lastAt = 0;
-  /** Entries of the outbox in order, until they change. */
+  /** Sorted entries of the outbox; undefined after a change. */
   let listed: readonly OutboxEntry[] | undefined;
   const state = createMirror(local, `${prefix}sync/state`, (changes) => {
     if (changes.has("account")) listed = undefined;
@@ -127,7 +131,7 @@ export function createCopy(
       const page = new Map<string, unknown>();
       for (const [key, given] of changes) {
         assertStorable(key, "record");
-        // the record as it is now; a value without JSON must not become a removal
+        // copies the value as it is now, and throws for a value without JSON, which must not become a removal
         const value = given === undefined ? undefined : toJSON(given);
         if (key.startsWith("/")) page.set(key, value === undefined ? undefined : { value });
         else if (!isOfTurn(value))
@@ -180,7 +184,7 @@ export function createCopy(
       if (server.size > 0) {
         await local.write(createName(collection), server);
         report(collection, parseStored(collection, server));
-        // a page that shows the server's value must show the change that is still to be sent
+        // listeners just got the server's value: report the unsent change again
         for (const entry of listEntries(collection))
           if (server.has(entry.key) && !removed.some(({ id }) => id === entry.id))
             report(collection, new Map([[entry.key, toValue(entry.value)]]));
@@ -208,7 +212,7 @@ export function createCopy(
     return `${prefix}sync/${collection}`;
   }
 
-  /** Adds an entry to a write of the outbox, in the place of this tab's last entry of the record. */
+  /** Adds an entry to a write of the outbox. It replaces this tab's last entry for the record. */
   function addEntry(
     entries: Map<string, unknown>,
     collection: string,
@@ -287,7 +291,7 @@ function toJSON(value: unknown): unknown {
   return JSON.parse(text);
 }
 
-/** Returns undefined for the null of a removed record. */
+/** Converts the null of a removed record to undefined. */
 function toValue(value: unknown): unknown {
   return value === null ? undefined : value;
 }
@@ -304,7 +308,7 @@ function parseEntry(id: string, entry: unknown): OutboxEntry | undefined {
   return { id, collection, key, value, base, at, ...(isText(account) && { account }) };
 }
 
-/** Returns true for the key of a record that the server stores. Keys with a slash are the state of this device. */
+/** Returns true for a key that the server stores. Keys that begin with a slash hold state of this device. */
 function isKey(key: string): boolean {
   return !key.startsWith("/") && isStorable(key);
 }

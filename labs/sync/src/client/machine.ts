@@ -8,7 +8,7 @@ import type { SyncError } from "./sync-error.js";
  * - `live`: does the same after each change event of the server
  * - `waiting`: sends nothing until `retryAt`, after a temporary failure
  * - `stopped`: sends nothing until the app acts
- * - `closed`: sends nothing any more, after the user has signed out
+ * - `closed`: the user has signed out; sends nothing
  */
 export type SyncState =
   | { readonly name: "off" }
@@ -27,11 +27,11 @@ export type SyncState =
 export type StopReason = "account" | "signed-out" | "error";
 
 export type SyncEvent =
-  /** This tab is the one that syncs. */
+  /** This tab became the syncing tab. */
   | { readonly type: "started" }
   /** Everything is read and sent. */
   | { readonly type: "synced" }
-  /** The server's change events have arrived for a while. */
+  /** The stream of change events has been open for 10 s. */
   | { readonly type: "followed" }
   /** A request failed. `now` is the time, `jitter` a number from 0 to 1. */
   | { readonly type: "failed"; readonly error: SyncError; readonly now: number; readonly jitter: number }

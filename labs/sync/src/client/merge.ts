@@ -3,7 +3,7 @@ import { isEqual, isObject } from "./json.js";
 
 /*
  * The merge rule. A record is the value of the protocol: null for a removed record. The records of a chat are
- * `{ message, parent, revision }`; a record that a turn of the server has written has its id as `turn`.
+ * `{ message, parent, revision }`. A record that a server turn wrote also has the id of the turn, as `turn`.
  */
 
 /**
@@ -25,19 +25,19 @@ export function mergeChange(key: string, mine: unknown, theirs: unknown): unknow
 }
 
 /**
- * Merges a record that the server had once confirmed with the value it has now, after it has lost its history. Only a
- * message can tell which copy is newer.
+ * Merges a record that the server confirmed earlier with the server's current value, after the server lost its history.
+ * Only messages show which copy is newer. For all other records the server's value wins.
  */
 export function mergeCopy(key: string, mine: unknown, theirs: unknown): unknown {
   return isMessage(mine) && isMessage(theirs) && !isOfTurn(theirs) ? mergeRecords(key, mine, theirs) : theirs;
 }
 
-/** Returns true for a value that a removal on another device must not delete: a finished message. */
+/** Returns true for a value that survives a removal on this device: a finished message. */
 function hasNewer(value: unknown): boolean {
   return isMessage(value) && !isInFlight(value);
 }
 
-/** Returns true for a response that a page still reads, or whose tools run. It is sent when it has ended. */
+/** Returns true for a response that a page still reads, or whose tools still run. It is sent once it has ended. */
 export function isInFlight(value: unknown): boolean {
   if (!isMessage(value) || isOfTurn(value)) return false;
   const { role, outcome, toolCalls } = value["message"];
@@ -54,7 +54,7 @@ export function isOfTurn(value: unknown): boolean {
   return isObject(value) && typeof value["turn"] === "string";
 }
 
-/** Returns the key of the record that this one needs: the parent of a message. */
+/** Returns the key of a message's parent, which must be sent before the message. */
 export function findParent(value: unknown): string | undefined {
   return isMessage(value) && typeof value["parent"] === "string" ? value["parent"] : undefined;
 }

@@ -10,7 +10,7 @@ export interface Remote {
 
 const remotes = new WeakMap<RecordStorage, Remote>();
 
-/** Notes the connection of a storage, for the runner of its chats. */
+/** Stores the connection of a storage, for the runner of its chats. */
 export function noteRemote(remote: Remote): void {
   remotes.set(remote.storage, remote);
 }

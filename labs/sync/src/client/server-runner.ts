@@ -13,7 +13,7 @@ import { SyncError } from "./sync-error.js";
 
 /** Options of {@link serverRunner}. */
 export interface ServerRunnerOptions {
-  /** Name of this device. The record of an approval has it. @default none */
+  /** Name of this device. It is stored with each decision. @default none */
   readonly device?: string | undefined;
 }
 
@@ -24,17 +24,17 @@ interface TurnState {
   readonly message?: string;
 }
 
-/** Time without a change after which the client asks for the state, in milliseconds. */
+/** Time without a change before the client requests the state of the turn, in milliseconds. */
 const SILENCE_MS = 10_000;
 /** Time between two attempts after a temporary failure, in milliseconds. */
 const RETRY_MS = 2000;
-/** Limit of attempts to start a turn or to pass a decision, in milliseconds. */
+/** Time limit for all attempts of one request, in milliseconds. */
 const ATTEMPT_MS = 30_000;
 
 /**
- * Runs the turns of a chat on the server, where they go on with no page open. The chat needs an `id` and a
- * `remoteStorage`. The server has its own instructions and tools, and runs only the calls that its own request to the
- * model has returned. A call of a tool that the server lacks waits for `addToolOutput`.
+ * Runs the turns of a chat on the server. A turn continues after all pages are closed. The chat needs an `id` and a
+ * `remoteStorage`. The server uses its own instructions and tools. It runs only tool calls from its own requests to the
+ * model. A call of a tool that the server cannot run waits for `addToolOutput`.
  *
  * @example
  * ```ts
@@ -53,7 +53,7 @@ export function createServerRunner({ device }: ServerRunnerOptions): TurnRunner 
     async run(turn, { signal }) {
       const remote = getRemote(turn);
       const collection = `chat/${turn.chatId}`;
-      // the server reads the question from what it stores
+      // the server reads the question from its own storage, so send it first
       await remote.storage.sync(collection);
       signal.throwIfAborted();
       const { id, question, model, params } = turn;
@@ -68,7 +68,7 @@ export function createServerRunner({ device }: ServerRunnerOptions): TurnRunner 
         await remote.storage.sync(collection);
         return describeEnd(state);
       } catch (error) {
-        // the server may run the turn: a retry asks for it by its id
+        // the turn may be running: a retry finds it by its id
         if (error instanceof SyncError && error.kind === "temporary") return { outcome: "truncated", error };
         throw error;
       }
@@ -111,9 +111,9 @@ function post(remote: Remote, verb: string, body: object, signal: AbortSignal): 
 }
 
 /**
- * Repeats an attempt after a temporary failure. The server knows the turn by its id, so that it runs once.
+ * Repeats an attempt after a temporary failure. The server recognizes the turn by its id, so the turn runs once.
  *
- * @param passing code of the server that changes by itself; by default, that another turn is being stopped
+ * @param passing error code that also counts as temporary; by default, another turn of the collection has not ended
  */
 async function repeat<T>(
   { client }: RunnerTurn,

@@ -28,23 +28,23 @@ export interface RemoteStorage extends ChatStorage {
   /** State of the sync. It is the same in all tabs, and survives a reload. */
   readonly status: Store<StorageStatus>;
   /**
-   * Sends the changes of a collection and reads those of the server now.
+   * Sends the local changes of a collection and reads the server's changes now.
    *
    * @param collection name without the user: `chat/trip`
    * @throws {SyncError} if the server can't be reached, refuses a record, or does not respond within 30 s
    */
   sync(collection: string): Promise<void>;
-  /** Sends again after a stop, e.g. when the user has signed in, and sends refused records again. */
+  /** Continues a stopped sync, e.g. after the user has signed in, and sends refused records again. */
   retryNow(): void;
 }
 
-/** Limit of `sync`, in milliseconds. */
+/** Time limit of `sync`, in milliseconds. */
 const SYNC_MS = 30_000;
 const CLOSED = "the user has signed out: create another storage";
 
 /**
- * Creates the storage of conversations that are the same on all devices of a user. Needs a proxy with `sync()` of this
- * lab. Sends nothing before the first use.
+ * Creates a storage that syncs conversations between all devices of a user. Needs a proxy with `sync()` of this lab.
+ * Sends nothing before the first use.
  *
  * Chats (`chat/…`) and their list (`conversations`) live on the server, with a copy in this browser that works offline.
  * All other collections stay in this browser. One tab syncs, and the others read and write the copy.
@@ -142,7 +142,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     return synced;
   }
 
-  /** Notes that a tab uses a collection, so that it is pulled. */
+  /** Records that a tab uses a collection, so that the syncing tab pulls it. */
   function use(collection: string): string {
     start();
     if (used.has(collection)) return collection;
@@ -235,7 +235,7 @@ function createLocalStorage(name: string): RecordStorage {
   return (globalThis as Partial<typeof globalThis>).indexedDB ? indexedDBStorage({ name }) : memoryStorage();
 }
 
-/** Returns the storage until `signal` aborts. After that, each use fails. */
+/** Wraps a storage. After `signal` aborts, reads and writes fail, and listeners get no changes. */
 function createEndingStorage(storage: RecordStorage, signal: AbortSignal): RecordStorage {
   return {
     async read(collection) {

@@ -1,25 +1,25 @@
-/** What a failure of the sync means for the next request. */
+/** Kind of a sync failure. */
 export type SyncErrorKind =
   /** The same request may succeed later. */
   | "temporary"
-  /** The session is another user's. */
+  /** Another user is signed in. */
   | "account"
-  /** Nobody is signed in. */
+  /** The user is signed out. */
   | "signed-out"
-  /** The server refuses what was sent: repeating it changes nothing. */
+  /** The server refuses the request. The same request fails again. */
   | "request";
 
 /**
  * A failure of the sync: `error` of the storage's status.
  *
- * `code` is the server's code, or `connection_failed`, `not_sync_server` (the response is not the server's),
+ * `code` is the server's code, or `connection_failed`, `not_sync_server` (another server responded),
  * `bad_response`, `timeout`, `account_changed`, `signed_out`, `invalid_id` or `closed`.
  */
 export class SyncError extends Error {
   override readonly name = "SyncError";
   readonly kind: SyncErrorKind;
   readonly code: string;
-  /** HTTP status of the response; absent without one. */
+  /** HTTP status of the response; absent without a response. */
   readonly status?: number;
   /** Minimum time before the next request, in milliseconds. */
   readonly retryAfterMs?: number;

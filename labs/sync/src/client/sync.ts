@@ -36,11 +36,11 @@ interface Collection {
   isStale: boolean;
   /** Newest version of the copy. */
   version: number;
-  /** Newest version of a change event. It may be the version of a push whose response is on its way. */
+  /** Newest version in a change event. It may come from a push of this client that is still in flight. */
   announced: number;
-  /** Largest number of changes in one push. */
+  /** Maximum number of changes in one push. */
   limit: number;
-  /** Records that the server has refused, with the entry that it refused. */
+  /** Records that the server refused, each with the id of the refused entry. */
   readonly refused: Map<string, { readonly id: string; readonly error: SyncError }>;
 }
 
@@ -62,9 +62,9 @@ const MAX_CHANGES = 100;
 const MAX_BYTES = 1_000_000;
 /** Time after which a collection that no tab has opened is not pulled any longer, in milliseconds. */
 const IN_USE_MS = 86_400_000;
-/** Time before change events that have ended are read again, in milliseconds. */
+/** Pause before the client opens the event stream again, in milliseconds. */
 const RECONNECT_MS = 1000;
-/** Time after which change events count as working, in milliseconds. */
+/** Time after which an event stream counts as stable, in milliseconds. */
 const STABLE_MS = 10_000;
 
 /** Creates the sync. It sends nothing before `run`. */
@@ -77,7 +77,7 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
   let since: string | undefined;
   let following: AbortController | undefined;
   let wakeUp = () => {};
-  /** Request of each collection that the last pull has answered. */
+  /** Id of the newest request that a pull has fulfilled, by collection. */
   const pulled = new Map<string, unknown>();
   return {
     async run(signal) {
@@ -120,7 +120,7 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
     wakeUp();
   }
 
-  /** Does what the state asks for, until it may have changed. */
+  /** Acts on the current state, until the state may have changed. */
   async function step(signal: AbortSignal): Promise<void> {
     const woken = new Promise<void>((resolve) => {
       wakeUp = resolve;
@@ -208,7 +208,7 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
     return created;
   }
 
-  /** Tells the tabs that have asked for a collection that it is read and sent, or why it is not. */
+  /** Tells the tabs that requested a sync of a collection that it is done, or why it failed. */
   async function reportDone(failure?: SyncError): Promise<void> {
     const done = new Map<string, unknown>();
     for (const name of listInUse()) {
@@ -236,7 +236,7 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
     try {
       const { changes, ...end } = await readPages(name, cursor, signal);
       signal.throwIfAborted();
-      // a copy that is ahead of its cursor after a crash could not notice a restore of the server
+      // reset the cursor first: after a crash, a copy ahead of its cursor could not detect a restored server
       if (changes.length > 0 && cursor !== null) await saveCursor(name, null);
       await receive(name, changes, { isJoin: cursor === null });
       await saveCursor(name, end.cursor);
@@ -256,7 +256,7 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
     await saveCursor(name, null);
   }
 
-  /** Reads all pages of a pull. The copy takes them together, because a page can have a message without its parent. */
+  /** Reads all pages of a pull before the copy changes, because a page may have a message without its parent. */
   async function readPages(name: string, from: string | null, signal: AbortSignal): Promise<PullPage> {
     const changes: Change[] = [];
     for (let cursor = from; ; ) {
@@ -290,15 +290,15 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
           confirmed.push(...entries);
         } else if (status === "conflict") received.push({ record: key, version, value: result.value });
         else if (status === "refused" && code === "server_record") {
-          // pages show the change: the server's value takes its place
+          // the tabs show the refused change: replace it with the server's value
           received.push({ record: key, version, value: result.value });
           confirmed.push(...entries);
         } else if (status === "refused") refuse(collection, changes[nth], code, message);
       }
-      // the next pull confirms what was stored among the changes of others
+      // other devices changed the collection: the next pull returns their changes and these
       if (cursor === null) collection.isStale = true;
       else {
-        // first, so that the copy is never ahead of its cursor: after a crash the push is repeated
+        // save the cursor first, so that the copy is never ahead of it: after a crash the push is repeated
         await saveCursor(name, cursor);
         await receive(name, received, { confirmed });
       }
@@ -326,10 +326,10 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
   }
 
   /**
-   * Takes values of the server into the copy, and merges them with unsent changes.
+   * Stores values of the server in the copy, and merges them with unsent changes.
    *
-   * @param taken.isJoin true if `changes` is all that the server has
-   * @param taken.confirmed entries of the outbox that the server has stored
+   * @param taken.isJoin true if `changes` contains all records on the server
+   * @param taken.confirmed outbox entries that the server has stored
    */
   async function receive(
     name: string,
@@ -364,7 +364,7 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
     for (const [key, stored] of before) {
       if (server.has(key) || !stored) continue;
       server.set(key, undefined);
-      // the server has lost it, or never had it
+      // the server lost the record, or never had it: send it
       if (!pending.has(key)) added.set(key, { value: stored.value, base: 0 });
     }
     await copy.settle(name, { server, added, removed });
@@ -383,7 +383,7 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
       const known = groups.get(key);
       groups.set(key, {
         key,
-        // a later removal in this browser is meant
+        // a removal is intended: it is not merged, and the later change wins
         value: known && value !== null && known.value !== null ? mergeChange(key, value, known.value) : value,
         base: known ? Math.min(base, known.base) : base,
         entries: [...(known?.entries ?? []), entry],
@@ -452,7 +452,7 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
       for (;;) {
         const startedAt = clock.now();
         await connection.follow(since, handleChanges, ended);
-        // otherwise an intermediary that ends each stream at once would be asked every second
+        // an intermediary may end each stream at once: fail, so that the pauses grow
         if (clock.now() - startedAt < STABLE_MS)
           throw new SyncError("temporary", "stream_ended", "the change events ended too early");
         await clock.sleep(RECONNECT_MS, ended);
@@ -465,7 +465,7 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
     readAll().catch((error) => {
       if (ended.aborted || signal.aborted) return;
       if (error instanceof SyncError && error.code === "unknown_cursor") since = undefined;
-      // the next attempt pulls everything, so that a lost position costs nothing else
+      // not final: the next attempt pulls every collection, and needs no cursor of the events
       const isLost = error instanceof SyncError && error.kind === "request";
       fail(isLost ? new SyncError("temporary", error.code, error.message, { cause: error }) : error);
     });

@@ -1,6 +1,6 @@
 import { isObject, isText } from "./json.js";
 
-/** A record as the server has it. `value` is null for a removed one. */
+/** A record on the server. `value` is null for a removed record. */
 export interface Change {
   readonly record: string;
   readonly version: number;
@@ -31,12 +31,12 @@ export interface Pushed {
 export function parsePage(json: Record<string, unknown>): PullPage | undefined {
   const { changes, cursor, hasMore } = json;
   if (!Array.isArray(changes) || !isText(cursor) || typeof hasMore !== "boolean") return undefined;
-  // a page without a change would be asked for again and again
+  // the client would request an empty page forever
   if (hasMore && changes.length === 0) return undefined;
   return changes.every(isChange) ? { changes, cursor, hasMore } : undefined;
 }
 
-/** Parses the response of `push`; undefined if it has not one result for each change, in order. */
+/** Parses the response of `push`; undefined unless it has one result for each change, in order. */
 export function parsePush(
   json: Record<string, unknown>,
   sent: readonly { readonly record: string }[],

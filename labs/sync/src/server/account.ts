@@ -5,8 +5,8 @@ export const ACCOUNT = "x-sluice-account";
 const CHARACTERS = 22;
 
 /**
- * Returns the name of a user's account: always the same, and no way back to an id that can't be guessed. A secret of the
- * proxy is no part of it, because a new secret would stop every device.
+ * Returns the name of a user's account: a hash, which hides an id that can't be guessed. The hash does not depend on a
+ * secret of the proxy, because a new secret would stop every device.
  */
 export async function createAccount(userId: string): Promise<string> {
   const base64 = btoa(String.fromCharCode(...(await digest(`sluice sync account\n${userId}`))));
@@ -19,7 +19,7 @@ export async function createKey(userId: string): Promise<string> {
   return `user:${hex.join("")}`;
 }
 
-/** @throws {SyncFailure} for a request of another account, or of none */
+/** @throws {SyncFailure} if the request names another account, or no account although `isRequired` */
 export function checkAccount({ headers }: Request, account: string, isRequired: boolean): void {
   const named = headers.get(ACCOUNT);
   if (named === null && isRequired) throw new SyncFailure("account_missing");

@@ -1,6 +1,6 @@
 import { SyncFailure } from "./failure.js";
 
-/** Methods of texts that the types of ES2023 do not have. */
+/** String methods that the types of ES2023 lack. */
 interface UnicodeText {
   isWellFormed(): boolean;
 }

@@ -3,17 +3,17 @@ import { type Cursor, START } from "./cursor.js";
 import type { FailureCode } from "./failure.js";
 import { createWords, findText } from "./words.js";
 
-/** Number of commits and of deletions of a user that are remembered. */
+/** Maximum number of commits and of tombstones that are stored for a user. */
 const MAX_COMMITS = 10_000;
 const MAX_TOMBSTONES = 50_000;
-/** Number of old deletions that a commit forgets. No commit deletes more. */
+/** Maximum number of old tombstones that a commit removes. No commit adds more. */
 const SWEEP = 200;
-/** Size of a record, in bytes. */
+/** Maximum size of a record, in bytes. */
 export const MAX_RECORD_BYTES = 1024 * 1024;
 /** Bytes of a row beside its id and its value. */
 const ROW_BYTES = 100;
 
-/** What a user stores. */
+/** Version and totals of a user. */
 export interface UserRow {
   readonly version: number;
   readonly records: number;
@@ -59,7 +59,7 @@ export interface OpenCollection {
 
 const NOBODY: UserRow = { version: 0, records: 0, bytes: 0, tombstones: 0 };
 
-/** Reads a collection for a write from a cursor; undefined as the cursor does not check it. */
+/** Reads a collection before a write. Checks that the cursor is known, if there is a cursor. */
 export async function openCollection(
   { key, query }: Reader,
   name: string,
@@ -101,12 +101,12 @@ export async function readRows(
   return new Map(rows.map((each) => [each.record, each]));
 }
 
-/** Counts what a record takes. */
+/** Counts the bytes of a record in the database. */
 export function countBytes({ record, value }: Pick<Write, "record" | "value">): number {
   return ROW_BYTES + new TextEncoder().encode(`${record}${value ?? ""}`).length;
 }
 
-/** Writes records as one commit. Its cost does not depend on what the user stores. */
+/** Writes records as one commit. Its cost does not depend on the number of stored records. */
 export async function commitRecords(
   tx: Transaction,
   collection: OpenCollection,
@@ -134,7 +134,7 @@ export async function commitRecords(
   return cursor;
 }
 
-/** Writes the rows of some records, and the words of their texts. */
+/** Writes the rows of records, and the words of their texts to the full-text index. */
 async function writeRecords(
   tx: Transaction,
   { id, version }: { readonly id: number; readonly version: number },
@@ -180,7 +180,7 @@ const ADD_DOC = {
     "INSERT INTO sync_docs (key, doc, words) VALUES (?, ?, array_to_tsvector(string_to_array(?, ' ')))",
 };
 const DELETE_DOC = {
-  // the key of a row is not in the index, and its id has no other row
+  // the index does not store `key`, and a rowid belongs to one user
   sqlite: "DELETE FROM sync_docs WHERE rowid = ? AND ? <> ''",
   postgres: "DELETE FROM sync_docs WHERE doc = ? AND key = ?",
 };
@@ -198,7 +198,7 @@ export async function deleteDocs(
   await Promise.all(docs.map((doc) => (doc === null ? undefined : query(DELETE_DOC, doc, key))));
 }
 
-/** Stores the next version of a user, and forgets what is too old. */
+/** Stores the next version of a user, and deletes old commits and tombstones. */
 async function commit(tx: Transaction, { version, records, bytes, tombstones }: UserRow): Promise<Cursor> {
   const { key, query } = tx;
   const tag = createTag();
@@ -217,7 +217,7 @@ async function commit(tx: Transaction, { version, records, bytes, tombstones }: 
   return { version, tag };
 }
 
-/** Forgets the oldest deletions. Returns their number. */
+/** Deletes the oldest tombstones. Returns their number. */
 async function sweepTombstones({ key, query }: Transaction): Promise<number> {
   const records = await query(
     `DELETE FROM sync_records WHERE key = ? AND value IS NULL AND (collection, record) IN

@@ -1,6 +1,6 @@
 import { SyncFailure } from "./failure.js";
 
-/** The commit that a cursor names, and the record up to which a pull of several pages has come. */
+/** Names a commit. Between two pages of a pull, also names the last record of the page. */
 export type Cursor = {
   readonly version: number;
   readonly tag: string;
@@ -18,7 +18,7 @@ export function formatCursor({ version, tag, after }: Cursor): string {
 /**
  * Parses a cursor.
  *
- * @param canContinue true for a pull, which takes a cursor between two pages
+ * @param canContinue true for a pull, which also accepts a cursor between two pages
  * @throws {SyncFailure} for any other text
  */
 export function parseCursor(value: unknown, canContinue = false): Cursor {

@@ -4,14 +4,14 @@ import { reading, source } from "./define.js";
 import { type FailureCode, readOutput } from "./failure.js";
 import type { SyncRequest } from "./request.js";
 
-/** Longest silence and longest life of a stream, in milliseconds. */
+/** Maximum silence and maximum duration of a stream, in milliseconds. */
 const BEAT_MS = 15_000;
 const MAX_MS = 1_800_000;
-/** Streams of a user in one place, and collections of one event. */
+/** Maximum number of streams of a user in one process, and of collections in one event. */
 const MAX_STREAMS = 20;
 const MAX_CHANGES = 200;
 
-/** From a cursor, or from the changes of the last event. */
+/** The cursor to check, and the version after which changes are read. */
 type ChangesInput = { readonly cursor: Cursor | null; readonly after: number };
 
 type Changes = {
@@ -58,7 +58,7 @@ export const readChanges = reading(
 
 type EventsInput = { readonly cursor: Cursor | null };
 
-/** Creates the source of the events, which counts the streams of each user in its place. */
+/** Creates the event stream. It limits the number of streams of each user. */
 export function createEvents(): Source<EventsInput> {
   const counts = new Map<string, number>();
   return source("events", async function* (context: HostContext, { cursor }: EventsInput) {
@@ -79,7 +79,7 @@ export function createEvents(): Source<EventsInput> {
   });
 }
 
-/** Sends the changes after a cursor, and the further ones as they come. */
+/** Sends the changes after a cursor, then later changes as they happen. */
 async function* follow({ host, key, signal, subscribe }: HostContext, cursor: Cursor | null) {
   const endsAt = Date.now() + MAX_MS;
   const change = createAlarm(signal);
@@ -90,7 +90,7 @@ async function* follow({ host, key, signal, subscribe }: HostContext, cursor: Cu
       if (!isFirst && !(await change.wait(BEAT_MS))) yield encode(": still here\n\n");
       for (let after = seen?.version ?? Number.MAX_SAFE_INTEGER; ; ) {
         const read = await host.run(key, readChanges, { cursor: seen, after });
-        // after a restore the client has to ask again
+        // the database was restored: the client must connect again
         if ("failed" in read) return;
         const { changes, newest } = read;
         const last = changes.length === MAX_CHANGES ? changes.at(-1) : undefined;
@@ -121,7 +121,7 @@ function createAlarm(signal: AbortSignal) {
   signal.addEventListener("abort", ring, { once: true });
   return {
     ring,
-    /** Returns true once it has rung, and false after a time. */
+    /** Resolves with true after a change, and with false after `ms` milliseconds. */
     async wait(ms: number): Promise<boolean> {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const isChanged = await new Promise<boolean>((resolve) => {

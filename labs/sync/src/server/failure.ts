@@ -23,7 +23,7 @@ export class SyncFailure extends Error {
   readonly code: FailureCode;
   readonly status: number;
 
-  /** @param detail says more than the usual message of the code */
+  /** @param detail replaces the default message of the code */
   constructor(code: FailureCode, detail?: string) {
     super(detail ?? FAILURES[code][1]);
     this.code = code;

@@ -63,7 +63,7 @@ export const pull = reading(
   ): Promise<PullOutput | { readonly failed: FailureCode }> => {
     const { collection, cursor, limit } = input;
     const from = cursor ?? START;
-    // no id is empty
+    // ids are never empty, so the empty text sorts first
     const [version, record] = from.after ?? [from.version + 1, ""];
     const rows = await query<PageRow>(
       PAGE,
@@ -81,7 +81,7 @@ export const pull = reading(
     const hasMore = last !== undefined && changes.length < (first?.found ?? 0);
     return {
       changes,
-      // a pull of several pages goes on only in the history in which it began
+      // each page repeats the commit with which the pull began, so that it can't continue in another history
       cursor: hasMore
         ? { ...(from.version === START.version ? newest : from), after: [last.version, last.record] }
         : newest,

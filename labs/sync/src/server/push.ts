@@ -15,7 +15,7 @@ import { operation } from "./define.js";
 import { type FailureCode, readOutput, SyncFailure } from "./failure.js";
 import type { SyncRequest } from "./request.js";
 
-/** What a user may store. */
+/** Limits of the data of one user. */
 export interface Quota {
   readonly records: number;
   readonly bytes: number;
@@ -24,7 +24,7 @@ export interface Quota {
 /** A change of one record. */
 type Change = {
   readonly record: string;
-  /** The version that the change is made from; 0 for none. */
+  /** The version that the change is based on; 0 for a new record. */
   readonly base: number;
   /** JSON; null deletes. */
   readonly value: string | null;
@@ -79,7 +79,7 @@ export function createPush(quota: Quota) {
   );
 }
 
-/** Decides about each change, in their order. The first one that is not stored ends it. */
+/** Accepts or rejects the changes in order. After the first change that is not stored, skips the rest. */
 async function judgeChanges(
   tx: Transaction,
   collection: OpenCollection,
@@ -123,7 +123,7 @@ async function judgeChanges(
   return { results, writes };
 }
 
-/** Finds the reason to refuse a write, or takes its space. */
+/** Returns the reason to refuse a write, or subtracts the write from `left` and returns undefined. */
 function findRefusal(write: Write, left: { records: number; bytes: number }): Result["code"] {
   const { value, row } = write;
   if (value === null) {

@@ -24,12 +24,12 @@ export interface RouteOptions<Env> {
   serve(request: SyncRequest<Env>): Promise<JSONValue | Response>;
 }
 
-/** Largest body, in bytes. */
+/** Maximum size of a body, in bytes. */
 const MAX_BYTES = 2 * 1024 * 1024;
-/** Time in which a body arrives, in milliseconds. */
+/** Time limit for the arrival of a body, in milliseconds. */
 const BODY_MS = 30_000;
 
-/** Creates a route whose responses all name the account, and which checks it before anything else. */
+/** Creates a route. It checks the account first, and names the account in each response. */
 export function createRoute<Env>(path: string, options: RouteOptions<Env>): PluginRoute<Env> {
   const { method = "POST", query, needsAccount = true, isPaid = false, host, serve } = options;
   return {
@@ -67,7 +67,7 @@ export function createRoute<Env>(path: string, options: RouteOptions<Env>): Plug
   };
 }
 
-/** Reads a JSON object, no further than {@link MAX_BYTES}. @throws {SyncFailure} */
+/** Reads a JSON object of at most {@link MAX_BYTES}. @throws {SyncFailure} */
 async function readBody({ body, headers }: Request): Promise<Readonly<Record<string, unknown>>> {
   // a page can send other types without a preflight
   if (!/^application\/json\s*(?:;|$)/i.test(headers.get("content-type") ?? ""))

@@ -5,7 +5,7 @@ import { SyncFailure } from "./failure.js";
 import type { SyncRequest } from "./request.js";
 import { createQuery, cutExcerpt, findText } from "./words.js";
 
-/** Largest number of hits of a page, and bytes of the records whose excerpts are cut. */
+/** Limits of a page: number of hits, default number, and bytes of the records; and characters of a query. */
 const MAX_HITS = 50;
 const USUAL_HITS = 20;
 const MAX_BYTES = 2 * 1024 * 1024;
@@ -23,13 +23,13 @@ interface HitRow {
 }
 
 const FIND = {
-  // in this order, rows come newest first out of the full-text index, and the limit ends its reading
+  // CROSS JOIN fixes the order: the full-text index returns the newest rows first, and stops at the limit
   sqlite: `SELECT r.doc, c.collection, r.record, r.bytes FROM sync_docs d
     CROSS JOIN sync_records r INDEXED BY sync_records_by_doc ON r.doc = d.rowid AND r.key = ?
     CROSS JOIN sync_collections c ON c.key = r.key AND c.id = r.collection
     WHERE d.sync_docs MATCH ? AND d.rowid < ? ORDER BY d.rowid DESC LIMIT ?`,
-  // A bitmap of all hits has no order. The newest documents often have enough hits. Otherwise the index of words is used,
-  // alone (`OFFSET 0`), and hits beyond a number are not sorted.
+  // A bitmap scan does not return hits in order, so search the newest 500 documents first: they often have enough hits.
+  // Otherwise use only the index of words (`OFFSET 0`), and sort at most 5,000 hits.
   postgres: `WITH params AS (SELECT CAST(? AS TEXT) AS key,
       replace(replace(replace(?, '" "', '" & "'), '"', ''''), '*', ':*')::tsquery AS words,
       CAST(? AS BIGINT) AS before, CAST(? AS BIGINT) AS hits),
@@ -66,7 +66,7 @@ export const search = reading("search", async (reader: Reader, input: SearchInpu
   return {
     hits: rows.flatMap(({ doc, collection, record }) => {
       const value = valueOfDoc.get(doc);
-      // the record was written since
+      // the record has changed since the first query
       if (value === undefined) return [];
       return [{ collection, record, excerpt: cutExcerpt(findText(JSON.parse(value)), words.first) }];
     }),
@@ -74,7 +74,7 @@ export const search = reading("search", async (reader: Reader, input: SearchInpu
   };
 });
 
-/** Counts the hits of a page whose records have not too many bytes together. */
+/** Counts the hits that fit on a page: the first, then up to `limit` hits or {@link MAX_BYTES} of records. */
 function countShown(found: readonly HitRow[], limit: number): number {
   let bytes = 0;
   const end = found.findIndex((row, at) => {

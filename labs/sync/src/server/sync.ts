@@ -14,17 +14,17 @@ import { createUserData, userDataOperations } from "./user-data.js";
 
 /** Options of {@link sync}. */
 export interface SyncOptions<Env = unknown> {
-  /** What one user may store. @default { records: 200_000, bytes: 500_000_000 } */
+  /** Limits of the data of one user. @default { records: 200_000, bytes: 500_000_000 } */
   readonly quota?: Partial<Quota>;
-  /** Turns that run on the server, also without a device. @default none */
+  /** Turns that run on the server, even while no device is connected. @default none */
   readonly turns?: TurnOptions<Env>;
 }
 
 /**
- * Stores the records of users, for devices that share them: the server of the protocol in `PROTOCOL.md`. It needs the
- * `host` of the proxy, and users: `authenticate: "public"` has none.
+ * Stores the records of each user for all devices of the user, over the protocol in `PROTOCOL.md`. Needs the `host` of
+ * the proxy, and a function as `authenticate`: `"public"` does not tell users apart.
  *
- * @throws {TypeError} for an option that is unknown or can't work
+ * @throws {TypeError} for an unknown or invalid option
  * @example
  * ```ts
  * export default createProxy<Env>({ ...options, host: nodeHost({ file: "sluice.db" }), plugins: [sync()] });
@@ -88,7 +88,7 @@ function openTurns<Env>(setup: TurnSetup<Env>, quota: Quota) {
     connect(server: PluginServer<Env>) {
       report = server.setup.report;
     },
-    /** Fails for a proxy that takes no requests from inside. */
+    /** Throws if the proxy does not accept internal requests. */
     check: (env: Env) => void connectAs(setup.proxy(), { id: "health" }, env),
     createRoutes: (host: (env: Env) => BoundHost) => createTurnRoutes({ setup, operations, run, host }),
   };

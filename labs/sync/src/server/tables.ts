@@ -3,16 +3,16 @@ import type { SQL } from "@sluice/worker-proxy";
 /**
  * The tables of all users.
  *
- * - `sync_users`: the counter of a user, and what the user stores: `records` and `bytes` without tombstones.
+ * - `sync_users`: the version and the totals of a user. `records` and `bytes` do not count tombstones.
  * - `sync_commits`: the newest commits, each with a random tag.
  * - `sync_collections`: `id` is the version of the commit that created the collection. Records refer to it.
  * - `sync_records`: `value` is JSON, null for a tombstone. `turn` is the server's turn that wrote the record. `doc` is its
  *   row in `sync_docs`.
  * - `sync_turns`: turns of the server. `tip` is the newest record of the turn, `owner` is new for each run. `alive_until` is
  *   the end of the lease of a run, or of the wait for decisions.
- * - `sync_calls`: the calls that wait or waited for a decision, with the first one.
- * - `sync_docs`: the full-text index. Each word begins with a part of the user's key, so that a search reads the words of
- *   its user alone, also by the start of a word.
+ * - `sync_calls`: tool calls that need a decision, each with its first decision.
+ * - `sync_docs`: the full-text index. Each word begins with a part of the user's key, so that a search for words or
+ *   prefixes reads only the words of its user.
  */
 export const TABLES: readonly SQL[] = [
   `CREATE TABLE IF NOT EXISTS sync_users (key TEXT NOT NULL PRIMARY KEY, version BIGINT NOT NULL,
@@ -30,7 +30,7 @@ export const TABLES: readonly SQL[] = [
   "CREATE INDEX IF NOT EXISTS sync_records_by_doc ON sync_records (key, doc) WHERE doc IS NOT NULL",
   "CREATE INDEX IF NOT EXISTS sync_tombstones ON sync_records (key, version) WHERE value IS NULL",
   {
-    // the index has no copy of the words; 10 and 11 are the lengths of two and three letters behind the prefix of the key
+    // `content=''`: the index does not store the texts; `prefix`: 8 characters of the key and two or three letters
     sqlite: `CREATE VIRTUAL TABLE IF NOT EXISTS sync_docs USING fts5 (key UNINDEXED, words, content='',
       contentless_delete=1, detail=none, tokenize='ascii', prefix='10 11')`,
     postgres: `CREATE TABLE IF NOT EXISTS sync_docs (key TEXT NOT NULL, doc BIGSERIAL, words tsvector NOT NULL,
@@ -45,9 +45,9 @@ export const TABLES: readonly SQL[] = [
     record TEXT NOT NULL, name TEXT NOT NULL, wants TEXT NOT NULL, decision TEXT, detail TEXT, account TEXT,
     device TEXT, PRIMARY KEY (key, turn, record, call))`,
   {
-    // FTS5 returns no row that it inserts
+    // FTS5 can't return the id of an inserted row
     sqlite: "CREATE TABLE IF NOT EXISTS sync_doc_ids (key TEXT NOT NULL PRIMARY KEY, doc BIGINT NOT NULL)",
-    // without a list of pending entries, which each search of every user would read
+    // `fastupdate = off`: each search would read the pending entries of all users
     postgres:
       "CREATE INDEX IF NOT EXISTS sync_docs_by_words ON sync_docs USING gin (words) WITH (fastupdate = off)",
   },

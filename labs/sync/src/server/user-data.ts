@@ -3,7 +3,7 @@ import { createKey } from "./account.js";
 import { deleteDocs } from "./commit.js";
 import { operation, reading } from "./define.js";
 
-/** Records of one step, and bytes of the records in an export. */
+/** Number of records in one step, and size of an export in bytes after which it ends. */
 const STEP = 200;
 const MAX_EXPORT_BYTES = 16 * 1024 * 1024;
 
@@ -22,7 +22,7 @@ const eraseRecords = operation("erase.records", async (tx: Transaction, _: null)
   return deleted.length;
 });
 
-/** Deletes all that is left of a user without records. */
+/** Deletes the other rows of a user, once all records are deleted. */
 const eraseRest = operation("erase.rest", async ({ key, query, publish }: Transaction, _: null) => {
   publish();
   await Promise.all([
@@ -51,7 +51,7 @@ const readExport = reading("export", async ({ key, query }: Reader, { collection
 /** The operations of {@link createUserData}. */
 export const userDataOperations = [eraseRecords, eraseRest, readExport];
 
-/** Creates the access to what a user stores, for the operator. */
+/** Creates the functions that erase and export the data of a user, for the operator. */
 export function createUserData<Env>(host: (env: Env) => BoundHost): UserData<Env> {
   return {
     name: "sync",

@@ -1,7 +1,7 @@
-/** Characters of a text that can be found, and of a word. */
+/** Number of characters that are indexed of a text, and of a word. */
 const MAX_TEXT = 20_000;
 const MAX_WORD = 40;
-/** Most words of a query. */
+/** Maximum number of words of a query. */
 const MAX_QUERY_WORDS = 10;
 /** Characters of the key before each word. */
 const PREFIX = 8;
@@ -10,7 +10,7 @@ const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Khmer}\p{Script=Lao}]/u;
 const WORDS = /[\p{L}\p{N}]+/gu;
 
-/** Returns the text of a record that a search finds: the title of any record, and the text of a finished message. */
+/** Returns the searchable text of a record: the title of any record, and the text of a finished message. */
 export function findText(value: unknown): string {
   const { title, message } = readFields(value);
   const { role, content, outcome } = readFields(message);
@@ -23,7 +23,7 @@ function readFields(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** Returns the different words of a text, for the index of a user. */
+/** Returns the distinct words of a text, for the index of a user. */
 export function createWords(key: string, text: string): string {
   const words = new Set(splitWords(text).map((word) => addPrefix(key, word)));
   return [...words].join(" ");
@@ -37,18 +37,21 @@ export interface WordQuery {
   readonly first: string;
 }
 
-/** Creates the query for records that have each word; the last one may be the start of a word. Undefined without a word of two letters. */
+/**
+ * Creates the query for records that contain each word. The last word may be a prefix. Returns undefined if no word has
+ * two letters.
+ */
 export function createQuery(key: string, text: string): WordQuery | undefined {
   const words = splitWords(text).slice(0, MAX_QUERY_WORDS);
   const isLong = (word = "") => [...word].length > 1;
   const first = words.find(isLong);
   if (first === undefined) return undefined;
-  // one letter is the start of too many words
+  // one letter is a prefix of too many words
   const end = isLong(words.at(-1)) ? "*" : "";
   return { first, match: `${words.map((word) => `"${addPrefix(key, word)}"`).join(" ")}${end}` };
 }
 
-/** Splits a text into words of small letters without accents. */
+/** Splits a text into lower-case words without accents. */
 function splitWords(text: string): string[] {
   const found = foldText(text.normalize("NFKD")).match(WORDS) ?? [];
   return found.flatMap((word) => (UNSPACED.test(word) ? splitPairs(word) : word.slice(0, MAX_WORD)));
@@ -59,12 +62,12 @@ function splitPairs(word: string): string[] {
   return letters.length === 1 ? letters : letters.slice(1).map((letter, at) => `${letters[at]}${letter}`);
 }
 
-/** The words of a user begin with a part of the user's key. Where two users share it, the key of the row decides. */
+/** Adds a part of the user's key. Two users may share it, so a query also compares the key of the row. */
 function addPrefix(key: string, word: string): string {
   return `${key.slice(-PREFIX)}${word}`;
 }
 
-/** Longest excerpt, and its part before the word that was found, in characters. */
+/** Maximum length of an excerpt, and of its part before the found word, in characters. */
 const EXCERPT = 160;
 const BEFORE = 40;
 
@@ -77,7 +80,7 @@ export function cutExcerpt(text: string, word: string): string {
   return `${start}${cut.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "").replace(/\s+/g, " ")}${end}`;
 }
 
-/** Writes a text in small letters without accents. */
+/** Converts a text to lower case without accents. */
 function foldText(text: string): string {
   return text.replace(/\p{M}+/gu, "").toLowerCase();
 }

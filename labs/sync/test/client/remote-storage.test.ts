@@ -154,7 +154,7 @@ describe("A response", () => {
     expect(server.list("ada", "chat/trip").size).toBe(0);
   });
 
-  test("with Retry-After ends all requests for that time", async () => {
+  test("stops all requests for the time in its Retry-After", async () => {
     const server = createSyncServer();
     const device = createDevice(server);
     server.script = () => refuse(503, "busy", { "retry-after": "3600" });
@@ -188,7 +188,7 @@ describe("A response", () => {
     expect(tab.storage.status.getSnapshot()).toMatchObject({ unsent: 0, error: { code } });
   });
 
-  test("of a signed-out session ends all requests until the app tries again", async () => {
+  test("stops all requests if the session is signed out, until the app calls retryNow()", async () => {
     const server = createSyncServer();
     const device = createDevice(server);
     device.session = undefined;
@@ -273,7 +273,7 @@ describe("A record that the server refuses", () => {
     expect(tab.storage.status.getSnapshot()).toEqual({ isSyncing: false, unsent: 0 });
   });
 
-  test("of a server turn shows the server's record again, in all tabs", async () => {
+  test("shows the server's record again in all tabs if a server turn wrote it", async () => {
     const server = createSyncServer();
     const own = { ...message("r", null, { role: "assistant", outcome: "complete" }), turn: "t" };
     server.set("ada", "chat/trip", { r: own });

@@ -305,7 +305,7 @@ test.each([
   expect(JSON.stringify(await device.readAll(COLLECTION))).not.toContain("broken");
 });
 
-test("what a tool throws is logged, and the model reads it as the result of the call", async () => {
+test("an error of a tool is logged, and the model reads it as the result of the call", async () => {
   const log = watchLog();
   const broken = defineTool({
     name: "broken",

@@ -7,7 +7,7 @@ const NO_RESULT = "the call was cancelled before it had a result";
 /**
  * Repairs a history so that a gateway accepts it.
  *
- * - Puts the result of each tool call after the call. A call without a result gets one that says "cancelled".
+ * - Puts the result of each tool call after the call. A call without a result gets a result that says "cancelled".
  * - Removes a result without its call, and a second result of one call.
  * - Replaces arguments that are not JSON by `{}` if the call has a result. Removes a truncated call.
  * - Removes an assistant message without content.

@@ -111,7 +111,7 @@ export interface OpenStream extends ChatStream {
 /** Origin of a response: a request, or the proxy that stores it. */
 export interface ResponseSource {
   readonly request?: ChatRequest | undefined;
-  /** Id of a stored response, read from its start if there is no `request`. Requires a client with `resume`. */
+  /** Id of a stored response, read from its start; used without a `request`. Requires a client with `resume`. */
   readonly streamId?: string | undefined;
   /** Path of a stored response. */
   readonly path?: string | undefined;

@@ -1,7 +1,7 @@
 /*
  * For authors of add-ons: a storage, a store with its hook, a bridge to another library, a request to another path of the
- * proxy. The packages of this repository build on these names, and an add-on of a third party can do what they do. Apps
- * need none of them. The names are as stable as those of `@sluice/core`.
+ * proxy. The packages of this repository use the same names, so a third-party add-on can do the same. Apps do not need
+ * them. The names are as stable as those of `@sluice/core`.
  */
 
 export { assertAssetRequest } from "../assets/schema.js";

@@ -115,7 +115,7 @@ export function toConnectionError(cause: unknown): ConnectionError {
 
 /**
  * Returns how far the request of an error got: `not-sent`, `refused`, or `unknown` if the gateway may have acted. Unlike
- * `billing`, it tells a refused request from one that never left.
+ * `billing`, it distinguishes a refused request from a request that was not sent.
  *
  * @example
  * ```ts

@@ -6,7 +6,7 @@ import type { Connection, Exchange } from "./send.js";
 /** The reader of a body, as in the Streams standard. */
 export type BodyReader = Pick<ReadableStreamDefaultReader<unknown>, "read" | "cancel">;
 
-/** Creates a reader of a response's body. It rejects for a body that is no stream, or that other code has read. */
+/** Creates a reader of a response's body. `read` rejects if the body is not a stream, or was read before. */
 export function createBodyReader({ body, bodyUsed }: Response): BodyReader {
   if (typeof body?.getReader === "function" && !body.locked && !bodyUsed) return body.getReader();
   return {
@@ -93,7 +93,7 @@ export function readBody<Out>(
     // cancelling ends a pending read like the end of the body, but the body has not ended
     if (isCancelled) return lose(signal.reason);
     if (done) closed.abort(null);
-    // bytes of another realm are no instances of `Uint8Array`
+    // bytes of another realm are not instances of `Uint8Array`
     if (!(done || (ArrayBuffer.isView(value) && "find" in value))) return lose(createUnreadableError());
     const out = use(done ? undefined : (value as Uint8Array));
     idleSince = clock.now();

@@ -2,8 +2,8 @@ import { loadRepeats } from "./load-repeats.js";
 import type { Connection } from "./send.js";
 
 /**
- * Asks a proxy to end what it still works on: a stored response, or a watched task. Never rejects, because the page has
- * already ended it.
+ * Asks a proxy to end a stored response or the watch of a task. Never rejects, because for the page it has already
+ * ended.
  */
 export async function sendDelete(
   client: Connection,

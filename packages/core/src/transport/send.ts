@@ -81,7 +81,7 @@ export interface RequestOptions<Checks extends boolean = boolean> {
   /** Retries of failed attempts. Each setting overrides the client's. */
   readonly retry?: RetryOptions | undefined;
   /**
-   * Key by which a proxy recognizes a repeated request: 1 to 255 visible ASCII characters, hard to guess. Reuse it only
+   * Key that identifies a repeated request to a proxy: 1 to 255 visible ASCII characters, hard to guess. Reuse it only
    * for the same request, after an error with the `billing` `maybe`. Clients without an `apiKey` send it as
    * `idempotency-key` (see `idempotencyKeys` of `createClient`). A header of this name in `headers` wins. Stores choose
    * their own keys.

@@ -3,9 +3,9 @@ import { type BodyReader, createUnreadableError } from "./read-body.js";
 type Fetch = (request: Request) => Promise<Response>;
 
 /**
- * Adapts a `fetch` whose responses have no standard stream of bytes, for the option `fetch` of `createClient`: React
- * Native's own, which has no stream, and those whose body is a Node stream or a stream of text. A response without a
- * stream arrives at its end.
+ * Adapts a `fetch` whose responses have no standard stream of bytes, for the option `fetch` of `createClient`. Supports
+ * React Native's `fetch`, which has no stream, and a body that is a Node stream or a stream of text. A response without
+ * a stream arrives as a whole, at its end.
  *
  * @example
  * ```ts

@@ -6,7 +6,7 @@ import type { UploadAtProxy } from "./upload-at-proxy.js";
 /** Attempts in a row without progress, after the first. */
 const MAX_FAILURES = 5;
 const FIRST_WAIT_MS = 1000;
-/** Maximum number of times that one call sends the whole file, besides one part. */
+/** Limit of the bytes that a call sends: this multiple of the file size, plus one part. */
 const MAX_COPIES = 3;
 
 /** Callbacks of {@link sendFile}. */

@@ -18,7 +18,7 @@ import { openTurnStorage, type TurnStorage } from "./turn-storage.js";
 /** Reports a failure of the operator's code or of the database, with its cause. */
 type Report = (subject: string, error: unknown, env: never) => void;
 
-/** Pause between two renewals of a lease, and waits for the last write and for a chat that was stopped. */
+/** Pause between two renewals of a lease, and time limits of the last write and of a stopped chat, in milliseconds. */
 const RENEW_MS = LEASE_MS / 4;
 const WRITE_MS = 10_000;
 const STOP_MS = 5_000;
@@ -66,19 +66,19 @@ function readAppFailure(error: unknown): { code: string; message: string; subjec
   return { code: "turn_failed", message: "the server could not run this turn", subject, cause: error };
 }
 
-/** The lease of a run, which ends with its database, its process or another owner. */
+/** The lease of a run. A run loses it if the database or the process fails, or if another run takes over. */
 interface Lease {
-  /** Aborts when the turn is stopped, late, or no longer this run's. */
+  /** Aborts when the turn is stopped or late, or when the lease is lost. */
   readonly signal: AbortSignal;
-  /** True once another place has ended the turn. */
+  /** True if another process may have ended the turn. */
   readonly isLost: boolean;
   /** The end of a turn that was stopped; undefined before. */
   readonly stopped: TurnEnd | undefined;
   abort(): void;
   /**
-   * Makes sure that the turn is still this run's, before something is paid for or has an effect.
+   * Renews the lease before a request or a tool call, which may cost money or have effects.
    *
-   * @throws the reason of the signal if it is not
+   * @throws the reason of the signal if the turn does not belong to this run any more
    */
   confirm(): Promise<void>;
   end(): void;
@@ -113,12 +113,12 @@ function holdLease(
       if (isStopped) stop(STOPPED);
     } catch (error) {
       log("its lease could not be renewed", error);
-      // by now another place may have ended it
+      // the lease has expired, so another process may have ended the turn
       if (performance.now() - renewedAt > LEASE_MS) isLost = true;
     }
     if (isLost) controller.abort();
   };
-  // each record that the turn writes is a change, too
+  // records that this turn writes also call this
   const unsubscribe = subscribe(() => void look(readLease));
   const timer = setInterval(() => void look(renew), RENEW_MS);
   const late = setTimeout(
@@ -169,13 +169,13 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
   const isFirst = tip === run.question;
   const path = await host.run(key, operations.readPath, { collectionId, tip });
   const [last] = path.slice(-1);
-  // a record of a turn is deleted, or was written anew by a device
+  // a device deleted the newest record of the turn, or replaced it
   if (last?.record !== tip || (!isFirst && last.turn !== input.turn)) return createWriteEnd("record_deleted");
   const storage = openTurnStorage({
     ...{ turn: input.turn, path: cutPath(path), tip, calls },
     write: (writes) => host.run(key, operations.write, { ...input, writes }),
     onFailure(error) {
-      // a host that closes ends its runs
+      // a closing host ends its runs: this is not an error
       if (error !== undefined && !context.signal.aborted) log("a response could not be stored", error);
       lease.abort();
     },
@@ -208,7 +208,7 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
   }
 }
 
-/** Opens the chat of a run. What the operator's code throws is in `failures`. */
+/** Opens the chat of a run. Collects exceptions of the operator's code in `failures`. */
 function openChat<Env>(
   { context, setup, input, run, lease, log }: RunParts<Env>,
   storage: TurnStorage,
@@ -230,7 +230,7 @@ function openChat<Env>(
   };
   const { instructions, prepareMessages, maxSteps } = setup;
   const options = {
-    // locks of a chat have its id: no two runs share one
+    // the id names the locks of the chat, so no two runs may share it
     id: input.owner,
     storage: customStorage(storage),
     model,
@@ -260,7 +260,7 @@ function createTools<Env>({ tools = [] }: TurnSetup<Env>, context: TurnContext<E
   }
 }
 
-/** Runs a tool only while the turn is this run's, and logs what it throws. The model reads the error, as in a page. */
+/** Runs a tool only while the run has its lease, and logs exceptions. The model gets the error, as in a page. */
 function guardTool(tool: Tool, lease: Lease, log: (subject: string, error: unknown) => void): Tool {
   const { execute, name } = tool;
   if (!execute) return tool;
@@ -286,7 +286,7 @@ function openClient<Env>(setup: TurnSetup<Env>, user: TurnRequest["user"], env: 
       await lease.confirm();
       return await fetch(request);
     },
-    // texts of the user stay out of the log
+    // keeps the user's texts out of the log
     onEvent: () => {},
   });
 }
@@ -299,7 +299,7 @@ async function decideCalls(chat: ChatStore, calls: readonly CallRow[]): Promise<
     if (decision === "approve") turn = chat.approve(call);
     else if (decision === "deny") turn = chat.deny(call, ...(typeof value === "string" ? [value] : []));
     else turn = chat.addToolOutput(call, value ?? null);
-    // a decision that follows at once would wait for the lock that this one holds
+    // the next decision needs the lock that this turn holds until its call is decided
     await Promise.race([turn, waitUntilDecided(chat, call)]);
   }
   return await (turn ?? chat.retry());
@@ -319,14 +319,14 @@ function waitUntilDecided(chat: ChatStore, call: string): Promise<void> {
   });
 }
 
-/** Begins a thread that was cut with a question. */
+/** Removes the messages before the first question of a truncated thread. */
 function cutPath<Record extends { readonly value: string }>(path: readonly Record[]): readonly Record[] {
   const first = path.findIndex(({ value }) => (JSON.parse(value) as MessageValue).message.role === "user");
   const isCut = (JSON.parse(path[0]?.value ?? "{}") as Partial<MessageValue>).parent != null;
   return isCut && first > 0 ? path.slice(first) : path;
 }
 
-/** Returns true for the stored value of the message that the chat shows last. */
+/** Creates a predicate that accepts a stored value once it matches the newest message of the chat. */
 function matchShown(chat: ChatStore): (value: unknown) => boolean {
   const shown = chat.getSnapshot().messages.at(-1);
   const listStates = (calls: readonly { readonly state: string }[] = []) =>
@@ -360,7 +360,7 @@ function createWriteEnd(code: string): TurnEnd {
   return { state: "failed", code, message: `the response could not be stored: ${code}` };
 }
 
-/** Waits for at most a time. */
+/** Waits for `work`, but at most `ms` milliseconds. */
 async function within(ms: number, work: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<void>((resolve) => {

@@ -41,7 +41,7 @@ export function createTurnRoutes<Env>({ setup, operations, run, host }: TurnRout
       ...(session !== undefined && { session }),
       ...(address !== undefined && { address }),
     };
-    // nothing of a turn is stored that could not run
+    // throws before anything is stored, if the proxy can't run turns
     connectAs(setup.proxy(), user, admitted.env);
     const input = {
       turn: readId(body["turn"]),
@@ -77,7 +77,7 @@ export function createTurnRoutes<Env>({ setup, operations, run, host }: TurnRout
     };
   }
 
-  /** Starts a run. A turn that could not start has ended. */
+  /** Starts a run. If it can't start, ends the turn. */
   async function begin(
     { host: bound, key }: SyncRequest<Env>,
     { turn, owner }: { readonly turn: string; readonly owner: string },

@@ -1,4 +1,4 @@
-/** The JSON of a message, as far as the server reads it. A chat of `@sluice/stores` writes it. */
+/** Fields of a stored message that the server reads. A chat of `@sluice/stores` writes them. */
 export interface StoredMessage {
   readonly role?: unknown;
   readonly outcome?: unknown;
@@ -21,7 +21,7 @@ export interface MessageValue {
 
 const ENDED = ["done", "failed", "denied", "cancelled"];
 
-/** Parses the value of a record; undefined if it has no message. */
+/** Parses the value of a record; undefined without a message. */
 export function parseMessage(text: string | null): MessageValue | undefined {
   const value = (text === null ? null : JSON.parse(text)) as Partial<MessageValue> | null;
   const { message } = value ?? {};
@@ -35,7 +35,7 @@ export function listCalls({ message }: MessageValue): readonly StoredCall[] {
     : [];
 }
 
-/** The end of a response that nobody reads any more. */
+/** The end of an interrupted response. */
 export interface ResponseEnd {
   readonly outcome: "stopped" | "truncated";
   /** The error of a response in flight. */
@@ -44,7 +44,7 @@ export interface ResponseEnd {
   readonly callError: string;
 }
 
-/** Ends a response in flight, and its open calls. Returns the same object if nothing of it is open. */
+/** Ends a response in flight, and its open calls. Returns the same object if nothing is open. */
 export function closeMessage(value: MessageValue, { outcome, error, callError }: ResponseEnd): MessageValue {
   const { message } = value;
   const calls = listCalls(value);

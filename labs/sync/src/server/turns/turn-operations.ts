@@ -28,7 +28,7 @@ type StartInput = {
   readonly question: string;
   /** JSON of the request. */
   readonly request: string;
-  /** New for each request, so that one of two with the same id runs the turn. */
+  /** New for each request, so that two requests with the same turn id run the turn once. */
   readonly owner: string;
 };
 
@@ -48,7 +48,7 @@ type Run = { readonly turn: string; readonly owner: string };
 /** A record that a run writes. */
 type RunWrite = { readonly record: string; readonly value: string };
 
-/** What a run needs to begin. */
+/** State of a turn at the start of a run. */
 export type RunState = {
   readonly collection: string;
   readonly collectionId: number;
@@ -59,18 +59,18 @@ export type RunState = {
   readonly calls: readonly CallRow[];
 };
 
-/** The lease of a run, as the database has it. */
+/** State of a lease in the database. */
 export type LeaseState = { readonly isOwner: boolean; readonly isStopped: boolean };
 
-/** The reason for which a record of a run is not stored. */
+/** Reason why a record of a run was not stored. */
 export type WriteFailure = "turn_lost" | "record_deleted" | "record_too_large" | "quota_exceeded";
 
 /** A message of the thread of a question. */
 export type PathRecord = { readonly record: string; readonly value: string; readonly turn: string | null };
 
-/** Turns of a user that have not ended. */
+/** Maximum number of open turns of a user. */
 const MAX_OPEN = 20;
-/** Messages and bytes of a thread that a run reads. */
+/** Maximum number of messages and of bytes that a run reads of a thread. */
 const MAX_MESSAGES = 200;
 const MAX_PATH_BYTES = 4 * 1024 * 1024;
 
@@ -177,7 +177,7 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
     },
   );
 
-  /** Reads what a run needs; null for a run that another one has replaced. */
+  /** Reads the state of a turn for a run; null if another run has replaced it. */
   const readRun = reading(
     "turn.run",
     async (reader: Reader, { turn, owner }: Run): Promise<RunState | null> => {
@@ -215,7 +215,7 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
     },
   );
 
-  /** Reads whether a turn is still a run's. */
+  /** Checks whether a turn still belongs to a run. */
   const readLease = reading(
     "turn.lease",
     async (reader: Reader, { turn, owner }: Run): Promise<LeaseState> => {
@@ -237,7 +237,7 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
     },
   );
 
-  /** Writes records of a run: new ones, and those that it wrote before. */
+  /** Writes records of a run: new records, and changes to earlier records of the same turn. */
   const write = operation(
     "turn.write",
     async (
@@ -250,10 +250,10 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
       if ("failed" in collection) return "record_deleted";
       const ids = writes.map(({ record }) => record);
       const rows = await readRows(tx, collection, [row.question, ...ids]);
-      // a conversation that was deleted gets no response
+      // the user deleted the conversation
       if (rows.get(row.question)?.is_tombstone !== 0) return "record_deleted";
       const all = writes.map((each) => ({ ...each, turn, row: rows.get(each.record) }));
-      // of a device, or deleted by one
+      // a device wrote the record, or deleted it
       if (all.some((each) => each.row && each.row.turn !== turn)) return "record_deleted";
       if (all.some((each) => countBytes(each) > MAX_RECORD_BYTES)) return "record_too_large";
       const bytes = all.reduce((sum, each) => sum + countBytes(each) - (each.row?.bytes ?? 0), 0);
@@ -304,7 +304,7 @@ export function createTurnOperations(quota: Quota, decisionTimeoutMs: number) {
     },
   );
 
-  /** Looks at a turn: ends what is late, and deletes what ended long ago. */
+  /** Ends a late turn, deletes a turn that ended {@link ENDED_MS} ago, or schedules the next check. */
   const look = operation("turn.look", async (tx: Transaction, { turn }: { readonly turn: string }) => {
     const report = await reportTurn(tx, plan, turn);
     const row = await readTurn(tx, turn);

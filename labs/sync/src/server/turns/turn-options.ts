@@ -1,7 +1,7 @@
 import type { ChatRequestMessage, Client, Tool } from "@sluice/core";
 import type { GatewayProxy, User } from "@sluice/worker-proxy";
 
-/** The turn for which tools and instructions are made. */
+/** The turn that gets tools and instructions. */
 export interface TurnContext<Env = unknown> {
   /** Variables, secrets and bindings of the server. */
   readonly env: Env;
@@ -9,15 +9,15 @@ export interface TurnContext<Env = unknown> {
   readonly user: User;
   /** The collection of the conversation: `chat/trip`. */
   readonly collection: string;
-  /** Sends requests in the name of the user, for tools that make images or videos. */
+  /** Sends requests on behalf of the user, for tools that create images or videos. */
   readonly client: Client;
 }
 
 /** Turns that run on the server: the option `turns` of `sync`. */
 export interface TurnOptions<Env = unknown> {
   /**
-   * The proxy that `createProxy` returned, through which each request of a turn goes: models, limits and budgets apply as
-   * to the user's own requests. A function, because the proxy is created after its plugins.
+   * Returns the proxy that `createProxy` created. Each request of a turn goes through it, so that models, limits and
+   * budgets apply as to the user's own requests. A function, because the proxy is created after its plugins.
    */
   readonly proxy: () => GatewayProxy<Env>;
   /** System prompt of each request. @default none */
@@ -27,16 +27,16 @@ export interface TurnOptions<Env = unknown> {
    * output. A function is called once for each run of a turn. @default none
    */
   readonly tools?: readonly Tool[] | ((context: TurnContext<Env>) => readonly Tool[]);
-  /** Largest number of responses to one question, from 1 to 100. @default 8 */
+  /** Maximum number of responses to one question, from 1 to 100. @default 8 */
   readonly maxSteps?: number;
   /** Changes the messages of each request, as `prepareMessages` of a chat. @default none */
   readonly prepareMessages?: (
     messages: readonly ChatRequestMessage[],
     context: { readonly signal: AbortSignal },
   ) => readonly ChatRequestMessage[] | Promise<readonly ChatRequestMessage[]>;
-  /** Longest time of a turn without a wait for decisions, in milliseconds, up to 840,000. @default 600_000 */
+  /** Time limit of a turn in milliseconds, not counting waits for decisions, up to 840,000. @default 600_000 */
   readonly timeoutMs?: number;
-  /** Longest wait for a decision, in milliseconds, up to 30 days. @default 86_400_000 */
+  /** Time limit of a decision, in milliseconds, up to 30 days. @default 86_400_000 */
   readonly decisionTimeoutMs?: number;
 }
 
@@ -51,7 +51,7 @@ const RANGES = {
   decisionTimeoutMs: [1_000, 2_592_000_000],
 } as const;
 
-/** @throws {TypeError} for an option that is missing or can't work */
+/** @throws {TypeError} for a missing or invalid option */
 export function checkTurnOptions<Env>(options: TurnOptions<Env>): TurnSetup<Env> {
   const { maxSteps = 8, timeoutMs = 600_000, decisionTimeoutMs = 86_400_000 } = options;
   if (typeof options.proxy !== "function")

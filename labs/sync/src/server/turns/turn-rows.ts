@@ -2,7 +2,7 @@ import type { Reader, Transaction } from "@sluice/worker-proxy";
 import { commitRecords, type OpenCollection, openCollection, readRows, type Write } from "../commit.js";
 import { closeMessage, parseMessage, type ResponseEnd } from "./turn-messages.js";
 
-/** Time after which a run counts as lost that does not renew its lease, and time for which an end is stored. */
+/** Duration of a lease without a renewal, and time for which an ended turn is stored, in milliseconds. */
 export const LEASE_MS = 20_000;
 export const ENDED_MS = 7 * 86_400_000;
 
@@ -26,7 +26,7 @@ export interface TurnRow {
   readonly ended_at: number | null;
 }
 
-/** The request of a turn: what a run needs of it. It is deleted at the end. */
+/** The fields of a start request that a run needs. They are deleted when the turn ends. */
 export type TurnRequest = {
   readonly model: string;
   readonly options: { readonly [name: string]: never };
@@ -62,7 +62,7 @@ export type TurnReport = {
   readonly calls: readonly CallRow[];
 };
 
-/** Plans the next look at a turn. */
+/** Schedules the next check of a turn. */
 export type PlanTurn = (tx: Transaction, turn: string, at: number) => Promise<void>;
 
 const LOST: TurnEnd = {
@@ -110,12 +110,12 @@ export async function reportTurn(
   return { turn, state, code, message, calls: calls.map((call) => ({ ...call })) };
 }
 
-/** Returns the end of a turn that nobody ends any more. */
+/** Returns the end of a turn whose lease or wait has expired; undefined while the turn continues. */
 export async function findLateEnd(tx: Transaction, row: TurnRow): Promise<TurnEnd | undefined> {
   const { state, alive_until } = row;
   if (state === "running") return alive_until > tx.now ? undefined : LOST;
   if (state !== "waiting") return undefined;
-  // no device shows the calls any more
+  // a device deleted or replaced the response with the calls
   if (!(await hasTip(tx, row))) return DELETED;
   return alive_until > tx.now ? undefined : UNDECIDED;
 }
@@ -129,7 +129,7 @@ async function hasTip({ key, query }: Transaction, row: TurnRow): Promise<boolea
   return found.length > 0;
 }
 
-/** Ends a turn, and what its last response has open. The user's data in its request is deleted. */
+/** Ends a turn, closes its last response, and deletes the user's data in its request. */
 export async function endTurn(
   tx: Transaction,
   plan: PlanTurn,
@@ -150,8 +150,8 @@ export async function endTurn(
 }
 
 /**
- * Ends the newest response of a turn, if it is open and still the turn's. A turn that changes is a change of its collection,
- * also without a record: devices see it by the events.
+ * Closes the newest response of a turn, if it is open and the turn wrote it. Commits even without a record, so that
+ * devices get a change event.
  */
 export async function changeTurn(tx: Transaction, row: TurnRow, end?: ResponseEnd): Promise<void> {
   const collection = await openCollection(tx, row.collection, undefined);
@@ -160,7 +160,7 @@ export async function changeTurn(tx: Transaction, row: TurnRow, end?: ResponseEn
   await commitRecords(tx, collection, closed ? [closed] : []);
 }
 
-/** Returns the newest response of a turn, with an end; undefined if it has one, or if it is not the turn's. */
+/** Returns the closed newest response of a turn; undefined if it is not open, or the turn did not write it. */
 async function closeTip(
   tx: Transaction,
   collection: OpenCollection,

@@ -5,7 +5,7 @@ import type { CallRow } from "./turn-rows.js";
 
 /** The records of one run, as the chat of the run reads and writes them. */
 export interface TurnStorage extends RecordStorage {
-  /** The reason for which a record could not be stored. Nothing is written after it. */
+  /** Reason why a record could not be stored. After it, nothing is written. */
   readonly failure: WriteFailure | "database_unavailable" | undefined;
   /** The newest record of the turn. */
   readonly tip: string;
@@ -30,9 +30,8 @@ const LEAF = "/leaf";
 const CLOSED = { outcome: "stopped", callError: "the call had no result" } as const;
 
 /**
- * Opens the storage. The chat gets the messages of its own thread alone, so that a long conversation costs no more than a
- * short one. Open calls of other turns and of devices are closed in them: no call runs that this turn's own request did
- * not return.
+ * Opens the storage. The chat reads only the messages of its own thread, so that other branches add no cost. Open calls
+ * of other turns and of devices are closed: a run executes only calls that its own turn requested.
  */
 export function openTurnStorage({
   turn,
@@ -84,12 +83,12 @@ export function openTurnStorage({
     const message = parseMessage(value);
     if (!message) return undefined;
     if (writer === turn) stored.set(record, message);
-    // a chat leaves the records of a turn to its server
+    // without `turn`, because a chat does not change records that have it
     const { turn: _, ...own } = message as MessageValue & { readonly turn?: unknown };
     return writer === turn ? own : closeMessage(own, CLOSED);
   }
 
-  /** Returns the record of a response of this turn. The chat changes no other record. */
+  /** Returns the record to write for a response of this turn; undefined for any other record. */
   function createWrite(record: string, value: unknown) {
     const message = parseMessage(JSON.stringify(value ?? null));
     const isOwn = stored.has(record) || !records.has(record);
@@ -103,7 +102,7 @@ export function openTurnStorage({
   }
 
   async function store(writes: readonly NonNullable<ReturnType<typeof createWrite>>[]): Promise<void> {
-    // the turn ends: a chat whose writes fail would try them again
+    // do not reject after a failure: the turn ends, and the chat would retry a rejected write
     if (writes.length === 0 || failure !== undefined) return;
     try {
       failure = (await write(writes.map(({ record, value }) => ({ record, value })))) ?? undefined;
