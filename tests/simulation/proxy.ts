@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
 import { budget, idempotency, resumableStreams, videoWatch } from "@sluice/durable";
-import { cloudflareHost, type DurableObjectNamespace, durableObject } from "@sluice/durable/cloudflare";
+import {
+  cloudflareHost,
+  type DurableObjectClass,
+  type DurableObjectNamespace,
+  durableObject,
+} from "@sluice/durable/cloudflare";
 import {
   assets,
   chat,
@@ -41,9 +46,6 @@ export const WINDOW_MS = 3_600_000;
 /** Requests of one user in a minute. */
 const RATE = 30;
 
-/** Number of hosts that all simulations have made. The package numbers them in the same way. */
-let hostCount = 0;
-
 /**
  * Creates the proxy between the tabs and the gateway: its process, its Durable Objects, and the network behind it. What
  * it does for one request of a tab has the number of that request as its purpose.
@@ -74,8 +76,8 @@ export function createProxyServer(
     timeline,
     createRandom(seed, "objects"),
     (state, page) => {
-      const Kind = durableObject<Env>(createOwnProxy());
-      return numberCalls(new Kind(state, { purpose: page.name }), hostCount);
+      const [, Kind] = runProgram();
+      return new Kind(state, { purpose: page.name });
     },
     upstream.drop,
     log,
@@ -115,17 +117,21 @@ export function createProxyServer(
 
   function start(): { readonly process: Page; readonly proxy: GatewayProxy<Env> } {
     const process = openPage(timeline, 0, `proxy ${++started}`);
-    const proxy = process.run(createOwnProxy);
+    const [proxy] = process.run(runProgram);
     return { process, proxy };
   }
 
   function bindObjects(purpose: string): DurableObjectNamespace {
-    const binding = objects.bindingOf(purpose);
-    return { ...binding, get: (id) => numberCalls(binding.get(id), 1) };
+    return objects.bindingOf(purpose);
+  }
+
+  /** Returns the proxy and the class that the deployed program exports. */
+  function runProgram(): readonly [GatewayProxy<Env>, DurableObjectClass<Env>] {
+    const proxy = createOwnProxy();
+    return [proxy, durableObject<Env>(proxy)];
   }
 
   function createOwnProxy(): GatewayProxy<Env> {
-    hostCount += 1;
     return createProxy<Env>({
       ...way,
       authenticate: () => ({ id: "user" }),
@@ -162,24 +168,6 @@ export function createProxyServer(
     counted.requests += 1;
     return { success: counted.requests <= RATE };
   }
-}
-
-/**
- * Writes the number of a host into each call of an object. Deployed, each process runs the program anew and its only host
- * has the number 1. The processes of a simulation share the count of the package.
- */
-function numberCalls<Target extends { fetch(request: Request): Promise<Response> }>(
-  target: Target,
-  host: number,
-): Target {
-  const send = target.fetch.bind(target);
-  target.fetch = (request) => {
-    const read = request.json.bind(request);
-    const json = async () => ({ ...(await read()), host });
-    const text = async () => JSON.stringify(await json());
-    return send(Object.assign(request, { json, text }));
-  };
-  return target;
 }
 
 /**

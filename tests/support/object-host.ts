@@ -19,13 +19,16 @@ interface HostedProcess {
   readonly died: Promise<never>;
 }
 
-/** The timers of the process whose code runs. */
+/** The timers of the process whose code runs, and the processes that have ended. */
 const running = new AsyncLocalStorage<Set<NodeJS.Timeout>>();
+const ended = new WeakSet<Set<NodeJS.Timeout>>();
 for (const name of ["setTimeout", "setInterval"] as const) {
   const start = globalThis[name];
   globalThis[name] = Object.assign((...given: Parameters<typeof setTimeout>) => {
     const timer = start(...given);
-    running.getStore()?.add(timer);
+    const process = running.getStore();
+    process?.add(timer);
+    if (process && ended.has(process)) clearTimeout(timer);
     return timer;
   }, start) as never;
 }
@@ -68,6 +71,7 @@ export function createObjectHost() {
       kill();
       died = createLife();
       for (const timer of timers) clearTimeout(timer);
+      ended.add(timers);
       timers = new Set();
     },
   };

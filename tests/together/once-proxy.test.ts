@@ -114,8 +114,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
   });
 
   test("is never sent again after the process that sent it was lost, and the error is the same each time", async () => {
-    const { promise: held, reject: fail } = Promise.withResolvers<Response>();
-    const { openPage, bills, kill } = openProxy({ gateway: () => held });
+    const { openPage, bills, kill } = openProxy({ gateway: () => new Promise(() => {}) });
     const { client } = openPage();
     void create(client, { idempotencyKey: "k" }).catch(() => {});
     await expect.poll(() => bills.length).toBe(1);
@@ -126,7 +125,6 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
         billing: "maybe",
       });
     expect(bills).toHaveLength(1);
-    fail(new TypeError("terminated"));
   });
 
   test("is never sent again where the gateway's connection broke", async () => {

@@ -60,6 +60,5 @@ test("a stored stream with a budget costs 2 transactions, 10 statements and 6 ro
   await send();
   const counts = countStatements();
   await send();
-  console.log(`a stored stream with a budget on Postgres: ${JSON.stringify(counts)}`);
   expect(counts).toEqual({ transactions: 2, statements: 10, roundTrips: 6 });
 });

@@ -237,7 +237,7 @@ test("Refusals and /health name the offers, too, because a lost answer says noth
   const { ask, resume } = openExtended(
     () => Response.json({ error: { message: "no" } }, { status: 502 }),
     { routes: ["chat", "videos"] },
-    { offers, routes: [{ ...HEALTH, serve: async () => Response.json({}) }] },
+    { offers, createRoutes: () => [{ ...HEALTH, serve: async () => Response.json({}) }] },
   );
   const health = await ask(
     asked({ method: "GET", path: "/health", headers: { origin: "https://app.example" } }),
