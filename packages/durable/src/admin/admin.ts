@@ -23,8 +23,8 @@ export interface AdminOptions<Env = unknown> {
 /**
  * Creates a plugin that serves the endpoints of operators: `POST /v1/admin/users/export` and `users/erase`, each with
  * `{ "user": "…" }`, and the operations of all plugins of the proxy, such as `budgets/raise`. Everyone else gets the
- * 404 of an unknown path, signed in or not. A request with an `Origin` header also gets a 404, so that no web page can
- * send an operator's request. `rateLimit` does not apply to operators.
+ * 404 of an unknown path, signed in or not. A request with an `Origin` header also gets a 404, so web pages can't send
+ * an operator's request. `rateLimit` does not apply to operators.
  *
  * @throws {TypeError} if `isOperator` is missing. `createProxy` throws for two operations with the same name, without a
  * plugin that stores data, and with `authenticate: "public"`

@@ -26,7 +26,7 @@ export interface S3Response {
 const RETRIES = { retries: 3, initRetryMs: 400 };
 /** Timeout of one request, in milliseconds. The request may send 8 MiB, or combine thousands of parts. */
 const REQUEST_MS = 120_000;
-/** Largest response that is read as text, in bytes. */
+/** Maximum size of a response that is read as text, in bytes. */
 const MAX_TEXT_BYTES = 4_194_304;
 
 /**
