@@ -14,20 +14,20 @@ import { checkUserData, type ExportOptions, eraseFrom, exportFrom } from "./user
 /** Options of {@link admin}. */
 export interface AdminOptions<Env = unknown> {
   /**
-   * Decides who is an operator: only `true`, or a promise of it, opens the paths. Everyone else gets
-   * 404, also if it throws. It gets the user that `authenticate` returned, and the request before its body is read.
+   * Decides who is an operator. Only `true`, or a promise of `true`, grants access. Every other result and every error
+   * lead to a 404 response. Receives the user that `authenticate` returned, and the request before its body is read.
    */
   readonly isOperator: (user: User, request: OperatorRequest<Env>) => boolean | Promise<boolean>;
 }
 
 /**
- * Creates a plugin that serves the paths of operators: `POST /v1/admin/users/export` and `users/erase`, each with
- * `{ "user": "…" }`, and the operations of all plugins of the proxy, such as `budgets/raise`. Everybody else, signed in or
- * not, gets the 404 of a path that is not served. So does a request with an `Origin`: no page can send an operator's
- * request. `rateLimit` does not apply to operators.
+ * Creates a plugin that serves the endpoints of operators: `POST /v1/admin/users/export` and `users/erase`, each with
+ * `{ "user": "…" }`, and the operations of all plugins of the proxy, such as `budgets/raise`. Everyone else gets the
+ * 404 of an unknown path, signed in or not. A request with an `Origin` header also gets a 404, so web pages can't send
+ * an operator's request. `rateLimit` does not apply to operators.
  *
- * @throws {TypeError} if `isOperator` is missing. `createProxy` throws for two operations of one name, without a plugin that stores data, and with
- *   `authenticate: "public"`
+ * @throws {TypeError} if `isOperator` is missing. `createProxy` throws for two operations with the same name, without a
+ * plugin that stores data, and with `authenticate: "public"`
  * @example
  * ```ts
  * export default createProxy<Env>({
@@ -103,14 +103,14 @@ function createRoute<Env>(
   };
 }
 
-/** @throws {Refusal} 400 with the message of a TypeError, which names the operator's mistake */
+/** @throws {Refusal} 400 with the message of a TypeError, which describes the operator's mistake */
 async function runChecked<Env>(
   { fields, run }: AdminOperation<Env>,
   env: Env,
   body: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {
   try {
-    // an unknown field may be a misspelled limit of what to erase
+    // an unknown field may be a misspelled filter: refuse it instead of erasing too much
     const other = Object.keys(body).find((name) => fields && !fields.includes(name));
     ensure(other === undefined, `${other}: is not a field of this operation; nothing was done`);
     return await run(env, body);

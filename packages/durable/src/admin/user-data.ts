@@ -4,37 +4,40 @@ import { ExportPage } from "./export-page.js";
 
 /** The outcome of {@link eraseUser}. */
 export interface ErasedUser {
-  /** Names of the parts that store nothing of the user any more. */
+  /** Names of the parts that no longer store data of the user. */
   readonly erased: readonly string[];
-  /** Names of the parts that failed, or took longer than a minute. Call again: what is erased stays so. */
+  /** Names of the parts that failed or took longer than a minute. Call again to retry: erased data stays erased. */
   readonly failed: readonly string[];
 }
 
-/** All that the plugins store of a user. */
+/** All data that the plugins store for a user. */
 export interface ExportedUser {
   readonly user: string;
-  /** The data of each part, by its name: `budgets`. */
+  /** The data of each part by its name, such as `budgets`. */
   readonly data: Readonly<Record<string, unknown>>;
   /** Names of the parts that failed, or took longer than a minute. */
   readonly failed: readonly string[];
-  /** Names of the parts whose JSON did not fit into 8,388,608 characters together with those before them. */
+  /** Names of the parts whose JSON, together with the earlier parts, exceeds 8,388,608 characters. */
   readonly tooLarge: readonly string[];
-  /** The cursors of parts of which `data` has one page: `exportUser(proxy, env, user, { part, cursor })` returns the next. */
+  /**
+   * Cursors of the parts with more pages. Call `exportUser(proxy, env, user, { part, cursor })` for the next page of a
+   * part.
+   */
   readonly cursors: Readonly<Record<string, string>>;
 }
 
-/** Longest time for one part, in milliseconds. */
+/** Timeout of one part, in milliseconds. */
 const PART_MS = 60_000;
-/** Largest JSON of all parts together, in characters. */
+/** Maximum JSON size of all parts together, in characters. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 /**
- * Erases all that the plugins of a proxy store of a user, and ends what is under way. All parts are erased twice: what ends
- * in one part may write into another, as the end of a video does into the files. A part that fails does not stop the
- * others; the log has its cause.
+ * Erases all data that the plugins of a proxy store for a user, and ends running work. Erases each part twice, because
+ * work that ends in one part can write into another. For example, the end of a video can add files. A part that fails
+ * does not stop the others. The log contains its cause.
  *
  * @param userId the id that `authenticate` returns
- * @throws {TypeError} for an empty id, and for a proxy that `createProxy` did not make
+ * @throws {TypeError} for an empty id, and for a proxy that was not created by `createProxy`
  * @example
  * ```ts
  * const { failed } = await eraseUser(proxy, env, "ada"); // call again until nothing has failed
@@ -52,16 +55,16 @@ export async function eraseUser<Env>(
 export interface ExportOptions {
   /** Name of the only part to export. @default all */
   readonly part?: string | undefined;
-  /** Cursor of the part, from the export before. @default the first page */
+  /** Cursor of the part from the previous export. @default the first page */
   readonly cursor?: string | undefined;
 }
 
 /**
- * Exports all that the plugins of a proxy store of a user, one part after the other: at most 8,388,608 characters of JSON.
- * It has no secrets.
+ * Exports all data that the plugins of a proxy store for a user, one part after another: at most 8,388,608 characters
+ * of JSON. The export contains no secrets.
  *
  * @param userId the id that `authenticate` returns
- * @throws {TypeError} for an empty id, and for a proxy that `createProxy` did not make
+ * @throws {TypeError} for an empty id, and for a proxy that was not created by `createProxy`
  * @example
  * ```ts
  * const { data, failed, tooLarge, cursors } = await exportUser(proxy, env, "ada");
@@ -127,7 +130,7 @@ export async function exportFrom<Env>(
   return { user: id, data, failed, tooLarge, cursors };
 }
 
-/** @throws {TypeError} if two plugins have one name */
+/** @throws {TypeError} if two plugins have the same name */
 export function checkUserData<Env>(plugins: readonly ProxyPlugin<Env>[]): void {
   const names = findUserData(plugins).map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
@@ -142,7 +145,7 @@ function findUserData<Env>(plugins: readonly ProxyPlugin<Env>[]): readonly UserD
   return plugins.flatMap(({ userData }) => userData ?? []);
 }
 
-/** Runs the work of one part. Returns undefined if it fails or takes too long. */
+/** Runs the work of one part. Reports an error or a timeout, and returns undefined. */
 async function run<Env, Value>(
   { setup }: PluginServer<Env>,
   { name }: UserData<Env>,

@@ -1,14 +1,14 @@
 /*
- * The part of R2's API that is used here. The types are written out, so that no package of types is needed; the
- * platform's own types fit them.
+ * The part of R2's API that this package uses. The types are written out to avoid a dependency on a package of types.
+ * Cloudflare's own types are compatible.
  */
 
-/** Type of a file in the bucket. */
+/** Content type of a new file. */
 interface StoreOptions {
   readonly httpMetadata: { readonly contentType: string };
 }
 
-/** One part of a multipart upload, as R2 needs it to put the file together. */
+/** A part of a multipart upload. R2 needs it to complete the upload. */
 export interface UploadedPart {
   readonly partNumber: number;
   readonly etag: string;
@@ -22,7 +22,7 @@ export interface MultipartUpload {
   abort(): Promise<void>;
 }
 
-/** A file in the bucket; `body` is absent in the answer of `head`. */
+/** A file in the bucket. `head` returns it without `body`. */
 export interface StoredFile {
   readonly size: number;
   readonly httpEtag: string;
@@ -31,8 +31,8 @@ export interface StoredFile {
 }
 
 /**
- * Storage for files: a binding to an R2 bucket, a `folderBucket`, an `s3Bucket`, or your own, which `bucketTests` of
- * `@sluice/durable/testing` checks. A file is stored whole or not at all.
+ * Storage for files: a binding to an R2 bucket, a `folderBucket`, an `s3Bucket`, or your own bucket. `bucketTests` of
+ * `@sluice/durable/testing` checks your own bucket. A failed write stores nothing.
  */
 export interface Bucket {
   put(key: string, value: ReadableStream<Uint8Array>, options: StoreOptions): Promise<unknown>;
@@ -44,9 +44,10 @@ export interface Bucket {
 }
 
 /**
- * Checks the name of a file, for buckets whose names are paths or addresses.
+ * Validates the name of a file, for buckets that use it as a path or URL.
  *
- * @throws {TypeError} for a name that is empty, longer than 1024 bytes, leads elsewhere by its dots, or has what can't be seen
+ * @throws {TypeError} for a name that is empty or longer than 1024 bytes, or contains an empty segment, `.`, `..`, a
+ * backslash, a control character or a lone surrogate
  */
 export function checkKey(key: string): void {
   const bytes = new TextEncoder().encode(key).byteLength;
@@ -55,12 +56,12 @@ export function checkKey(key: string): void {
     throw new TypeError("a file can't have this name");
 }
 
-/** The platform's pipe that counts. */
+/** Constructor of the `FixedLengthStream` of Cloudflare Workers. */
 type FixedLengthStreams = new (bytes: number) => TransformStream<Uint8Array, Uint8Array>;
 
 /**
- * Opens a pipe for a known number of bytes, which fails where another number comes. R2 takes only the platform's own pipe;
- * elsewhere the bytes are counted here.
+ * Opens a pipe for a known number of bytes. It fails if another number of bytes arrives. R2 accepts only the platform's
+ * own pipe. On other platforms, the bytes are counted here.
  */
 export function openFixedPipe(bytes: number): TransformStream<Uint8Array, Uint8Array> {
   const { FixedLengthStream } = globalThis as { FixedLengthStream?: FixedLengthStreams };

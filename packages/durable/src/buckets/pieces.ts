@@ -1,6 +1,6 @@
 import { collectBytes, type OwnBytes } from "@sluice/worker-proxy/plugin";
 
-/** Reads a stream in pieces of one size. The last one is shorter; an empty stream has one that is empty. */
+/** Reads a stream in pieces of `size` bytes. The last piece may be shorter. An empty stream yields one empty piece. */
 export async function* cutPieces(
   content: ReadableStream<Uint8Array>,
   size: number,
@@ -27,7 +27,7 @@ export async function readBytes(content: ReadableStream<Uint8Array>): Promise<Ow
   return (await cutPieces(content, Number.POSITIVE_INFINITY).next()).value as OwnBytes;
 }
 
-/** Reads the start of a text, up to a size in bytes. */
+/** Reads the start of a text, up to `max` bytes. */
 export async function readStart(content: ReadableStream<Uint8Array> | null, max: number): Promise<string> {
   if (!content) return "";
   for await (const piece of cutPieces(content, max)) return new TextDecoder().decode(piece);

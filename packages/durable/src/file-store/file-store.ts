@@ -19,22 +19,24 @@ import { createUploads } from "./files/uploads.js";
 import { createFileList, createUserFiles } from "./files/user-files.js";
 
 /**
- * Stores files of users in a bucket, and gives them to the gateway and to the page by signed links that expire.
+ * Stores files of users in a bucket. The gateway and the page read them through signed links that expire.
  *
- * - `POST /v1/uploads` takes the bytes of a file, or with `upload-length` the first part of a longer one.
- * - `PATCH /v1/uploads/{id}` takes the next part, at `upload-offset`.
- * - `GET /v1/uploads` lists the files of the user, `GET /v1/uploads/{id}` reports how far an upload is, and gives a new link. `DELETE` removes the file.
- * - `GET /v1/media/{id}` is a link: the file, or a range of it, for everyone who has the link.
- * - `POST /v1/archive` gives new links to copies of the gateway's files, with `archive`.
+ * - `POST /v1/uploads` accepts the bytes of a file, or with `upload-length` the first part of a longer file.
+ * - `PATCH /v1/uploads/{id}` accepts the next part, at `upload-offset`.
+ * - `GET /v1/uploads` lists the files of the user. `GET /v1/uploads/{id}` returns the progress of an upload and a new
+ *   link. `DELETE` removes the file.
+ * - `GET /v1/media/{id}` serves the file, or a range of it, to everyone who has the link.
+ * - `POST /v1/archive` returns new links to copies of the gateway's files, with `archive`.
  *
  * Its `onEvent` events have the kind `upload` or `copy`, and the id of the file:
  *
  * - `upload`: `complete`, `failed`, `stopped` by its user, or `dropped` with the code `upload_unfinished`.
- * - Both: `waiting` with the code `not_deleted`, where the bucket did not delete a file. It counts until `nextAt` at least.
- * - `copy`: `complete`, `waiting` until `nextAt`, `failed`, `stopped`, or `dropped` with the code `too_many_copies`, where
- *   `maxFilesPerUser` copies of the user are waiting.
+ * - `copy`: `complete`, `waiting` until `nextAt`, `failed`, `stopped`, or `dropped` with the code `too_many_copies` if
+ *   `maxFilesPerUser` copies of the user are already waiting.
+ * - Both: `waiting` with the code `not_deleted` if the bucket did not delete a file. The file uses space until `nextAt`
+ *   or longer.
  *
- * @throws {TypeError} when an option is missing, unknown or can't work; the message says what to give
+ * @throws {TypeError} when an option is missing, unknown or invalid; the message says how to fix it
  * @example
  * ```ts
  * export default createProxy<Env>({
@@ -79,7 +81,7 @@ const OPERATIONS = [
   ...[addCopies, beginCopy, endCopy],
 ];
 
-/** Makes the paths of files. Their bodies are bytes, and a link needs no sign-in. */
+/** Creates the routes of files. Bodies are raw bytes, and links need no sign-in. */
 function createRoutes<Env>(store: Store<Env>): readonly PluginRoute<Env>[] {
   const uploads = createUploads(store);
   const serve = async (admitted: AdmittedRequest<Env>) =>

@@ -1,21 +1,20 @@
 import { type Bucket, type MultipartUpload, openFixedPipe } from "../buckets/bucket.js";
 
-/** A test runner and the bucket that it tries. */
+/** A test runner and the bucket under test. */
 export interface BucketTests {
-  /** Opens the bucket. It may have other files: the tests make names of their own. */
+  /** Opens the bucket. It may contain other files: the tests use unique names. */
   readonly open: () => Bucket | Promise<Bucket>;
   /** Declares a test: `test` of Vitest, Jest, Node, Deno or Bun. */
   readonly test: (title: string, run: () => Promise<void>) => unknown;
 }
 
-/** Size of a part: S3 wants at least 5 MiB of each but the last. */
+/** Size of a part, in bytes. S3 requires at least 5 MiB for each part except the last. */
 const PART_BYTES = 8_388_608;
 const PNG = { httpMetadata: { contentType: "image/png" } };
 const NO_RANGE = { range: new Headers() };
 
 /**
- * Declares the tests that a bucket passes that `fileStore()` relies on. They write about 100 MB, and delete it.
- *
+ * Declares the tests of the bucket features that `fileStore()` needs. The tests write about 100 MB, and delete it.
  * @example
  * ```ts
  * import { folderBucket } from "@sluice/durable/node"; // or a bucket of your own
@@ -215,7 +214,7 @@ const UPLOADS: Readonly<Record<string, Case>> = {
     await fails(upload.uploadPart(2, createStream(createFile(10))));
     await fails(upload.complete(parts));
     same(await bucket.head(key), null, "a file");
-    // one that is not there may be said, by R2's code alone
+    // a bucket may reject a missing upload, but only with R2's error code
     await upload
       .abort()
       .catch((error: unknown) => same(String(error).includes("10024"), true, String(error)));
@@ -229,20 +228,20 @@ const UPLOADS: Readonly<Record<string, Case>> = {
   },
 };
 
-/** An upload with one part. */
+/** Starts an upload with one part. */
 async function begun(bucket: Bucket, key: string) {
   const upload: MultipartUpload = await bucket.createMultipartUpload(key, PNG);
   return { upload, parts: [await upload.uploadPart(1, createStream(createFile(1000)))] };
 }
 
-/** A file whose bytes count up, so that one that is lost shows. */
+/** Creates a file with varying bytes, so that a lost byte changes the content. */
 function createFile(size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size);
   for (let at = 0; at < size; at += 1) bytes[at] = at * 31 + (at >> 8);
   return bytes;
 }
 
-/** A stream as the store has it: of known length, in pieces. It breaks off at `cutAt`. */
+/** Creates a stream like the streams of the store: of known length, in pieces. It breaks off at `cutAt`. */
 function createStream(bytes: Uint8Array<ArrayBuffer>, cutAt = bytes.byteLength): ReadableStream<Uint8Array> {
   const { readable, writable } = openFixedPipe(bytes.byteLength);
   const writer = writable.getWriter();
@@ -251,7 +250,7 @@ function createStream(bytes: Uint8Array<ArrayBuffer>, cutAt = bytes.byteLength):
       await writer.write(bytes.slice(at, Math.min(at + 65_536, cutAt)));
     await (cutAt < bytes.byteLength ? writer.abort(new Error("the file broke off")) : writer.close());
   };
-  // a bucket that takes no more ends it
+  // the bucket may stop reading, which aborts the stream
   write().catch(() => {});
   return readable;
 }
@@ -260,7 +259,7 @@ async function readBytes(body: ReadableStream<Uint8Array> | undefined): Promise<
   return new Uint8Array(await new Response(body ?? null).arrayBuffer());
 }
 
-/** @throws {Error} where both are not the same */
+/** @throws {Error} if both differ */
 function same(found: unknown, expected: unknown, what: string): void {
   const areBytes = found instanceof Uint8Array && expected instanceof Uint8Array;
   const isSame = areBytes ? areEqual(found, expected) : JSON.stringify(found) === JSON.stringify(expected);
@@ -275,7 +274,7 @@ function areEqual(one: Uint8Array, other: Uint8Array): boolean {
   return at === one.byteLength && at === other.byteLength;
 }
 
-/** @throws {Error} where the work is done */
+/** @throws {Error} if the work succeeds */
 async function fails(work: Promise<unknown>): Promise<void> {
   const isDone = await work.then(
     () => true,

@@ -20,10 +20,10 @@ import {
   store,
 } from "./host-part.js";
 
-/** The hosts of one database, and a key that no other test has. */
+/** The hosts of one database, and a key that no other test uses. */
 interface HostCase {
   readonly host: BoundHost;
-  /** A host of another process; the same one where there is one process. */
+  /** A host of another process; the same host if there is only one process. */
   readonly other: BoundHost;
   readonly key: string;
   /** Ends the process or the object of the key without a warning. */
@@ -32,7 +32,7 @@ interface HostCase {
 
 export type HostCases = Readonly<Record<string, (given: HostCase) => Promise<void>>>;
 
-/** Time after which a case fails that waits. */
+/** Time after which a waiting test fails, in milliseconds. */
 const PATIENCE_MS = 30_000;
 const TEXTS = ["", "a 'b' \"c\" \\ \n \t", "日本語 🦦", "null", "1.0", "[]", "?", "x".repeat(100_000)];
 
@@ -101,7 +101,7 @@ export const OPERATIONS: HostCases = {
       "text with NUL",
       "bytes",
     ];
-    // all of them write the same row first
+    // every kind first writes the same row
     for (const kind of kinds)
       same([kind, await catchError(host.run(key, store, { kind }))], [kind, "TypeError"]);
   },
@@ -129,7 +129,7 @@ export const ATOMICITY: HostCases = Object.fromEntries(
       ensure(error !== undefined, "the operation was stored");
       if (how !== "caught query") same(error, "TypeError");
       await host.run(key, note, { text: "afterwards" });
-      // its timer would be due before this one
+      // a leaked timer would be due before this timer
       await host.run(key, plan, { id: "later", text: "later", inMs: 0, waitFor: null });
       await waitFor(() => other.run(key, notes, null), ["afterwards", "begin later 1", "end later 1"]);
     },
@@ -163,7 +163,7 @@ export const TIMERS: HostCases = {
   },
   async "does not run a timer that was canceled"({ host, key }) {
     let text = "a";
-    // on a busy machine a timer can be due before it is canceled: then another one is tried
+    // on a busy machine a timer can be due before it is canceled: then try another timer
     for (;;) {
       const at = await host.run(key, plan, { id: "a", text, inMs: 200, waitFor: null });
       await host.run(key, cancel, { id: "a" });
@@ -235,7 +235,7 @@ export const LOCAL_WORK: HostCases = {
     await waitFor(() => host.run(key, notes, null), ["the reader has left"]);
   },
   async "tells the listeners of a key, in each process, that it has changed"({ host, other, key }) {
-    // the other one changes nothing, so that it learns of each change by the host alone
+    // the other host writes nothing, so that it learns of changes only through notifications
     const opened = await Promise.all([host, other].map((each) => each.open(key, follow, { until: 3 })));
     const readers = opened.map((stream) => stream.getReader());
     const expectNext = async (text: string) => {
@@ -271,7 +271,7 @@ export const CRASHES: HostCases = {
   },
 };
 
-/** Runs a timer to its end: those that were due before have run by then. */
+/** Runs another timer to its end. All timers that were due earlier have then run. */
 async function runOther(host: BoundHost, key: string): Promise<void> {
   await host.run(key, plan, { id: "o", text: "o", inMs: 0, waitFor: null });
   const deadline = Date.now() + PATIENCE_MS;
@@ -307,7 +307,7 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 25));
 }
 
-/** @throws {Error} where both differ */
+/** @throws {Error} if both differ */
 function same(found: unknown, expected: unknown): void {
   const [is, should] = [found, expected].map((value) => JSON.stringify(value)?.slice(0, 1_000));
   ensure(is === should, `expected ${should}, and got ${is}`);

@@ -2,15 +2,15 @@ import type { JobContext, SQL, StoredPart, Value } from "@sluice/worker-proxy";
 import { job, operation, reading, source } from "../host/define.js";
 
 /*
- * The operations, jobs and sources that the tests of a host run. All that they see is in rows: a host may run them in another
- * process or object.
+ * The operations, jobs and sources that the host tests run. They store their observations in rows, because a host may
+ * run them in another process or object.
  */
 
 const INSERT = `INSERT INTO host_test_notes (key, position, text)
   VALUES (?, (SELECT COUNT(*) FROM host_test_notes WHERE key = ?), ?)`;
 const PAUSE_MS = 20;
 
-/** Adds a note, and tells the listeners of the key. */
+/** Adds a note, and notifies the subscribers of the key. */
 export const note = operation("hostTests.note", async (transaction, { text }: { text: string }) => {
   const { key } = transaction;
   await transaction.query(INSERT, key, key, text);
@@ -18,7 +18,7 @@ export const note = operation("hostTests.note", async (transaction, { text }: { 
   return null;
 });
 
-/** Reads the notes of a key in their order. */
+/** Reads the notes of a key in order. */
 export const notes = reading("hostTests.notes", async ({ key, query }, _: null) => {
   const rows = await query<{ text: string }>(
     "SELECT text FROM host_test_notes WHERE key = ? ORDER BY position",
@@ -53,7 +53,7 @@ export const script = operation(
   },
 );
 
-/** Stores values, and reads them by queries that are sent together. */
+/** Stores values, and reads them with concurrent queries. */
 export const echo = operation(
   "hostTests.echo",
   async ({ key, query }, { values }: { values: readonly Value[] }) => {
@@ -110,7 +110,7 @@ export const readNow = operation("hostTests.now", async ({ now }, _: null) => no
 
 let leaked: { readonly query: (sql: string) => Promise<unknown> } | undefined;
 
-/** Leaves its transaction to code behind its end, or uses the one that was left. */
+/** Leaks its transaction to code that runs after the operation. */
 const leak = operation("hostTests.leak", async (transaction, _: null) => {
   leaked = transaction;
   return null;
@@ -125,10 +125,10 @@ export const leaveLeak = job("hostTests.useLeak", 1, async ({ host, key }, _: nu
   await host.run(key, note, { text: String(failed) });
 });
 
-/** The host whose operation runs what an operation must not run. */
+/** The host and key for the forbidden call within an operation. */
 let nested: Pick<JobContext, "host" | "key"> | undefined;
 
-/** Runs what an operation must not run. */
+/** Makes a call that is forbidden within an operation. */
 const nesting = operation("hostTests.nesting", async (_, { what }: { what: string }) => {
   const { host, key } = nested ?? ensurePlace();
   if (what === "operation") await host.run(key, note, { text: "nested" });
@@ -142,7 +142,7 @@ function ensurePlace(): never {
   throw new Error("the operation runs elsewhere than its job");
 }
 
-/** Nests what must not be nested, and notes the name of the error. */
+/** Runs an operation with a forbidden call, and notes the name of the error. */
 export const nest = job("hostTests.nest", 1, async ({ host, key }, { what }: { what: string }) => {
   nested = { host, key };
   const failed = await host.run(key, nesting, { what }).then(
@@ -152,7 +152,7 @@ export const nest = job("hostTests.nest", 1, async ({ host, key }, { what }: { w
   await host.run(key, note, { text: `${what}: ${failed}` });
 });
 
-/** Notes its begin and its end. It waits in between until a note is there. */
+/** Notes its start and its end. In between, waits until the note `waitFor` exists. */
 export const mark = job(
   "hostTests.mark",
   3,
@@ -169,7 +169,7 @@ const failing = job("hostTests.failing", 2, async ({ host, key, attempt }, _: nu
   throw new Error("a job of the tests fails");
 });
 
-/** Stores a timer that marks. */
+/** Schedules {@link mark}. */
 export const plan = operation(
   "hostTests.plan",
   async (
@@ -182,7 +182,7 @@ export const plan = operation(
   },
 );
 
-/** Stores many timers that are due. */
+/** Schedules many jobs that are already due. */
 export const planMany = operation("hostTests.planMany", async (transaction, { count }: { count: number }) => {
   for (let nth = 0; nth < count; nth += 1) {
     const input = { text: `${nth}`, waitFor: null };
@@ -191,7 +191,7 @@ export const planMany = operation("hostTests.planMany", async (transaction, { co
   return null;
 });
 
-/** Stores a timer whose job fails. */
+/** Schedules a job that fails. */
 export const planFailing = operation("hostTests.planFailing", async (transaction, _: null) => {
   await transaction.schedule(failing, { id: "f", at: transaction.now, input: null });
   return null;
@@ -202,7 +202,7 @@ export const cancel = operation("hostTests.cancel", async (transaction, { id }: 
   return null;
 });
 
-/** Sends texts. A text "error" fails; "wait" waits for the reader to leave, and notes it. */
+/** Sends texts. The text "error" throws. The text "wait" waits until the reader leaves, and notes this. */
 export const chunks = source(
   "hostTests.chunks",
   async function* ({ host, key, signal }, { texts }: { texts: readonly string[] }) {
@@ -222,7 +222,7 @@ export const chunks = source(
   },
 );
 
-/** Sends the number of notes, whenever the key changes, until it is `until`. */
+/** Sends the number of notes after each change of the key, until the number is `until`. */
 export const follow = source(
   "hostTests.follow",
   async function* ({ host, key, subscribe }, { until }: { until: number }) {
@@ -254,7 +254,7 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** All of it, as a plugin stores it. */
+/** The tables, operations, jobs and sources of the host tests. */
 export const hostTestPart: StoredPart = {
   tables: [
     `CREATE TABLE IF NOT EXISTS host_test_notes (key TEXT NOT NULL, position BIGINT NOT NULL, text TEXT NOT NULL,

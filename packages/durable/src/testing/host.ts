@@ -2,13 +2,13 @@ import type { BoundHost, StoredPart } from "@sluice/worker-proxy";
 import { ATOMICITY, CRASHES, LOCAL_WORK, NESTING, OPERATIONS, TIMERS } from "./host-cases.js";
 import { hostTestPart } from "./host-part.js";
 
-/** A test runner and the host that it tries. */
+/** A test runner and the host under test. */
 export interface HostTests {
-  /** Opens the host. Tests use keys of their own: the database may have other rows. */
+  /** Opens the host. The database may contain other rows: the tests use unique keys. */
   readonly open: (part: StoredPart) => OpenedHost | Promise<OpenedHost>;
   /** Declares a test: `test` of Vitest, Jest, Node, Deno or Bun. Some tests wait for timers, up to a minute. */
   readonly test: (title: string, run: () => Promise<void>) => unknown;
-  /** True where `open` returns `crash`. @default false: what holds after a crash is not tried */
+  /** True if `open` returns `crash`. @default false: skips the tests of a crash */
   readonly canCrash?: boolean;
 }
 
@@ -17,14 +17,13 @@ export interface OpenedHost {
   readonly host: BoundHost;
   /** A host of another process with the same database. @default none */
   readonly other?: BoundHost;
-  /** Ends the process of `host`, or the object of a key, without a warning. `other` works afterwards. */
+  /** Ends the process of `host`, or the object of a key, without a warning. `other` continues to work. */
   readonly crash?: (key: string) => Promise<void>;
   close?(): Promise<void>;
 }
 
 /**
- * Declares the tests that a host passes on which plugins can rely.
- *
+ * Declares the tests of the host features that plugins need.
  * @example
  * ```ts
  * import { nodeHost } from "@sluice/durable/node"; // or a host of your own

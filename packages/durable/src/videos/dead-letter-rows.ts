@@ -2,9 +2,9 @@ import type { StoredPart, Transaction, Value } from "@sluice/worker-proxy";
 import { job, operation, reading } from "../host/define.js";
 import { DEAD_LETTER_MS } from "./deliveries.js";
 
-/** The end of a task that a handler could not be told. */
+/** The end of a task that could not be delivered to a handler. */
 export type DeadLetter = {
-  /** Of the end and its handler: the same each time that it is given up. */
+  /** `<end id>:<handler>`. A dead letter that is resent and fails again has the same id. */
   readonly id: string;
   /** Name of the handler: `webhook`, or the name of your function. */
   readonly handler: string;
@@ -13,10 +13,10 @@ export type DeadLetter = {
   /** The gateway's id of the task. */
   readonly taskId: string;
   readonly model?: string;
-  /** The `x-request-id` of the create. */
+  /** The `x-request-id` of the create request. */
   readonly requestId?: string;
   readonly attempts: number;
-  /** The last status of the receiver; absent if it did not answer. */
+  /** Last HTTP status of the receiver. Absent if the receiver did not respond. */
   readonly upstreamStatus?: number;
   /** Why the last attempt failed, up to 500 characters. */
   readonly cause: string;
@@ -24,21 +24,21 @@ export type DeadLetter = {
   readonly failedAt: number;
 };
 
-/** Part of the list of dead letters. */
+/** A page of dead letters. */
 export type DeadLetterPage = {
-  /** Up to 100, the oldest first. */
+  /** Up to 100 dead letters, oldest first. */
   readonly deadLetters: readonly DeadLetter[];
-  /** Opens the next part; absent at the end of the list. */
+  /** Cursor of the next page. Absent on the last page. */
   readonly cursor?: string;
 };
 
-/** The key of the one list of all users. */
+/** Key of the list, which all users share. */
 export const DEAD_LETTERS_KEY = "dead-letters";
 
-/** Largest number of dead letters. */
+/** Maximum number of stored dead letters. */
 const MAX_DEAD_LETTERS = 10_000;
 const PAGE = 100;
-/** Number of dead letters that one step deletes. */
+/** Number of dead letters deleted per sweep. */
 const STEP = 500;
 
 const TABLES = [
@@ -52,12 +52,15 @@ const TABLES = [
 type DeadLetterRow = { readonly user_key: string; readonly letter: string };
 type Position = { readonly failedAt: number; readonly id: string };
 
-/** Deletes dead letters whose time is over. */
+/** Deletes expired dead letters. */
 const sweep = job<null>("deadLetters.sweep", 1_000, async ({ host, key }) => {
   await host.run(key, sweepDeadLetters, null);
 });
 
-/** Stores a dead letter, and replaces an earlier one with its id. Returns the dead letters that made room for it. */
+/**
+ * Stores a dead letter, or replaces the dead letter with the same id. Returns the dead letters removed to stay under
+ * the limit.
+ */
 export const addDeadLetter = operation(
   "deadLetters.add",
   async (
@@ -79,7 +82,7 @@ export const addDeadLetter = operation(
   },
 );
 
-/** Removes a dead letter, unless it was given up again since. */
+/** Removes a dead letter unless it failed again after it was read. */
 export const removeDeadLetter = operation(
   "deadLetters.remove",
   async (transaction, { id, failedAt }: Position) => {
@@ -115,7 +118,7 @@ export const findDeadLetter = reading(
   },
 );
 
-/** Lists the dead letters behind a position. */
+/** Lists the dead letters after a position. */
 export const readDeadLetters = reading(
   "deadLetters.list",
   async ({ key, query }, { failedAt, id }: Position): Promise<DeadLetterPage> => {
@@ -161,7 +164,7 @@ async function remove(
   return removed.map(parseDeadLetter);
 }
 
-/** Changes the number of dead letters, and returns it: counting rows takes longer with each row. */
+/** Changes the stored number of dead letters, and returns it. Counting the rows would be slower. */
 async function count({ key, query }: Transaction, change: number): Promise<number> {
   const [row] = await query<{ letters: number }>(
     `INSERT INTO dead_letter_counts (key, letters) VALUES (?, ?)
@@ -172,7 +175,7 @@ async function count({ key, query }: Transaction, change: number): Promise<numbe
   return row?.letters ?? 0;
 }
 
-/** Returns the time at which the oldest dead letter is over. */
+/** Returns the time at which the oldest dead letter expires; `Number.MAX_SAFE_INTEGER` if the list is empty. */
 async function readSweepTime({ key, query }: Transaction): Promise<number> {
   const [oldest] = await query<{ failed_at: number }>(
     "SELECT failed_at FROM dead_letters WHERE key = ? ORDER BY failed_at, id LIMIT 1",

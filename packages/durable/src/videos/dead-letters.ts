@@ -12,11 +12,12 @@ import {
 import { resendDelivery } from "./deliveries.js";
 
 /**
- * Lists the ends of tasks that a handler of `videoWatch({ onEnd })` could not be told. A dead letter is stored for 7 days,
- * and at most 10,000 are: the oldest makes room, and an event says so.
+ * Lists the ends of tasks that could not be delivered to a handler of `videoWatch({ onEnd })`. A dead letter is stored
+ * for 7 days. The list holds at most 10,000 dead letters: a new dead letter replaces the oldest, and an event reports
+ * the removal.
  *
- * @param options.cursor of the part before @default from the oldest on
- * @throws {TypeError} if the proxy has no `videoWatch({ onEnd })`
+ * @param options.cursor cursor of the previous page @default the first page
+ * @throws {TypeError} if the proxy does not use `videoWatch({ onEnd })`
  * @example
  * ```ts
  * const { deadLetters, cursor } = await listDeadLetters(proxy, env);
@@ -32,11 +33,11 @@ export async function listDeadLetters<Env>(
 }
 
 /**
- * Tries a dead letter again, with all its attempts and the id that it has always had. It leaves the list, and comes back
- * if it is given up again.
+ * Delivers a dead letter again, with the full number of attempts and the same id. The dead letter leaves the list, and
+ * returns if the last attempt fails again.
  *
- * @returns false if there is no such dead letter, or its task was deleted meanwhile
- * @throws {TypeError} if the proxy has no `videoWatch({ onEnd })`
+ * @returns false if the dead letter does not exist, or its task was deleted in the meantime
+ * @throws {TypeError} if the proxy does not use `videoWatch({ onEnd })`
  * @example
  * ```ts
  * const isSent = await resendDeadLetter(proxy, env, "0123456789abcdef0123456789abcdef");
@@ -50,7 +51,7 @@ export async function resendDeadLetter<Env>(
   return await resend(openHost(proxy, env), id);
 }
 
-/** The operations of an operator on dead letters: `dead-letters/list`, and `dead-letters/resend` with an `id`. */
+/** Creates the operator operations on dead letters: `dead-letters/list`, and `dead-letters/resend` with an `id`. */
 export function createDeadLetterOperations<Env>(
   open: (env: Env) => BoundHost,
 ): readonly AdminOperation<Env>[] {
@@ -81,7 +82,7 @@ async function list(host: BoundHost, cursor: string | undefined): Promise<DeadLe
   return await host.run(DEAD_LETTERS_KEY, readDeadLetters, { failedAt: Number(time), id });
 }
 
-/** The dead letter is removed last: a process that is lost in between has only made the attempts begin again. */
+/** Removes the dead letter last: if the process ends before that, the dead letter stays listed. */
 async function resend(host: BoundHost, id: string): Promise<boolean> {
   if (id.includes("\0")) return false;
   const found = await host.run(DEAD_LETTERS_KEY, findDeadLetter, { id });

@@ -13,15 +13,15 @@ import {
 import { DeliveryError, type EndHandler } from "./ends.js";
 import type { RowId } from "./watches.js";
 
-/** Longest time of one attempt of a handler, in milliseconds. */
+/** Timeout of one attempt of a handler, in milliseconds. */
 const HANDLER_MS = 10 * 60_000;
-/** The result of an attempt whose process was lost. The host has counted it, and begins the job once more. */
+/** Result of an attempt whose process ended. The host starts the job again with a higher `attempt`. */
 const LOST: Attempted = { failure: "the process ended during the attempt, or could not store its end" };
 
-/** Handlers by the names under which their rows are stored. */
+/** Handlers by name. The rows store the names. */
 export type Handlers<Env> = ReadonlyMap<string, EndHandler<Env>>;
 
-/** Names each handler by its function, and the second one of a name with a number. */
+/** Names each handler after its function. Numbers repeated names: `send`, `send-2`. */
 export function nameHandlers<Env>(handlers: readonly EndHandler<Env>[]): Handlers<Env> {
   const named = new Map<string, EndHandler<Env>>();
   for (const handler of handlers) {
@@ -33,7 +33,7 @@ export function nameHandlers<Env>(handlers: readonly EndHandler<Env>[]): Handler
   return named;
 }
 
-/** Runs one attempt of a handler. A failed end that has no attempt left is listed among the dead letters. */
+/** Runs one attempt of a handler. Adds a dead letter if the last attempt fails. */
 export async function deliverEnd<Env>(
   server: PluginServer<Env>,
   handlers: Handlers<Env>,
@@ -59,7 +59,7 @@ export async function deliverEnd<Env>(
   const known = JSON.parse(JSON.stringify({ model, requestId, upstreamStatus })) as object;
   const letter = { id, handler, userId, taskId, attempts: end.attempts, cause, failedAt, ...known };
   const dropped = await host.run(DEAD_LETTERS_KEY, addDeadLetter, { letter, userKey: key });
-  // the user may have been erased meanwhile
+  // the user may have been erased in the meantime
   if (!(await host.run(key, findDelivery, { id })))
     await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt });
   for (const { id, handler, userId: user, taskId, model, requestId, attempts } of dropped) {
@@ -74,7 +74,7 @@ interface AttemptResult {
   readonly error?: unknown;
 }
 
-/** Calls the handler, for ten minutes at most. The error that it throws is its result. */
+/** Calls the handler with a timeout of ten minutes. Returns an error of the handler as the result. */
 async function runHandler<Env>(
   handlers: Handlers<Env>,
   { handler: name, ended, attempts }: Delivery,

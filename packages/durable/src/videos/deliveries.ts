@@ -4,7 +4,7 @@ import type { EndedTask } from "./ends.js";
 import { readWatch } from "./rows.js";
 import type { RowId } from "./watches.js";
 
-/** Table of the work after ends: a row for each end and handler, until it is done. The key is the user's. */
+/** Table of deliveries: one row per end and handler until the handler succeeds. `key` is the user's key. */
 export const DELIVERY_TABLES = [
   `CREATE TABLE IF NOT EXISTS video_ends (key TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL,
     handler TEXT NOT NULL, attempts BIGINT NOT NULL, ended TEXT NOT NULL, failure TEXT, PRIMARY KEY (key, id))`,
@@ -14,20 +14,20 @@ export const DELIVERY_TABLES = [
 /** Runs a handler once. */
 export const DELIVER: Job<RowId> = {
   name: "videos.deliver",
-  // the number of attempts of a handler is in its row
+  // the row counts the attempts of the handler
   attempts: 100_000,
   run: () => Promise.reject(new Error("videos.deliver: belongs to no plugin")),
 };
 
-/** Progress of one handler with one end. */
+/** Delivery of one end to one handler. */
 export type Delivery = {
-  /** Id of the end and name of the handler. */
+  /** `<end id>:<handler>`. */
   readonly id: string;
   readonly handler: string;
-  /** Number of attempts that have ended. */
+  /** Number of finished attempts. */
   readonly attempts: number;
   readonly ended: EndedTask;
-  /** The last failure, once no attempt follows. */
+  /** Failure of the last attempt. Set when no attempts remain. */
   readonly failure: LastFailure | undefined;
 };
 
@@ -41,13 +41,13 @@ export type LastFailure = {
 
 /** The result of one attempt. */
 export type Attempted = {
-  /** Why it failed; absent if the handler has succeeded. */
+  /** Why the attempt failed. Absent if the handler succeeded. */
   readonly failure?: string;
-  /** The receiver's status. */
+  /** HTTP status of the receiver. */
   readonly upstreamStatus?: number | undefined;
 };
 
-/** The end of an attempt: the time of the next one, or the last failure. Null if the delivery is gone. */
+/** A delivery after an attempt: the time of the next attempt, or the last failure. Null if the delivery was deleted. */
 export type DeliveryEnd = {
   readonly attempts: number;
   readonly nextAt?: number | undefined;
@@ -58,12 +58,12 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** Pauses between two attempts, in milliseconds. */
 const PAUSES_MS = [5_000, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR];
-/** Number of attempts. */
+/** Maximum number of attempts. */
 export const MAX_ATTEMPTS = PAUSES_MS.length + 1;
-/** Time for which a dead letter is stored. */
+/** Time for which a dead letter is stored, in milliseconds. */
 export const DEAD_LETTER_MS = 7 * 24 * HOUR;
 const MAX_CAUSE_CHARACTERS = 500;
-/** Status of a receiver that wants no further attempt. */
+/** HTTP status of a receiver that wants no more attempts. */
 const GONE = 410;
 
 type Row = Omit<Delivery, "ended" | "failure"> & {
@@ -75,14 +75,18 @@ type Row = Omit<Delivery, "ended" | "failure"> & {
 export const findDelivery = reading("videos.findDelivery", async (reader, { id }: RowId) => {
   const row = await readRow(reader, id);
   if (!row) return null;
-  // its user may have removed the task since
+  // the user may have removed the task after its end was stored
   const { isRemoved = false } = (await readWatch(reader, row.task)) ?? {};
   const ended: EndedTask = { ...JSON.parse(row.ended), isRemoved };
   const { handler, attempts } = row;
   return { id, handler, attempts, ended, failure: parseFailure(row) } satisfies Delivery;
 });
 
-/** Ends an attempt: deletes the row, or schedules the next attempt. @param attempts those before this one */
+/**
+ * Stores the result of an attempt: deletes the row after a success, or schedules the next attempt.
+ *
+ * @param attempts number of earlier attempts
+ */
 export const endDelivery = operation(
   "videos.endDelivery",
   async (
@@ -99,7 +103,7 @@ export const endDelivery = operation(
     if (!row) return null;
     const pause = upstreamStatus === GONE ? undefined : PAUSES_MS[attempts];
     const nextAt = pause === undefined ? undefined : now + pause;
-    // a repeated input, or another process has counted it after this one stood still
+    // the attempt is already counted: by the same input before, or by another process while this process was paused
     if (row.attempts !== attempts) return { attempts: row.attempts, nextAt, failure: parseFailure(row) };
     const text = cause.replaceAll("\0", " ").slice(0, MAX_CAUSE_CHARACTERS);
     const failure = nextAt === undefined ? { cause: text, upstreamStatus, at: now } : undefined;
@@ -112,7 +116,7 @@ export const endDelivery = operation(
   },
 );
 
-/** Tries a dead letter again. Returns false if it is gone, or was delivered meanwhile. */
+/** Schedules a dead letter again. Returns false if the delivery was deleted or has succeeded. */
 export const resendDelivery = operation("videos.resend", async (transaction, { id }: RowId) => {
   const { key, now, query } = transaction;
   const [row] = await query(
@@ -123,10 +127,10 @@ export const resendDelivery = operation("videos.resend", async (transaction, { i
   return row !== undefined || (await readRow(transaction, id)) !== undefined;
 });
 
-/** Adds the work of all handlers after an end. */
+/** Adds a delivery of the end for each handler. */
 export async function addDeliveries(transaction: Transaction, ended: EndedTask, handlers: readonly string[]) {
   const { key, now, query } = transaction;
-  // an end that is wrong by now is not told any more
+  // this end replaces an earlier end: cancel the pending deliveries of the earlier end
   await query("DELETE FROM video_ends WHERE key = ? AND task = ? AND failure IS NULL", key, ended.gatewayId);
   for (const handler of handlers) {
     const id = `${ended.id}:${handler}`;
@@ -139,7 +143,7 @@ export async function addDeliveries(transaction: Transaction, ended: EndedTask, 
   }
 }
 
-/** Returns true while the ends of a task are delivered, or can be sent again. */
+/** Returns true while a delivery of the task is pending or its dead letter can be resent. */
 export async function hasDeliveries({ key, now, query }: Transaction, task: string): Promise<boolean> {
   const rows = await query<{ failure: string | null }>(
     "SELECT failure FROM video_ends WHERE key = ? AND task = ?",
@@ -148,7 +152,7 @@ export async function hasDeliveries({ key, now, query }: Transaction, task: stri
   return rows.some((row) => now < (parseFailure(row)?.at ?? now) + DEAD_LETTER_MS);
 }
 
-/** Deletes all work after the ends of a task. Returns true if some of it was not done. */
+/** Deletes all deliveries of a task. Returns true if at least one was pending. */
 export async function deleteDeliveries({ key, query }: Transaction, task: string): Promise<boolean> {
   const rows = await query<{ failure: string | null }>(
     "DELETE FROM video_ends WHERE key = ? AND task = ? RETURNING failure",

@@ -1,33 +1,33 @@
 import type { Checked, JobEvent } from "@sluice/worker-proxy";
 import { type EndState, getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
-/** The end of a task that was watched from its create. */
+/** The end of a task that was watched from its creation. */
 export type EndedTask = {
-  /** Id of this end, the same in each attempt: 32 hex digits. */
+  /** Id of the end, the same in each attempt: 32 hex digits. */
   readonly id: string;
-  /** The task's id as its user knows it. */
+  /** The task id that the client received. */
   readonly taskId: string;
-  /** The gateway's id. */
+  /** The gateway's task id. */
   readonly gatewayId: string;
   /** The id that `authenticate` returned. */
   readonly userId: string;
   readonly model?: string | undefined;
   /**
-   * `expired`: the gateway does not know the task any more. `unknown`: no end was seen in 24 hours. If its user asks again
-   * later, the gateway is polled, and an end that is seen then is another `EndedTask`.
+   * `expired`: the gateway no longer knows the task. `unknown`: the task did not end within 24 hours. If the user
+   * queries the task later, the proxy polls the gateway again. A later end is a separate `EndedTask`.
    */
   readonly state: EndState;
-  /** The gateway's newest response, with the task's id as its user knows it; null if none showed the task. */
+  /** The gateway's latest response, with the client's task id. Null if no response showed the task. */
   readonly task: unknown;
   /** Unix milliseconds. */
   readonly endedAt: number;
   /** True after the user has removed the task. */
   readonly isRemoved: boolean;
-  /** The `x-request-id` of the create. */
+  /** The `x-request-id` of the create request. */
   readonly requestId?: string | undefined;
 };
 
-/** The circumstances of one attempt of an {@link EndHandler}. */
+/** Context of one attempt of an {@link EndHandler}. */
 export interface EndContext<Env = unknown> {
   readonly env: Env;
   /** 1 for the first attempt. */
@@ -36,17 +36,18 @@ export interface EndContext<Env = unknown> {
   readonly signal: AbortSignal;
 }
 
-/** The status that a receiver answered with. */
+/** HTTP status of the receiver's response. */
 interface Received {
   readonly upstreamStatus: number;
 }
 
 /**
- * Work after the end of a task: `webhook(…)`, or a function of the app. It runs as a job. If it throws, the cause is in the
- * log, and it runs again after 5 s, 1 min, 5 min, 30 min, 2, 5, 10 and 14 hours. After that the end is a dead letter of
- * this handler. A handler that has succeeded can run again if its process was lost right then: `ended.id` is the same.
+ * Handles the end of a task: `webhook(…)`, or a function of the app. A handler runs as a job. If it throws, the proxy
+ * logs the cause and runs it again after 5 s, 1 min, 5 min, 30 min, 2, 5, 10 and 14 hours. After the last attempt, the
+ * end becomes a dead letter of this handler. A handler can run again after a success if the process ends before the
+ * success is stored. Use `ended.id` to ignore the repeat.
  *
- * The function's name stands for the handler in the stored rows. Do not change it while ends are due.
+ * The rows store the function's name. Do not rename the function while deliveries are pending.
  *
  * @example
  * ```ts
@@ -59,14 +60,14 @@ interface Received {
  */
 export interface EndHandler<Env = unknown> extends Checked<Env> {
   (ended: EndedTask, context: EndContext<Env>): Promise<void> | Promise<Received>;
-  /** Kind of the events of its attempts. @default none: its failures are in the log alone */
+  /** Kind of the events for the attempts. @default none: failures are only logged */
   readonly kind?: JobEvent["kind"];
 }
 
-/** A failure of a handler of this package. Its message holds no address and no secret. */
+/** A failed delivery by a handler of this package. The message contains no URL and no secret. */
 export class DeliveryError extends Error {
   override readonly name = "DeliveryError";
-  /** The receiver's status; undefined if it did not respond. 410 ends the attempts. */
+  /** HTTP status of the receiver; undefined without a response. 410 ends the attempts. */
   readonly upstreamStatus: number | undefined;
 
   constructor(message: string, { upstreamStatus, cause }: { upstreamStatus?: number; cause?: unknown } = {}) {
@@ -78,9 +79,9 @@ export class DeliveryError extends Error {
 const STATES: readonly EndState[] = ["succeeded", "failed", "expired", "unknown"];
 
 /**
- * Returns the end of a task as handlers get it.
+ * Creates the end of a task that handlers receive.
  *
- * @param hash of the user and the task. It differs for each state by its last digit
+ * @param hash hex hash of the user and the task. The id of the end is its first 31 digits and a digit for the state
  */
 export function createEndedTask(task: WatchedTask, end: TaskEnd, hash: string): EndedTask {
   const { id, userId, envelope, created, isRemoved = false } = task;
@@ -100,7 +101,7 @@ export function createEndedTask(task: WatchedTask, end: TaskEnd, hash: string): 
   };
 }
 
-/** Returns an envelope with the task's id as the client knows it. */
+/** Replaces the gateway's task id in an envelope with the client's task id. */
 export function renameTask(envelope: string, id: string, sentId: string): string {
   return JSON.stringify(JSON.parse(envelope), (_, value) => (value === id ? sentId : value));
 }

@@ -8,25 +8,25 @@ import { findChanges } from "./rows.js";
 import type { WatchedTask } from "./task.js";
 import { createWatchRefusal } from "./task-response.js";
 
-/** Input of the source of a task's events. */
+/** Input of the event source of a task. */
 export type Follow = {
   readonly id: string;
-  /** The task's id as the client knows it. */
+  /** The task id that the client received. */
   readonly sentId: string;
   readonly lastEventId: string | null;
-  /** True if many people are one user. */
+  /** True for a public proxy, where all visitors share one user. */
   readonly isPublic: boolean;
 };
 
-/** Largest number of streams of one task, and of one user, in one process. */
+/** Maximum number of streams per task and per user, in one process. */
 const MAX_PER_TASK = 16;
 const MAX_PER_USER = 64;
 
 const encoder = new TextEncoder();
-/** Makes the headers leave immediately, and keeps an idle stream open. */
+/** Flushes the headers immediately, and keeps an idle stream open. */
 const COMMENT = ":\n\n";
 
-/** Defines the source of a task's events, which all followers of a user in one process share. */
+/** Defines the event source of a task. All streams of a user in one process share one feed. */
 export function defineFollow<Env>(server: () => PluginServer<Env>): Source<Follow> {
   return source("videos.follow", async function* (context, input: Follow) {
     const shared = shareByHost<Feed>(context.host, "videos", context.key);
@@ -40,17 +40,14 @@ export function defineFollow<Env>(server: () => PluginServer<Env>): Source<Follo
   });
 }
 
-/** A watched task, and its event by the id in it. */
+/** A watched task, with its encoded event by client task id. */
 interface Followed {
   task: WatchedTask | null | undefined;
   readonly events: Map<string, string>;
   readonly readers: Set<Reader>;
 }
 
-/**
- * The followers of one user's tasks in one process. A change is read and encoded once for all of them, and an idle
- * follower costs nothing.
- */
+/** The event streams of one user's tasks in one process. Each change is read and encoded once for all streams. */
 class Feed {
   readonly #context: HostContext;
   readonly #report: (error: unknown) => void;
@@ -60,7 +57,7 @@ class Feed {
   #reading: Promise<void> = Promise.resolve();
   #nextReading: Promise<void> | undefined;
 
-  /** @param onEnd called once the last follower has left: the feed is over then */
+  /** @param onEnd called after the last stream closes */
   constructor(context: HostContext, report: (error: unknown) => void, onEnd: () => void) {
     this.#context = context;
     this.#report = report;
@@ -72,7 +69,10 @@ class Feed {
     });
   }
 
-  /** Returns the limit that one more stream of a task would exceed. Many people are one user of a public proxy. */
+  /**
+   * Returns the limit that another stream of a task would exceed. The limit per user does not apply to a public proxy,
+   * where all visitors share one user.
+   */
   findLimit({ id, isPublic }: Follow): number | undefined {
     if (!isPublic && this.#readers.count >= MAX_PER_USER) return MAX_PER_USER;
     const followed = this.#tasks.get(id);
@@ -115,7 +115,7 @@ class Feed {
     }
   }
 
-  /** Reads what has changed. A reading that has begun may have missed it, so that another one follows. */
+  /** Reads the changes. A read in progress may miss the latest change, so a call during a read queues another read. */
   #refresh(): Promise<void> {
     this.#nextReading ??= this.#reading.then(() => {
       this.#nextReading = undefined;
@@ -140,12 +140,12 @@ class Feed {
   }
 }
 
-/** Returns the number of readers whose clients still read. */
+/** Counts the readers that have not left. */
 function countReaders({ readers }: Followed): number {
   return [...readers].filter(({ hasLeft }) => !hasLeft).length;
 }
 
-/** Returns the newest response as an event. All followers share its text. */
+/** Encodes the latest response as an event. Streams with the same client task id share the text. */
 function createEvent({ events }: Followed, { id, version, envelope }: WatchedTask, sentId: string): string {
   if (envelope === undefined) return "";
   const known = events.get(sentId);
@@ -154,16 +154,16 @@ function createEvent({ events }: Followed, { id, version, envelope }: WatchedTas
   return event;
 }
 
-/** Returns the last event of a stream. A stream without it was cut. */
+/** Encodes the final event of a stream. A stream that closes without this event was cut. */
 function createEnd({ end }: WatchedTask): string {
   if (!end) return "";
   return end.refusal ? `event: error\ndata: ${end.refusal.error}\n\n` : "event: end\ndata: {}\n\n";
 }
 
 /**
- * Returns the stream of a follower as the body of a response.
+ * Returns an event stream as the body of a response.
  *
- * @param signal of the request: a page that leaves before the first event cancels no body
+ * @param signal signal of the request. It closes the stream if the client disconnects before the first event
  * @throws {Refusal} 429 `too_many_readers`
  */
 export async function openBody(

@@ -15,15 +15,15 @@ import {
 } from "@sluice/worker-proxy/plugin";
 import { ENDED_WITHOUT_STATE, MAX_ENVELOPE_CHARACTERS, type PollResult, readTask } from "./task-response.js";
 
-/** Longest time until the headers of a response, and for each piece of it, in milliseconds. */
+/** Timeout for the headers of a response, and for each piece of its body, in milliseconds. */
 const STEP_MS = 30_000;
-/** Longest time of one poll, in milliseconds. */
+/** Timeout of one poll, in milliseconds. */
 const POLL_MS = 60_000;
 
-/** The response has no task, is too large, is no JSON, or says under HTTP 200 that the query failed. */
+/** The response shows no task, is too large, is not JSON, or reports a failed query with HTTP 200. */
 const UNREADABLE: PollResult = { type: "failed", retryAfterMs: 0, ...ENDED_WITHOUT_STATE.unreadable };
 
-/** Queries the gateway for a task once. A poll that fails is a result, too. */
+/** Queries the gateway for a task once. Returns a failed poll as a result. */
 export async function queryTask<Env>(
   { connect, log }: Pick<PluginServer<Env>, "connect" | "log">,
   id: string,
@@ -52,13 +52,15 @@ export async function queryTask<Env>(
 
 function readFailure(refusal: Refusal): PollResult {
   const { status, code } = describeRefusal(refusal);
-  // a page, whatever its status, says nothing about a task
+  // an unexpected content type says nothing about the task, whatever the status
   if (code === "upstream_type") return UNREADABLE;
   if (status === 404) return { type: "absent", retryAfterMs: 0, ...ENDED_WITHOUT_STATE.absent };
   return { type: "failed", status, error: formatError(refusal), retryAfterMs: readRetryAfter(refusal) };
 }
 
-/** Returns the `retry-after` of a refusal, seconds or a date, in milliseconds from now. */
+/**
+ * Returns the `retry-after` of a refusal (seconds or a date) in milliseconds from now; 0 if it is missing or invalid.
+ */
 function readRetryAfter({ details }: Refusal): number {
   const value = details.headers?.["retry-after"] ?? "";
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();

@@ -2,7 +2,7 @@ import type { JobEvent, JobOutcome } from "@sluice/worker-proxy";
 import { logError } from "@sluice/worker-proxy/plugin";
 import { getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
-/** Returns the event of a watch that is over. What is lost is in the log, too. */
+/** Creates the event for the end of a watch. Also logs the outcome `lost`. */
 export function createWatchEvent(task: WatchedTask, outcome: JobOutcome, code: string | undefined): JobEvent {
   const { id, userId, created, polls, startedAt } = task;
   const { model, requestId } = created ?? {};
@@ -14,7 +14,7 @@ export function createWatchEvent(task: WatchedTask, outcome: JobOutcome, code: s
   return { kind: "watch", id, outcome, code, ...facts, attempts: polls, durationMs: Date.now() - startedAt };
 }
 
-/** Returns the outcome of a watch, and the code that says why. */
+/** Returns the outcome of a watch, and the code of its cause. */
 export function getOutcome(task: WatchedTask, end: TaskEnd): [outcome: JobOutcome, code: string | undefined] {
   const state = getEndState(task, end);
   const code = end.refusal ? readCode(end.refusal.error) : `task_${state}`;

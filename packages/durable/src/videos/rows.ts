@@ -2,20 +2,19 @@ import type { Reader, Transaction } from "@sluice/worker-proxy";
 import { reading } from "../host/define.js";
 import type { WatchedTask } from "./task.js";
 
-/** Tables of watches. The key is the user's. */
+/** Tables of watches. `key` is the user's key. */
 export const WATCH_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS video_watches (key TEXT NOT NULL, id TEXT NOT NULL, is_open BIGINT NOT NULL,
     version BIGINT NOT NULL, envelope TEXT, state TEXT NOT NULL, PRIMARY KEY (key, id))`,
   "CREATE INDEX IF NOT EXISTS video_watches_open ON video_watches (key, is_open)",
 ];
 
-/** A row as it is read. */
+/** Columns that the queries read. */
 interface WatchRow {
   readonly envelope: string | null;
   readonly state: string;
 }
 
-/** Reads a watch. */
 export async function readWatch(reader: Reader, id: string): Promise<WatchedTask | undefined> {
   const [row] = await reader.query<WatchRow>(
     "SELECT envelope, state FROM video_watches WHERE key = ? AND id = ?",
@@ -25,7 +24,7 @@ export async function readWatch(reader: Reader, id: string): Promise<WatchedTask
   return row && parseRow(row);
 }
 
-/** Reads watches in the order of their ids. */
+/** Reads up to `limit` watches with an id greater than `after`, ordered by id. */
 export async function readWatches(reader: Reader, after: string, limit: number): Promise<WatchedTask[]> {
   const rows = await reader.query<WatchRow>(
     "SELECT envelope, state FROM video_watches WHERE key = ? AND id > ? ORDER BY id LIMIT ?",
@@ -36,10 +35,10 @@ export async function readWatches(reader: Reader, after: string, limit: number):
   return rows.map(parseRow);
 }
 
-/** The versions that followers know; 0 for none. */
+/** The versions that the streams know; 0 for none. */
 type Known = { readonly known: readonly { readonly id: string; readonly version: number }[] };
 
-/** Reads the watches that have another version than a follower knows; null for those that are gone. */
+/** Reads the watches whose version differs from the known version. `task` is null for a deleted watch. */
 export const findChanges = reading("videos.readChanges", async ({ key, query }, { known }: Known) => {
   const pages = await Promise.all(
     known.map(({ id, version }) =>
@@ -63,7 +62,6 @@ function parseRow({ envelope, state }: WatchRow): WatchedTask {
   return { ...(JSON.parse(state) as WatchedTask), ...(envelope !== null && { envelope }) };
 }
 
-/** Stores a watch. */
 export async function storeWatch(
   { key, query }: Transaction,
   { envelope = null, ...state }: Omit<WatchedTask, "envelope"> & { readonly envelope?: string | null },
@@ -77,12 +75,11 @@ export async function storeWatch(
   );
 }
 
-/** Deletes a watch. */
 export async function deleteWatch({ key, query }: Transaction, id: string): Promise<void> {
   await query("DELETE FROM video_watches WHERE key = ? AND id = ?", key, id);
 }
 
-/** Returns true if a user has at least `count` watches that have not ended. */
+/** Returns true if a user has at least `count` open watches. */
 export async function hasOpenWatches({ key, query }: Transaction, count: number): Promise<boolean> {
   const rows = await query(
     "SELECT id FROM video_watches WHERE key = ? AND is_open = 1 LIMIT 1 OFFSET ?",

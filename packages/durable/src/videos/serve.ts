@@ -20,10 +20,10 @@ import {
   tendTask,
 } from "./watches.js";
 
-/** Longest time for which the response to a create waits for the start of its watch, in milliseconds. */
+/** Maximum time that the response to a create waits for the start of its watch, in milliseconds. */
 const START_MS = 5_000;
 
-/** The parts of a watch that its jobs and requests need. */
+/** Dependencies of the jobs and requests of watches. */
 interface WatchParts<Env> {
   readonly server: () => PluginServer<Env>;
   readonly rules: WatchRules;
@@ -32,20 +32,20 @@ interface WatchParts<Env> {
   readonly follow: Source<Follow>;
 }
 
-/** A poll and the watch after it. The task is null if it is not watched. */
+/** A watch after a poll, and the result of the poll. `task` is null if the task is not watched. */
 interface Polled {
   readonly task: WatchedTask | null;
   readonly result?: PollResult;
 }
 
-/** Creates the functions that poll tasks, and serve requests about them. */
+/** Creates the functions that poll tasks and serve requests for them. */
 export function createServe<Env>({ server, rules, handlers, follow }: WatchParts<Env>) {
   return { pollTask, serveEvents, removeTask, send, answered };
 
-  /** Polls a task that is due, or deletes it once its end is over. */
+  /** Polls a task that is due. Deletes an ended task after its retention. */
   async function pollTask({ host, key, env, attempt }: JobContext, { id }: RowId): Promise<void> {
     const task = await host.run(key, findWatch, { id });
-    // the gateway may have seen a poll whose process was lost
+    // if the process ended during a poll, the gateway may have received it: wait for the next interval
     if (task?.end || attempt > 1) await host.run(key, tendTask, { id, intervalMs: rules.intervalMs });
     else if (task) await poll(host, key, { id, userId: task.userId, env: env as Env, task, maxOpen: 0 });
   }
@@ -73,7 +73,7 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
       queryTask({ connect, log }, id, env),
       hashText(`end\n${userId}\n${id}`),
     ]);
-    // first: a process that is lost in between polls again
+    // store the results first: if the process ends before `applyPoll`, the task is polled again
     if (result.type === "task" && result.hasEnded)
       for (const storeResults of findResults<Env>(plugins))
         await storeResults({ host, env, userId, id, answer: JSON.parse(result.envelope) });
@@ -86,7 +86,7 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
     return { task: next, result };
   }
 
-  /** Returns the task of a request, which is queried now if it is not watched. */
+  /** Returns the task of a request. Polls the gateway first if the task is not watched or is stale. */
   async function openTask(admitted: AdmittedRequest<Env>, key: string): Promise<Polled> {
     const { env, user, id = "" } = admitted;
     const host = server().host(env);
@@ -115,7 +115,7 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
     return new Response(null, { status: 204 });
   }
 
-  /** Serves a poll of a task from its row. */
+  /** Serves a client's query of a task from its row. */
   function send(admitted: AdmittedRequest<Env>): Promise<Response> | undefined {
     return admitted.route === "videos" && admitted.id !== undefined ? servePoll(admitted) : undefined;
   }
@@ -124,7 +124,7 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
     const { user, id = "", sentId = id } = admitted;
     const { task, result } = await openTask(admitted, await createUserKey(user.id));
     if (task?.end?.refusal) throw createStoredRefusal(task.end.refusal);
-    // a task beyond the bound is not watched, and its user sees it all the same
+    // a task over the limit is not watched, but the client still gets the response
     const envelope = task?.envelope ?? (result?.type === "task" ? result.envelope : undefined);
     if (envelope === undefined)
       throw result && result.type !== "task"
@@ -134,7 +134,7 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
     return new Response(renameTask(envelope, id, sentId), { headers });
   }
 
-  /** Starts the watch of a new task. A paid response must arrive, so a failure is only reported. */
+  /** Starts the watch of a new task. Only reports a failure, because the client must receive the paid response. */
   async function answered(admitted: AdmittedRequest<Env>, receipt: unknown): Promise<void> {
     const { route, body, user, id = "", sentId = id, model, headers, env } = admitted;
     if (route !== "videos" || !body) return;
@@ -154,7 +154,7 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
       report({ kind: "watch", id, outcome: "dropped", code, ...facts }, env, admitted.context);
     };
     try {
-      // a second attempt, because connections are cut
+      // retry once, because a connection may break
       const isStarted = await limitTime(START_MS, (signal) =>
         Promise.race([start().catch(start), rejectOnAbort(signal)]),
       );
@@ -165,7 +165,7 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
   }
 }
 
-/** Returns the largest number of a user's watches. Many people are one user of a public proxy. */
+/** Returns the maximum number of open watches. All visitors of a public proxy share one user. */
 function getMaxOpen({ isPublic }: Pick<AdmittedRequest, "isPublic">): number {
   return isPublic ? MAX_OPEN_WATCHES.public : MAX_OPEN_WATCHES.user;
 }
@@ -177,7 +177,7 @@ function refuseTask(admitted: Pick<AdmittedRequest, "isPublic">): Refusal {
   });
 }
 
-/** Returns the refusal of a poll that failed, as the gateway or the proxy worded it. */
+/** Recreates the refusal of a failed poll with its original message. */
 function createStoredRefusal({ status, error }: FailedResponse): Refusal {
   const { error: said } = JSON.parse(error) as { error: Record<string, string> };
   return new Refusal("said", { said: { ...said, status } });

@@ -10,44 +10,47 @@ export const createWatchRefusal = createRefusals({
   watch_timeout: [504, "the task was not over after 24 hours"],
 });
 
-/** A refusal as clients get it. `error` is the body, in the gateway's error shape. */
+/** A refusal as clients receive it. `error` is the JSON body, in the gateway's error format. */
 export type FailedResponse = {
   readonly status: number;
   readonly error: string;
 };
 
-/** A task as a response of the gateway shows it. */
+/** A task from a response of the gateway. */
 export type ReadTask = {
   /** The gateway's JSON, serialized again. */
   readonly envelope: string;
   /** True for a final status. */
   readonly isFinal: boolean;
-  /** True for a failure, and for a success that has the address of a file. */
+  /** True for a failure, and for a success with the URL of a file. */
   readonly hasEnded: boolean;
 };
 
-/** Result of one poll. A poll that shows no task has the refusal that clients get. */
+/** Result of one poll. A poll without a task contains the refusal that clients receive. */
 export type PollResult =
   | ({ readonly type: "task" } & ReadTask)
   /** `absent`: the gateway does not know the task. This is normal right after its creation. */
   | ({ readonly type: "absent" | "failed"; readonly retryAfterMs: number } & FailedResponse);
 
-/** Largest envelope that a row stores, in characters. A usual one has about a thousand. */
+/** Maximum size of a stored envelope, in characters. A typical envelope has about 1,000. */
 export const MAX_ENVELOPE_CHARACTERS = 256 * 1024;
 
 const FINAL = ["success", "succeeded", "failure", "failed", "cancelled", "canceled", "expired"];
 const SUCCESS: readonly unknown[] = ["success", "succeeded"];
-/** A field that may have the address of a video (spec, Video task). */
+/** A field that can contain the URL of a video (spec, Video task). */
 const FILE = /"(?:result_url|url|video_url|fail_reason)":"https?:/;
 
-/** The ends of a watch without a final state. */
+/** Failures without a final state. */
 export const ENDED_WITHOUT_STATE = {
   absent: createFailure("task_unknown"),
   unreadable: createFailure("upstream_unreadable"),
   late: createFailure("watch_timeout"),
 };
 
-/** Reads a task from a response or a receipt. An unknown status is not final. */
+/**
+ * Reads a task from a response or a receipt; undefined if it shows no task or is too large. An unknown status is not
+ * final.
+ */
 export function readTask(given: unknown): ReadTask | undefined {
   const json = { ...(given as Record<string, unknown> | undefined) };
   const status = readStatus(json);

@@ -8,28 +8,31 @@ import {
 
 /** A watched task, as its row stores it. */
 export type WatchedTask = {
-  /** The gateway's id. */
+  /** The gateway's task id. */
   readonly id: string;
   /** The id that `authenticate` returned. */
   readonly userId: string;
-  /** Absent if the watch began with a page that asked for the task. */
+  /** Absent if the watch started with a client's query of the task. */
   readonly created?: CreatedTask;
-  /** True after the user has removed the task: its webhook says so. */
+  /** True after the user has removed the task. The webhook reports the removal. */
   readonly isRemoved?: boolean;
   readonly startedAt: number;
   /** Number of polls. */
   readonly polls: number;
   /** Id of the poll whose response was stored last. */
   readonly polled?: string;
-  /** Number of changes that readers can see. It begins with the time, so that a later watch of the task repeats none. */
+  /**
+   * Increases with each change that clients can see. Starts at the current time, so that a later watch of the task does
+   * not reuse a version.
+   */
   readonly version: number;
-  /** The gateway's newest response; undefined until one has shown the task. */
+  /** The gateway's latest response; undefined until a response shows the task. */
   readonly envelope?: string;
-  /** Number of failed polls in a row. */
+  /** Number of consecutive failed polls. */
   readonly failures: number;
-  /** Number of responses with a success that has no file yet. */
+  /** Number of responses that report a success without a file. */
   readonly fileless?: number;
-  /** The polls since the last response that the gateway refused with 404. */
+  /** Number of 404 responses since the last response with a task, and the time of the first. */
   readonly absent?: { readonly times: number; readonly since: number };
   /** Set when no more polls follow. */
   readonly end?: TaskEnd;
@@ -41,48 +44,48 @@ export type WatchedTask = {
 
 /** The end of a watch. */
 export type TaskEnd = {
-  /** The refusal that pages get; absent if the task reached a final state. */
+  /** The refusal that clients receive. Absent if the task reached a final state. */
   readonly refusal?: FailedResponse;
   readonly at: number;
 };
 
-/** A task that was seen when it was created. */
+/** Details of a task that was created through this proxy. */
 export type CreatedTask = {
-  /** The task's id as its user knows it. */
+  /** The task id that the client received. */
   readonly sentId: string;
   readonly model?: string | undefined;
-  /** The `x-request-id` of the create. */
+  /** The `x-request-id` of the create request. */
   readonly requestId?: string | undefined;
 };
 
-/** The end of a task, as handlers get it. */
+/** Final state of a task, as handlers receive it. */
 export type EndState = "succeeded" | "failed" | "expired" | "unknown";
 
 /** The rules of a plugin's watches. */
 export type WatchRules = {
   readonly intervalMs: number;
-  /** Time for which an end is stored. */
+  /** Time for which an end is stored, in milliseconds. */
   readonly retentionMs: number;
 };
 
-/** Longest pause before the first poll. */
+/** Maximum pause before the first poll, in milliseconds, without jitter. */
 const FIRST_PAUSE_MS = 5_000;
-/** Part of a task's age by which its polls are apart, and the longest such pause. */
+/** The pause between polls is at least 1/20 of the task's age, up to one minute. */
 const AGE_PART = 20;
 const OLD_PAUSE_MS = 60_000;
-/** Longest pause after failures alone. */
+/** Maximum pause after failures, in milliseconds, unless `retry-after` is longer. */
 const MAX_PAUSE_MS = 120_000;
-/** Gateways forget a task after about as long. */
+/** Maximum duration of a watch, in milliseconds. Gateways forget a task after about the same time. */
 const MAX_WATCH_MS = 24 * 60 * 60_000;
-/** Longest pause that the gateway can ask for. With its jitter it is less than 10 minutes. */
+/** Maximum `retry-after` that is respected, in milliseconds. With jitter, the pause is less than 10 minutes. */
 const MAX_RETRY_AFTER_MS = 8 * 60_000;
-/** Number of polls with 404 that make a task absent, and the time over which they come. */
+/** A task is absent after this number of polls with 404 over at least this time, in milliseconds. */
 const ABSENT = { times: 5, ms: 5 * 60_000 };
 /** Number of further polls after a success without a file. */
 const RESULT_POLLS = 3;
-/** Time for which an end without a final state is not questioned again. */
+/** Time after which a client's query can resume a watch without a final state, in milliseconds. */
 const RESUME_MS = 60_000;
-/** Time after which a poll that was due is lost with its timer. */
+/** A timer counts as lost if its poll is overdue by this time, in milliseconds. */
 const LOST_MS = 60 * 60_000;
 
 /** Creates the watch of a task. */
@@ -92,12 +95,15 @@ export function createWatch(
   { intervalMs, random }: Pick<WatchRules, "intervalMs"> & { readonly random: number },
   seen: Pick<WatchedTask, "created" | "envelope">,
 ): WatchedTask {
-  // spread: tasks that were created in one moment are not polled in one
+  // jitter: tasks that were created together are not polled together
   const nextAt = now + Math.ceil(Math.min(FIRST_PAUSE_MS, intervalMs) * (1 + 0.2 * random));
   return { id, userId, ...seen, startedAt: now, polls: 0, version: now, failures: 0, nextAt };
 }
 
-/** Returns true for a task that a page has to query: nothing is known of it, or its watch has stopped without an end. */
+/**
+ * Returns true if a client's query must poll the gateway: no response is known, the watch ended without a final state
+ * at least a minute ago, or its timer was lost.
+ */
 export function isStale({ envelope, end, nextAt }: WatchedTask, now: number): boolean {
   if (end) return end.refusal !== undefined && now - end.at >= RESUME_MS;
   return envelope === undefined || now >= nextAt + LOST_MS;
@@ -108,7 +114,7 @@ export function resume({ absent: _, end, ...task }: WatchedTask): WatchedTask {
   return { ...task, ...(end && { told: getEndState(task, end) }), failures: 0 };
 }
 
-/** Returns the watch after the result of another poll, with the time of the next one. No single failure ends a watch. */
+/** Applies the result of a poll, and sets the time of the next poll. A single failure does not end a watch. */
 export function applyResult(
   task: WatchedTask,
   result: PollResult,
@@ -140,24 +146,24 @@ export function applyResult(
     return { ...watch, end: ended, version: task.version + 1, nextAt: now + rules.retentionMs };
   }
 
-  /** Sets the next poll: further apart with the age of the task, and never before the gateway allows it. */
+  /** Sets the next poll. The pause grows with the age of the task and with failures, and respects `retry-after`. */
   function pause(watch: WatchedTask, retryAfterMs: number): WatchedTask {
     const { startedAt, failures } = watch;
     const usual = Math.max(rules.intervalMs, Math.min((now - startedAt) / AGE_PART, OLD_PAUSE_MS));
     const longer = Math.min(usual * 2 ** Math.max(0, failures - 1), MAX_PAUSE_MS);
     const nextAt = now + Math.ceil(Math.max(longer, retryAfterMs) * (1 + 0.2 * rules.random));
-    // a resumed watch may be older than any
+    // a resumed watch may be older than `MAX_WATCH_MS`
     return { ...watch, nextAt: Math.max(now + rules.intervalMs, Math.min(nextAt, startedAt + MAX_WATCH_MS)) };
   }
 }
 
-/** Returns the state in which a task has ended. */
+/** Returns the final state of an ended task. */
 export function getEndState({ envelope }: Pick<WatchedTask, "envelope">, { refusal }: TaskEnd): EndState {
   if (refusal) return refusal.error === ENDED_WITHOUT_STATE.absent.error ? "expired" : "unknown";
   return envelope !== undefined && isSucceeded(JSON.parse(envelope)) ? "succeeded" : "failed";
 }
 
-/** Returns false for the end of a watch that was resumed and has ended as before. */
+/** Returns true if the watch has ended; false if a resumed watch ended with the same state as before. */
 export function isNewEnd({ end, told, ...task }: WatchedTask): boolean {
   return end !== undefined && told !== getEndState(task, end);
 }

@@ -7,7 +7,7 @@ import { createWatchEvent } from "./report.js";
 import { getEndState, type WatchedTask } from "./task.js";
 import { eraseWatches, listWatches, PAGE } from "./watches.js";
 
-/** Exports and erases the watches of a user, and the dead letters of their ends. */
+/** Exports and erases the watches of a user. Also erases the dead letters. */
 export function createUserData<Env>(getServer: () => PluginServer<Env>): UserData<Env> {
   return {
     name: "watches",
@@ -21,7 +21,7 @@ export function createUserData<Env>(getServer: () => PluginServer<Env>): UserDat
           server.report(createWatchEvent(task, "stopped", "user_erased"), env);
         ({ isDone } = erased);
       }
-      // last: a watch that is gone adds none
+      // erase dead letters last: a deleted watch adds no more
       while (!(await host.run(DEAD_LETTERS_KEY, eraseDeadLetters, { userKey: key })));
     },
     async exportUser(env, userId, cursor) {

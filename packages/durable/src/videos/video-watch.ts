@@ -15,18 +15,18 @@ import { POLL, type RowId, WATCH_OPERATIONS } from "./watches.js";
 /** Options of {@link videoWatch}. */
 export interface VideoWatchOptions<Env = unknown> {
   /**
-   * Pause between two polls of a task, in milliseconds: 2_000 to 60_000. The interface suggests about 15 s (`GET
-   * /v1/video/generations/{id}`): set less for a gateway that is quicker and has room for it.
+   * Pause between two polls of a task, in milliseconds: 2_000 to 60_000. The gateway's API suggests about 15 s for
+   * `GET /v1/video/generations/{id}`. Set less for a faster gateway that allows it.
    * @default 15_000
    */
   readonly intervalMs?: number;
   /**
-   * Time for which the end of a task is stored, in milliseconds. A page that returns within it gets the end without a
+   * Time for which the end of a task is stored, in milliseconds. During this time, clients get the end without a
    * request to the gateway.
    * @default 604_800_000 (7 days)
    */
   readonly retentionMs?: number;
-  /** Work after the end of a task: `webhook(…)`, or functions of the app. @default none */
+  /** Handlers of the end of a task: `webhook(…)`, or functions of the app. @default none */
   readonly onEnd?: readonly EndHandler<Env>[];
 }
 
@@ -34,18 +34,20 @@ const INTERVAL_MS = { min: 2_000, usual: 15_000, max: 60_000 };
 const RETENTION_MS = 7 * 24 * 60 * 60_000;
 
 /**
- * Watches video tasks: the proxy polls each task once, from its create on, for all tabs of its user and without any. It
- * pushes the changes to pages: it opens `GET /v1/video/generations/{id}/events`, which `@sluice/core` uses automatically.
+ * Watches video tasks. The proxy polls each task from its creation, for all tabs of its user and also without an open
+ * tab. It pushes changes to clients through `GET /v1/video/generations/{id}/events`, which `@sluice/core` uses
+ * automatically.
  *
- * The stream: `event: task` with the gateway's envelope, now and at each change; at last `event: end`, or `event: error`
- * with the body of an error. A stream that stops without one of these was cut: open it again with `Last-Event-ID`.
+ * The stream sends `event: task` with the gateway's envelope, immediately and after each change. It ends with
+ * `event: end`, or with `event: error` and the body of an error. A stream that closes without either event was cut:
+ * open it again with `Last-Event-ID`.
  *
- * A task is polled 5 s after the create, then every `intervalMs`, and once a minute when it is old. No single response ends
- * a watch. It ends with a final state, after some minutes of 404, and after 24 hours. A task that was created elsewhere is
- * watched from the first poll of a page on. `DELETE /v1/video/generations/{id}/events` says that its user has removed the
- * task.
+ * The first poll follows 5 s after the create (or `intervalMs`, if shorter). Further polls follow every `intervalMs`,
+ * and once a minute for old tasks. A single failure does not end a watch. A watch ends with a final state, after 5
+ * minutes of 404 responses, or after 24 hours. A task that was created elsewhere is watched from the first query of a
+ * client. `DELETE /v1/video/generations/{id}/events` marks the task as removed by its user.
  *
- * @throws {TypeError} if an option cannot work
+ * @throws {TypeError} if an option is invalid
  * @example
  * ```ts
  * const hook = webhook<Env>({ url: "https://app.example.com/hooks/video", secret: (env) => env.WEBHOOK_SECRET });
@@ -101,7 +103,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
   }
 }
 
-/** @throws {TypeError} for an option that cannot work */
+/** @throws {TypeError} for an invalid option */
 function checkOptions<Env>(options: VideoWatchOptions<Env>) {
   const { intervalMs = INTERVAL_MS.usual, retentionMs = RETENTION_MS, onEnd = [] } = options;
   checkNames("videoWatch", options, ["intervalMs", "retentionMs", "onEnd"]);

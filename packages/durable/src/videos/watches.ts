@@ -15,19 +15,19 @@ import {
 } from "./task.js";
 import type { PollResult } from "./task-response.js";
 
-/** Largest number of tasks that are watched at once: those of one user, and those of a public proxy. */
+/** Maximum number of open watches, for one user and for a public proxy. */
 export const MAX_OPEN_WATCHES = { user: 1_000, public: 10_000 };
-/** Watches that one read or one erasure takes. */
+/** Number of watches per read or erasure. */
 export const PAGE = 100;
 const HOUR_MS = 60 * 60_000;
 
-/** Input of a job or an operation that is about one row. A timer has the id of its row. */
+/** Input of a job or an operation for one row. A timer has the id of its row. */
 export type RowId = { readonly id: string };
 
-/** Polls a task, and deletes it once its end is over. */
+/** Polls a task, and deletes it after its retention. */
 export const POLL: Job<RowId> = {
   name: "videos.poll",
-  // more attempts than a watch ever needs: only its own rules end it
+  // more attempts than a watch needs: only the rules of the watch end it
   attempts: 100_000,
   run: () => Promise.reject(new Error("videos.poll: belongs to no plugin")),
 };
@@ -35,20 +35,20 @@ export const POLL: Job<RowId> = {
 type Watched = RowId & {
   readonly userId: string;
   readonly rules: WatchRules;
-  /** Largest number of watches of the user that are open at once. */
+  /** Maximum number of open watches of the user. */
   readonly maxOpen: number;
   /** In [0, 1). */
   readonly random: number;
 };
 type Start = Watched & {
   readonly created: CreatedTask;
-  /** The task in the gateway's response to the create, if it shows one. */
+  /** The task in the gateway's response to the create; null if the response shows none. */
   readonly envelope: string | null;
 };
 type Apply = Watched & {
-  /** Names the poll. */
+  /** Unique id of the poll. */
   readonly run: string;
-  /** Number of polls before this one; -1 if the watch begins with it. */
+  /** Number of polls before this poll; -1 if this poll starts the watch. */
   readonly polls: number;
   readonly result: PollResult;
   /** See {@link createEndedTask}. */
@@ -57,7 +57,7 @@ type Apply = Watched & {
   readonly handlers: readonly string[];
 };
 
-/** Starts the watch of a new task. Returns false if the user has too many. */
+/** Starts the watch of a new task. Returns false if the user has too many open watches. */
 export const startWatch = operation("videos.start", async (transaction, input: Start): Promise<boolean> => {
   const { created, envelope, rules, random } = input;
   if (await readWatch(transaction, input.id)) return true;
@@ -68,12 +68,12 @@ export const startWatch = operation("videos.start", async (transaction, input: S
   return true;
 });
 
-/** The watch after a poll. `isNewEnd` is true if this poll has ended it. */
+/** The watch after a poll. `isNewEnd` is true if this poll ended the watch. */
 export type Applied = { readonly task: WatchedTask | null; readonly isNewEnd?: boolean };
 
 /**
- * Applies the result of a poll, which a page may have begun. A result that another poll has overtaken changes nothing. The
- * task is null if its watch was erased, or cannot begin because its user has too many.
+ * Applies the result of a poll. Changes nothing if another poll was stored first. `task` is null if the watch was
+ * erased, or can't start because the poll shows no task or the user has too many open watches.
  */
 export const applyPoll = operation(
   "videos.applyPoll",
@@ -104,7 +104,7 @@ async function store(transaction: Transaction, task: WatchedTask, before: Watche
   if (version !== before?.version) transaction.publish();
 }
 
-/** Notes that the user has removed the task. The watch continues for the operator. */
+/** Marks the task as removed by its user. The watch continues, so that the operator still receives its end. */
 export const markRemoved = operation("videos.remove", async (transaction, { id }: RowId) => {
   const task = await readWatch(transaction, id);
   if (task && !task.isRemoved) await storeWatch(transaction, { ...task, isRemoved: true });
@@ -112,8 +112,8 @@ export const markRemoved = operation("videos.remove", async (transaction, { id }
 });
 
 /**
- * Deletes an ended task, or looks again later while handlers are told of it. Puts off a task whose poll was lost with its
- * process.
+ * Deletes an ended task after its retention. While deliveries are pending, checks again every hour instead. Postpones
+ * the next poll of an open task whose process ended during a poll.
  */
 export const tendTask = operation(
   "videos.tend",
@@ -130,7 +130,7 @@ export const tendTask = operation(
   },
 );
 
-/** Deletes up to {@link PAGE} watches of a user. Returns those that had something left to do. */
+/** Deletes up to {@link PAGE} watches of a user. Returns the watches that were open or had pending deliveries. */
 export const eraseWatches = operation("videos.erase", async (transaction, _: null) => {
   const tasks = await readWatches(transaction, "", PAGE);
   const stopped: WatchedTask[] = [];

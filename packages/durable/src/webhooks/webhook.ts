@@ -5,31 +5,35 @@ import { DeliveryError, type EndContext, type EndedTask, type EndHandler } from 
 
 /** Options of {@link webhook}. */
 export interface WebhookOptions<Env = unknown> {
-  /** The app's address: https, or http on this machine. Redirects are not followed. */
+  /** The app's URL: https, or http on this machine. Redirects are not followed. */
   readonly url: string | ((env: Env) => string | undefined);
   /**
-   * The secret that signs: `whsec_` and 24 to 64 random bytes in Base64. Return two while it is changed: both sign, so that
-   * the app may know either.
+   * Signing secret: `whsec_` and 24 to 64 random bytes in Base64. During a rotation, return two secrets: both sign, so
+   * that the app can verify either signature.
    */
   readonly secret: (env: Env) => Keys;
-  /** Another way to the app: a service binding. It must not follow redirects. @default the global `fetch` */
+  /**
+   * Sends the request in another way, such as through a service binding. It must not follow redirects. @default the
+   * global `fetch`
+   */
   readonly fetch?: (request: Request, env: Env) => Promise<Response>;
 }
 
-/** Time for the app to respond, in milliseconds. */
+/** Timeout for the response of the app, in milliseconds. */
 const RESPONSE_MS = 15_000;
 
 /**
- * Tells the app of the end of a task by the Standard Webhooks scheme: a `POST` with `webhook-id`, `webhook-timestamp` and
- * `webhook-signature`, and the JSON `{ type, timestamp, data }`. `type` is `video.` and the state of the
- * {@link EndedTask}: `video.succeeded`. Each end has one `webhook-id` in all attempts: an app that has seen it ignores it.
+ * Sends the end of a task to the app as defined by Standard Webhooks: a `POST` with `webhook-id`, `webhook-timestamp`
+ * and `webhook-signature`, and the JSON `{ type, timestamp, data }`. `type` is `video.` and the state of the
+ * {@link EndedTask}, such as `video.succeeded`. All attempts for an end have the same `webhook-id`, so that the app can
+ * ignore repeats.
  *
- * A response of 2xx ends the attempts. 410 ends them, too: the webhook becomes a dead letter immediately.
+ * A 2xx response ends the attempts. A 410 response also ends them: the webhook becomes a dead letter immediately.
  *
- * It tells the app of work that is paid for, so it comes also for a task that its user has removed: `data.removed` is true
- * then. `GET /health` checks the address and the secret, and sends nothing.
+ * The webhook also reports a task that its user has removed, because the task is paid for. `data.removed` is then true.
+ * `GET /health` checks the URL and the secret, and sends nothing.
  *
- * @throws {TypeError} if an option is missing or wrong
+ * @throws {TypeError} if an option is missing or invalid
  * @example
  * ```ts
  * const hook = webhook<Env>({ url: "https://app.example.com/hooks/video", secret: (env) => env.WEBHOOK_SECRET });
@@ -46,7 +50,7 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): EndHandler
   const readSecrets = (env: Env) => readOption("webhook: secret", secret, env, checkSecrets);
   return Object.assign(webhook, { kind: "webhook", checks: [readAddress, readSecrets] } as const);
 
-  /** Its name stands for the handler in the rows. */
+  /** The rows store the name of this function. */
   async function webhook(ended: EndedTask, { env, signal }: EndContext<Env>) {
     const [address, secrets] = await readSetup(env);
     const body = JSON.stringify(createBody(ended));

@@ -1,25 +1,25 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 
-/** Metadata of a file, stored in front of its bytes: both exist, or neither. */
+/** Metadata of a file. It is stored before the content in the same file, so neither exists without the other. */
 export interface Metadata {
   readonly key: string;
   readonly etag: string;
   readonly contentType: string;
 }
 
-/** An open file. Its bytes are read next, or it is closed. */
+/** An open file. The caller must read or close it. */
 export interface OpenFile extends Metadata {
   readonly handle: FileHandle;
   /** The size of its content, in bytes. */
   readonly size: number;
 }
 
-/** Size of the metadata, in bytes: a block of most disks. */
+/** Size of the metadata, in bytes: the block size of most disks. */
 const METADATA_BYTES = 4096;
-/** Bytes that are read at a time. */
+/** Bytes per read. */
 const PIECE_BYTES = 65_536;
-/** A link is never followed. Windows has no such flag. */
+/** Refuses symbolic links. Windows does not support this flag. */
 const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
 
 /** Writes a new file to the disk. A failed write leaves no file. */
@@ -58,7 +58,7 @@ export async function openFile(path: string): Promise<OpenFile> {
   }
 }
 
-/** Streams a file from its `first` byte to its `last`, and closes it. It reads as fast as the reader does. */
+/** Streams a file from byte `first` to byte `last`, and closes it. Reads only when the consumer reads. */
 export function readFile(
   { handle, size }: OpenFile,
   first = 0,

@@ -6,11 +6,11 @@ import { ignoreMissing, openPaths } from "./paths.js";
 import { beginUpload, openUpload, readBytes } from "./upload.js";
 
 /**
- * Stores files in a folder of this machine. A file is stored whole or not at all, also after a crash or on a full disk: it
- * gets its name once its bytes are on the disk. What a crash leaves is deleted after a day, parts of an upload after seven.
- * Several processes may use the folder. Only the user of the process can read it.
+ * Stores files in a local folder. A file gets its name after its bytes are on the disk, so a crash or a full disk
+ * leaves no partial file under that name. Leftovers of a crash are deleted after a day, parts of an upload after seven
+ * days. Several processes can use the folder. Only the user of the process can read it.
  *
- * @param folder its path; it is created if it is missing
+ * @param folder path of the folder; created if missing
  * @example
  * ```ts
  * import { folderBucket } from "@sluice/durable/node";
@@ -60,7 +60,7 @@ function describeFile({ size, etag, contentType }: OpenFile): StoredFile {
   return { size, httpEtag: `"${etag}"`, httpMetadata: { contentType } };
 }
 
-/** Returns the bytes that a range names; all of them if it is no range. */
+/** Returns the first and last byte of a range; the whole file for an invalid range. */
 function parseRange(range: string, size: number) {
   const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/.exec(range) ?? [];
   if (from === "") return { first: to === "" ? 0 : Math.max(0, size - Number(to)), last: size - 1 };

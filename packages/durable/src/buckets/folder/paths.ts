@@ -3,19 +3,22 @@ import { lstat, mkdir, open, opendir, realpath, rename, rm } from "node:fs/promi
 import { dirname, join } from "node:path";
 import { logError } from "@sluice/worker-proxy/plugin";
 
-/** Pause between two searches for files that crashes have left behind. */
+/** Pause between two searches for leftovers of crashes, in milliseconds. */
 const SWEEP_MS = 3_600_000;
-/** Age of a file that is no longer written: a running write changes its file all the time. */
+/**
+ * Age at which an unfinished file counts as abandoned, in milliseconds. A running write changes its file all the time.
+ */
 const FILE_MS = 86_400_000;
-/** Age of an abandoned upload since its last part, as in R2. */
+/** Time since its last part after which an upload counts as abandoned, in milliseconds, as in R2. */
 const UPLOAD_MS = 7 * 86_400_000;
 
 /** The paths of a bucket. */
 export type Paths = ReturnType<typeof openPaths>;
 
 /**
- * Opens the paths of a bucket in its folder. `files` has whole files, each under the hash of its name: no name leads to
- * another folder, and names that differ in case are different files on every disk. `unfinished` has what is being written.
+ * Opens the paths of a bucket in its folder. `files` contains complete files, each named by the hash of its key. The
+ * hash keeps each path inside the folder, and separates keys that differ only in case on every disk. `unfinished`
+ * contains files and uploads in progress.
  */
 export function openPaths(folder: string) {
   let sweptAt = Number.NEGATIVE_INFINITY;
@@ -27,7 +30,7 @@ export function openPaths(folder: string) {
     return join(await resolvePath("files", name.slice(0, 2)), name);
   }
 
-  /** Returns the folder of what is being written. */
+  /** Returns the folder for unfinished files. Deletes abandoned files at most once per hour. */
   async function createUnfinished(): Promise<string> {
     const path = await createFolder("unfinished");
     const now = Date.now();
@@ -39,7 +42,7 @@ export function openPaths(folder: string) {
     return path;
   }
 
-  /** Gives a written file its name, in place of an earlier file. */
+  /** Moves a written file to its name. Replaces an earlier file. */
   async function nameFile(path: string, key: string): Promise<void> {
     const name = hashName(key);
     try {
@@ -52,7 +55,7 @@ export function openPaths(folder: string) {
     }
   }
 
-  /** Deletes files by their names. A missing file is no error. */
+  /** Deletes files by name. Ignores missing files. */
   async function removeFiles(keys: readonly string[]): Promise<void> {
     const parents = new Set<string>();
     for (const key of keys) {
@@ -69,7 +72,7 @@ export function openPaths(folder: string) {
     return await resolvePath(...names);
   }
 
-  /** @throws {Error} if a part of the path below the folder is a link: its files would be elsewhere */
+  /** @throws {Error} if a folder of the path is a link, because the files would be outside the bucket's folder */
   async function resolvePath(...names: string[]): Promise<string> {
     const path = join(await realpath(folder), ...names);
     if ((await realpath(path)) !== path) throw new Error(`${path}: a link in a bucket is not followed`);
@@ -77,7 +80,7 @@ export function openPaths(folder: string) {
   }
 }
 
-/** Waits until the names in a folder are on the disk. Windows has no such call. */
+/** Flushes the names in a folder to the disk. Windows does not support this. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");

@@ -6,10 +6,10 @@ import type { MultipartUpload, UploadedPart } from "../bucket.js";
 import { openFile, readFile, writeFile } from "./file.js";
 import { ignoreMissing, type Paths, syncFolder } from "./paths.js";
 
-/** The file of an upload with the metadata of the whole file, and no bytes. */
+/** Name of the file that stores the metadata of the upload, without content. */
 const WHOLE = "whole";
 
-/** Begins an upload in parts, in a folder of its own. */
+/** Starts a multipart upload in a separate folder. */
 export async function beginUpload(paths: Paths, key: string, contentType: string): Promise<MultipartUpload> {
   const uploadId = randomUUID();
   const folder = join(await paths.createUnfinished(), uploadId);
@@ -18,7 +18,7 @@ export async function beginUpload(paths: Paths, key: string, contentType: string
   return openUpload(paths, key, uploadId);
 }
 
-/** Opens an upload in parts, which may have ended. A part that is stored again replaces the earlier one. */
+/** Opens a multipart upload, which may have ended. A part replaces an earlier part with the same number. */
 export function openUpload(paths: Paths, key: string, uploadId: string): MultipartUpload {
   return { uploadId, uploadPart, complete, abort };
 
@@ -47,7 +47,7 @@ export function openUpload(paths: Paths, key: string, uploadId: string): Multipa
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
 
-  /** @throws {Error} with R2's code for a missing upload */
+  /** @throws {Error} with R2's error code for a missing upload */
   async function readUpload() {
     const folder = await findFolder();
     const whole = folder ? await openFile(join(folder, WHOLE)).catch(ignoreMissing) : undefined;
@@ -61,14 +61,14 @@ export function openUpload(paths: Paths, key: string, uploadId: string): Multipa
   }
 }
 
-/** Returns a stream as an iterable that Node's functions read. */
+/** Returns a stream as the iterable that Node's file functions accept. */
 export function readBytes(value: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
   return value as unknown as NodeStream<Uint8Array>;
 }
 
 async function* createEmpty(): AsyncGenerator<Uint8Array> {}
 
-/** @throws {Error} for a part that was never stored, or was stored again since */
+/** @throws {Error} for a missing part, or a part that was replaced by a later request */
 async function* joinParts(folder: string, parts: readonly UploadedPart[]): AsyncGenerator<Uint8Array> {
   for (const { partNumber, etag } of parts) {
     const part = await openFile(join(folder, String(partNumber)));

@@ -5,15 +5,15 @@ import { openRequests, type S3Response } from "./requests.js";
 import { S3Error } from "./s3-error.js";
 import { openMultipart, PART_BYTES } from "./uploads.js";
 
-/** Number of files that are deleted at a time. */
+/** Maximum number of concurrent delete requests. */
 const MAX_AT_ONCE = 8;
 
 /**
- * Stores files in a bucket of an S3 API: AWS, R2, MinIO and others. It needs `aws4fetch`, and runs wherever `fetch` does. A
- * file or a part is held in memory up to 8 MiB at a time and signed with the hash of its bytes, so that the bucket
- * rejects other bytes. Requests that are safe to repeat have four attempts.
+ * Stores files in a bucket with an S3 API: AWS, R2, MinIO and others. It needs `aws4fetch`, and runs wherever `fetch`
+ * is available. It holds a file or a part in memory up to 8 MiB at a time. Each request is signed with the hash of its
+ * bytes, so that the bucket rejects altered bytes. A request has up to four attempts after a 429 or 5xx.
  *
- * @throws {TypeError} when an option is missing or can't work; the message says what to give
+ * @throws {TypeError} when an option is missing or invalid; the message says how to fix it
  * @example
  * ```ts
  * import { s3Bucket } from "@sluice/durable/s3";
@@ -53,7 +53,10 @@ export function s3Bucket(options: S3BucketOptions): Bucket {
     }
   }
 
-  /** Stores a longer file. What fails leaves no part, unless the process ends: the bucket's rule deletes those. */
+  /**
+   * Stores a large file as a multipart upload. A failure aborts the upload. If the process ends during the upload, a
+   * lifecycle rule of the bucket must delete the parts.
+   */
   async function putInParts(
     key: string,
     begin: readonly Uint8Array[],
@@ -75,7 +78,7 @@ export function s3Bucket(options: S3BucketOptions): Bucket {
     try {
       await upload.complete(parts);
     } catch (error) {
-      // it may be whole, and the response that said it be lost
+      // the upload may be complete although its response was lost
       if ((await head(key))?.size === size) return;
       await upload.abort().catch(() => {});
       throw error;
@@ -105,7 +108,7 @@ export function s3Bucket(options: S3BucketOptions): Bucket {
     return response ? describeFile(response) : null;
   }
 
-  /** Deletes files one by one: a list of them wants a sum that not every service takes. */
+  /** Deletes each file with a separate request. A bulk delete requires a checksum that some services do not support. */
   async function remove(keys: readonly string[]): Promise<void> {
     for (const key of keys) checkKey(key);
     const left = [...keys];
@@ -125,15 +128,18 @@ async function* joinPieces(first: readonly Uint8Array[], more: AsyncIterable<Uin
   yield* more;
 }
 
-/** Returns undefined for a file that is not there. A 404 of another server or of a missing bucket does not say so. */
+/**
+ * Returns undefined for a missing file. Rethrows other errors, including a 404 of another server or for a missing
+ * bucket.
+ */
 function ignoreMissing(error: unknown): undefined {
   const isGone = error instanceof S3Error && error.status === 404;
-  // the response to a HEAD has no code
+  // a HEAD response contains no error code
   if (!isGone || (error.code !== "NoSuchKey" && error.method !== "HEAD")) throw error;
   return undefined;
 }
 
-/** @throws {Error} for an response that says not enough */
+/** @throws {Error} for a response without an etag or a valid size, or with a content encoding */
 function describeFile({ headers }: S3Response, whole?: string): StoredFile {
   const etag = headers.get("etag");
   const size = Number(whole ?? headers.get("content-length") ?? Number.NaN);
@@ -145,16 +151,19 @@ function describeFile({ headers }: S3Response, whole?: string): StoredFile {
 
 /** Options of `s3Bucket`. */
 export interface S3BucketOptions {
-  /** Address of the service, `https://s3.eu-central-1.amazonaws.com`: the bucket is the first part of the path behind it. */
+  /**
+   * URL of the service, such as `https://s3.eu-central-1.amazonaws.com`. The bucket name is the first segment of the
+   * path after it.
+   */
   readonly endpoint: string;
   /** Name of the bucket. It needs no public access. */
   readonly bucket: string;
   /** Region of the bucket, `eu-central-1`; `auto` for R2. */
   readonly region: string;
-  /** Key of an account that may get, put, delete and list in this bucket alone. */
+  /** Access key of an account that can get, put, delete and list in this bucket only. */
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Token of a key that ends. @default none */
+  /** Session token of a temporary key. @default none */
   readonly sessionToken?: string | undefined;
 }
 
@@ -167,7 +176,10 @@ const RULES: readonly (readonly [keyof S3BucketOptions, RegExp, string])[] = [
   ["sessionToken", KEY, "give the token of a key"],
 ];
 
-/** @throws {TypeError} when an option can't work. No message has its value, which may be a secret in the wrong option. */
+/**
+ * @throws {TypeError} when an option is invalid. The message omits the value, which may be a secret in the wrong
+ * option.
+ */
 function checkOptions(options: S3BucketOptions): S3BucketOptions {
   const url = URL.parse(options.endpoint);
   const isAddress = url && /^https?:$/.test(url.protocol) && url.username + url.password + url.search === "";

@@ -14,7 +14,7 @@ export interface S3Request {
   readonly body?: Uint8Array | string;
 }
 
-/** A response of success. Its text is read; the body of a file is not. */
+/** A successful response. `text` is already read. The body of a file is not. */
 export interface S3Response {
   readonly status: number;
   readonly headers: Headers;
@@ -22,20 +22,23 @@ export interface S3Response {
   readonly body?: ReadableStream<Uint8Array> | undefined;
 }
 
-/** Number of further attempts after a 429 or 5xx, and the longest first pause before one, in milliseconds. */
+/** Number of further attempts after a 429 or 5xx, and the maximum first pause, in milliseconds. */
 const RETRIES = { retries: 3, initRetryMs: 400 };
-/** Time for one request in milliseconds: it may have to send 8 MiB, or to put thousands of parts together. */
+/** Timeout of one request, in milliseconds. The request may send 8 MiB, or combine thousands of parts. */
 const REQUEST_MS = 120_000;
-/** Largest response that is read as text, in bytes. */
+/** Maximum size of a response that is read as text, in bytes. */
 const MAX_TEXT_BYTES = 4_194_304;
 
-/** Opens the requests to a bucket. Each is signed with the hash of its bytes, so that the bucket rejects other bytes. */
+/**
+ * Creates the function that sends requests to a bucket. Each request is signed with the hash of its bytes, so that the
+ * bucket rejects altered bytes.
+ */
 export function openRequests({ endpoint, bucket, ...keys }: S3BucketOptions) {
   const aws = new AwsClient({ ...keys, ...RETRIES, service: "s3" } as ConstructorParameters<
     typeof AwsClient
   >[0]);
 
-  /** Sends a request. A redirect is not followed: the signature is for this address. @throws {S3Error} */
+  /** Sends a request. Does not follow redirects: the signature is valid for this URL only. @throws {S3Error} */
   return async ({ method, key, query = {}, headers: own, body }: S3Request): Promise<S3Response> => {
     const path = key.split("/").map(encodeURIComponent).join("/");
     const url = `${endpoint.replace(/\/+$/, "")}/${bucket}/${path}?${new URLSearchParams(query)}`;
@@ -47,7 +50,7 @@ export function openRequests({ endpoint, bucket, ...keys }: S3BucketOptions) {
       const isFile = method === "GET" && (status === 200 || status === 206);
       if (isFile) return { status, headers: response.headers, text: "", body: response.body ?? undefined };
       const text = await readStart(response.body, MAX_TEXT_BYTES);
-      // a response that took long began with 200, and may be an error
+      // a slow response can start with status 200 and then contain an error
       const isSuccess = status >= 200 && status < 300 && !/<Error[\s>]/.test(text);
       if (isSuccess) return { status, headers: response.headers, text };
       return new S3Error(method, { status, code: findText(text, "Code") });

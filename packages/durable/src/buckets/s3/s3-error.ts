@@ -1,4 +1,4 @@
-/** Steps that help, by the code of a response. */
+/** Advice by error code of the response. */
 const ADVICE: Readonly<Record<string, string>> = {
   AccessDenied: "let the key read, write, delete and list in this bucket",
   InvalidAccessKeyId: "is accessKeyId set?",
@@ -18,14 +18,14 @@ interface Failure {
   readonly cause?: unknown;
 }
 
-/** A request that failed. Nothing of the request is in its message, and only the status and the code of the response. */
+/** A failed request. The message contains only the method, the status and code of the response, and advice. */
 export class S3Error extends Error {
   override readonly name = "S3Error";
   readonly method: string;
   readonly status: number | undefined;
   readonly code: string;
   constructor(method: string, { status, code = "", cause }: Failure) {
-    // a response of another server can have any text here
+    // another server can send any text as the code
     const known = /^\w{1,64}$/.test(code) ? code : "";
     const what = status === undefined ? "got no response" : `got ${status} ${known}`.trimEnd();
     super([`s3Bucket: ${method} ${what}`, ADVICE[known]].filter(Boolean).join("; "), { cause });

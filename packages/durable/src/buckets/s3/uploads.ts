@@ -3,10 +3,10 @@ import { readBytes } from "../pieces.js";
 import { escapeText, findText, type openRequests } from "./requests.js";
 import { S3Error } from "./s3-error.js";
 
-/** Size of the parts of a longer file, in bytes: S3 wants at least 5 MiB. */
+/** Size of the parts of a large file, in bytes. S3 requires at least 5 MiB. */
 export const PART_BYTES = 8_388_608;
 
-/** Opens the uploads in parts of a bucket. */
+/** Creates the functions for multipart uploads. */
 export function openMultipart(ask: ReturnType<typeof openRequests>) {
   return { createMultipartUpload, resumeMultipartUpload, sendPart };
 
@@ -49,7 +49,7 @@ export function openMultipart(ask: ReturnType<typeof openRequests>) {
     return { partNumber, etag };
   }
 
-  /** Completes a file. Status 200 alone does not confirm it: S3 sends errors with 200, too. */
+  /** Completes an upload. Status 200 alone does not confirm it, because S3 can also send errors with status 200. */
   async function complete(key: string, uploadId: string, parts: readonly UploadedPart[]): Promise<void> {
     const list = parts.map(
       ({ partNumber, etag }) =>

@@ -8,22 +8,25 @@ import type { Store } from "../files/store.js";
 import type { FileRow } from "../files/tables.js";
 import { nameAddress, nameLastFrame, nameVideo } from "./archive.js";
 
-/** Most files that one request may name. */
+/** Maximum number of files per request. */
 const MAX_NAMES = 100;
-/** The largest body: addresses are signed, and long. */
+/** Maximum body size, in bytes. Signed URLs are long. */
 const MAX_BYTES = 262_144;
 
-/** A file that a request names: by the id of its task, or by an address that the page has had. */
+/** A file in a request, named by its task id or by a URL that the page received. */
 interface Named {
-  /** The name as it was sent. */
+  /** The name in the request. */
   readonly name: string;
   readonly id?: string | undefined;
   readonly source?: string | undefined;
-  /** The name of the last frame, for a task. */
+  /** The source of the last frame, for a task. */
   readonly frame?: string | undefined;
 }
 
-/** Makes `POST /v1/archive`, which gives a user the newest links to copies. The gateway is not asked. */
+/**
+ * Creates the handler of `POST /v1/archive`, which returns the latest links to a user's copies. It sends no request to
+ * the gateway.
+ */
 export function createArchiveLinks<Env>(store: Store<Env>) {
   return async (admitted: AdmittedRequest<Env>): Promise<Response> => {
     const { env, user } = admitted;
@@ -37,7 +40,7 @@ export function createArchiveLinks<Env>(store: Store<Env>) {
         ? { name }
         : { name, source: await nameVideo(id), frame: await nameLastFrame(id) };
     });
-    // the id of another user's file is not among this user's rows
+    // another user's file id matches none of this user's rows
     const addresses = urls.map(async (name): Promise<Named> => {
       const id = findFileId(name);
       return id === undefined ? { name, source: await nameAddress(name) } : { name, id };
@@ -64,7 +67,10 @@ export function createArchiveLinks<Env>(store: Store<Env>) {
   };
 }
 
-/** @throws {Refusal} 411 without a length, 408 for a body that is late, 400 for one that is too long, is no JSON or names no files */
+/**
+ * @throws {Refusal} 411 without a length, 408 for a body that arrives late, 400 for a body that is too long, is not
+ * JSON or names no files
+ */
 async function readNames(request: Request, ms: number): Promise<Record<"tasks" | "urls", readonly string[]>> {
   const isJSON = request.headers.get("content-type")?.split(";")[0] === "application/json";
   if (isJSON && !request.headers.has("content-length")) throw refuseFile("length_required");

@@ -6,15 +6,15 @@ import type { Store } from "../files/store.js";
 import { addCopies } from "./copies.js";
 import { reportCopy } from "./copy-job.js";
 
-/** Makes the functions that store which results of the gateway are to be copied. */
+/** Creates the functions that queue results of the gateway for copying. */
 export function createArchive<Env>(store: Store<Env>) {
   return { archive, watchResponse };
 
   /**
-   * Has the video of a watched task copied, and its last frame. Each is copied once, however often this is called. Does
-   * nothing for a task without a video.
+   * Queues the video of a watched task and its last frame for copying. Repeated calls copy each file once. Does nothing
+   * for a task without a video.
    *
-   * @throws {Refusal} 503 where the database fails
+   * @throws {Refusal} 503 if the database fails
    */
   async function archive({ env, userId, id, answer }: EndedResult<Env>): Promise<void> {
     try {
@@ -27,7 +27,7 @@ export function createArchive<Env>(store: Store<Env>) {
     }
   }
 
-  /** Has the files of a response copied. The response does not wait for it. */
+  /** Queues the files of a response for copying. The response does not wait for this. */
   function watchResponse({ env, user, route, id, context }: AdmittedRequest<Env>, json: unknown): void {
     const isTask = route === "videos" && id !== undefined;
     if (!isTask && route !== "images") return;
@@ -59,7 +59,7 @@ export function createArchive<Env>(store: Store<Env>) {
   }
 }
 
-/** A file of the gateway: its name for one user, and its address. */
+/** A file of the gateway. `source` is a hash that identifies the file. */
 export interface ResultFile {
   readonly source: string;
   readonly url: string;
@@ -68,25 +68,27 @@ export interface ResultFile {
 
 /** A task that has ended, as the gateway reports it. */
 export interface ArchivableTask {
-  /** The gateway's own id. */
+  /** The gateway's task id. */
   readonly id: string;
-  /** The gateway's response to a query of the task, parsed. */
+  /** The gateway's parsed response to a query of the task. */
   readonly answer: unknown;
 }
 
-/** Most files of one response that are copied. */
+/** Maximum number of files to copy per response. */
 const MAX_FILES = 100;
 
-/** Names the video of a task. Its address may be signed anew in each response. */
+/**
+ * Creates the source of a task's video. It does not depend on the URL, because each response may sign the URL again.
+ */
 export const nameVideo = (taskId: string): Promise<string> => hashText(`task\n${taskId}`);
 
-/** Names the last frame of a task's video. */
+/** Creates the source of the last frame of a task's video. */
 export const nameLastFrame = (taskId: string): Promise<string> => hashText(`last frame\n${taskId}`);
 
-/** Names a file by its address. */
+/** Creates the source of a file from its URL. */
 export const nameAddress = (url: string): Promise<string> => hashText(`file\n${url}`);
 
-/** Returns the video of a task, and its last frame; nothing for a task that has none. */
+/** Returns the video of a task and its last frame; an empty list for a task without a video. */
 export async function findVideos({ id, answer }: ArchivableTask): Promise<readonly ResultFile[]> {
   const task = parseTask({ id, answer });
   if (task?.state !== "succeeded") return [];
@@ -99,12 +101,12 @@ function parseTask({ id, answer }: ArchivableTask) {
   try {
     return parseVideoTask(answer, { id });
   } catch {
-    // a response without a task
+    // the response contains no task
     return undefined;
   }
 }
 
-/** Returns the images of a response that have an address. */
+/** Returns the images of a response that have a URL. */
 export async function findImages(answer: unknown): Promise<readonly ResultFile[]> {
   const data = (answer as { data?: unknown } | null)?.data;
   const urls = (Array.isArray(data) ? data : [])

@@ -10,18 +10,18 @@ import {
   type UserInput,
 } from "../files/tables.js";
 
-/** A file of the gateway that is to be copied. */
+/** A file of the gateway to copy. */
 export type NewCopy = {
-  /** The hash that names it: there is one copy of each. */
+  /** Hash that identifies the file. A user has one copy of each file. */
   readonly source: string;
-  /** The id that the copy gets. */
+  /** Id of the copy. */
   readonly id: string;
   readonly url: string;
   /** The gateway's id of the task; null for an image. */
   readonly taskId: string | null;
 };
 
-/** Adds results that are not known yet, as long as fewer wait than a user may have files. Returns the dropped ones. */
+/** Adds new results while fewer than `maxFiles` copies are waiting. Returns the dropped copies. */
 export const addCopies = operation(
   "files/add-copies",
   async (
@@ -40,7 +40,7 @@ async function addCopy(transaction: Transaction, copy: NewCopy, maxFiles: number
   const { key, now, query } = transaction;
   const { source, id, url, taskId } = copy;
   const [known] = await selectCopies(transaction, "source = ?", source);
-  // a copy that waits is fetched from its newest address: the gateway signs them anew
+  // the gateway signs URLs again, so update a waiting copy to the latest URL
   if (known && known.url !== "" && known.url !== url)
     await query("UPDATE file_copies SET url = ? WHERE key = ? AND source = ?", url, key, source);
   if (known) return true;
@@ -58,8 +58,8 @@ async function addCopy(transaction: Transaction, copy: NewCopy, maxFiles: number
 }
 
 /**
- * Begins an attempt at the copy that is due first. It is counted before it runs, and no other one begins before it must have
- * ended. A user has one job of copies at a time.
+ * Starts an attempt at the copy with the earliest due time. The attempt is counted before it runs. The next attempt
+ * starts after this attempt has ended or timed out. A user has one copy job at a time.
  */
 export const beginCopy = operation(
   "files/begin-copy",
@@ -80,23 +80,23 @@ export const beginCopy = operation(
 /** The end of an attempt. */
 export type CopyEnd = UserInput & {
   readonly source: string;
-  /** Number of the attempt. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** Number of attempts that count from now on. */
+  /** Number of attempts to store. It is lower than `attempt` if this attempt does not count. */
   readonly attempts: number;
-  /** Milliseconds until the next attempt; null where the copy is over. */
+  /** Time until the next attempt, in milliseconds; null if the copy is over. */
   readonly retryMs: number | null;
-  /** Milliseconds for which a copy that is over is known, so that it is not made again. */
+  /** Time to remember a copy that is over, in milliseconds, so that it is not made again. */
   readonly rememberMs: number;
 };
 
 /**
- * The end of an attempt. `dropped`: the copy was deleted by its owner meanwhile, or its user was erased. `overtaken`: the
- * attempt took too long, and another one decides.
+ * Result of {@link endCopy}. `dropped`: the owner deleted the copy in the meantime, or the user was erased.
+ * `overtaken`: the attempt took too long, and a later attempt has replaced it.
  */
 export type CopyEnding = "ended" | "dropped" | "overtaken";
 
-/** Ends an attempt. */
+/** Stores the end of an attempt. */
 export const endCopy = operation("files/end-copy", async (transaction, end: CopyEnd): Promise<CopyEnding> => {
   const { key, now, query } = transaction;
   const { source, attempt, attempts, retryMs } = end;
@@ -112,7 +112,7 @@ export const endCopy = operation("files/end-copy", async (transaction, end: Copy
     if (isOver) await query("UPDATE file_users SET copies = copies - 1 WHERE key = ?", key);
   }
   await scheduleCopy(transaction, end.userId);
-  // a repeated input finds its own end
+  // a repeated input finds the end that it stored before
   if (copy?.attempts === attempt) return "ended";
   return copy && copy.attempts !== DELETED ? "overtaken" : "dropped";
 });

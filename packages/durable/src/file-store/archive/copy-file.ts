@@ -12,10 +12,10 @@ import { finishFile, putWhole, storeReserved } from "../files/store-bytes.js";
 import type { CopyRow, FileRow } from "../files/tables.js";
 import { fetchSource } from "./source.js";
 
-/** Most attempts at one file. */
+/** Maximum number of attempts per file. */
 export const MAX_ATTEMPTS = 5;
 
-/** One copy that is made. */
+/** A copy in progress. */
 interface Copying {
   readonly files: UserFiles;
   readonly copy: CopyRow;
@@ -24,9 +24,9 @@ interface Copying {
 }
 
 /**
- * Copies one file of the gateway into the bucket, in the space of its user. Its bytes are passed on as they arrive.
+ * Copies one file of the gateway into the bucket, and counts it in the user's space. Streams the bytes as they arrive.
  *
- * @throws {Refusal} the reason
+ * @throws {Refusal} if the copy fails
  */
 export async function copyFile<Env>(
   store: Store<Env>,
@@ -37,7 +37,7 @@ export async function copyFile<Env>(
   const { id, attempts, url } = copy;
   const { archive } = store.settings;
   if (attempts > 1) {
-    // an attempt that was cut may have stored the file
+    // an interrupted attempt may have stored the file
     const left = await files.run(readFile, { id, now: Date.now() });
     if (left?.state === "whole") return left;
     await files.discard(id);
@@ -71,7 +71,7 @@ async function storeResponse(copying: Copying, { body, headers }: Response): Pro
   );
 }
 
-/** Stores a file whose host does not say its length: part by part, one of them in memory. */
+/** Stores a file of unknown length, part by part. */
 async function storeUnsized(copying: Copying, body: ReadableStream<Uint8Array>): Promise<FileRow> {
   const { files, copy, archive, signal } = copying;
   const { id } = copy;
@@ -116,7 +116,7 @@ async function storeParts(
   return await finishFile(files, id, type, archive.retentionMs);
 }
 
-/** Reads a body in parts. @throws {Refusal} 400 `upload_cut` where the body breaks off */
+/** Reads a body in parts. @throws {Refusal} 400 `upload_cut` if the body breaks off */
 async function* readParts(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   try {
     yield* cutPieces(body, PART_BYTES);
@@ -130,13 +130,13 @@ async function* joinParts(begun: readonly Uint8Array[], rest: AsyncGenerator<Uin
   yield* rest;
 }
 
-/** Returns the file that a copy is stored as. */
+/** Creates the file row of a copy. */
 function createFile({ copy }: Copying, file: Pick<FileRow, "type" | "bytes">) {
   const { id, source, taskId } = copy;
   return { ...file, id, source, taskId, claim: crypto.randomUUID(), holdMs: COPY_MS + MARGIN_MS };
 }
 
-/** @throws {Refusal} 415 for a file that is no image and no video */
+/** @throws {Refusal} 415 for a file other than an image or a video */
 function checkType(head: Uint8Array): string {
   const type = findType(head as Parameters<typeof findType>[0]);
   if (type && /^(?:image|video)\//.test(type)) return type;

@@ -14,14 +14,17 @@ import { beginCopy, type CopyEnd, endCopy } from "./copies.js";
 import { copyFile, MAX_ATTEMPTS } from "./copy-file.js";
 
 const DAY_MS = 86_400_000;
-/** Pause after the first attempt that fails; each further one is four times as long. */
+/** Pause after the first failed attempt, in milliseconds. Each further pause is four times as long. */
 const RETRY_MS = 30_000;
-/** Pause of a copy that finds no space. It counts as no attempt: a result that is paid waits for as long as its link works. */
+/**
+ * Pause of a copy that finds no space, in milliseconds. It does not count as an attempt, so that a paid result can wait
+ * while its link works.
+ */
 const SPACE_PAUSE_MS = 16 * RETRY_MS;
-/** Longest time for which a copy waits for space: links of gateways end sooner. */
+/** Maximum time that a copy waits for space, in milliseconds. Links of gateways expire sooner. */
 const MAX_WAIT_MS = 7 * DAY_MS;
 
-/** Makes the job that copies the results of a user, one at a time, in the order in which they are due. */
+/** Creates the job that copies the results of a user, one at a time, in the order of their due times. */
 export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
   return { ...COPY, run };
 
@@ -40,11 +43,11 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
     }
   }
 
-  /** Ends a copy after an attempt that failed, or lets it wait for the next one. */
+  /** Ends a copy after a failed attempt, or schedules the next attempt. */
   async function fail(files: UserFiles, copy: CopyRow, ended: CopyEnd, refusal: Refusal, env: Env) {
     const { code, message, status } = describeRefusal(refusal);
     const { log } = store.server;
-    // an error of the bucket, the database or an option has no address of a file
+    // errors of the bucket, the database and options contain no file URL, so log the cause
     if ([500, 503].includes(status) && refusal.cause !== undefined)
       await logCause("fileStore: a copy failed", refusal.cause, { env, log });
     const isWaiting = isNoSpace(refusal) && Date.now() - copy.notedAt < MAX_WAIT_MS;
@@ -60,7 +63,7 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
     await report(files, copy, end, env, event, `${why}; ${what}`);
   }
 
-  /** Ends an attempt, and reports it unless another one decides. */
+  /** Ends an attempt and reports it, unless a later attempt has replaced it. */
   async function report(
     files: UserFiles,
     copy: CopyRow,
@@ -76,17 +79,17 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
   }
 }
 
-/** Returns true for a refusal that says nothing about the file: there is no space for it yet. */
+/** Returns true for a refusal because of missing space, which is unrelated to the file itself. */
 function isNoSpace(refusal: Refusal): boolean {
   return ["storage_full", "too_many_files"].includes(describeRefusal(refusal).code);
 }
 
-/** Returns true for a refusal after which another attempt would end the same way. */
+/** Returns true for a refusal that another attempt would repeat. */
 function isHopeless(refusal: Refusal): boolean {
   return [403, 413, 415].includes(describeRefusal(refusal).status);
 }
 
-/** The copy that an event is about. */
+/** The copy that an event reports. */
 interface Subject {
   readonly id: string;
   readonly userId: string;
@@ -94,9 +97,10 @@ interface Subject {
 }
 
 /**
- * Reports the end of a copy or of an attempt. The log has no address, which may be signed, and the user's id as a hash.
+ * Reports the end of a copy or of an attempt. The log omits the URL, which may be signed, and contains the user's id as
+ * a hash.
  *
- * @param why the line in the log. @default none
+ * @param why message for the log @default none
  */
 export async function reportCopy<Env>(
   store: Store<Env>,

@@ -1,16 +1,16 @@
 import { isPublicURL } from "@sluice/worker-proxy/plugin";
 import { refuseFile } from "../files/refusals.js";
 
-/** The most redirects from a file's address. */
+/** Maximum number of redirects. */
 const MAX_REDIRECTS = 3;
 const REDIRECTS = [301, 302, 303, 307, 308];
 
 /**
- * Fetches a file of the gateway. Each address is checked before a byte is sent to it, also the address of a redirect. No host
- * gets a header of the user or the gateway.
+ * Fetches a file of the gateway. Checks each URL, including redirects, before it sends a request. Sends no header of
+ * the user or the gateway.
  *
- * @param hosts the only hosts that are allowed; undefined for every public name
- * @throws {Refusal} 403 for an address that is not allowed or redirects too often, 502 for a failed request
+ * @param hosts the allowed hosts; undefined allows every public name
+ * @throws {Refusal} 403 for a URL that is not allowed or redirects too often, 502 for a failed request
  */
 export async function fetchSource(
   source: string,
@@ -36,8 +36,8 @@ export async function fetchSource(
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
 /**
- * Returns true for an address that a file may be copied from. Without a list, numbers and the names of private networks
- * are refused. A Worker can't see the address that a name leads to.
+ * Returns true if a file may be copied from this URL. Without a list of hosts, IP addresses and names of private
+ * networks are refused. A Worker can't see the IP address of a name.
  */
 function isAllowed(url: URL, hosts: readonly string[] | undefined): boolean {
   if (url.username !== "" || url.password !== "") return false;

@@ -3,7 +3,7 @@ import { PART_BYTES } from "./options.js";
 import type { Store, UserFiles } from "./store.js";
 import type { FileRow } from "./tables.js";
 
-/** Returns the state of a file as the client sees it. A whole file has a link. */
+/** Returns the state of a file for the client. A complete file has a link. */
 export async function describeFile<Env>(
   store: Store<Env>,
   request: AdmittedRequest<Env>["request"],
@@ -17,8 +17,9 @@ export async function describeFile<Env>(
 }
 
 /**
- * Makes the newest link to a file, when it ends and when the file is deleted, in Unix milliseconds. It is at the public address of the proxy or at the address of the request. It stays the same for
- * a while, so that pages can cache what they have loaded.
+ * Creates the latest link to a file. `expiresAt` is the expiry of the link and `keptUntil` the expiry of the file, in
+ * Unix milliseconds. The link starts with the public URL of the proxy, or with the URL of the request. It stays the
+ * same for a while, so that pages can cache the file.
  */
 export async function linkFile<Env>(
   { settings: { publicURL, linkTtlMs }, server }: Store<Env>,

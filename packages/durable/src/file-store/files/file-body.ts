@@ -3,30 +3,31 @@ import { openFixedPipe } from "../../buckets/bucket.js";
 import { type Bytes, HEAD_BYTES } from "./file-type.js";
 import { refuseFile } from "./refusals.js";
 
-/** The bytes of a file as they arrive. They are passed on in pieces: only the first bytes are held in memory. */
+/** The bytes of a file as they arrive. They are streamed: only the first bytes are held in memory. */
 export interface FileBody {
-  /** The size that its sender announced, in bytes. What is longer or shorter does not arrive. */
+  /** Size that the sender announced, in bytes. Fewer or more bytes are an error. */
   readonly length: number;
-  /** Reads the first bytes, which stay part of the content. */
+  /** Reads the first bytes. They remain part of the content. */
   head(): Promise<Bytes>;
   /**
-   * Gives the whole content to `store`, as a stream of known length.
+   * Passes the whole content to `store`, as a stream of known length.
    *
-   * @throws {Refusal} 400 `upload_cut` where it ends early or takes too long, 503 where `store` fails; a refusal of `store` as it is
+   * @throws {Refusal} 400 `upload_cut` if the content ends early or takes too long, 503 if `store` fails. A refusal of
+   * `store` is rethrown
    */
   through<T>(store: (content: ReadableStream<Uint8Array>) => Promise<T>): Promise<T>;
-  /** Cancels what was not read. */
+  /** Cancels the unread bytes. */
   cancel(): void;
 }
 
 /**
  * Opens the body of an upload.
  *
- * @param signal ends its arrival
- * @throws {Refusal} 415 for another content type or an encoding, 411 without a length, 413 for an empty file
+ * @param signal aborts reading
+ * @throws {Refusal} 415 for another content type or a content encoding, 411 without a length or for an empty file
  */
 export function openUpload({ body, headers }: Request, signal: AbortSignal): FileBody {
-  // a type that pages may send without a preflight would get around CORS
+  // a content type that pages can send without a preflight would bypass CORS
   const isBytes = headers.get("content-type") === "application/octet-stream";
   if (!isBytes || headers.has("content-encoding")) throw refuseFile("upload_type");
   const length = Number(headers.get("content-length") ?? Number.NaN);
@@ -34,14 +35,14 @@ export function openUpload({ body, headers }: Request, signal: AbortSignal): Fil
   return openFile(body, length, signal);
 }
 
-/** Opens a file of known length. `signal` ends its arrival, from its first byte on. */
+/** Opens a file of known length. `signal` aborts reading, from the first byte on. */
 export function openFile(body: ReadableStream<Uint8Array>, length: number, signal: AbortSignal): FileBody {
   const start = collectBytes();
   return { length, head, through, cancel };
 
   async function head(): Promise<Bytes> {
     const reader = body.getReader();
-    // ends a read that waits
+    // ends a pending read
     const stop = () => void reader.cancel(signal.reason).catch(() => {});
     signal.addEventListener("abort", stop);
     try {
@@ -70,9 +71,9 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
     try {
       return await store(readable);
     } catch (cause) {
-      // a file that breaks off ends the feeding at about the time at which the store fails by it
+      // if the content breaks off, `feed` and `store` fail at about the same time: let `feed` finish first
       await new Promise((resolve) => setTimeout(resolve));
-      // a store that fails first ends it, too
+      // if `store` failed first, a failure of `feed` is only a consequence
       isStoreGone = !signal.aborted;
       readable.cancel().catch(() => {});
       if (cause instanceof Refusal) throw cause;
@@ -90,7 +91,7 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
   }
 
   function cancel(): void {
-    // of a body that is read to its end, or broken, there is nothing left
+    // `cancel` rejects for a broken body, which needs no cancel
     body.cancel().catch(() => {});
   }
 }

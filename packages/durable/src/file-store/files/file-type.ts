@@ -1,6 +1,6 @@
 import { findSignedType } from "@sluice/core/files";
 
-/** Types that an upload can have; all of them begin with something that tells them from others, but for text. */
+/** Types that an upload can have, with their file extensions. The first bytes identify every type except text. */
 export const fileTypes = {
   "image/jpeg": "jpg",
   "image/png": "png",
@@ -18,12 +18,12 @@ export const fileTypes = {
 } as const;
 
 /**
- * A type of files. `application/zip` stands for DOCX, XLSX, PPTX, KEY, PAGES and NUMBERS, `application/x-ole-storage` for
- * DOC, XLS and PPT, `text/plain` for TXT and MD.
+ * A type of files. `application/zip` represents DOCX, XLSX, PPTX, KEY, PAGES and NUMBERS. `application/x-ole-storage`
+ * represents DOC, XLS and PPT. `text/plain` represents TXT and MD.
  */
 export type FileType = keyof typeof fileTypes;
 
-/** Number of bytes that are looked at, where the file has as many. */
+/** Maximum number of first bytes that identify a type. */
 export const HEAD_BYTES = 512;
 
 const SIGNATURES: readonly (readonly [FileType, readonly number[]])[] = [
@@ -32,10 +32,10 @@ const SIGNATURES: readonly (readonly [FileType, readonly number[]])[] = [
   ["application/x-ole-storage", [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]],
 ];
 
-/** Bytes in a form that the types of TypeScript 5.4 have, too: there `Uint8Array` is not generic. */
+/** Type of byte arrays that also works in TypeScript 5.4, where `Uint8Array` is not generic. */
 export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
 
-/** Finds the type of a file by its first bytes; undefined for types that are not taken. */
+/** Finds the type of a file by its first bytes; undefined for an unsupported type. */
 export function findType(head: Bytes): FileType | undefined {
   const type = findSignedType(head);
   if (type) return Object.hasOwn(fileTypes, type) ? (type as FileType) : undefined;
@@ -46,10 +46,10 @@ export function findType(head: Bytes): FileType | undefined {
 const CONTROL = /(?!\s)\p{Cc}/u;
 const MARKUP = /<\s*(?:!doctype|!--|\?xml|html|head|body|script|svg|iframe)/i;
 
-/** Returns true for text that no browser could take for a page or a drawing. */
+/** Returns true for text that a browser can't interpret as HTML or SVG. */
 function isPlainText(head: Uint8Array): boolean {
   try {
-    // a letter may be cut at the end
+    // the last character may be cut
     const utf8 = new TextDecoder("utf-8", { fatal: true });
     const text = utf8.decode(head.subarray(0, HEAD_BYTES), { stream: true });
     return !CONTROL.test(text) && !MARKUP.test(text);

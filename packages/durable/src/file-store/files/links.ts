@@ -1,22 +1,25 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
 import { isFile, Refusal, signMark } from "@sluice/worker-proxy/plugin";
 
-/** Ids of files and links to them. An id names its owner, a link is open to everyone who has it until it expires. */
+/**
+ * Creates and verifies ids of files and links to them. An id contains a signature for its owner. Everyone who has a
+ * link can use it until it expires.
+ */
 export type Links = ReturnType<typeof createLinks>;
 
 const ID = /^[\w-]{44}$/;
 const LINK = /^(?<id>[\w-]{44})_(?<end>[0-9a-z]{8,9})_(?<mark>[\w-]{22})$/;
 
-/** Length of an encoded mark, and of 16 random bytes. */
+/** Length of an encoded signature, and of 16 encoded random bytes, in characters. */
 const MARK_LENGTH = 22;
 
-/** Characters that readers of addresses leave out: spaces, lines, marks that can't be seen. */
+/** Characters that URL parsers may ignore: whitespace, control and format characters. */
 const LEFT_OUT = /[\s\p{Cc}\p{Cf}]+/gu;
 
 /**
- * Returns the last part of an address that leads to a link of this kind; undefined for other addresses. The path decides,
- * as a reader of addresses finds it: dots, backslashes, percent signs and a fragment change nothing. The host is left
- * open: a link is one wherever it seems to lead.
+ * Returns the last path segment of an address that contains a link; undefined for other addresses. Only the path
+ * matters, normalized as a URL parser does: dots, backslashes, percent-encoding and a fragment can't hide a link. The
+ * host is ignored, so that a link counts under every host.
  */
 export function findLink(address: string): string | undefined {
   const { pathname = "" } = URL.parse(address.replace(LEFT_OUT, ""), "https://any.invalid") ?? {};
@@ -25,16 +28,16 @@ export function findLink(address: string): string | undefined {
   return LINK.test(link) ? link : undefined;
 }
 
-/** Returns the id of the file that an address leads to, also where its link has expired; undefined for other addresses. */
+/** Returns the file id of a link address, even of an expired link; undefined for other addresses. */
 export function findFileId(address: string): string | undefined {
   return findLink(address)?.slice(0, 2 * MARK_LENGTH);
 }
 
-/** @param secrets the first one signs, each of them is known */
+/** @param secrets the first secret signs; each secret verifies */
 export function createLinks(secrets: readonly string[]) {
   const [first = ""] = secrets;
   return {
-    /** Makes the id of a new file: 128 random bits, with the mark of its owner. */
+    /** Creates the id of a new file: 128 random bits, and a signature for its owner. */
     async createId(userId: string): Promise<string> {
       const bytes = crypto.getRandomValues(new Uint8Array(16));
       const base64 = btoa(String.fromCharCode(...bytes)).slice(0, MARK_LENGTH);
@@ -46,16 +49,19 @@ export function createLinks(secrets: readonly string[]) {
       const random = id.slice(0, MARK_LENGTH);
       return ID.test(id) && (await isSigned(`owner:${random}:${userId}`, id.slice(MARK_LENGTH)));
     },
-    /** Makes the last part of a link. */
+    /** Creates the last path segment of a link. */
     async sign(id: string, expiresAt: number): Promise<string> {
       const end = expiresAt.toString(36);
       return `${id}_${end}_${await signText(first, `link:${id}:${end}`)}`;
     },
-    /** Returns the id of a file and the end of the link; undefined for a link that was not made here, or has expired. */
+    /**
+     * Returns the id of a file and the expiry of the link; undefined for a link that is expired or has an invalid
+     * signature.
+     */
     async verify(link: string) {
       const { id = "", end = "", mark = "" } = LINK.exec(link)?.groups ?? {};
       const expiresAt = Number.parseInt(end, 36);
-      // the mark is checked first: it shows that the end was not made up
+      // check the signature first: it proves that the expiry is authentic
       if (!(await isSigned(`link:${id}:${end}`, mark)) || !(expiresAt > Date.now())) return undefined;
       return { id, expiresAt };
     },
@@ -67,12 +73,12 @@ export function createLinks(secrets: readonly string[]) {
   }
 }
 
-/** Signs a text. The prefix makes it differ from the ids of the proxy. */
+/** Signs a text. The prefix separates these signatures from the proxy's signatures of ids. */
 function signText(secret: string, text: string): Promise<string> {
   return signMark(secret, `media:${text}`);
 }
 
-/** Compares in constant time, so that a client can't guess a mark letter by letter. */
+/** Compares in constant time, so that a client can't guess a signature character by character. */
 function isSame(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let at = 0; at < one.length; at += 1) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
@@ -80,7 +86,7 @@ function isSame(one: string, other: string): boolean {
 }
 
 /**
- * Refuses links that were not made for the user of a request, or have expired.
+ * Refuses links that are expired or belong to another user.
  *
  * @throws {Refusal} 400 `media_not_allowed`
  */
@@ -98,7 +104,7 @@ export async function checkLinks<Env>(
   }
 }
 
-/** Tells whether an address has the form of a link of this proxy. {@link checkLinks} decides about each link. */
+/** Returns true if a URL has the form of a link of this proxy. {@link checkLinks} verifies each link. */
 export function isLinkAddress({ href }: URL, publicURL: string | undefined): boolean {
   if (publicURL === undefined) return false;
   return href === `${publicURL.replace(/\/+$/, "")}/v1/media/${findLink(href)}`;

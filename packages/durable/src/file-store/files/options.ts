@@ -6,71 +6,86 @@ import { type FileType, fileTypes } from "./file-type.js";
 
 /** Options of the archive. */
 export interface ArchiveOptions<Env = unknown> {
-  /** The time for which a copy is stored, in milliseconds. @default 2_592_000_000: 30 days */
+  /** Time for which a copy is stored, in milliseconds. @default 2_592_000_000: 30 days */
   readonly retentionMs?: number;
-  /** The largest file, in bytes. @default 524_288_000 */
+  /** Maximum size of a copied file, in bytes. @default 524_288_000 */
   readonly maxBytes?: number;
   /**
-   * The only hosts that a file is copied from, redirects included: `cdn.example.com`, or `*.example.com` for the names
-   * below. A listed host may have a port; `127.0.0.1:8788` and `localhost:8788` may be plain http.
+   * The allowed hosts for copies, including redirects: `cdn.example.com`, or `*.example.com` for subdomains. A listed
+   * host may have a port. Listed loopback hosts, such as `127.0.0.1:8788` and `localhost:8788`, may use plain http.
    *
-   * @default every https address with a public name and no port
+   * @default every https URL with a public name and without a port
    */
   readonly hosts?: readonly string[] | ((env: Env) => readonly string[] | Promise<readonly string[]>);
 }
 
 /** Options of `fileStore`. */
 export interface FileStoreOptions<Env = unknown> {
-  /** The bucket: a binding to R2, a `folderBucket` or an `s3Bucket`. It needs no public address. */
+  /** The bucket: a binding to R2, a `folderBucket` or an `s3Bucket`. It needs no public access. */
   readonly bucket: (env: Env) => Bucket | undefined;
-  /** Signs ids and links: at least 32 random characters. Both while it is changed, the one in use first. */
+  /**
+   * Signs ids and links: at least 32 random characters. During a rotation, return both secrets. The first secret signs,
+   * and both verify.
+   */
   readonly secret: (env: Env) => Keys | Promise<Keys>;
-  /** The largest file, in bytes; up to 10,000 parts of 8 MiB. @default 104_857_600: the spec's largest reference */
+  /**
+   * Maximum size of a file, in bytes; up to 10,000 parts of 8 MiB.
+   *
+   * @default 104_857_600: the spec's largest reference
+   */
   readonly maxBytes?: number;
-  /** The types that are accepted. The bytes of a file decide its type, no header and no name. @default all of `FileType` */
+  /** The accepted types. The bytes of a file decide its type, not its name or headers. @default all of `FileType` */
   readonly types?: readonly FileType[];
-  /** The time for which a file is stored, in milliseconds. @default 86_400_000: a day */
+  /** Time for which a file is stored, in milliseconds. @default 86_400_000: a day */
   readonly retentionMs?: number;
   /**
-   * The shortest time for which a link works, in milliseconds; up to twice as long, so that links stay the same for a while
-   * and pages can cache what they have loaded. Never longer than the file is stored. @default 86_400_000: a day
+   * Minimum lifetime of a link, in milliseconds. A link can last up to twice as long: it stays the same for a while, so
+   * that pages can cache the file. A link never outlives its file.
+   *
+   * @default 86_400_000: a day
    */
   readonly linkTtlMs?: number;
-  /** The space of one user, in bytes. An upload takes its whole size there from its begin. @default 1_073_741_824 */
+  /** Space of one user, in bytes. An upload uses its whole size from its start. @default 1_073_741_824 */
   readonly maxBytesPerUser?: number;
-  /** The number of files of one user. @default 1000 */
+  /** Maximum number of files of one user. @default 1000 */
   readonly maxFilesPerUser?: number;
   /**
-   * The space of all users together, in bytes; `false` for no bound. An upload takes what it has stored, and its next part.
-   * With `archive`, uploads may take half of it; the rest is for copies.
+   * Space of all users together, in bytes; `false` for no limit. An unfinished upload uses the size of its stored parts
+   * and its next part. With `archive`, uploads can use half of the space; the rest is for copies.
    *
-   * @default 10_737_418_240: what R2 stores for nothing
+   * @default 10_737_418_240: the free storage of R2
    */
   readonly maxBytesTotal?: number | false;
   /**
-   * The address of the proxy with its base path, as the gateway reaches it: `https://app.example.com/api`. @default the
-   * address of the request
+   * URL of the proxy with its base path, as the gateway reaches it: `https://app.example.com/api`.
+   *
+   * @default the URL of the request
    */
   readonly publicURL?: string;
   /**
-   * Copies the video of each task, its last frame and each image, once its success was seen, so that they outlive the
+   * Copies the video of each task, its last frame and each image after their success, so that they outlive the
    * gateway's links. @default false
    */
   readonly archive?: boolean | ArchiveOptions<Env>;
 }
 
-/** Size of each part of an upload but the last, in bytes: R2 wants at least 5 MiB, and all alike. */
+/** Size of each part of an upload except the last, in bytes. R2 requires at least 5 MiB and equal sizes. */
 export const PART_BYTES = 8_388_608;
-/** Most parts of one upload in R2 and S3. */
+/** Maximum number of parts of one upload in R2 and S3. */
 const MAX_PARTS = 10_000;
 
-/** Longest time for one request to arrive, in milliseconds. */
+/** Timeout of one upload request, in milliseconds. */
 export const UPLOAD_MS = 900_000;
-/** Time after each part in which the next one must arrive. Then the upload ends, and gives its space back. */
+/**
+ * Time after each part until the next part must arrive, in milliseconds. After it, the upload ends and frees its space.
+ */
 export const UPLOAD_TTL_MS = 600_000;
-/** Longest time of one attempt to copy a file, in milliseconds. */
+/** Timeout of one attempt to copy a file, in milliseconds. */
 export const COPY_MS = 300_000;
-/** Time for which space or a claim is held longer than a request or an attempt can take, so that its end can be stored. */
+/**
+ * Extra time of a reservation or claim after the timeout of its request or attempt, in milliseconds. It allows the
+ * request to store its end.
+ */
 export const MARGIN_MS = 60_000;
 
 const DEFAULTS = {
@@ -91,12 +106,12 @@ export type FileSettings<Env> = Pick<FileStoreOptions<Env>, "bucket" | "secret" 
   typeof DEFAULTS & {
     readonly types: readonly FileType[];
     readonly maxBytesTotal: number | false;
-    /** The part of `maxBytesTotal` that uploads may take. */
+    /** Maximum part of `maxBytesTotal` for uploads, in bytes. */
     readonly maxUploadBytes: number;
     readonly archive: ArchiveSettings<Env> | undefined;
   };
 
-/** @throws {TypeError} for an option that is missing, unknown or can't work; the message says what to give */
+/** @throws {TypeError} for an option that is missing, unknown or invalid; the message says how to fix it */
 export function checkOptions<Env>(options: FileStoreOptions<Env>): FileSettings<Env> {
   const {
     bucket,
@@ -136,7 +151,7 @@ function defined<Options extends object>(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
 }
 
-/** @throws {TypeError} for a number that has a default and can't work */
+/** @throws {TypeError} for an invalid number */
 function checkNumbers<Numbers extends object>(subject: string, defaults: Numbers, given: Numbers): void {
   for (const name of Object.keys(defaults) as (keyof Numbers & string)[])
     (name.endsWith("Ms") ? checkMilliseconds : checkWhole)(`${subject}: ${name}`, given[name]);
@@ -151,15 +166,15 @@ export function checkSecrets(given: unknown): readonly string[] {
 }
 
 /**
- * Reads the hosts that files are copied from; undefined for every public one.
+ * Reads the hosts that files may be copied from; undefined allows every public host.
  *
- * @throws {Refusal} 500 `misconfigured` for a list that is missing, or has what is no host
+ * @throws {Refusal} 500 `misconfigured` for a missing list or an invalid host
  */
 export async function readHosts<Env>({ hosts }: Pick<ArchiveOptions<Env>, "hosts">, env: Env) {
   if (hosts === undefined) return undefined;
   const read = typeof hosts === "function" ? hosts : () => hosts;
   return await readOption("fileStore: archive: hosts", read, env, (list) => {
-    // a list that is missing would allow every host
+    // a missing list would allow every host
     ensure(Array.isArray(list), "fileStore: archive: hosts: give a list of hosts");
     for (const host of list)
       ensure(
@@ -170,7 +185,7 @@ export async function readHosts<Env>({ hosts }: Pick<ArchiveOptions<Env>, "hosts
   });
 }
 
-/** Returns true for a host as addresses write it: a name or a number, with or without a port. */
+/** Returns true for a host as written in a URL: a name or an IP address, with or without a port. */
 function isHost(given: unknown): boolean {
   if (typeof given !== "string") return false;
   const host = given.toLowerCase().replace(/^\*\.(?=.)/, "");

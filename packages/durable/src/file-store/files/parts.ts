@@ -3,23 +3,28 @@ import { type FileRow, findFile, scheduleSweep, updateFile } from "./tables.js";
 
 const IS_OPEN = " AND state = 'open'";
 
-/** A request for the part at an offset. */
+/** A request to store the part at an offset. */
 export type ClaimInput = {
   readonly id: string;
   readonly from: number;
-  /** Names the request. */
+  /** Unique id of the request. */
   readonly claim: string;
-  /** Milliseconds for which the claim is valid: a sender that disappears blocks nothing longer. */
+  /**
+   * Lifetime of the claim, in milliseconds. After it, other requests can send the part if this sender has disconnected.
+   */
   readonly ms: number;
 };
 
-/** The file, and true where the request may store its part. */
+/** The file. `isClaimed` is true if the request may store its part. */
 export interface Claimed {
   readonly file?: FileRow | undefined;
   readonly isClaimed: boolean;
 }
 
-/** Claims the part at the end of what is stored. One request at a time stores a part, so that the bucket has no more than is counted. */
+/**
+ * Claims the next part of an upload. One request at a time stores a part, so that the bucket never holds more bytes
+ * than the rows count.
+ */
 export const claimPart = operation(
   "files/claim",
   async (transaction, { id, from, claim, ms }: ClaimInput): Promise<Claimed> => {
@@ -34,7 +39,7 @@ export const claimPart = operation(
   },
 );
 
-/** Gives up a claim whose part was not stored. */
+/** Releases a claim whose part was not stored. */
 export const releaseClaim = operation(
   "files/unclaim",
   async (transaction, { id, claim }: { readonly id: string; readonly claim: string }): Promise<void> => {
@@ -43,7 +48,7 @@ export const releaseClaim = operation(
   },
 );
 
-/** Stores the id of the multipart upload, before it has a part: whatever happens, it can be found and aborted. */
+/** Stores the id of the multipart upload before its first part, so that the upload can always be found and aborted. */
 export const beginUpload = operation(
   "files/begin",
   (
@@ -61,11 +66,11 @@ export type NewPart = {
   readonly etag: string;
   readonly from: number;
   readonly to: number;
-  /** Milliseconds until which the next part must be stored. */
+  /** Time until the next part must be stored, in milliseconds. */
   readonly ttlMs: number;
 };
 
-/** Adds a part. A request that has lost its claim adds nothing. */
+/** Adds a part. Does nothing for a request that has lost its claim. */
 export const addPart = operation(
   "files/part",
   async (transaction, part: NewPart): Promise<FileRow | undefined> => {
@@ -79,7 +84,7 @@ export const addPart = operation(
       ON CONFLICT (key, id, number) DO UPDATE SET etag = excluded.etag`,
       ...[key, id, part.number, part.etag],
     );
-    // the claim of the last part is valid until the parts are put together
+    // the claim of the last part stays valid until the upload is complete
     const claimedUntil = to === file.bytes ? file.claimedUntil : 0;
     const change = "received = ?, due_at = ?, claimed_until = ?";
     const added = await updateFile(transaction, id, [change, to, now + part.ttlMs, claimedUntil]);
@@ -88,7 +93,7 @@ export const addPart = operation(
   },
 );
 
-/** A file that the bucket has whole. */
+/** A complete file in the bucket. */
 export type WholeFile = {
   readonly id: string;
   readonly userId: string;
@@ -96,7 +101,7 @@ export type WholeFile = {
   readonly retentionMs: number;
 };
 
-/** Completes a file that the bucket has whole. Returns undefined where it was removed meanwhile. */
+/** Completes the row of a file. Returns undefined if the file was removed in the meantime. */
 export const completeFile = operation(
   "files/whole",
   async (transaction, { id, userId, type, retentionMs }: WholeFile): Promise<FileRow | undefined> => {

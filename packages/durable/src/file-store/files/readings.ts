@@ -1,17 +1,17 @@
 import { reading } from "../../host/define.js";
 import { type CopyRow, type FileRow, selectCopies, selectFiles } from "./tables.js";
 
-/** Number of rows of a page. */
+/** Number of rows per page. */
 const PAGE = 100;
 
-/** Reads a file that its user may see. */
+/** Reads a file unless it was removed or has expired. */
 export const readFile = reading(
   "files/read",
   async (rows, { id, now }: { readonly id: string; readonly now: number }) =>
     (await selectFiles(rows, "id = ? AND state <> 'removed' AND due_at > ?", id, now))[0],
 );
 
-/** Reads the parts of an upload, in their order. */
+/** Reads the parts of an upload, ordered by number. */
 export const readParts = reading("files/parts", ({ key, query }, { id }: { readonly id: string }) =>
   query<{ readonly number: number; readonly etag: string }>(
     "SELECT number, etag FROM file_parts WHERE key = ? AND id = ? ORDER BY number",
@@ -23,11 +23,11 @@ export const readParts = reading("files/parts", ({ key, query }, { id }: { reado
 /** A page of rows. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
-  /** The cursor of the next page, which may be empty; undefined after the last one. */
+  /** Cursor of the next page, which may be empty; undefined on the last page. */
   readonly next: string | undefined;
 }
 
-/** Reads a page of files by the primary key. It may be shorter than another one, and more may follow. */
+/** Reads a page of files, ordered by id. More pages can follow a page with fewer than {@link PAGE} rows. */
 export const readPage = reading(
   "files/page",
   async (
@@ -40,7 +40,7 @@ export const readPage = reading(
   },
 );
 
-/** Reads a page of results that are to be copied, or were. */
+/** Reads a page of pending and finished copies. */
 export const readCopies = reading(
   "files/copies",
   async (reader, { after }: { readonly after: string }): Promise<Page<CopyRow>> => {
@@ -49,7 +49,7 @@ export const readCopies = reading(
   },
 );
 
-/** Finds whole files by their ids, and by the files of the gateway that they are copies of. */
+/** Finds complete files by their ids, and by the sources of the copied files. */
 export const findFiles = reading(
   "files/find",
   async (

@@ -32,7 +32,7 @@ export const refuseFile = createRefusals({
 /**
  * Runs a call of the bucket or the database.
  *
- * @throws {Refusal} 503 `media_unavailable` where it fails; a refusal is thrown as it is
+ * @throws {Refusal} 503 `media_unavailable` if the call fails. A refusal is rethrown
  */
 export async function callStorage<T>(call: () => Promise<T>): Promise<T> {
   try {

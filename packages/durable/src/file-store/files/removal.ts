@@ -16,26 +16,30 @@ import {
   updateFile,
 } from "./tables.js";
 
-/** Time for which a copy that its owner deleted is not made again. */
+/** Time for which a copy is not made again after its owner deleted it, in milliseconds. */
 const REMEMBER_MS = 86_400_000;
-/** Number of files that one step deletes: a bucket deletes up to 1,000 in one call. */
+/** Number of files per deletion step. A bucket deletes up to 1,000 files in one call. */
 const BATCH = 100;
-/** Number of rows that one step of an erasure marks. */
+/** Number of rows marked per erasure step. */
 const ERASED = 500;
 
-/** Pause after an attempt in which the bucket did not delete a file, and the longest one: each is twice the one before. */
+/**
+ * Pause after the first failed deletion in the bucket, in milliseconds. Each pause is twice the previous pause, up to
+ * `MAX_RETRY_MS`.
+ */
 const RETRY_MS = 10 * 60_000;
 const MAX_RETRY_MS = 86_400_000;
 
-/** Time after which the sweep deletes what a request should have deleted by itself. */
+/** Time until the sweep deletes a file that its request failed to delete, in milliseconds. */
 const HANDOVER_MS = 60_000;
 
 const MARK = "state = 'removed', source = NULL, due_at = ?";
 
 /**
- * Marks a file that is about to be deleted from the bucket. It counts until then. Returns undefined for a file without a row.
+ * Marks a file for deletion from the bucket. The file uses space until its deletion. Returns undefined for a file
+ * without a row.
  *
- * `isForGood` is true where its owner deletes it, and false where the request or the attempt that stores it gives it up.
+ * `isForGood` is true if the owner deletes the file, and false if the request or attempt that stores the file gives up.
  */
 export const removeFile = operation(
   "files/remove",
@@ -44,7 +48,7 @@ export const removeFile = operation(
     { id, userId, isForGood }: { readonly id: string; readonly userId: string; readonly isForGood: boolean },
   ): Promise<FileRow | undefined> => {
     if (isForGood) await endCopyOf(transaction, id);
-    // the request that stored it gives it up: nothing is stored any more
+    // the request that stores the file gives up, so end its claim
     else await updateFile(transaction, id, ["claimed_until = 0"]);
     const file = await findFile(transaction, id);
     if (!file || file.state === "removed") return file;
@@ -54,7 +58,7 @@ export const removeFile = operation(
   },
 );
 
-/** Marks files whose time is over, and returns them with those that are still to be deleted, each with its state before. */
+/** Marks expired files for deletion. Returns all files that are due for deletion, each with its previous state. */
 export const findDue = operation("files/due", async (transaction, { userId }: UserInput) => {
   const { now } = transaction;
   const files = await selectFiles(transaction, "due_at <= ? ORDER BY due_at LIMIT ?", now, BATCH);
@@ -65,14 +69,17 @@ export const findDue = operation("files/due", async (transaction, { userId }: Us
   return files;
 });
 
-/** The end of a step of deletion. */
+/** Result of a deletion step. */
 export type Deleted = UserInput & {
   readonly gone: readonly string[];
   /** The files that the bucket did not delete. */
   readonly left: readonly string[];
 };
 
-/** Ends the rows of deleted files, gives their space back, and schedules the next step. Returns the rows that are left. */
+/**
+ * Deletes the rows of deleted files, frees their space, and schedules the next step. Returns the rows of the remaining
+ * files.
+ */
 export const endRemoval = operation(
   "files/gone",
   async (transaction, { userId, gone, left: undeleted }: Deleted): Promise<readonly FileRow[]> => {
@@ -80,7 +87,7 @@ export const endRemoval = operation(
     for (const id of gone) {
       const file = await findFile(transaction, id);
       if (file?.state !== "removed") continue;
-      // while a request may still store it, the row stays without bytes, and the file is deleted once more
+      // while a request may still store the file, keep the row without bytes, and delete the file again later
       if (file.claimedUntil > now)
         await updateFile(transaction, id, ["counted = 0, removals = 0, due_at = ?", file.claimedUntil]);
       else await query("DELETE FROM files WHERE key = ? AND id = ?", key, id);
@@ -94,7 +101,7 @@ export const endRemoval = operation(
     const left: FileRow[] = [];
     for (const id of undeleted) {
       const file = await findFile(transaction, id);
-      // a repeated input finds the row postponed
+      // a repeated input finds the row already postponed
       if (file?.state !== "removed" || file.dueAt > now + HANDOVER_MS) continue;
       const dueAt = now + Math.min(RETRY_MS * 2 ** file.removals, MAX_RETRY_MS);
       const postponed = await updateFile(transaction, id, ["removals = removals + 1, due_at = ?", dueAt]);
@@ -105,7 +112,10 @@ export const endRemoval = operation(
   },
 );
 
-/** Marks a page of a user's files behind an id, and deletes results that wait to be copied. Returns the id of the next page. */
+/**
+ * Marks a page of a user's files after an id for deletion, and deletes pending and finished copies. Returns the id
+ * after which the next page starts; undefined after the last page.
+ */
 export const eraseFiles = operation(
   "files/erase",
   async (
@@ -123,14 +133,14 @@ export const eraseFiles = operation(
 );
 
 /**
- * Makes the job that deletes files of a user whose time is over, and files that a request left when it was cut. One run
- * deletes one page; the next one is scheduled by its last operation.
+ * Creates the job that deletes expired files of a user, and files of interrupted requests. Each run deletes one page,
+ * and its last operation schedules the next run.
  */
 export function createSweep<Env>(store: Store<Env>): Job<UserInput> {
   return { ...SWEEP, run: async (context, { userId }) => void (await sweepPage(store, context, userId)) };
 }
 
-/** Deletes a page of files. Returns their number, and the error where the bucket did not delete all of them. */
+/** Deletes a page of files. Returns their number, and an error if the bucket did not delete all of them. */
 export async function sweepPage<Env>(
   store: Store<Env>,
   { host, env }: Pick<HostContext, "host" | "env">,
@@ -155,7 +165,7 @@ export async function sweepPage<Env>(
   }
 }
 
-/** Ends the copy of a file that its owner deletes. */
+/** Ends the pending copy of a file that its owner deletes. */
 async function endCopyOf({ key, now, query }: Transaction, id: string): Promise<void> {
   const [copy] = await query(
     `UPDATE file_copies SET url = '', attempts = ?, next_at = ? WHERE key = ? AND id = ? AND url <> ''
@@ -165,7 +175,7 @@ async function endCopyOf({ key, now, query }: Transaction, id: string): Promise<
   if (copy) await query("UPDATE file_users SET copies = copies - 1 WHERE key = ?", key);
 }
 
-/** Deletes results of a user that are to be copied, or were. Returns true if there may be more. */
+/** Deletes up to `limit` pending and finished copies of a user. Returns true if more may remain. */
 async function deleteCopies({ key, query }: Transaction, limit: number): Promise<boolean> {
   const copies = await query<{ url: string }>(
     `DELETE FROM file_copies WHERE key = ? AND source IN (SELECT source FROM file_copies WHERE key = ? LIMIT ?)

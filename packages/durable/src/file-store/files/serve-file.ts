@@ -6,9 +6,9 @@ import { callStorage, refuseFile } from "./refusals.js";
 import { toBucketKey } from "./store.js";
 
 /**
- * Serves a link to everyone who has it: the gateway has no sign-in.
+ * Serves a file to everyone who has its link, because the gateway can't sign in.
  *
- * @throws {Refusal} 404 for a link that was not made here, has expired, or whose file is gone
+ * @throws {Refusal} 404 for a link with an invalid signature, an expired link or a missing file
  */
 export async function serveFile<Env>(
   { request, sentId = "" }: AdmittedRequest<Env>,
@@ -18,7 +18,7 @@ export async function serveFile<Env>(
   if (!known) throw refuseFile("file_not_found");
   const key = toBucketKey(known.id);
   const isHead = request.method === "HEAD";
-  // decided here: the bucket gives the whole file for some ranges, and fails at others
+  // validate the range here: for an invalid range, a bucket may return the whole file or fail
   const meta = isHead || request.headers.has("range") ? await callStorage(() => bucket.head(key)) : undefined;
   if (meta === null) throw refuseFile("file_not_found");
   const part = meta && !isHead ? readRange(request.headers, meta) : undefined;
@@ -38,10 +38,10 @@ export async function serveFile<Env>(
 }
 
 /**
- * Returns the part of a file that a request asks for; undefined for the whole file. Several ranges, another unit and what
- * is no range count as none, as RFC 9110 allows.
+ * Returns the requested range of a file; undefined for the whole file. Several ranges, other units and invalid ranges
+ * are ignored, as RFC 9110 allows.
  *
- * @throws {Refusal} 416 for a range that lies beyond the end
+ * @throws {Refusal} 416 for a range beyond the end of the file
  */
 function readRange(headers: Headers, { size, httpEtag }: StoredFile) {
   const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/i.exec(headers.get("range") ?? "") ?? [];
@@ -61,7 +61,7 @@ function createHeaders(id: string, { httpEtag, httpMetadata }: StoredFile, expir
   return {
     "content-type": extension === "bin" ? "application/octet-stream" : type,
     "content-disposition": `${isShown ? "inline" : "attachment"}; filename="${id.slice(0, 8)}.${extension}"`,
-    // whatever a browser may take it for, it runs nothing
+    // a browser must run nothing, whatever type it detects
     "content-security-policy": "default-src 'none'; sandbox",
     "cross-origin-resource-policy": "cross-origin",
     "cache-control": `private, max-age=${seconds}, immutable`,

@@ -11,32 +11,32 @@ import {
   updateFile,
 } from "./tables.js";
 
-/** A file whose space is to be reserved. */
+/** A file to reserve space for. */
 export type NewFile = {
   readonly id: string;
   readonly userId: string;
   readonly bytes: number;
   readonly type: string;
-  /** The hash of the gateway's file; null for an upload. */
+  /** Hash that identifies the gateway's file; null for an upload. */
   readonly source: string | null;
   readonly taskId: string | null;
-  /** The request or attempt that stores it. */
+  /** Unique id of the request or attempt that stores the file. */
   readonly claim: string;
-  /** Milliseconds for which that may take, and after which the space is free again. */
+  /** Time to store the file, in milliseconds. After it, the space is free again. */
   readonly holdMs: number;
   readonly maxBytes: number;
   readonly maxFiles: number;
 };
 
-/** The row of a file, or the bound that it would pass. */
+/** The row of a file, or the limit that the file would exceed. Neither is set if the file was removed. */
 export interface Reserved {
   readonly file?: FileRow;
   readonly full?: "bytes" | "files" | undefined;
 }
 
 /**
- * Reserves the whole size of a file in the space of its user, by one conditional update. Returns the earlier copy where there
- * is one of the same source.
+ * Reserves the whole size of a file in its user's space, with one conditional update. Returns the existing row if the
+ * user has a copy of the same source.
  */
 export const reserveSpace = operation(
   "files/reserve",
@@ -45,7 +45,7 @@ export const reserveSpace = operation(
     const { id, source, bytes, maxBytes, maxFiles } = input;
     const known = (await findFile(transaction, id)) ?? (await findCopy());
     if (known) return { file: known };
-    // its user was erased, or has deleted it
+    // the user was erased, or deleted the copy
     if (source !== null && !(await isWaiting(source))) return {};
     await addUser(transaction);
     const [counted] = await query(
@@ -73,7 +73,7 @@ export const reserveSpace = operation(
       if (source === null) return undefined;
       const [copy] = await selectFiles(transaction, "source = ?", source);
       if (!copy || copy.dueAt > now) return copy;
-      // an expired copy that is about to be deleted can't serve as the new one
+      // an expired copy is about to be deleted: do not reuse it
       await updateFile(transaction, copy.id, ["source = NULL"]);
       return undefined;
     }
@@ -85,10 +85,10 @@ export const reserveSpace = operation(
   },
 );
 
-/** The new size of a file whose end is not known yet. */
+/** New size of a file of unknown final size. */
 export type Growth = { readonly id: string; readonly bytes: number; readonly maxBytes: number };
 
-/** Reserves the space of a file up to a size, by one conditional update. */
+/** Raises the reserved size of a file, with one conditional update. */
 export const growFile = operation("files/grow", async (transaction, input: Growth): Promise<Reserved> => {
   const { key, query } = transaction;
   const { id, bytes, maxBytes } = input;
@@ -107,12 +107,12 @@ export const growFile = operation("files/grow", async (transaction, input: Growt
 });
 
 /**
- * Reserves the space of a file: its whole size in the space of its user, and what is stored first among all users. Until it
- * is whole, the reservation ends by itself.
+ * Reserves the space of a file: its whole size in its user's space, and its first bytes in the space of all users. The
+ * reservation expires unless the file is completed.
  *
- * @param firstBytes the bytes that are about to be stored
- * @returns the row; the row of an earlier copy where there is one of the same source
- * @throws {Refusal} 413 if the user has no space, 503 if all users together have none, 404 for a copy that was deleted
+ * @param firstBytes number of bytes to store first
+ * @returns the row; the existing row if the user has a copy of the same source
+ * @throws {Refusal} 413 if the user's space is full, 503 if the space of all users is full, 404 for a deleted copy
  */
 export async function reserve(
   files: UserFiles,
@@ -133,7 +133,7 @@ export async function reserve(
 }
 
 /**
- * Reserves the space of a file up to a size, before a part is stored whose end is not known.
+ * Raises the reserved size of a file, before the next part of a file of unknown size is stored.
  *
  * @throws {Refusal} as {@link reserve}
  */
@@ -147,7 +147,7 @@ export async function growSpace(files: UserFiles, file: Pick<Growth, "id" | "byt
   return row;
 }
 
-/** @throws {Refusal} 413 for a full space, 404 for a file that was removed or whose user was erased */
+/** @throws {Refusal} 413 if the user's space is full, 404 for a removed file or an erased user */
 function checkSpace(
   { file, full }: Reserved,
   { maxBytesPerUser, maxFilesPerUser }: UserFiles["settings"],

@@ -9,13 +9,16 @@ import { reserve } from "./space.js";
 import { checkFound, toBucketKey, type UserFiles } from "./store.js";
 import type { FileRow } from "./tables.js";
 
-/** A file that a request begins. */
+/** A new file of a request. */
 type BegunFile = Pick<FileRow, "id" | "bytes">;
 
-/** Time for one part: after a lost part there is time for another attempt before the upload ends. */
+/**
+ * Timeout of one part, in milliseconds: half the time of {@link UPLOAD_TTL_MS}, so that a failed part can be sent
+ * again.
+ */
 export const PART_MS = UPLOAD_TTL_MS / 2;
 
-/** Stores the first bytes of a file once their space is reserved. What was reserved is given back if that fails. */
+/** Reserves space, and stores the first bytes of a file. Frees the space if this fails. */
 export async function storeFile(
   files: UserFiles,
   body: FileBody,
@@ -25,7 +28,7 @@ export async function storeFile(
   const claim = crypto.randomUUID();
   const holdMs = UPLOAD_MS + MARGIN_MS;
   const begun = { ...file, type: "", source: null, taskId: null, claim, holdMs };
-  // before a byte is read: an erasure finds the row
+  // reserve the space before reading the body, so that an erasure finds the row
   return await storeReserved(files, begun, body.length, async () => {
     const typed = { ...file, claim, type: await readType() };
     if (file.bytes === body.length) return await putWhole(files, body, typed, files.settings.retentionMs);
@@ -33,7 +36,7 @@ export async function storeFile(
   });
 }
 
-/** Stores a file once its space is reserved. What was reserved is given back if that fails. */
+/** Reserves space, and stores a file with `put`. Frees the space if `put` fails. */
 export async function storeReserved(
   files: UserFiles,
   file: Parameters<typeof reserve>[1],
@@ -50,7 +53,7 @@ export async function storeReserved(
   }
 }
 
-/** Stores a file whose whole body is there. @throws {Refusal} 404 where it was removed meanwhile */
+/** Stores a file in one piece. @throws {Refusal} 404 if it was removed in the meantime */
 export async function putWhole(
   files: UserFiles,
   body: FileBody,
@@ -69,7 +72,7 @@ async function putFirst(
 ): Promise<FileRow> {
   const options = { httpMetadata: { contentType: type } };
   const upload = await callStorage(() => files.bucket.createMultipartUpload(toBucketKey(id), options));
-  // before it has a part: whatever happens, its parts can be found. R2 ends an empty one after 7 days
+  // store the id before the first part, so that the parts can always be found. R2 aborts an empty upload after 7 days
   checkFound(await files.run(beginUpload, { id, type, uploadId: upload.uploadId }));
   const { etag } = await body.through((content) => sendPart(files, id, () => upload.uploadPart(1, content)));
   const part = {
@@ -95,7 +98,7 @@ export async function storePart(files: UserFiles, request: Request, row: FileRow
       if (body.length !== to - from) throw refuseFile("part_size", { what: to - from });
       await files.hold(row, to);
       const upload = files.bucket.resumeMultipartUpload(toBucketKey(id), uploadId as string);
-      // a part that is stored and has no row is replaced by the next attempt
+      // if the part is stored without a row, the next attempt replaces it
       const number = from / PART_BYTES + 1;
       const send = (content: ReadableStream<Uint8Array>) => upload.uploadPart(number, content);
       const { etag } = await body.through((content) => sendPart(files, id, () => send(content)));
@@ -107,7 +110,9 @@ export async function storePart(files: UserFiles, request: Request, row: FileRow
   });
 }
 
-/** Puts the parts together. Where an earlier request did so and was cut before it could store it, the file is there. */
+/**
+ * Combines the parts. If an earlier request combined them but ended before it stored the row, the file already exists.
+ */
 export async function joinParts(files: UserFiles, { id, bytes, type, uploadId }: FileRow): Promise<FileRow> {
   const parts = await files.run(readParts, { id });
   const list = parts.map(({ number, etag }) => ({ partNumber: number, etag }));
@@ -123,7 +128,9 @@ export async function joinParts(files: UserFiles, { id, bytes, type, uploadId }:
   return await finishFile(files, id, type, files.settings.retentionMs);
 }
 
-/** Completes the row of a file. A file that was removed while it was stored is deleted. @throws {Refusal} 404 then */
+/**
+ * Completes the row of a file. Deletes a file that was removed in the meantime. @throws {Refusal} 404 for such a file
+ */
 export async function finishFile(
   files: UserFiles,
   id: string,
@@ -135,7 +142,9 @@ export async function finishFile(
   return checkFound(whole);
 }
 
-/** Sends a part. @throws {Refusal} 404 or 409 where the upload has ended without it; else the error of the bucket */
+/**
+ * Sends a part. @throws {Refusal} 404 or 409 if the upload ended without this part; otherwise the error of the bucket
+ */
 function sendPart(files: UserFiles, id: string, send: () => Promise<UploadedPart>): Promise<UploadedPart> {
   return send().catch((error: unknown) => checkOvertaken(files, id, error));
 }

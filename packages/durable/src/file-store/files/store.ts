@@ -9,13 +9,16 @@ import { endRemoval, removeFile } from "./removal.js";
 import { type FileRow, TOTAL_KEY } from "./tables.js";
 import { holdSpace, releaseSpace } from "./total.js";
 
-/** Time after its end for which a file holds space among all users, where its user's rows can't say that it is gone. */
+/**
+ * Time after its expiry for which a file holds space among all users, in milliseconds. Then its space is freed even if
+ * the rows of its user can't report its deletion.
+ */
 const GRACE_MS = 86_400_000;
 
-/** A file store, which its proxy connects before the first request. */
+/** A file store. Its proxy connects it before the first request. */
 export type Store<Env> = ReturnType<typeof createStore<Env>>;
 
-/** Creates a store of options. */
+/** Creates a store from options. */
 export function createStore<Env>(settings: FileSettings<Env>) {
   let server: PluginServer<Env> | undefined;
   return {
@@ -45,7 +48,11 @@ export function createStore<Env>(settings: FileSettings<Env>) {
     return createLinks(await readOption("fileStore: secret", settings.secret, env, checkSecrets));
   }
 
-  /** Opens the files of a user. @param host the host of a job. @default the host of the environment */
+  /**
+   * Opens the files of a user.
+   *
+   * @param host host of a job @default the host of the environment
+   */
   async function open(env: Env, userId: string, host = getServer().host(env)): Promise<UserFiles> {
     const [bucket, links] = [await readBucket(env), await readLinks(env)];
     return openUserFiles({ userId, settings, bucket, links }, host, await createUserKey(userId));
@@ -67,7 +74,7 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
   const { maxBytesTotal, maxUploadBytes, retentionMs, archive } = settings;
   return { ...opened, run, hold, deleteAll, abandon, discard };
 
-  /** Runs an operation on the user's rows. @throws {Refusal} 503 where the database fails */
+  /** Runs an operation on the user's rows. @throws {Refusal} 503 if the database fails */
   async function run<Input extends JSONValue, Output>(
     operation: Operation<Input, Output> | Reading<Input, Output>,
     input: Input,
@@ -78,8 +85,8 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
   /**
    * Reserves space among all users.
    *
-   * @param bytes those in the bucket, and the part that is about to be stored
-   * @throws {Refusal} 503 where there is none
+   * @param bytes bytes in the bucket, plus the next part
+   * @throws {Refusal} 503 if the space is full
    */
   async function hold(
     { id, bytes: wholeBytes, isCopy }: Pick<FileRow, "id" | "bytes" | "isCopy">,
@@ -99,8 +106,8 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
   }
 
   /**
-   * Deletes files from the bucket, and gives their space back. Returns the rows of those that the bucket did not delete, and
-   * one of its errors.
+   * Deletes files from the bucket, and frees their space. Returns the rows of the files that the bucket did not delete,
+   * and one of its errors.
    */
   async function deleteAll(files: readonly StoredName[]) {
     const { left, cause } = await deleteFromBucket(bucket, files);
@@ -112,18 +119,18 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
     return { left: rows, cause, isWhole: left.length === 0 };
   }
 
-  /** Gives the space of a file back of which the bucket has nothing. */
+  /** Frees the space of a file without bytes in the bucket. */
   async function abandon(id: string): Promise<void> {
     await run(removeFile, { id, userId, isForGood: false });
     await end([id], []);
   }
 
   /**
-   * Deletes a file. Where this is lost between two steps, the sweep does the rest.
+   * Deletes a file. If the process ends between two steps, the sweep does the rest.
    *
-   * @param isForGood true where the owner deletes it: a copy is not made again. False where the request or the attempt that
-   *   stores it gives it up
-   * @throws {Refusal} 503 where the bucket fails
+   * @param isForGood true if the owner deletes the file: a copy is then not made again. False if the request or attempt
+   * that stores the file gives up
+   * @throws {Refusal} 503 if the bucket fails
    */
   async function discard(id: string, isForGood = false): Promise<void> {
     const row = await run(removeFile, { id, userId, isForGood });
@@ -133,22 +140,22 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
     await end([id], []);
   }
 
-  /** Gives the space of deleted files back, and ends their rows. */
+  /** Frees the space of deleted files, and ends their rows. */
   async function end(gone: readonly string[], left: readonly string[]): Promise<readonly FileRow[]> {
-    // first: the rows of the user have it done again where this is lost
+    // free the total space first: if the process ends here, the user's rows cause a repeat
     if (maxBytesTotal !== false && gone.length > 0)
       await callStorage(() => host.run(TOTAL_KEY, releaseSpace, { ids: gone }));
     return await run(endRemoval, { userId, gone, left });
   }
 }
 
-/** Returns a row. @throws {Refusal} 404 for a file that was removed */
+/** Returns a row. @throws {Refusal} 404 for a removed file */
 export function checkFound(file: FileRow | undefined): FileRow {
   if (!file) throw refuseFile("file_not_found");
   return file;
 }
 
-/** Tells whether an id was made for a user. Checked before the database is asked. @throws {Refusal} 404 */
+/** Checks that an id belongs to a user, before any database query. @throws {Refusal} 404 for an id of another user */
 export async function checkOwner(links: Links, id: string, { id: userId }: Pick<User, "id">): Promise<void> {
   if (!(await links.isOwn(id, userId))) throw refuseFile("file_not_found");
 }
@@ -164,12 +171,12 @@ export interface StoredName {
   readonly uploadId: string | null;
 }
 
-/** R2's code for an upload that does not exist: it was aborted before, or its parts were put together. */
+/** R2's error code for a missing upload: it was aborted or completed before. */
 const NO_SUCH_UPLOAD = "10024";
 
 /**
- * Deletes files and unfinished uploads from the bucket. It can be repeated: a file that is gone already is no fault. Returns
- * the files that the bucket may still have because it failed, and one of its errors.
+ * Deletes files and unfinished uploads from the bucket. It can be repeated: a missing file is not an error. Returns the
+ * files that the bucket may still have after a failure, and one of its errors.
  */
 export async function deleteFromBucket(bucket: Bucket, files: readonly StoredName[]) {
   if (files.length === 0) return { left: files, cause: undefined };

@@ -1,9 +1,9 @@
 import type { Job, Transaction, Value } from "@sluice/worker-proxy";
 
 /**
- * Rows by user: a row for each file, each stored part of an unfinished upload, and each result to copy, and one row of sums.
- * Under {@link TOTAL_KEY}: what all users hold. A row of `files` exists before the first byte is in the bucket, and until the
- * bucket has deleted the last one.
+ * Rows by user: one row for each file, for each stored part of an unfinished upload and for each copy, and one row of
+ * sums. Under {@link TOTAL_KEY}: the space that all users hold. A row of `files` exists before the first byte is in the
+ * bucket, and until the bucket has deleted the file.
  */
 export const FILE_TABLES = [
   `CREATE TABLE IF NOT EXISTS files (key TEXT NOT NULL, id TEXT NOT NULL, state TEXT NOT NULL, bytes BIGINT NOT NULL,
@@ -28,74 +28,74 @@ export const FILE_TABLES = [
     PRIMARY KEY (key))`,
 ];
 
-/** The key of the space of all users. */
+/** Key of the space of all users. */
 export const TOTAL_KEY = "files:total";
 
-/** A file of a user, from the moment at which its space is reserved. */
+/** A file of a user. The row exists once its space is reserved. */
 export interface FileRow {
   readonly id: string;
-  /** `removed`: no user finds it any more, and its row stays until the bucket has deleted it. */
+  /** `removed`: the user can't find the file. The row stays until the bucket has deleted the file. */
   readonly state: "open" | "whole" | "removed";
-  /** The whole size. */
+  /** Whole size, in bytes. */
   readonly bytes: number;
-  /** The bytes that count in the space of its user; 0 once the bucket has deleted the file. */
+  /** Bytes that count in the user's space; 0 once the bucket has deleted the file. */
   readonly counted: number;
-  /** The bytes that are stored. */
+  /** Number of stored bytes. */
   readonly received: number;
   readonly type: string;
   /** 1 for a copy of a file of the gateway, 0 for an upload. */
   readonly isCopy: 0 | 1;
-  /** The hash that names the file of the gateway. A user has one copy of each. */
+  /** Hash that identifies the gateway's file. A user has one copy of each file. */
   readonly source: string | null;
-  /** The gateway's id of the task of a copy. */
+  /** The gateway's task id, for a copy. */
   readonly taskId: string | null;
-  /** The multipart upload in the bucket. */
+  /** Id of the multipart upload in the bucket. */
   readonly uploadId: string | null;
-  /** The request or attempt that stores bytes now: one at a time. */
+  /** Id of the request or attempt that may store bytes now: one at a time. */
   readonly claim: string;
-  /** Unix milliseconds until which it may store some; 0 once it has ended. */
+  /** Expiry of the claim, in Unix milliseconds; 0 once it has ended. */
   readonly claimedUntil: number;
-  /** Unix milliseconds of the next step of the sweep: its expiry, or the next attempt to delete it. */
+  /** Next step of the sweep, in Unix milliseconds: the expiry of the file, or the next attempt to delete it. */
   readonly dueAt: number;
-  /** Number of attempts in which the bucket did not delete it. */
+  /** Number of failed deletions in the bucket. */
   readonly removals: number;
 }
 
-/** The columns of a {@link FileRow}, under its names. Postgres turns names without quotes into small letters. */
+/** Columns of a {@link FileRow}, under its property names. Postgres converts unquoted names to lower case. */
 const FILE_COLUMNS = `id, state, bytes, counted, received, type, is_copy AS "isCopy", source, task_id AS "taskId",
   upload_id AS "uploadId", claim, claimed_until AS "claimedUntil", due_at AS "dueAt", removals`;
 
-/** A result that is to be copied, or was. A row that is over stays for a while, so that the result is not copied again. */
+/** A pending or finished copy of a result. A finished row stays for a while, so that the result is not copied again. */
 export interface CopyRow {
-  /** The hash that names the file of the gateway. */
+  /** Hash that identifies the gateway's file. */
   readonly source: string;
-  /** The id of the copy. */
+  /** Id of the copy. */
   readonly id: string;
-  /** The address to fetch; empty once the copy is over. */
+  /** URL to fetch; empty once the copy is over. */
   readonly url: string;
   readonly taskId: string | null;
   readonly attempts: number;
-  /** Unix milliseconds. */
+  /** Time when the result was added, in Unix milliseconds. */
   readonly notedAt: number;
-  /** Unix milliseconds of the next attempt; of the deletion of the row once the copy is over. */
+  /** Time of the next attempt, in Unix milliseconds. Once the copy is over, the time when its row is deleted. */
   readonly nextAt: number;
 }
 
-/** Stands for the attempts of a copy that its owner has deleted before it was made. */
+/** Value of `attempts` for a copy that its owner deleted before it was made. */
 export const DELETED = -1;
 
-/** The columns of a {@link CopyRow}, under its names. */
+/** Columns of a {@link CopyRow}, under its property names. */
 const COPY_COLUMNS =
   'source, id, url, task_id AS "taskId", attempts, noted_at AS "notedAt", next_at AS "nextAt"';
 
-/** The input of the jobs of a user. Events name the user, and a key may be a hash. */
+/** Input of the jobs of a user. Events contain the user id, and a key may be a hash. */
 export type UserInput = { readonly userId: string };
 
 /**
- * The jobs by their names. Operations schedule them; `fileStore` gives the host what they run.
+ * The jobs by their names. Operations schedule them; `fileStore` adds their `run` functions.
  *
- * The number of attempts is for processes that end during a job, and for a database that is away. The bucket and the hosts of
- * files have their own numbers in the rows.
+ * The number of attempts covers processes that end during a job, and an unavailable database. Failures of the bucket
+ * and of file hosts are counted in the rows.
  */
 export const SWEEP = declareJob("files/sweep");
 export const COPY = declareJob("files/copy");
@@ -115,12 +115,12 @@ export function selectFiles({ key, query }: Rows, where: string, ...values: read
   return query<FileRow>(`SELECT ${FILE_COLUMNS} FROM files WHERE key = ? AND ${where}`, key, ...values);
 }
 
-/** Reads results of the key that are to be copied, or were. */
+/** Reads pending and finished copies of the key. */
 export function selectCopies({ key, query }: Rows, where: string, ...values: readonly Value[]) {
   return query<CopyRow>(`SELECT ${COPY_COLUMNS} FROM file_copies WHERE key = ? AND ${where}`, key, ...values);
 }
 
-/** Changes a file of the key. Returns undefined where it does not meet the condition. */
+/** Updates a file of the key. Returns undefined if the file does not match the condition. */
 export async function updateFile(
   { key, query }: Rows,
   id: string,
@@ -136,7 +136,7 @@ export async function findFile(rows: Rows, id: string): Promise<FileRow | undefi
   return (await selectFiles(rows, "id = ?", id))[0];
 }
 
-/** Adds the row of a user's sums, where it is missing. */
+/** Adds the row of a user's sums if it is missing. */
 export async function addUser({ key, query }: Transaction): Promise<void> {
   await query(
     "INSERT INTO file_users (key, files, bytes, copies) VALUES (?, 0, 0, 0) ON CONFLICT (key) DO NOTHING",
@@ -145,12 +145,15 @@ export async function addUser({ key, query }: Transaction): Promise<void> {
 }
 
 /**
- * Time after an attempt was due at which the sweep schedules the job of copies once more, in milliseconds. A host gives a job
- * up whose process has ended a few times; the copies behind it would wait for ever.
+ * Time after a due attempt until the sweep schedules the copy job again, in milliseconds. A host drops a job if its
+ * process ends several times. Without the sweep, the remaining copies would wait forever.
  */
 export const LOST_COPY_MS = 3_600_000;
 
-/** Schedules the sweep for the row that is due first. A user without rows has no timer and no sums. */
+/**
+ * Schedules the sweep for the row with the earliest due time. Without rows, cancels the timer and deletes the user's
+ * sums.
+ */
 export async function scheduleSweep(transaction: Transaction, userId: string): Promise<void> {
   const { key, query } = transaction;
   const [next] = await query<{ at: number | null }>(

@@ -4,24 +4,24 @@ import { operation } from "../../host/define.js";
 /** Number of expired rows that a reservation deletes. */
 const EXPIRED = 100;
 
-/** Space that a file takes among all users. */
+/** Space that a file holds among all users. */
 export type Hold = {
   readonly id: string;
-  /** The bytes that it holds from now on: those in the bucket, and the part that is about to be stored. */
+  /** Bytes to hold: bytes in the bucket, plus the next part. */
   readonly bytes: number;
-  /** Its whole size. It must fit as well, and is not held. */
+  /** Whole size of the file, in bytes. It must also fit, but is not held. */
   readonly wholeBytes: number;
   readonly isCopy: boolean;
-  /** Milliseconds after which the space is free again, although nothing has released it. */
+  /** Time until the space is freed automatically, in milliseconds. */
   readonly endsInMs: number;
   readonly maxBytes: number;
-  /** The part of `maxBytes` that uploads may take; the rest is for copies. */
+  /** Maximum part of `maxBytes` for uploads; the rest is for copies. */
   readonly maxUploadBytes: number;
 };
 
 /**
- * Reserves space among all users, by one conditional update. An upload holds what it has stored and its next part: one that
- * declares a large size and sends nothing takes no space of others. Returns false where there is no space.
+ * Reserves space among all users, with one conditional update. An upload holds its stored bytes and its next part, so
+ * that an upload with a large announced size and no bytes blocks no space. Returns false if the space is full.
  */
 export const holdSpace = operation("files/hold", async (transaction, hold: Hold): Promise<boolean> => {
   const { key, now, query } = transaction;
@@ -29,7 +29,7 @@ export const holdSpace = operation("files/hold", async (transaction, hold: Hold)
     "INSERT INTO file_totals (key, bytes, upload_bytes) VALUES (?, 0, 0) ON CONFLICT (key) DO NOTHING",
     key,
   );
-  // they should have been deleted long ago
+  // release expired holds, which should have been released long ago
   await release(
     transaction,
     "id IN (SELECT id FROM file_holds WHERE key = ? AND ends_at <= ? LIMIT ?)",
@@ -54,7 +54,7 @@ export const holdSpace = operation("files/hold", async (transaction, hold: Hold)
 async function addToSums({ key, query }: Transaction, hold: Hold, held: number): Promise<boolean> {
   const more = hold.bytes - held;
   const rest = Math.max(hold.bytes, hold.wholeBytes) - held;
-  // a copy has no bound but that of all
+  // copies have only the limit of all users
   const [moreUploaded, restUploaded] = hold.isCopy ? [0, 0] : [more, rest];
   const maxUploadBytes = hold.isCopy ? Number.MAX_SAFE_INTEGER : hold.maxUploadBytes;
   const [row] = await query(
@@ -65,7 +65,7 @@ async function addToSums({ key, query }: Transaction, hold: Hold, held: number):
   return row !== undefined;
 }
 
-/** Gives back the space of files that the bucket has deleted. */
+/** Frees the space of files that the bucket has deleted. */
 export const releaseSpace = operation(
   "files/release-space",
   async (transaction, { ids }: { readonly ids: readonly string[] }): Promise<void> => {

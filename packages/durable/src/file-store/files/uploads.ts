@@ -11,10 +11,10 @@ import { checkFound, checkOwner, type Store, type UserFiles } from "./store.js";
 import { joinParts, PART_MS, storeFile, storePart } from "./store-bytes.js";
 import type { FileRow } from "./tables.js";
 
-/** Pause after which the state of a part that another request sends is worth another look. */
+/** Header of a 409 while another request sends the part: the client checks again after 5 s. */
 const IN_FLIGHT = { "retry-after": "5" };
 
-/** Makes the routes of uploads. */
+/** Creates the handlers of the upload routes. */
 export function createUploads<Env>(store: Store<Env>) {
   const { settings } = store;
   return { begin, continueUpload, read, remove };
@@ -43,7 +43,7 @@ export function createUploads<Env>(store: Store<Env>) {
     });
   }
 
-  /** Stores the next part; the last one completes the file. */
+  /** Stores the next part. The last part completes the file. */
   async function continueUpload(admitted: AdmittedRequest<Env>): Promise<Response> {
     const { request, env, user } = admitted;
     const files = await store.open(env, user.id);
@@ -56,7 +56,7 @@ export function createUploads<Env>(store: Store<Env>) {
       if (isLast) report(admitted, whole, "complete");
       return Response.json(await describeFile(store, request, files, whole));
     } catch (error) {
-      // where this fails, too, the claim ends by itself
+      // if this fails too, the claim expires
       await files.run(releaseClaim, { id: row.id, claim: row.claim }).catch(() => {});
       throw error;
     }
@@ -78,20 +78,20 @@ export function createUploads<Env>(store: Store<Env>) {
     throw refuseFile("upload_in_flight", { headers: IN_FLIGHT });
   }
 
-  /** Reports how far an upload is; a whole file gets a new link. */
+  /** Returns the progress of an upload. A complete file gets a new link. */
   async function read(admitted: AdmittedRequest<Env>): Promise<Response> {
     const { request, env, user } = admitted;
     const files = await store.open(env, user.id);
     return Response.json(await describeFile(store, request, files, await find(files, admitted)));
   }
 
-  /** Deletes a file, or an upload that is not whole. */
+  /** Deletes a file or an unfinished upload. */
   async function remove(admitted: AdmittedRequest<Env>): Promise<Response> {
     const { env, user } = admitted;
     const files = await store.open(env, user.id);
     const row = await find(files, admitted);
     await files.discard(row.id, true);
-    // the end of a copy is reported by the job that makes it
+    // the copy job reports the end of a copy
     if (row.state === "open" && !row.isCopy) report(admitted, row, "stopped");
     return new Response(null, { status: 204 });
   }
@@ -112,7 +112,7 @@ export function createUploads<Env>(store: Store<Env>) {
   }
 }
 
-/** @throws {Refusal} 413 or 400 for a size or a first part that is not accepted */
+/** @throws {Refusal} 413 for a file that is too large, 400 for a first part of the wrong size */
 function checkSize(body: FileBody, bytes: number, { maxBytes }: UserFiles["settings"]): void {
   if (bytes > maxBytes) throw refuseFile("file_too_large", { what: maxBytes });
   const isWhole = bytes === body.length;
@@ -127,7 +127,7 @@ async function readFileType(body: FileBody, { types }: UserFiles["settings"]): P
   return type;
 }
 
-/** @throws {Refusal} 400 for a header that is no number of bytes, or is missing and has no `usual` */
+/** @throws {Refusal} 400 for an invalid number of bytes, or a missing header without a `usual` value */
 function readBytes({ headers }: Request, name: string, min: number, usual?: number): number {
   const text = headers.get(name);
   if (text === null && usual !== undefined) return usual;

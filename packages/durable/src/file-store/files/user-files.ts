@@ -9,7 +9,7 @@ import { eraseFiles, sweepPage } from "./removal.js";
 import type { Store } from "./store.js";
 import type { CopyRow, FileRow } from "./tables.js";
 
-/** Makes the functions with which an operator reads and deletes what is stored for a user. */
+/** Creates the functions for operators to export, erase and remove the files of a user. */
 export function createUserFiles<Env>(store: Store<Env>) {
   const userData: UserData<Env> = { name: "files", eraseUser, exportUser };
   const operations: readonly AdminOperation<Env>[] = [
@@ -42,7 +42,7 @@ export function createUserFiles<Env>(store: Store<Env>) {
     }
   }
 
-  /** Exports the files, and then the results that are to be copied, or were. */
+  /** Exports the files, then the pending and finished copies. */
   async function exportUser(env: Env, userId: string, cursor = "files:"): Promise<ExportPage> {
     const { run } = await store.open(env, userId);
     const page = new ExportPage();
@@ -62,10 +62,10 @@ export function createUserFiles<Env>(store: Store<Env>) {
   }
 }
 
-/** The query of a page: a cursor, or nothing. */
+/** Matches a URL without a query, or with only a cursor. */
 const CURSOR = /^[^?]*(?:\?cursor=([\w-]{1,64}))?$/;
 
-/** Makes `GET /v1/uploads`: the files of the user who asks, a page at a time. */
+/** Creates the handler of `GET /v1/uploads`, which lists the files of the user page by page. */
 export function createFileList<Env>(store: Store<Env>) {
   return async (admitted: AdmittedRequest<Env>): Promise<Response> => {
     const { request, env, user } = admitted;
