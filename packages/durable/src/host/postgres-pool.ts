@@ -236,7 +236,7 @@ class StatementBatch {
     });
     if (!WRITE.test(sql)) return await done;
     this.writes.push(done);
-    // if another query fails the operation, no code handles this rejection
+    // without this the rejection is unhandled if another query fails the operation
     done.catch(ignore);
     return [];
   };

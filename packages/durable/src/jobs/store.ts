@@ -241,7 +241,7 @@ async function claim(
 }
 
 function compareClaim(row: JobRow, { owner, fingerprint }: Claim, now: number): Claimed["result"] {
-  // tried again after a commit whose response was lost
+  // a retry after a commit whose response was lost
   if (row.owner === owner) return "claimed";
   const endsAt = isOpen(row.state) ? row.alive_until : row.expires_at;
   if (endsAt !== null && endsAt <= now) return "stale";
@@ -266,7 +266,7 @@ async function end(tx: Transaction, input: End, context: StoreContext) {
     settlement && settleReservation(tx, settlement.id, settlement.spent),
   ]);
   const isMine = row?.owner === owner;
-  // tried again after a commit whose response was lost
+  // a retry after a commit whose response was lost
   if (!row || !isMine || !isOpen(row.state)) return { isEnded: isMine && row?.state === state, dropped: [] };
   const begunAt = parseJSON<JobDetails>(row.details)?.startedAt ?? tx.now;
   const expiresAt = Math.max(tx.now, (isFromStart ? begunAt : tx.now) + retentionMs);

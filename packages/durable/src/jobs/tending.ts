@@ -59,7 +59,7 @@ export function createTend(context: StoreContext) {
         if (row.alive_until > tx.now) return await lookLater(tx, context, id, {});
         return await settleLost(tx, context, id, by, row);
       }
-      // tried again after a commit whose response was lost
+      // a retry after a commit whose response was lost
       const lost = row.owner === by ? readLost(row, row.state === "lost") : undefined;
       const endsAt = row.expires_at ?? tx.now;
       if (row.is_settled !== 1 && row.ticket !== null && tx.now < endsAt + UNSETTLED_MS)
