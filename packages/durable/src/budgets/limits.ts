@@ -96,7 +96,7 @@ export interface LimitKey {
 }
 
 /**
- * Returns the keys in which a request can count, starting with a random key. The list is empty if the limit does not
+ * Returns the keys that can count a request, starting with a random key. The list is empty if the limit does not
  * apply to the request.
  *
  * @param currency prefix of the row names, so that money is never added to tokens or to another currency

@@ -2,7 +2,7 @@ import type { Reader, Transaction } from "@sluice/worker-proxy";
 
 /**
  * One row for each current window, one for each limit of an unsettled reservation, and one for each raise. `name` is
- * the limit, `resets_at` the end of the window, and `ends_at` the time from which a reservation counts as lost.
+ * the limit, `resets_at` the end of the window, and `ends_at` the time at which a reservation becomes overdue.
  */
 export const TABLES = [
   `CREATE TABLE IF NOT EXISTS budget_windows (key TEXT NOT NULL, name TEXT NOT NULL, resets_at BIGINT NOT NULL,
@@ -38,7 +38,7 @@ export interface Lost {
   readonly hasMore: boolean;
 }
 
-/** Maximum number of rows that one statement reads or deletes. */
+/** Maximum number of rows that a statement reads or deletes. */
 export const PAGE = 100;
 
 const MAX = Number.MAX_SAFE_INTEGER;

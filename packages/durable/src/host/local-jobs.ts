@@ -1,7 +1,7 @@
 import type { HostContext, Job, JobContext, JSONValue, Source } from "@sluice/worker-proxy";
 import { createStorageError } from "./storage-error.js";
 
-/** Maximum number of started jobs and open sources in one process, and of one key, so that one user can't take all. */
+/** Maximum number of started jobs and open sources in a process, and of one key: a single user can't use up all. */
 const MAX_LOCAL = 5_000;
 const MAX_LOCAL_OF_KEY = 2_000;
 

@@ -25,7 +25,7 @@ const MAX_UNKNOWN = 1_000;
 const RETRY_MS = 2_000;
 const MAX_RETRY_MS = 3_600_000;
 const SWEEP_MS = 3_600_000;
-/** Minimum step, in milliseconds, from which a clock counts as set back. */
+/** Minimum backward step of a clock that makes old turns of keys due again, in milliseconds. */
 const CLOCK_MS = 1_000;
 /** Pause between the end of a job and the next claim, in milliseconds. */
 const CLAIM_PAUSE_MS = 20;

@@ -8,8 +8,8 @@ import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-optio
 /** Options of {@link idempotency}. */
 export interface IdempotencyOptions {
   /**
-   * Milliseconds for which a response is stored, counted from its request. More than a day has no use, because clients
-   * retry within minutes.
+   * Milliseconds for which a response is stored, counted from its request. A day is enough, because clients retry
+   * within minutes.
    * @default 86_400_000
    */
   readonly retentionMs?: number;

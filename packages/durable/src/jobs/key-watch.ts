@@ -3,7 +3,7 @@ import { shareByHost } from "../shared/share-by-host.js";
 import type { OwnerChange } from "./readings.js";
 import type { JobStore } from "./store.js";
 
-/** Pause between a change and the read of its rows, in milliseconds, so that one read covers several changes. */
+/** Pause between a change and the read of its rows, in milliseconds. It merges the reads of several changes. */
 const SOON_MS = 5;
 
 /** Reads changes of a key's rows once, and passes them to the owners of its jobs. */

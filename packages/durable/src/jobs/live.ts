@@ -37,7 +37,7 @@ export class LiveJob implements Feed {
   lastId = 0;
   /** True once the end of the job and all stored events are in rows. */
   isStored = false;
-  /** False once events are no longer stored. */
+  /** False once the response exceeds a size limit. Then no more events are stored. */
   isWhole = true;
   /** Called when the first reader joins, and when the last reader has left. */
   onReaders = () => {};

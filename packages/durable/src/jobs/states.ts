@@ -63,7 +63,7 @@ export const ALIVE_MS = 25_000;
 export const RENEW_MS = 12_000;
 /**
  * Interval at which a timer checks an open job, in milliseconds. Most streams end before the first check, which saves
- * its writes. A Durable Object with running jobs wakes at the same interval, so that one alarm serves both.
+ * its writes. A Durable Object with running jobs wakes at the same interval, so that a single alarm serves both.
  */
 export const TEND_MS = 50_000;
 /** Pause before a timer retries a failed settlement, in milliseconds. */

@@ -120,7 +120,7 @@ export type End = Append & {
 /** The end of a job that cost nothing. */
 export type Free = Owner & { readonly settlement: Settlement; readonly isSettled: boolean };
 
-/** Maximum number of older responses that one operation drops. */
+/** Maximum number of older responses that an operation drops. */
 const MAX_DROPPED = 10;
 /** Sets the columns of a response. */
 const RESPONSE = `text = COALESCE(?, text), text_id = COALESCE(?, text_id), last_id = ?, is_whole = ?,

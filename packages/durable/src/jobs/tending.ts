@@ -38,7 +38,7 @@ export interface Erased {
 
 /** Time after the expiry of a job for which a failed settlement is retried, in milliseconds. */
 const UNSETTLED_MS = 3_600_000;
-/** Maximum number of ended jobs that one operation erases. */
+/** Maximum number of ended jobs that an operation erases. */
 const ERASE_JOBS = 100;
 
 /**

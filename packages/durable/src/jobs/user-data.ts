@@ -53,7 +53,7 @@ async function eraseJobs(context: TendContext, options: UserDataOptions): Promis
     const erased = await host.run(key, store.erase, null);
     for (const id of erased.unsettled) unsettled.add(id);
     for (const id of erased.open) {
-      // a lost job has no owner to stop it, so it is settled here
+      // settles the job if it is lost, because then no owner stops it
       await tend(context, id);
       const ended = awaitEnd(host, key, follow, id).then(() => true);
       if (!(await waitAtMost(STOP_MS, ended)))
