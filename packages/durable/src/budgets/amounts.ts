@@ -4,11 +4,12 @@ import { maxTokens } from "./max-tokens.js";
 import type { Money } from "./money.js";
 
 /*
- * Amounts are whole numbers, because a database stores nothing else exactly: tokens, or with `prices` millionths of the
- * currency (1 EUR is 1,000,000). A fraction is rounded up, for the one who pays the gateway.
+ * Amounts are whole numbers, because a database stores only whole numbers exactly. The unit is tokens, or with `prices`
+ * millionths of the currency (1 EUR is 1,000,000). Fractions are rounded up in favor of the operator, who pays the
+ * gateway.
  */
 
-/** Options about what a request costs. */
+/** Options for the cost of a request. */
 export interface AmountOptions<Env> {
   /**
    * Prices of the models: `money(…)`. Amounts are then millionths of the currency: a limit of 5 EUR is `5_000_000`.
@@ -17,19 +18,19 @@ export interface AmountOptions<Env> {
    */
   readonly prices?: Money | undefined;
   /**
-   * Returns the most that one response to the request can cost; a request with `n` reserves `n` times as much. A request
-   * that costs more is spent in full, up to ten times what was reserved, and may exceed the limit.
+   * Returns the maximum cost of one response to the request. A request with `n` reserves `n` times as much. If the
+   * actual cost is higher, all of it is spent, up to ten times the reserved amount, and the limit may be exceeded.
    *
-   * With `prices` it is called for requests whose cost they do not bound: uploads, models without a price, a sequence of
-   * images without `max_images`.
+   * With `prices` the function is called only for requests whose cost the prices do not bound: uploads, models without
+   * a price, a sequence of images without `max_images`.
    *
-   * @default `maxTokens()`. With `prices` such a request is refused, and the log names its model. With a `cost` of your
-   *   own it is required, in the unit of `cost`
+   * @default `maxTokens()`. With `prices` the request is refused, and the log names its model. With a custom `cost`
+   *   this option is required, in the unit of `cost`
    */
   readonly reserve?: ((payable: Payable<Env>) => number) | undefined;
   /**
-   * Returns the cost of a response. Fields of `usage` that are null are left out. All that was reserved is spent if the
-   * function throws or returns no number, and for responses without `usage`, such as those about videos.
+   * Returns the cost of a response. Fields of `usage` that are null are left out. The whole reservation is spent if the
+   * function throws or returns anything but a number from 0 up, and for responses without `usage` (e.g. of videos).
    *
    * @default by `prices`; without them `usage.total_tokens`
    */
@@ -47,16 +48,16 @@ export interface BudgetUnit {
 /** Amounts of requests, in one unit. */
 export interface Amounts<Env> {
   readonly unit: BudgetUnit;
-  /** Returns the most that a request can cost. */
+  /** Returns the maximum cost of a request. */
   estimate(payable: Payable<Env>): number;
-  /** Returns the cost of a response: all that was reserved, unless `usage` says it. */
+  /** Returns the cost of a response: the reserved amount if `usage` does not determine the cost. */
   charge(usage: Usage | undefined, payable: Payable<Env>, reserved: number): number;
 }
 
-/** Times that a cost may exceed what was reserved: more is a mistake of the gateway, or of `reserve`. */
+/** Maximum ratio of the cost to the reserved amount. A higher cost is a mistake of the gateway or of `reserve`. */
 const MAX_TIMES = 10;
 
-/** @throws {TypeError} for an option that is wrong, and for a `cost` without `reserve` */
+/** @throws {TypeError} for an invalid option, and for `cost` with neither `reserve` nor `prices` */
 export function createAmounts<Env>(options: AmountOptions<Env>): Amounts<Env> {
   for (const name of ["reserve", "cost"] as const)
     ensure(
@@ -104,9 +105,9 @@ export function createAmounts<Env>(options: AmountOptions<Env>): Amounts<Env> {
 }
 
 /**
- * Returns a whole amount.
+ * Rounds an amount up to a whole number.
  *
- * @throws {TypeError} for any other value: comparisons with NaN are false, and no request would be refused
+ * @throws {TypeError} unless the value is a number from 0 up: comparisons with NaN are false and would refuse nothing
  */
 export function checkAmount(value: number, name: string): number {
   const amount = toAmount(value);
@@ -124,7 +125,7 @@ function countResponses({ body }: Payable): number {
   return Math.max(n || 1, 1);
 }
 
-/** `Number(null)` is 0, and a response whose cost is unknown must not be free. */
+/** Removes nulls: `Number(null)` is 0, and a response of unknown cost must not be free. */
 function withoutNulls(usage: Usage): Usage {
   return JSON.parse(JSON.stringify(usage), (_, value) => value ?? undefined) as Usage;
 }

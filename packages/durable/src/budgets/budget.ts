@@ -28,12 +28,13 @@ import {
 import { createUserData } from "./user-data.js";
 
 /**
- * Options of {@link budget}. All amounts have one unit: millionths of the currency with `prices`, otherwise tokens, or
- * the unit of your own `cost`. They are whole numbers; a fraction is rounded up.
+ * Options of {@link budget}. All amounts have one unit: millionths of the currency with `prices`, the unit of a custom
+ * `cost`, otherwise tokens. Amounts are whole numbers; fractions are rounded up.
  */
 export interface BudgetOptions<Env = unknown> extends AmountOptions<Env> {
   /**
-   * The most that can be spent in one window, at least one limit. A request has to fit into all that apply to it.
+   * The maximum amounts for one window; give at least one limit. A request must fit into every limit that applies to
+   * it.
    *
    * - `user`: each user that `authenticate` returns.
    * - `session`: each `session` of a user.
@@ -46,36 +47,36 @@ export interface BudgetOptions<Env = unknown> extends AmountOptions<Env> {
    */
   readonly limits: BudgetLimits<Env>;
   /**
-   * Length of a window in milliseconds. Windows are counted from 1970 in UTC and are the same for everybody: a day ends at
-   * midnight. Around the end of a window twice the limit can be spent.
+   * Length of a window in milliseconds. Windows are aligned to 1970 in UTC and are the same for all users: a day ends
+   * at midnight UTC. Requests just before and just after the end of a window can together spend twice the limit.
    */
   readonly windowMs: number;
   /**
-   * Longest time between a reservation and its settlement, in milliseconds: at least `timeout.totalMs` of the proxy, the
-   * longest time of a response. A reservation that was not settled by then, because its process ended, is spent in
-   * full, and the log says so.
+   * Maximum time between a reservation and its settlement, in milliseconds: at least `timeout.totalMs` of the proxy,
+   * the maximum time of a response. If the process ends before the settlement, the reservation is spent in full after
+   * this time, and the log reports it.
    *
    * @default 3_600_000
    */
   readonly reservationTtlMs?: number | undefined;
 }
 
-/** A plugin that bounds what users spend. Its verbs are for operators: never let a user's request call them. */
+/** A plugin that limits spending. Its methods are for operators: never let a user's request call them. */
 export interface Budget<Env = unknown> extends Meter<Env> {
   /**
    * Reads one limit of a user.
    *
-   * @throws {TypeError} if `limits` has none of this name, or its `by` returns nothing for this user
+   * @throws {TypeError} if `limits` lacks this name, or its `by` returns undefined for this user
    */
   read(limit: string, reader: BudgetReader<Env>): Promise<BudgetState>;
   /**
-   * Adds an amount to a limit until its window ends. A permanent raise belongs into `limits`.
+   * Raises a limit by an amount until its window ends. For a permanent raise, change `limits`.
    *
-   * @throws {TypeError} as {@link Budget.read}, and if the amount is no number from 0 up
+   * @throws {TypeError} as {@link Budget.read}, and unless the amount is a number from 0 up
    */
   raise(limit: string, reader: BudgetReader<Env>, amount: number): Promise<BudgetState>;
   /**
-   * Forgets what was spent in this window, and each raise. Reservations of requests under way stay.
+   * Resets the spent amount of this window to 0 and removes all raises. Reservations of running requests stay.
    *
    * @throws {TypeError} as {@link Budget.read}
    */
@@ -85,11 +86,11 @@ export interface Budget<Env = unknown> extends Meter<Env> {
 const OPTIONS = ["limits", "windowMs", "reservationTtlMs", "prices", "reserve", "cost"];
 
 /**
- * Creates a plugin that bounds what users, teams and all together spend. The most that a request can cost is reserved before
- * it is sent, so that requests at the same time can't spend the same money. Users read their limits at `GET /v1/budget`.
- * It reads each stream, so the proxy needs no `readStreams()`.
+ * Creates a plugin that limits the spending of users, of teams and in total. It reserves the maximum cost of a request
+ * before the request is sent, so that concurrent requests can't spend the same money. Users read their limits at
+ * `GET /v1/budget`. The plugin includes `readStreams()`.
  *
- * @throws {TypeError} for an option that is missing, unknown or wrong; the message names it and says what to give.
+ * @throws {TypeError} for a missing, unknown or invalid option; the message names the option and a valid value.
  *   `createProxy` throws for a `reservationTtlMs` below its `timeout.totalMs`
  * @example
  * ```ts
@@ -135,7 +136,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
     async reserve(payable) {
       const host = getHost(payable.env);
       const plan = await planReservation(settings, payable, estimate(payable));
-      // stored before anything is reserved
+      // stored before the reservation, so that a crash leaves a ticket to settle
       await payable.keepTicket?.(JSON.stringify(createTicket(plan)), plan.amount);
       return await open(host, plan, payable, plan.own ? [[plan.own], ...plan.shared] : plan.shared);
     },
@@ -166,7 +167,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
     const { amount } = plan;
     let cost: number | undefined;
     const calculateCost = (usage: Usage | undefined) => {
-      // calculated once, because usage that can't be true is logged
+      // calculated once, because `charge` logs an implausible cost each time
       cost ??= charge(usage, payable, amount);
       return cost;
     };

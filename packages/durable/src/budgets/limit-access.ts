@@ -6,11 +6,11 @@ import { calculateRemaining, raise, read, reset } from "./operations.js";
 import { drawJitter, type ReserveOptions, run } from "./reservations.js";
 import type { Sums } from "./tables.js";
 
-/** One limit of a user at the moment, as `GET /v1/budget` reports it. Amounts are in its `unit`. */
+/** The current state of one limit of a user, as `GET /v1/budget` reports it. Amounts are in its `unit`. */
 export interface BudgetState extends BudgetUnit {
   /** Name of the limit. */
   readonly by: string;
-  /** The most that can be spent in one window. */
+  /** The maximum amount for this window, including raises. */
   readonly limit: number;
   /** The amount of all settled requests in this window. */
   readonly spent: number;
@@ -24,14 +24,14 @@ export interface BudgetState extends BudgetUnit {
 
 /** Reads and changes the limits of a budget. */
 export interface LimitAccess<Env> {
-  /** Reads the limits of the user alone, `user` and `session`: others would show what others spend. */
+  /** Reads the limits `user` and `session`. A shared limit would reveal the spending of other users. */
   readOwn(reader: BudgetReader<Env>): Promise<readonly BudgetState[]>;
   read(limit: string, reader: BudgetReader<Env>): Promise<BudgetState>;
   raise(limit: string, reader: BudgetReader<Env>, amount: number): Promise<BudgetState>;
   reset(limit: string, reader: BudgetReader<Env>): Promise<BudgetState>;
 }
 
-/** Opens the limits of a budget for its operator. */
+/** Creates the functions that read and change the limits of a budget. */
 export function openLimits<Env>(
   getHost: (env: Env) => BoundHost,
   { rules, currency, windowMs }: ReserveOptions<Env>,
@@ -55,7 +55,7 @@ export function openLimits<Env>(
     return runOnEach(limit, reader, (host, key, name) => run(host, key, read, { name, windowMs }));
   }
 
-  /** Runs an operation on each key of a limit, and adds their sums. */
+  /** Runs an operation on each key of a limit, and adds up the sums of the keys. */
   async function runOnEach(
     by: string,
     reader: BudgetReader<Env>,
@@ -80,7 +80,7 @@ export function openLimits<Env>(
   }
 }
 
-/** The operations on one limit; each returns its state. */
+/** Creates the admin operations on one limit. Each returns the state of the limit. */
 export function createOperations<Env>(access: LimitAccess<Env>): readonly AdminOperation<Env>[] {
   const fields = ["by", "user", "session", "address"];
   return [
@@ -94,7 +94,7 @@ export function createOperations<Env>(access: LimitAccess<Env>): readonly AdminO
   ];
 }
 
-/** Reads the limit that an operator names, by the same facts that a request has. */
+/** Reads the limit that an operator names, and the user, session or address for which it is read. */
 function readTarget<Env>(
   env: Env,
   { by, user, session, address }: Readonly<Record<string, unknown>>,

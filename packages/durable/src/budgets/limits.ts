@@ -9,30 +9,32 @@ export interface BudgetReader<Env = unknown> {
   readonly user: User;
 }
 
-/** The most that can be spent in one window, or a function that returns it. */
+/** The maximum amount for one window, or a function that returns it. */
 export type BudgetLimit<Env = unknown> = number | ((reader: BudgetReader<Env>) => number);
 
 /** A limit with settings. */
 export interface BudgetRule<Env = unknown> {
-  /** The most that can be spent in one window. */
+  /** The maximum amount for one window. */
   readonly limit: BudgetLimit<Env>;
   /**
-   * Returns the name under which a request counts, such as the id of a team; undefined if the limit does not apply to the
-   * request. A limit with a name of your own needs it; `user`, `session`, `address` and `all` have theirs.
+   * Returns the name under which a request counts (e.g. the id of a team), or undefined if the limit does not apply to
+   * the request. It is required for a limit with a custom name, and not allowed for `user`, `session`, `address` and
+   * `all`.
    */
   readonly by?: ((reader: BudgetReader<Env>) => string | undefined) | undefined;
   /**
-   * The number of keys that share the limit, each with an equal part: one key counts some hundreds of requests in a second.
-   * A request counts in one of them; two others are tried if that one has nothing left. So the limit is never exceeded, and
-   * the first refusal can come while each key has room for a few requests. The most that one request can cost has to fit
-   * into one part. `user` and `session` have one key, the user's.
+   * Number of keys that share the limit in equal parts. One key counts some hundreds of requests per second.
+   *
+   * A request counts in one random key. If the key has too little left, the request tries up to two other keys. The
+   * limit is never exceeded, but the first refusal can come while other keys have room for a few requests. The maximum
+   * cost of one request must fit into one part. `user` and `session` use only the user's key.
    *
    * @default 1
    */
   readonly shards?: number | undefined;
 }
 
-/** The limits of a budget, by name: `user`, `session`, `address`, `all`, or a name of your own. */
+/** The limits of a budget, by name: `user`, `session`, `address`, `all`, or a custom name. */
 export type BudgetLimits<Env = unknown> = Readonly<
   Partial<Record<"user" | "session" | "address" | "all" | (string & {}), BudgetLimit<Env> | BudgetRule<Env>>>
 >;
@@ -45,7 +47,7 @@ export interface Rule<Env> {
   readonly shards: number;
 }
 
-/** A limit of one user. All others are shared. */
+/** Returns true for a limit of one user. All other limits are shared. */
 export function isOwn({ name }: { readonly name: string }): boolean {
   return name === "user" || name === "session";
 }
@@ -57,7 +59,7 @@ const scopes: Readonly<Record<string, (user: User) => string>> = {
   all: () => "",
 };
 
-/** @throws {TypeError} for a limit that is wrong, and if there is none */
+/** @throws {TypeError} for an invalid limit, and for an empty object */
 export function checkLimits<Env>(limits: BudgetLimits<Env>): readonly Rule<Env>[] {
   const names = Object.keys(scopes).join(", ");
   const rules = Object.entries(limits ?? {}).map(([name, given]) => {
@@ -82,22 +84,23 @@ export function checkLimits<Env>(limits: BudgetLimits<Env>): readonly Rule<Env>[
   return rules;
 }
 
-/** Returns the most that can be spent from one key of a limit. */
+/** Returns the maximum amount of a limit for one window, summed over its keys. */
 export function readLimit<Env>({ name, limit }: Rule<Env>, reader: BudgetReader<Env>): number {
   return checkAmount(typeof limit === "function" ? limit(reader) : limit, `limits.${name}`);
 }
 
-/** The rows of a limit: a key of the host, and the name below it. */
+/** The location of a limit's rows: a key of the host, and a name within the key. */
 export interface LimitKey {
   readonly key: string;
   readonly name: string;
 }
 
 /**
- * Returns the keys of a limit in which a request can count, from a random one on; none if the limit does not apply.
+ * Returns the keys that can count a request, starting with a random key. The list is empty if the limit does not
+ * apply to the request.
  *
- * @param currency money is never added to tokens, or to another currency: its rows have a name of their own
- * @param max largest number of keys
+ * @param currency prefix of the row names, so that money is never added to tokens or to another currency
+ * @param max maximum number of keys
  */
 export async function findLimitKeys<Env>(
   rule: Rule<Env>,
@@ -109,7 +112,7 @@ export async function findLimitKeys<Env>(
   if (scope === undefined) return [];
   const unit = currency === undefined ? "" : `${currency} `;
   if (isOwn(rule)) {
-    // a session is of a user: the same name at another user is another session
+    // a session belongs to its user: sessions of two users may have the same name
     const name = rule.name === "session" ? `session ${await hashText(scope)}` : rule.name;
     return [{ key: await createUserKey(reader.user.id), name: unit + name }];
   }
@@ -121,7 +124,7 @@ export async function findLimitKeys<Env>(
   }));
 }
 
-/** Returns an IPv6 address as its network of 64 bits, which one customer gets; any other address as it is. */
+/** Returns the /64 network of an IPv6 address, because one customer gets a whole /64. IPv4 stays unchanged. */
 function toNetwork(address: string): string {
   const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address);
   if (mapped || !address.includes(":")) return mapped?.[1] ?? address;

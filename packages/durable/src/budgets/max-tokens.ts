@@ -3,17 +3,17 @@ import { ensure } from "@sluice/worker-proxy/plugin";
 
 /** Options of {@link maxTokens}. */
 export interface MaxTokensOptions {
-  /** Tokens of a response whose request has no `max_tokens`. @default 8192 */
+  /** Tokens of a response to a request without `max_tokens`. @default 8192 */
   readonly response?: number | undefined;
-  /** Tokens of an image, sent in the request as a data URI or by its address. @default 10_000 */
+  /** Tokens of one image in the request, given as a data URI or by URL. @default 10_000 */
   readonly image?: number | undefined;
 }
 
 /**
- * Creates the `reserve` of a budget in tokens. It returns the most tokens that one response to a chat can cost:
- * `max_tokens`, and a token for each byte of the request as UTF-8. No tokenizer makes more tokens than bytes of a text,
- * Chinese and emoji included. Images of messages count by their number; a text that only looks like an image counts as
- * text.
+ * Creates the `reserve` of a budget in tokens. It returns the maximum number of tokens of one chat response:
+ * `max_tokens`, plus one token for each UTF-8 byte of the request. A tokenizer never makes more tokens than a text has
+ * bytes, including Chinese and emoji. Each image of a message adds `image` tokens; text that only looks like an image
+ * counts as text.
  *
  * @throws {TypeError} for a number below 0
  * @example

@@ -11,21 +11,21 @@ export interface PriceTable {
   readonly models: { readonly [model: string]: object };
 }
 
-/** Costs of requests in money, by your prices: the value of {@link money}. Amounts are millionths of the currency. */
+/** Calculates costs by your prices: the return value of {@link money}. Amounts are millionths of the currency. */
 export interface Money {
   readonly currency: string;
-  /** Returns the most that a request can cost; undefined if the table does not bound it. */
+  /** Returns the maximum cost of a request; undefined if the table does not bound it. */
   estimate(payable: Payable): number | undefined;
-  /** Returns the cost of a response; `NaN` if the table does not say it. */
+  /** Returns the cost of a response; `NaN` if the table does not determine it. */
   calculate(usage: Usage, payable: Payable): number;
 }
 
 /**
- * Creates the `prices` of a budget in money. A request reserves the most that it can cost by these prices, and its `usage`
- * decides what is spent.
+ * Creates the `prices` of a budget in money. A request reserves its maximum cost by these prices. The `usage` of the
+ * response determines the spent amount.
  *
  * @param table prices of `definePrices` of `@sluice/prices`, or the same as plain JSON
- * @throws {TypeError} that names the field of the table that is wrong
+ * @throws {TypeError} for an invalid table; the message names the field
  * @example
  * ```ts
  * const prices = money({ currency: "EUR", models: { "delta-5.3": { input: 0.5, output: 2 } } });
@@ -48,6 +48,6 @@ function toRequest({ model = "", body }: Payable) {
 }
 
 function toMillionths(amount: number): number {
-  // an amount has 12 decimals; the product has the noise of a binary fraction behind the sixth
+  // an amount has up to 12 decimals, so the product has up to 6; rounding removes floating-point noise
   return Math.ceil(Number((amount * 1_000_000).toFixed(6)));
 }

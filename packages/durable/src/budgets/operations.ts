@@ -25,11 +25,11 @@ import {
 /** Options of the budget that each change needs. */
 type Window = {
   readonly windowMs: number;
-  /** Time between the end of the window and the sweep. The windows of all users end at once; their sweeps must not. */
+  /** Milliseconds between the end of the window and the sweep. All windows end together, so the sweeps are spread. */
   readonly jitterMs: number;
 };
 
-/** A limit of one key, with the most that may be spent in a window. */
+/** A limit of one key: its name, and the maximum amount for a window. */
 export type KeyLimit = { readonly name: string; readonly limit: number };
 
 export type Reserve = Window & {
@@ -39,20 +39,20 @@ export type Reserve = Window & {
   readonly limits: readonly KeyLimit[];
 };
 
-/** The end of a try to reserve. */
+/** The result of an attempt to reserve. */
 export interface Reserving {
-  /** Index of the limit that has too little left; nothing was reserved then. */
+  /** Index of the limit that has too little left. If it is present, nothing was reserved. */
   readonly refused?: number;
   readonly retryAfterMs: number;
   readonly lost: Lost;
 }
 
-/** What was read for a reservation, and the function that stores it along with other writes. */
+/** The result of a check, and the function that stores the reservation together with other writes. */
 interface CheckedReservation extends Reserving {
   store(): Promise<void>;
 }
 
-/** Reads whether an amount fits into each limit of a key. It stores nothing for an amount that does not. */
+/** Checks whether an amount fits into each limit of a key. If it does not fit, `store` does nothing. */
 export async function checkReservation(
   transaction: Transaction,
   input: Reserve,
@@ -100,12 +100,12 @@ export const reserve = operation<Reserve, Reserving>("budget.reserve", async (tr
   return reserving;
 });
 
-/** Returns what is left. All sums stay below 2^53, which a database stores exactly. */
+/** Returns the remaining amount. Sums stay below 2^53, because databases store such integers exactly. */
 export function calculateRemaining(limit: number, { spent, reserved, raised }: Sums): number {
   return Math.min(limit + raised, Number.MAX_SAFE_INTEGER) - spent - reserved;
 }
 
-/** Settles a reservation. It changes nothing if it was settled before, or spent in full because its time was over. */
+/** Settles a reservation. Does nothing if it was settled before, or was spent in full after its time ended. */
 export const settle = operation<{ readonly id: string; readonly spent: number }, null>(
   "budget.settle",
   async (transaction, { id, spent }) => {
@@ -114,7 +114,7 @@ export const settle = operation<{ readonly id: string; readonly spent: number },
   },
 );
 
-/** Adds to a limit until its window ends. */
+/** Raises a limit until its window ends. A repeated run with the same `id` does not raise it again. */
 export const raise = operation<
   Window & { readonly id: string; readonly name: string; readonly amount: number },
   Sums
@@ -134,8 +134,8 @@ export const raise = operation<
 });
 
 /**
- * Forgets what was spent in the present window, and each raise. It ends a window that begins later, which a clock that was
- * wrong had opened: nothing else would end it before that time.
+ * Resets the spent amount of the current window to 0 and removes all raises. It also replaces a future window that a
+ * wrong clock has opened; otherwise that window would stay current until its end.
  */
 export const reset = operation<{ readonly name: string; readonly windowMs: number }, Sums>(
   "budget.reset",
@@ -150,8 +150,8 @@ export const reset = operation<{ readonly name: string; readonly windowMs: numbe
 );
 
 /**
- * Reads the present window of a limit, by the clock of the database: each process may have another one. Reservations whose
- * time is over count as spent, also before the next request stores that.
+ * Reads the current window of a limit by the time of the transaction. Overdue reservations count as spent, even before
+ * the next request stores that.
  */
 export const read = operation<{ readonly name: string; readonly windowMs: number }, Sums>(
   "budget.read",
@@ -179,7 +179,7 @@ export const list = reading<{ readonly after: string }, readonly NamedSums[]>(
   (reader, { after }) => readPage(reader, after),
 );
 
-/** Deletes a page of what a key has. Returns true if there may be more. */
+/** Deletes a page of a key's rows. Returns true if more rows may be left. */
 export const erase = operation<null, boolean>("budget.erase", async (transaction) => {
   const counts = await Promise.all([
     deletePage(transaction, "budget_reservations", "id, name"),
@@ -190,13 +190,13 @@ export const erase = operation<null, boolean>("budget.erase", async (transaction
   return counts.includes(PAGE);
 });
 
-/** The end of a sweep. */
+/** The result of a sweep. */
 interface Swept {
   readonly hasMore: boolean;
   readonly lost: Lost;
 }
 
-/** Deletes a page of what is over, and comes back for the rest: users who never return leave no rows. */
+/** Deletes a page of ended rows, and schedules the next sweep. Thus users who never return leave no rows behind. */
 const sweep = operation<{ readonly jitterMs: number }, Swept>(
   "budget.sweep",
   async (transaction, { jitterMs }) => {
@@ -238,7 +238,7 @@ export function logLost({ count, amount, ids }: Lost): void {
   );
 }
 
-/** All that a budget stores. */
+/** The tables, operations and jobs of a budget. */
 export const storage: StoredPart = {
   tables: TABLES,
   operations: [reserve, settle, raise, reset, read, list, erase, sweep],

@@ -11,35 +11,35 @@ export interface ReserveOptions<Env> {
   readonly reservationTtlMs: number;
 }
 
-/** A reservation as it is stored elsewhere: an amount, in some keys of the host. */
+/** A reservation in the form that other plugins store: an amount, and the keys of the host that hold it. */
 export interface Ticket {
   readonly id: string;
   readonly amount: number;
   readonly keys: readonly string[];
 }
 
-/** A key, and the limits that a request has to fit into there. */
+/** A key, and the limits of this key that a request must fit into. */
 type Target = {
   readonly key: string;
   readonly limits: readonly (KeyLimit & { readonly budget: string })[];
 };
 
-/** What a request reserves, before anything is reserved. It is JSON. */
+/** The planned reservation of a request. It is JSON. */
 export type Plan = Omit<Reserve, "limits"> & {
-  /** The limits of the user alone. */
+  /** The limits of this user only; null if none apply. */
   readonly own: Target | null;
-  /** The limits that others spend from, too: each in one of some keys. */
+  /** The shared limits. Each list holds the possible keys of one limit; the reservation uses one of them. */
   readonly shared: readonly (readonly Target[])[];
 };
 
-/** Longest time for one operation, in milliseconds. A host that is stuck must not hold a request for longer. */
+/** Maximum time for one operation, in milliseconds, so that a stuck host does not block a request for longer. */
 const OPERATION_MS = 10_000;
-/** Longest time between the end of a window and its sweep, in milliseconds. */
+/** Maximum time between the end of a window and its sweep, in milliseconds. */
 const JITTER_MS = 60 * 60 * 1000;
-/** Largest number of keys of one limit that one request tries. */
+/** Maximum number of keys of one limit that a request tries. */
 const MAX_TRIES = 3;
 
-/** Returns a random time until the sweep of a window. */
+/** Returns a random delay for the sweep of a window, in milliseconds. */
 export function drawJitter(): number {
   return Math.floor(Math.random() * JITTER_MS);
 }
@@ -77,12 +77,12 @@ export async function planReservation<Env>(
   return { ...known, jitterMs: drawJitter(), own, shared };
 }
 
-/** Returns a ticket with all keys in which a plan may reserve. With it another process can give all of it back. */
+/** Returns a ticket with all keys that a plan may reserve in. With it another process can release the reservation. */
 export function createTicket({ id, amount, own, shared }: Plan): Ticket {
   return { id, amount, keys: [...(own ? [own] : []), ...shared.flat()].map(({ key }) => key) };
 }
 
-/** Returns the end of a try to reserve in a key for its client; undefined if the amount is reserved. */
+/** Describes a refused reservation for the client; returns undefined if the amount is reserved. */
 export function readRefusal(
   { limits }: Target,
   { refused, retryAfterMs }: Pick<Reserving, "refused" | "retryAfterMs">,
@@ -93,9 +93,9 @@ export function readRefusal(
 }
 
 /**
- * Reserves in one key of each list, or in none. No transaction spans two keys: after a refusal, what other keys reserved is
- * given back. A process that ends in between leaves reservations, which are spent when their time is over: too much, never
- * too little.
+ * Reserves in one key of each list, or in none. A transaction can't span two keys, so after a refusal this function
+ * releases the reservations in the other keys. If the process ends before the release, those reservations are spent
+ * when their time ends. So the budget may count too much, but never too little.
  */
 export async function reserveAll(
   host: BoundHost,
@@ -107,18 +107,18 @@ export async function reserveAll(
   const ends = await Promise.allSettled(lists.map(reserveFirst));
   const failed = ends.find((end) => end.status === "rejected");
   const refusals = ends.flatMap((end) => (end.status === "fulfilled" && end.value) || []);
-  // users see their own limits at `GET /v1/budget`
+  // prefer the user's own limit: the user can read it at `GET /v1/budget`
   const refusal = refusals.find(({ isShared }) => !isShared) ?? refusals[0];
   const ticket = { id: plan.id, amount: plan.amount, keys: [...keys] };
   if (failed || refusal) await settleTicket(host, ticket, 0).catch(() => {});
   if (failed) throw failed.reason;
   return refusal ?? ticket;
 
-  /** Reserves in the first of some keys that has enough left. Returns the refusal if none has. */
+  /** Reserves in the first key that has enough left. Returns the last refusal if all keys refuse. */
   async function reserveFirst(targets: readonly Target[]): Promise<Exhausted | undefined> {
     let refusal: Exhausted | undefined;
     for (const target of targets) {
-      // a key that fails may have reserved before
+      // a failed operation may still have reserved the amount
       keys.add(target.key);
       const limits = target.limits.map(({ name, limit }) => ({ name, limit }));
       const reserving = await run(host, target.key, reserve, { ...input, limits });
@@ -131,9 +131,9 @@ export async function reserveAll(
   }
 }
 
-/** Settles a reservation in each of its keys. It can be repeated. */
+/** Settles a reservation in each of its keys. It is safe to repeat. */
 export async function settleTicket(host: BoundHost, { id, keys }: Ticket, spent: number): Promise<void> {
   const settleKey = (key: string) => run(host, key, settle, { id, spent });
-  // a second try, because databases restart
+  // one retry, because databases restart
   await Promise.all(keys.map((key) => settleKey(key).catch(() => settleKey(key))));
 }

@@ -1,8 +1,8 @@
 import type { Reader, Transaction } from "@sluice/worker-proxy";
 
 /**
- * One row for each running budget, one for each reservation that is not settled, and one for each raise. `name` is the
- * limit, `resets_at` the end of the window, and `ends_at` the time at which a reservation counts as lost.
+ * One row for each current window, one for each limit of an unsettled reservation, and one for each raise. `name` is
+ * the limit, `resets_at` the end of the window, and `ends_at` the time at which a reservation becomes overdue.
  */
 export const TABLES = [
   `CREATE TABLE IF NOT EXISTS budget_windows (key TEXT NOT NULL, name TEXT NOT NULL, resets_at BIGINT NOT NULL,
@@ -27,7 +27,7 @@ export interface Sums {
 /** A window with the name of its limit. */
 export type NamedSums = Sums & { readonly name: string };
 
-/** Reservations that ended without a settlement, and were spent in full. */
+/** Reservations that were not settled in time and were spent in full. */
 export interface Lost {
   /** Number of requests. */
   readonly count: number;
@@ -38,7 +38,7 @@ export interface Lost {
   readonly hasMore: boolean;
 }
 
-/** Rows that one statement deletes at most. */
+/** Maximum number of rows that a statement reads or deletes. */
 export const PAGE = 100;
 
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -46,7 +46,7 @@ const SUMS = 'name, resets_at AS "resetsAt", spent, reserved, raised';
 const STORE = `INSERT INTO budget_windows (key, name, resets_at, spent, reserved, raised) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (key, name) DO UPDATE SET resets_at = excluded.resets_at, spent = excluded.spent,
   reserved = excluded.reserved, raised = excluded.raised`;
-// an amount counts in the window in which it was reserved, however late it is settled
+// an amount counts in the window of its reservation, however late it is settled
 const SETTLE = `UPDATE budget_windows SET spent = CASE WHEN spent > ? THEN ${MAX} ELSE spent + ? END,
   reserved = CASE WHEN reserved > ? THEN reserved - ? ELSE 0 END WHERE key = ? AND name = ? AND resets_at = ?`;
 const TAKE = 'RETURNING id, name, resets_at AS "resetsAt", amount';
@@ -60,13 +60,14 @@ interface Reserved {
   readonly amount: number;
 }
 
-/** Returns the end of the window of a time. */
+/** Returns the end of the window that contains a time. */
 export function calculateWindowEnd(now: number, windowMs: number): number {
   return now - (now % windowMs) + windowMs;
 }
 
 /**
- * Returns the present window. The latest window that was seen stays until its end: a clock that goes back opens no new one.
+ * Returns the current window. A stored window stays current until its end, so that a clock set back opens no new
+ * window.
  */
 export function selectWindow(stored: Sums | undefined, resetsAt: number): Sums {
   return stored && stored.resetsAt >= resetsAt ? stored : { resetsAt, spent: 0, reserved: 0, raised: 0 };
@@ -86,12 +87,11 @@ export function readPage({ query, key }: Reader, after: string): Promise<readonl
   return query<NamedSums>(sql, key, after);
 }
 
-/** Stores a window. */
 export async function storeWindow({ query, key }: Transaction, name: string, sums: Sums): Promise<void> {
   await query(STORE, key, name, sums.resetsAt, sums.spent, sums.reserved, sums.raised);
 }
 
-/** Stores what is reserved in a window that is there: one row, and none in the index of its end. */
+/** Updates the reserved amount of a stored window. It writes one row, and leaves the index of window ends unchanged. */
 export async function storeReserved(
   { query, key }: Transaction,
   name: string,
@@ -100,7 +100,6 @@ export async function storeReserved(
   await query("UPDATE budget_windows SET reserved = ? WHERE key = ? AND name = ?", reserved, key, name);
 }
 
-/** Stores a reservation. */
 export async function storeReservation(
   { query, key }: Transaction,
   { id, name, resetsAt, amount }: Reserved,
@@ -110,7 +109,7 @@ export async function storeReservation(
   await query(sql, key, id, name, resetsAt, amount, endsAt);
 }
 
-/** Returns the names of the limits in which a request has reserved. */
+/** Returns the names of the limits that a request has reserved from. */
 export async function findReservation({ query, key }: Reader, id: string): Promise<readonly string[]> {
   const rows = await query<{ name: string }>(
     "SELECT name FROM budget_reservations WHERE key = ? AND id = ?",
@@ -120,7 +119,7 @@ export async function findReservation({ query, key }: Reader, id: string): Promi
   return rows.map(({ name }) => name);
 }
 
-/** Deletes the reservations of a request, and spends an amount instead. Without reservations it changes nothing. */
+/** Deletes the reservations of a request, and spends an amount instead. Does nothing without reservations. */
 export async function settleReservation(transaction: Transaction, id: string, spent: number): Promise<void> {
   const { query, key } = transaction;
   const sql = `DELETE FROM budget_reservations WHERE key = ? AND id = ? ${TAKE}`;
@@ -128,18 +127,18 @@ export async function settleReservation(transaction: Transaction, id: string, sp
   await Promise.all(taken.map((reserved) => spend(transaction, reserved, spent)));
 }
 
-/** The result for a key without reservations whose time is over. */
+/** The result for a key without overdue reservations. */
 export const nothingLost: Lost = { count: 0, amount: 0, ids: [], hasMore: false };
 
-/** Returns true if the time of a reservation is over: {@link settleLost} spends it. */
+/** Returns true if the key has an overdue reservation, which {@link settleLost} spends. */
 export async function hasLost({ query, key, now }: Transaction): Promise<boolean> {
   const sql = "SELECT id FROM budget_reservations WHERE key = ? AND ends_at <= ? LIMIT 1";
   return (await query(sql, key, now)).length > 0;
 }
 
 /**
- * Spends reservations in full that were not settled in time, at most {@link PAGE}: their responses may have been billed,
- * and the process that would know is gone.
+ * Spends overdue reservations in full, at most {@link PAGE}. Their responses may have been billed, and the process that
+ * knew the cost has ended.
  */
 export async function settleLost(transaction: Transaction): Promise<Lost> {
   const { query, key, now } = transaction;

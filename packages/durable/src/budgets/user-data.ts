@@ -6,12 +6,12 @@ import { erase, list } from "./operations.js";
 import { type ReserveOptions, run } from "./reservations.js";
 import type { NamedSums } from "./tables.js";
 
-/** Sessions of one user after which an export reads no further page. */
+/** Number of sessions of one user after which an export stops reading pages. */
 const MAX_SESSIONS = 1000;
 
 /**
- * Creates the access to what a budget stores of one user: the limits `user` and `session`, and those of your own whose `by`
- * returns the id of the user. Shared limits stay, because others spend from them.
+ * Creates the functions that export and erase the budget data of one user: the limits `user` and `session`, and custom
+ * limits whose `by` returns the id of the user. Shared limits stay, because other users spend from them.
  */
 export function createUserData<Env>(
   getHost: (env: Env) => BoundHost,
@@ -34,7 +34,7 @@ export function createUserData<Env>(
     },
   };
 
-  /** Returns the limits that count this user alone. */
+  /** Returns the limits that count only this user, except `session`. */
   function findOwn(reader: BudgetReader<Env>): readonly Rule<Env>[] {
     return rules.filter(({ name, by }) => {
       if (name === "session") return false;
@@ -47,7 +47,7 @@ export function createUserData<Env>(
   }
 }
 
-/** Lists what the sessions of a user have spent: about {@link MAX_SESSIONS} at most, of 100 bytes each. */
+/** Lists the sums of a user's sessions: about {@link MAX_SESSIONS} entries at most, of 100 bytes each. */
 async function listSessions(host: BoundHost, id: string): Promise<readonly object[]> {
   const key = await createUserKey(id);
   const sessions: object[] = [];

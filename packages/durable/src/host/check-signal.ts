@@ -1,8 +1,8 @@
 import { refuseSetup } from "@sluice/worker-proxy/plugin";
 
 /**
- * Checks that the platform reports clients that disconnect. Without its flag a signal never aborts, and closed tabs would
- * count as readers.
+ * Checks that the platform reports disconnected clients. Without its compatibility flag `request.signal` never aborts,
+ * and closed tabs would count as readers.
  *
  * @throws {Refusal} 500 `misconfigured`
  */

@@ -1,12 +1,12 @@
 /*
- * The part of the Durable Objects' API that is used here. The types are written out, so that neither `cloudflare:workers`
- * nor a package of types is needed; the platform's own types fit them.
+ * The part of the Durable Objects API that this package uses. The types are declared here, so that users need neither
+ * `cloudflare:workers` nor a package of types. The platform's types are assignable to them.
  */
 
 /** A binding to the class that `durableObject` returns, `env.SLUICE`. */
 export interface DurableObjectNamespace {
   idFromName(name: string): unknown;
-  // a method, so that the platform's narrower parameter fits
+  // the parameter is `never`, so that the platform's narrower parameter type is assignable
   get(id: never): { fetch(request: Request): Promise<Response> };
 }
 
@@ -27,7 +27,7 @@ export interface ObjectState {
   waitUntil(promise: Promise<unknown>): void;
 }
 
-/** The class of the objects. Export it from the Worker under the name in its configuration. */
+/** The class of the Durable Objects. Export it from the Worker under the `class_name` in the configuration. */
 export type DurableObjectClass<Env> = new (
   state: ObjectState,
   env: Env,

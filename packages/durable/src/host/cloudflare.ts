@@ -10,15 +10,16 @@ import { checkKey } from "./values.js";
 export type { DurableObjectClass, DurableObjectNamespace } from "./cloudflare-types.js";
 export { durableObject } from "./durable-object.js";
 
-/** Longest time for an operation with all its attempts. */
+/** Maximum time for an operation with all attempts, in milliseconds. */
 const MAX_RUN_MS = 10_000;
 const ATTEMPTS = 4;
 const PAUSE_MS = 100;
 
 /**
- * Stores what plugins store in Durable Objects, one for each user. `durableObject(proxy)` makes their class.
+ * Creates a host that stores the data of plugins in Durable Objects: one object for each user. `durableObject(proxy)`
+ * makes their class.
  *
- * @param namespace reads the binding of the class
+ * @param namespace returns the binding of the class from the environment
  * @example
  * ```ts
  * import { cloudflareHost, durableObject } from "@sluice/durable/cloudflare";
@@ -83,20 +84,20 @@ function bindHost(namespace: () => DurableObjectNamespace): BoundHost {
 
   function send(key: string, action: ObjectAction, name: string, input: JSONValue): Promise<Response> {
     const objects = namespace();
-    // an object that failed needs another stub
+    // a new stub for each request, because a stub stays broken after its object failed
     const object = objects.get(objects.idFromName(checkKey(key)) as never);
     return object.fetch(createObjectRequest(action, { key, name, input }));
   }
 }
 
-/** Errors of the platform, which are no errors of the operation. */
+/** Properties of errors that the platform throws, in contrast to errors of an operation. */
 interface PlatformError {
   readonly retryable?: boolean;
   readonly overloaded?: boolean;
   readonly durableObjectReset?: boolean;
 }
 
-/** Repeats work whose object ended under it. An operation is safe to run twice. */
+/** Repeats work whose object ended during the work. Operations are safe to run twice. */
 async function retry<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -16,21 +16,21 @@ export interface CloudflareHost<Env> extends Host<Env> {
   readonly namespace: ReadNamespace<Env>;
 }
 
-/** Reads the binding of a class. */
+/** Returns the binding of a class from the environment. */
 type ReadNamespace<Env> = (env: Env) => DurableObjectNamespace | undefined;
 
-/** The hosts whose proxies have a class. */
+/** The hosts of all proxies that were passed to {@link durableObject}. */
 const classes = new WeakSet<object>();
-/** The last of them, with what reads their bindings. */
+/** The newest of these hosts, with the functions that return their bindings. */
 const namespaces = new Map<object, ReadNamespace<never>>();
-/** More than the proxies of a program. One that creates them anew must not fill the memory. */
+/** More proxies than a program has. The bound protects memory if a program creates proxies repeatedly. */
 const MAX_NAMESPACES = 100;
-/** The hosts whose bindings were checked. */
+/** The host of each checked binding. */
 let checked = new WeakMap<object, object>();
 
 /**
- * Checks that the proxy of a host has a class and a binding of its own: the jobs of another one would send requests to another
- * gateway.
+ * Checks that the proxy of a host has a class, and that no other proxy uses its binding. With a shared binding, the
+ * jobs of the other proxy would send requests to another gateway.
  *
  * @throws {Refusal} 500 `misconfigured`
  */
@@ -53,21 +53,21 @@ function addClass(host: object, read: ReadNamespace<never>): void {
 const WRONG_CLASS =
   "cloudflareHost: its binding has no class, or that of another proxy; give each proxy a class, durableObject(proxy), and bind it";
 
-/** What all objects of a class share. */
+/** Values that all objects of a class share. */
 interface ClassSetup<Env> {
   readonly server: PluginServer<Env>;
   readonly named: NamedSteps;
   readonly namespace: ReadNamespace<Env>;
 }
 
-/** Pause between alarms while jobs run here: the platform ends an object that gets no event for 70 s. */
+/** Pause between alarms while jobs run, because the platform ends an object without an event for 70 s. */
 const AWAKE_MS = 50_000;
-/** Pause before more timers are claimed while as many jobs run as may, and after the database has failed. */
+/** Pauses before more timers are claimed: while the maximum number of jobs runs, and after the database failed. */
 const FULL_MS = 1_000;
 const FAILED_MS = 30_000;
 
 /**
- * Makes the class of the Durable Objects in which the plugins of a proxy store their data: one class for all plugins.
+ * Creates the class of the Durable Objects that store the data of a proxy's plugins. One class serves all plugins.
  *
  * Bind it in `wrangler.jsonc`: `"durable_objects": { "bindings": [{ "name": "SLUICE", "class_name": "Sluice" }] }` and
  * `"migrations": [{ "tag": "v1", "new_sqlite_classes": ["Sluice"] }]`.
@@ -103,14 +103,14 @@ export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<
 }
 
 /**
- * Writes a statement so that its table is its primary key. The platform charges for each row of a table and of its indices,
- * and the index of a primary key is one of them.
+ * Adds `WITHOUT ROWID`, so that a table is stored in its primary key. The platform charges for each written row of a
+ * table and of its indexes. Without this the primary key would be a separate index.
  */
 function dropRowId(table: string): string {
   return table.startsWith("CREATE TABLE") ? `${table} WITHOUT ROWID` : table;
 }
 
-/** The data of one key, with the jobs and sources that run beside it. */
+/** The Durable Object of one key: its data, and the jobs and sources that run in it. */
 class KeyObject<Env> {
   readonly #state: ObjectState;
   readonly #env: Env;
@@ -132,7 +132,7 @@ class KeyObject<Env> {
     this.#report = report;
     const listeners = new Listeners((error) => report("a listener", error));
     const rows = this.#rows;
-    // the transaction of a timer has set the alarm
+    // the transaction that stores a timer sets the alarm
     const onSchedule = () => {};
     const others = server.host(env);
     this.#host = new LocalHost({
@@ -165,12 +165,12 @@ class KeyObject<Env> {
     state.blockConcurrencyWhile(async () => {
       const tables = [...rows.tables, ...parts.flatMap(({ tables }) => tables)];
       for (const table of tables) state.storage.sql.exec(dropRowId(readSQL(table, "sqlite")));
-      // the platform gives an alarm up that failed six times
+      // the platform drops an alarm after six failures
       if ((await state.storage.getAlarm()) === null) await this.#setAlarm();
     });
   }
 
-  /** Does what a Worker asks for. */
+  /** Handles a request of a Worker: runs an operation, starts a job or opens a source. */
   async respond(request: Request): Promise<Response> {
     try {
       const { key, name, input } = (await request.json()) as ObjectRequest;
@@ -189,7 +189,7 @@ class KeyObject<Env> {
     }
   }
 
-  /** Checks that the proxy of this class has sent a request for a key: it reaches this object by its own binding. */
+  /** Checks that the binding of this class leads to this object for the key. If not, another proxy sent the request. */
   #checkBinding(key: string): void {
     if (this.#key === key) return;
     const namespace = this.#setup.namespace(this.#env);
@@ -198,21 +198,21 @@ class KeyObject<Env> {
     this.#key = key;
   }
 
-  /** Starts the jobs that are due. The alarm does not wait for them: others may become due meanwhile. */
+  /** Starts due jobs. The alarm does not wait for their end, because other jobs may become due meanwhile. */
   async startTimers(): Promise<void> {
     try {
-      // the transaction sets the next alarm, at the latest when the leases of these jobs end
+      // the transaction sets the next alarm, to the end of these jobs' leases at the latest
       if (this.#timers.isFull) await this.#setAlarm();
       else await this.#timers.begin();
     } catch (error) {
       this.#report("timers", error);
-      // the platform would give the alarm up after some attempts
+      // an alarm that throws too often would be dropped by the platform
       await this.#state.storage.setAlarm(Date.now() + FAILED_MS);
     }
     this.#state.waitUntil(this.#timers.ended());
   }
 
-  /** No event of this object comes in between: all of it is stored, or nothing. */
+  /** Runs a transaction alone. It stores everything or nothing. */
   #transact<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#queues.run("", () => this.#state.storage.transaction(work));
   }

@@ -10,7 +10,7 @@ export class Listeners {
   /** Adds a listener. Returns a function that removes it. */
   add(key: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(key) ?? new Set();
-    // the same function may be added twice
+    // a new function, because the same listener may be added twice
     const own = () => listener();
     this.#listeners.set(key, listeners.add(own));
     return () => {

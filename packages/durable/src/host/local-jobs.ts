@@ -1,7 +1,7 @@
 import type { HostContext, Job, JobContext, JSONValue, Source } from "@sluice/worker-proxy";
 import { createStorageError } from "./storage-error.js";
 
-/** Largest number of started jobs and open sources in one process, and of one key: one user does not take all of it. */
+/** Maximum number of started jobs and open sources in a process, and of one key: a single user can't use up all. */
 const MAX_LOCAL = 5_000;
 const MAX_LOCAL_OF_KEY = 2_000;
 
@@ -11,7 +11,7 @@ type CreateContext = (key: string, attempt: number, signal: AbortSignal) => JobC
 export class LocalJobs {
   readonly #createContext: CreateContext;
   readonly #report: (subject: string, error: unknown) => void;
-  /** The key of each started job and each open source. */
+  /** The key of each started job and open source. */
   readonly #controllers = new Map<AbortController, string>();
   readonly #counts = new Map<string, number>();
   readonly #jobs = new Set<Promise<void>>();
@@ -26,13 +26,13 @@ export class LocalJobs {
     return this.#jobs.size > 0;
   }
 
-  /** Starts a job. Returns its end, which never rejects. */
+  /** Starts a job. Returns a promise that resolves when the job ends, and never rejects. */
   start<Input extends JSONValue>(key: string, job: Job<Input>, input: Input): Promise<void> {
     const controller = this.#enter(key);
     const run = async () => job.run(this.#createContext(key, 0, controller.signal), input);
     const ended = run()
       .catch((error) => {
-        // a job that was aborted fails by that
+        // the abort makes a job fail, which is expected
         if (!this.#isClosed) this.#report(`job ${job.name}`, error);
       })
       .finally(() => {
@@ -43,7 +43,7 @@ export class LocalJobs {
     return ended;
   }
 
-  /** @param left aborts when the reader has left, where its stream does not say so */
+  /** @param left aborts when the reader has disconnected, for platforms that do not cancel the stream then */
   open<Input extends JSONValue>(
     key: string,
     source: Source<Input>,
@@ -55,7 +55,7 @@ export class LocalJobs {
     const context: HostContext = this.#createContext(key, 0, controller.signal);
     return createByteStream(source.run(context, input), {
       onError: (error) => {
-        // a source that was aborted may fail by that
+        // the abort may make a source fail, which is expected
         if (!controller.signal.aborted) this.#report(`source ${source.name}`, error);
       },
       onEnd: (reason) => {
@@ -65,7 +65,7 @@ export class LocalJobs {
     });
   }
 
-  /** Waits for jobs, and aborts those that have not ended, and all sources. */
+  /** Waits for jobs, up to `withinMs`. Then aborts the remaining jobs and all sources. */
   async close(withinMs: number): Promise<void> {
     const late = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref?.());
     await Promise.race([Promise.all(this.#jobs), late]);
@@ -85,7 +85,7 @@ export class LocalJobs {
     return controller;
   }
 
-  /** It may be called again. */
+  /** Removes a job or source. It is safe to call twice. */
   #leave(controller: AbortController): void {
     const key = this.#controllers.get(controller);
     if (key === undefined) return;
@@ -96,15 +96,15 @@ export class LocalJobs {
   }
 }
 
-/** What happens to the stream of a source. */
+/** Callbacks for the stream of a source. */
 interface StreamEvents {
-  /** The source has failed. */
+  /** Called when the source fails. */
   onError(error: unknown): void;
-  /** The stream is over, failed, or its reader has left: the source must end, too. */
+  /** Called when the stream ends, fails or is canceled, so that the source must end. */
   onEnd(reason?: unknown): void;
 }
 
-/** Makes a stream of the chunks of a source. The source goes on when its reader takes more. */
+/** Makes a byte stream from the chunks of a source. The source continues when its reader pulls. */
 function createByteStream(
   chunks: AsyncGenerator<Uint8Array, void>,
   { onError, onEnd }: StreamEvents,
@@ -114,7 +114,7 @@ function createByteStream(
     async pull(controller) {
       try {
         let { done, value } = await chunks.next();
-        // a stream of bytes takes no empty chunk
+        // a byte stream rejects empty chunks
         while (!done && value?.byteLength === 0) ({ done, value } = await chunks.next());
         if (!done) return controller.enqueue(value as Uint8Array<ArrayBuffer>);
       } catch (error) {
@@ -128,7 +128,7 @@ function createByteStream(
     },
     cancel(reason) {
       onEnd(reason);
-      // a source that waits ends by its signal
+      // a source that waits at an `await` ends through its signal
       chunks.return().catch(onError);
     },
   });

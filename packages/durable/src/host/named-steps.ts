@@ -3,7 +3,7 @@ import { ensure } from "@sluice/worker-proxy/plugin";
 
 type Step = Operation<never, unknown> | Reading<never, unknown>;
 
-/** The operations, jobs and sources of all plugins by their names. */
+/** The operations, jobs and sources of all plugins, by name. */
 export interface NamedSteps {
   readonly steps: ReadonlyMap<string, Step>;
   readonly jobs: ReadonlyMap<string, Job<never>>;
@@ -11,9 +11,9 @@ export interface NamedSteps {
 }
 
 /**
- * Indexes the parts of all plugins.
+ * Indexes the parts of all plugins by name, because Durable Objects and stored timers refer to them by name.
  *
- * @throws {TypeError} for two with one name: a Durable Object and a stored timer find them by it
+ * @throws {TypeError} for a duplicate name
  */
 export function indexParts(parts: readonly StoredPart[]): NamedSteps {
   return {
@@ -30,7 +30,7 @@ function byName<Named extends { readonly name: string }>(all: readonly Named[]):
   return named;
 }
 
-/** @throws {Error} for a name that no plugin has */
+/** Returns the operation, job or source of a name. @throws {Error} for an unknown name */
 export function findNamed<Named>(all: ReadonlyMap<string, Named>, name: string): Named {
   const found = all.get(name);
   if (!found) throw new Error(`no plugin has "${name}"; is another version of the Worker deployed?`);

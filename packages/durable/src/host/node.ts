@@ -16,19 +16,20 @@ import { checkValues, readSQL } from "./values.js";
 
 /** Options of {@link nodeHost}. */
 export interface NodeHostOptions {
-  /** Path of the SQLite file, or `:memory:`. One process uses it at a time. */
+  /** Path of the SQLite file, or `:memory:`. Only one process can use the file at a time. */
   readonly file: string;
   /** The environment of jobs, as `createProxy` passes it to its options. @default process.env */
   readonly env?: unknown;
 }
 
-/** Number of prepared statements. A plugin has a fixed number; one that builds them anew must not fill the memory. */
+/** Maximum number of prepared statements. It protects memory from a plugin that builds statements dynamically. */
 const MAX_STATEMENTS = 1_000;
 
 /**
- * Stores what plugins store in one SQLite file, for one process. After a restart, jobs that were under way run again.
+ * Creates a host that stores the data of plugins in one SQLite file, for one process. Unfinished jobs of timers run
+ * again after a restart.
  *
- * @throws {TypeError} when an option is missing. `createProxy` throws an `Error` if another process has the file
+ * @throws {TypeError} for a missing option. `createProxy` throws an `Error` if another process has the file open
  * @example
  * ```ts
  * import { nodeHost } from "@sluice/durable/node";
@@ -56,7 +57,7 @@ class SQLiteDatabase implements ProcessDatabase {
     this.listeners = new Listeners((error) => report("a listener", error));
     const all = [...this.rows.tables, ...tables].map((sql) => readSQL(sql, "sqlite"));
     this.#database = openFile(file, all);
-    // this process is the only one: an attempt that is stored as running has ended
+    // only this process uses the file, so every attempt that is stored as running has ended
     const recovered = this.transact(null, (query, now) => this.rows.recover(query, now));
     recovered.catch((error) => report("timers of the last process", error));
   }
@@ -76,7 +77,7 @@ class SQLiteDatabase implements ProcessDatabase {
         this.#database.exec("COMMIT");
         return output;
       } catch (error) {
-        // a full disk may have ended it already
+        // a full disk may have rolled back the transaction already
         if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
         throw error;
       }
@@ -105,7 +106,7 @@ class SQLiteDatabase implements ProcessDatabase {
     return statement.all(...checkValues(values)) as Row[];
   };
 
-  /** Runs one work at a time: there is one connection, and each `await` of an operation lets others run. */
+  /** Runs operations one at a time, because all share one connection and other code runs at each `await`. */
   #runAlone<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     return this.#queues.run(key, async () => {
       if (this.#isClosed) throw createStorageError("nodeHost: it is closed");
@@ -118,11 +119,11 @@ class SQLiteDatabase implements ProcessDatabase {
   }
 }
 
-/** Opens the file for this process alone: timers that two processes have would run twice. */
+/** Opens the file with an exclusive lock, because timers would run twice in two processes. */
 function openFile(file: string, tables: readonly string[]): DatabaseSync {
   const database = new DatabaseSync(file);
   try {
-    // FULL: a commit outlives a power cut; NORMAL outlives only the end of the process
+    // with FULL a commit survives a power cut; with NORMAL it survives only the end of the process
     database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
     database.exec("BEGIN IMMEDIATE");
     for (const table of tables) database.exec(table);
@@ -139,7 +140,7 @@ function openFile(file: string, tables: readonly string[]): DatabaseSync {
 }
 
 const SQLITE_BUSY = 5;
-/** Primary result codes of SQLite for a disk or a file that fails, and what they are. */
+/** Primary result codes of SQLite for failures of a disk or a file, with their meaning. */
 const FAILURES: ReadonlyMap<number, string> = new Map([
   [SQLITE_BUSY, "another process has the file"],
   [6, "the file is locked"],
@@ -153,11 +154,11 @@ const FAILURES: ReadonlyMap<number, string> = new Map([
 
 function readCode(error: unknown): number | undefined {
   const { errcode } = (error ?? {}) as { readonly errcode?: unknown };
-  // the upper bits are details
+  // the upper bits hold details of the code
   return typeof errcode === "number" ? errcode & 0xff : undefined;
 }
 
-/** Turns an error of the disk into a refusal; an error of the operation stays as it is. */
+/** Turns an error of the disk or file into a refusal. Returns errors of the operation unchanged. */
 function describeFailure(error: unknown): unknown {
   const failure = FAILURES.get(readCode(error) ?? 0);
   return failure ? createStorageError(`nodeHost: ${failure}`, error) : error;

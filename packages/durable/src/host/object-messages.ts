@@ -1,17 +1,17 @@
 import type { JSONValue } from "@sluice/worker-proxy";
 import { Refusal } from "@sluice/worker-proxy/plugin";
 
-/** What a Worker asks the object of a key to do. */
+/** The action that a Worker requests from the object of a key. */
 export type ObjectAction = "run" | "start" | "open";
 
-/** The body of a request to an object. */
+/** The body of a request to a Durable Object. */
 export interface ObjectRequest {
   readonly key: string;
   readonly name: string;
   readonly input: JSONValue;
 }
 
-/** An error, as it crosses from an object to a Worker. */
+/** An error in the form that an object sends to a Worker. */
 export interface SentError {
   readonly name: string;
   readonly message: string;
@@ -24,22 +24,22 @@ interface ObjectReply {
   readonly error?: SentError;
 }
 
-/** Makes a request to an object. */
+/** Creates a request to an object. */
 export function createObjectRequest(action: ObjectAction, body: ObjectRequest): Request {
   return new Request(`https://object.invalid/${action}`, { method: "POST", body: JSON.stringify(body) });
 }
 
-/** Makes the response with an output. */
+/** Creates a response with an output. */
 export function createReply(output: unknown): Response {
   return Response.json({ output } satisfies ObjectReply);
 }
 
-/** Makes the response with an error. */
+/** Creates a response with an error. */
 export function createErrorReply(error: unknown): Response {
   return Response.json({ error: describeError(error) } satisfies ObjectReply, { status: 500 });
 }
 
-/** Describes an error for another process. Its stack and its cause stay in the log of this one. */
+/** Describes an error for another process, without its stack. A refusal's cause becomes part of its `problem`. */
 export function describeError(error: unknown): SentError {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   const refusal = error instanceof Refusal && readRefusal(error);
@@ -53,7 +53,7 @@ function readRefusal({ reason, details }: Refusal): Pick<Refusal, "reason" | "de
 }
 
 /**
- * Reads the output of an object.
+ * Reads the response of an object.
  *
  * @throws {Error} the error that was thrown in the object
  */
@@ -63,7 +63,7 @@ export async function readReply(response: Response): Promise<unknown> {
   return output;
 }
 
-/** Makes an error of its description. */
+/** Creates an error from its description. */
 export function restoreError({ name, message, refusal }: SentError): Error {
   if (refusal) return new Refusal(refusal.reason, refusal.details);
   return name === "TypeError" ? new TypeError(message) : Object.assign(new Error(message), { name });

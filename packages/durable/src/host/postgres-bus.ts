@@ -3,21 +3,21 @@ import { Listeners } from "./listeners.js";
 import type { PostgresConnection } from "./postgres-connection.js";
 import { createListener, ignore } from "./postgres-pool.js";
 
-/** Pause before the listening connection is made again. */
+/** Pause before a new listening connection is opened, in milliseconds. */
 const RECONNECT_MS = 200;
-/** Pause between checks that the listening connection lives: a network may drop it silently. */
+/** Pause between checks of the listening connection, in milliseconds: a network may drop it silently. */
 const CHECK_MS = 15_000;
-/** Number of changed keys that wait to be told. Followers look by themselves, too. */
+/** Maximum number of changed keys that wait to be sent. Readers find other changes by polling. */
 const MAX_CHANGED = 10_000;
 
-/** Tells all processes which keys have changed. */
+/** Notifies all processes of changed keys. */
 export class PostgresBus {
   readonly listeners: Listeners;
   readonly #url: string;
   readonly #connection: PostgresConnection;
   readonly #channel: string;
   readonly #report: (subject: string, error: unknown) => void;
-  /** Marks the notifications of this process, which its listeners have had before. */
+  /** Marks the notifications of this process, whose listeners were called directly. */
   readonly #id = crypto.randomUUID();
   #client: Client | undefined;
   #isClosed = false;
@@ -41,8 +41,8 @@ export class PostgresBus {
   }
 
   /**
-   * Tells of a change that is committed. It is a statement of its own that waits for no disk: a transaction with a
-   * notification commits under a lock of the whole database.
+   * Announces a committed change to all processes. The notification is a separate statement that does not wait for the
+   * disk, because Postgres commits a transaction with a notification under a lock of the whole database.
    */
   notify(key: string): void {
     this.listeners.notify(key);
@@ -82,11 +82,11 @@ export class PostgresBus {
         await client.query(`LISTEN "${this.#channel.replaceAll('"', '""')}"`);
         this.#client = client;
         isReported = false;
-        // changes were missed without a connection
+        // without a connection this process missed changes
         this.listeners.notifyAll();
         await this.#check(client, ended);
       } catch (error) {
-        // the next turn connects again: an outage is reported once
+        // the next iteration reconnects; an outage is reported once
         if (!isReported) this.#report("notifications of Postgres; readers see changes later", error);
         isReported = true;
       }
@@ -96,7 +96,7 @@ export class PostgresBus {
     }
   }
 
-  /** Checks the connection until it ends, or this is closed. */
+  /** Checks the connection until it ends or the bus is closed. */
   async #check(client: Client, ended: Promise<void>): Promise<void> {
     let hasEnded = false;
     void ended.then(() => {

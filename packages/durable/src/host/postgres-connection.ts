@@ -1,8 +1,8 @@
-// a file of its own: declarations of `pg` need newer types of Node than users may have
+// a separate file, because the declarations of `pg` need newer Node types than users may have
 
 /** Options of the package `pg`, such as `ssl`. */
 export interface PostgresConnection {
-  /** Number of connections of this process, beside one that listens. @default 10 */
+  /** Maximum number of connections in the pool of this process. One more connection listens. @default 10 */
   readonly max?: number;
   readonly ssl?: boolean | object;
   readonly [option: string]: unknown;

@@ -6,22 +6,22 @@ import { checkValues, readSQL } from "./values.js";
 
 type Query = Reader["query"];
 
-/** Longest time for an operation with all its attempts. */
+/** Maximum time for an operation with all attempts, in milliseconds. */
 const MAX_RUN_MS = 10_000;
 const PAUSE_MS = 25;
 const MAX_PAUSE_MS = 500;
-/** Longest waits for a connection, for a statement, for the lock of a key, and for the response of the database. */
+/** Timeouts for a connection, a statement, the lock of a key, and a response of the database, in milliseconds. */
 const CONNECT_MS = 5_000;
 const STATEMENT_MS = 8_000;
 const LOCK_MS = 6_000;
 const RESPONSE_MS = 9_000;
-/** A process that stands still in a transaction holds its key for this time: shorter than others wait for it. */
+/** Maximum idle time within a transaction, in milliseconds: shorter than other processes wait for its key. */
 const IDLE_MS = 4_000;
 
 const NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now";
 /**
- * Waits for the lock of a key, and reads the time behind it. The statement reads no table: the next one sees all that the
- * last holder of the lock has committed.
+ * Waits for the lock of a key, and then reads the time. The statement reads no table, so that the next statement sees
+ * every commit of the last lock holder.
  */
 const BEGIN_KEY = {
   name: "begin-key",
@@ -34,7 +34,7 @@ export class PostgresPool {
   readonly #pool: pg.Pool;
   readonly #schema: string;
   #isClosed = false;
-  /** Start of the first of the operations that have failed since one succeeded. */
+  /** Start of the first failed operation since the last success. */
   #failsSince: number | undefined;
 
   constructor(url: string, schema: string, connection: PostgresConnection) {
@@ -54,21 +54,21 @@ export class PostgresPool {
       query_timeout: RESPONSE_MS,
       options: `-c search_path=${quoteOption(schema)}`,
     });
-    // A connection that ends emits this, in use or not; with no listener at that moment Node ends the process. The work on
-    // it fails by itself, and the pool makes another one.
+    // A connection that ends emits `error`. Without a listener Node would end the process. Running work on the
+    // connection fails anyway, and the pool opens a new connection.
     this.#pool.on("connect", (client) => client.on("error", ignore));
     this.#pool.on("error", ignore);
   }
 
-  /** Runs work on one connection, and repeats it where its connection was lost. */
+  /** Runs work on one connection, and repeats the work if the connection was lost. */
   read<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     return this.#retry(() => this.#use((client) => work(createQuery(client))));
   }
 
   /**
-   * Runs a transaction, and repeats it where its connection was lost.
+   * Runs a transaction, and repeats it if the connection was lost or the transaction lost a conflict.
    *
-   * @param key the transaction runs alone with it; null for one that locks rows
+   * @param key transactions of one key run one at a time; null for a transaction that locks rows itself
    */
   transact<Result>(
     key: string | null,
@@ -89,12 +89,12 @@ export class PostgresPool {
   ): Promise<Result> {
     const batch = new StatementBatch(createQuery(client));
     try {
-      // one round trip
+      // both statements take one round trip
       const begin = key === null ? BEGIN_ROWS : { ...BEGIN_KEY, values: [`${this.#schema} ${key}`] };
       const [, { rows }] = await Promise.all([client.query("BEGIN"), client.query<{ now: number }>(begin)]);
       const output = await work(batch.query, rows[0]?.now ?? Number.NaN);
       batch.send();
-      // the last writes and the commit are one round trip, too; a write that fails is the error of the transaction
+      // the last writes and the commit also take one round trip; a failed write fails the transaction
       const committed = client.query("COMMIT");
       await Promise.all([...batch.writes, committed]);
       if ((await committed).command !== "COMMIT") throw new Error("the transaction was rolled back");
@@ -129,7 +129,7 @@ export class PostgresPool {
         return result;
       } catch (error) {
         if (!isLost(error)) throw describeFailure(error);
-        // while the database is away for long, requests do not wait for it
+        // during a long outage of the database, requests fail after one attempt
         this.#failsSince ??= startedAt;
         const since = Math.min(this.#failsSince, startedAt);
         if (this.#isClosed || performance.now() + pauseMs - since > MAX_RUN_MS) throw describeFailure(error);
@@ -139,7 +139,7 @@ export class PostgresPool {
   }
 }
 
-/** Makes a client that listens, outside of the pool. */
+/** Creates a client that listens, outside of the pool. */
 export function createListener(url: string, connection: PostgresConnection): pg.Client {
   const client = new pg.Client({
     application_name: "sluice",
@@ -148,7 +148,7 @@ export function createListener(url: string, connection: PostgresConnection): pg.
     connectionString: url,
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: RESPONSE_MS,
-    // a notification that is lost with the database costs a follower a second
+    // a notification that a crash loses delays readers only until their next poll
     options: "-c synchronous_commit=off",
   });
   client.on("error", ignore);
@@ -164,16 +164,16 @@ function quoteOption(schema: string): string {
 
 function createTypes(): pg.TypeOverrides {
   const types = new pg.TypeOverrides();
-  // bigint, and the sum of bigints
+  // bigint, and numeric as the sum of bigints
   for (const whole of [20, 1700]) types.setTypeParser(whole, Number);
   return types;
 }
 
-/** The statements so far, each with the name under which connections prepare it. */
+/** All statements so far, each with its name as a prepared statement. */
 const statements = new Map<string, { readonly name?: string; readonly text: string }>();
 const MAX_STATEMENTS = 1_000;
 
-/** Each `?` of a statement becomes `$1`, `$2` and so on: plugins write none into a text or a name. */
+/** Replaces each `?` with `$1`, `$2` and so on. Statements contain `?` only for values, not in texts or names. */
 function createStatement(sql: string): { readonly name?: string; readonly text: string } {
   const known = statements.get(sql);
   if (known) return known;
@@ -182,7 +182,7 @@ function createStatement(sql: string): { readonly name?: string; readonly text: 
     count += 1;
     return `$${count}`;
   });
-  // a plugin has a fixed number of statements; one that builds them anew must not fill the memory of the database
+  // the bound protects the database's memory from a plugin that builds statements dynamically
   if (statements.size >= MAX_STATEMENTS) return { text };
   const statement = { name: `s${statements.size}`, text };
   statements.set(sql, statement);
@@ -199,14 +199,14 @@ function createQuery(client: pg.PoolClient): Query {
 /** Statements that return no rows. */
 const WRITE =
   /^\s*(?:INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)|^\s*WITH\b.*\bINSERT INTO\b(?!.*\bRETURNING\b)/is;
-/** A write with a `WITH` of its own can only be the last of those that are sent together. */
+/** A write that begins with `WITH` can only be the last statement of a group. */
 const WITH = /^\s*WITH\b/i;
 const READ = /^\s*SELECT\b(?!.*\bFOR UPDATE\b)/is;
-/** Statements that can stand in a `WITH`. */
+/** Statements that can be part of a `WITH`. */
 const JOINABLE = /^\s*(?:SELECT|INSERT|UPDATE|DELETE)\b/i;
 const TABLE = /\b(?:FROM|INTO|JOIN|UPDATE)\s+(?!SET\b)(\w+)/gi;
 
-/** A statement that waits for those that are sent with it. */
+/** A statement that waits to be sent with its group. */
 interface WaitingStatement {
   readonly sql: string;
   readonly values: readonly Value[];
@@ -214,9 +214,9 @@ interface WaitingStatement {
   reject(error: unknown): void;
 }
 
-/** The statements of a transaction. Those that are sent without an `await` between them become one. */
+/** The statements of a transaction. Statements without an `await` between them are sent as one. */
 class StatementBatch {
-  /** Writes that return nothing. No operation waits for them: the commit does. */
+  /** Writes without returned rows. The commit waits for them; operations do not. */
   readonly writes: Promise<unknown>[] = [];
   readonly #query: Query;
   #waiting: WaitingStatement[] = [];
@@ -231,12 +231,12 @@ class StatementBatch {
     checkValues(values);
     const done = new Promise<readonly Row[]>((resolve, reject) => {
       if (this.#isClosed) throw new Error("the transaction is over");
-      // behind all code that can run now
+      // send after all code that can run now has added its statements
       if (this.#waiting.push({ sql, values, resolve, reject }) === 1) process.nextTick(() => this.send());
     });
     if (!WRITE.test(sql)) return await done;
     this.writes.push(done);
-    // an operation that fails by another query does not wait for this one
+    // without this the rejection is unhandled if another query fails the operation
     done.catch(ignore);
     return [];
   };
@@ -246,14 +246,14 @@ class StatementBatch {
     this.#waiting = [];
   }
 
-  /** Drops what was not sent. */
+  /** Rejects all statements that were not sent. */
   close(error: unknown): void {
     this.#isClosed = true;
     for (const { reject } of this.#waiting) reject(error);
     this.#waiting = [];
   }
 
-  /** Sends a group as one statement, each part in a `WITH`. */
+  /** Sends a group as one statement, with each statement as a part of its `WITH`. */
   async #sendGroup(group: readonly WaitingStatement[]): Promise<void> {
     const [only] = group;
     try {
@@ -281,10 +281,13 @@ class StatementBatch {
   }
 }
 
-/** Groups neighbors. A group sees the tables as they were before it, so none of its statements reads what another one writes. */
+/**
+ * Groups consecutive statements. All statements of a group see the tables as they were before the group, so a group
+ * never contains a statement that uses a table which another statement of the group writes.
+ */
 function groupStatements(statements: readonly WaitingStatement[]): readonly (readonly WaitingStatement[])[] {
   const groups: WaitingStatement[][] = [];
-  /** The tables of the last group: true for those that it only reads. Undefined if nothing can join it. */
+  /** The tables of the last group, with true for a table that it only reads. Undefined if the group is complete. */
   let tables: Map<string, boolean> | undefined;
   for (const statement of statements) {
     const { sql } = statement;
@@ -305,18 +308,21 @@ function groupStatements(statements: readonly WaitingStatement[]): readonly (rea
   return groups;
 }
 
-/** The parts of one statement lock rows in any order. Transactions lock the row of a key before its timers. */
+/**
+ * Treats `timer_keys` as `timers`, so that a group never writes both. One statement locks rows in any order, but a
+ * transaction must lock the row of a key before the rows of its timers.
+ */
 function lockedWith(table: string): string {
   return table === "timer_keys" ? "timers" : table;
 }
 
-/** Errors of a connection, of a server that stops or starts, and of transactions that had to give way. */
+/** Error codes of connections, of a server that stops or starts, and of transactions that lost a conflict. */
 const LOST =
   /^(08|57P0|53300|25P0[34]|40001|40P01|0A000|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
-/** Errors that `pg` makes without a code. */
+/** Messages of errors that `pg` throws without a code. */
 const LOST_WORDS =
   /terminated|not queryable|timeout exceeded|read timeout|connection error|client was closed/i;
-/** A lock, a statement or a disk of the database that failed. */
+/** Error codes of a failed lock, statement or disk of the database. */
 const FAILED = /^(55P03|57014|53|58|XX)/;
 
 function isLost(error: unknown): boolean {

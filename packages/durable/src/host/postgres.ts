@@ -20,7 +20,7 @@ export type { PostgresConnection } from "./postgres-connection.js";
 export interface PostgresHostOptions {
   /** Address of the database, `postgres://user:password@host:5432/name`. */
   readonly url: string;
-  /** Schema of the tables. It is created if it is missing. @default "sluice" */
+  /** Schema of the tables. The host creates a missing schema. @default "sluice" */
   readonly schema?: string;
   /** Options of the package `pg`. @default { max: 10 } */
   readonly connection?: PostgresConnection;
@@ -31,15 +31,17 @@ export interface PostgresHostOptions {
 type PostgresAddress = Required<Omit<PostgresHostOptions, "env">>;
 
 /**
- * Stores what plugins store in Postgres, for any number of processes. Needs the package `pg`.
+ * Creates a host that stores the data of plugins in Postgres, for any number of processes. It requires the package
+ * `pg`.
  *
- * It connects when the proxy is created, and again whenever the database was away. Each request in between gets a 503 with
- * `Retry-After` after at most 10 s. Another process serves the users of a process that was killed at once.
+ * The host connects when the proxy is created, and reconnects after an outage of the database. During an outage each
+ * request gets a 503 with `Retry-After` after at most 10 s. If a process is killed, other processes can serve its users
+ * at once.
  *
- * Connect to Postgres itself, or to a pool that gives each client a session: PgBouncer with `pool_mode = transaction` has
- * no `LISTEN` and refuses the settings of a session.
+ * Connect to Postgres directly, or through a pool that gives each client a session. PgBouncer with
+ * `pool_mode = transaction` does not work: it lacks `LISTEN` and refuses session settings.
  *
- * @throws {TypeError} when an option is missing or can't work
+ * @throws {TypeError} for a missing or invalid option
  * @example
  * ```ts
  * import { postgresHost } from "@sluice/durable/postgres";
@@ -100,7 +102,7 @@ class PostgresDatabase implements ProcessDatabase {
       await this.#createTablesOnce();
       return await this.#pool.transact(key, work);
     };
-    // this process waits for a key with one connection, however many of its operations wait
+    // the queue uses at most one connection per key, even if many operations of this process wait for the key
     return await (key === null ? run() : this.#queues.run(key, run));
   }
 
@@ -113,7 +115,7 @@ class PostgresDatabase implements ProcessDatabase {
     await this.#pool.close();
   }
 
-  /** Creates the tables, once. While the database is away, each operation tries it. */
+  /** Creates the tables once. After a failure the next operation tries again. */
   #createTablesOnce(): Promise<void> {
     this.#created ??= this.#createTables().catch((error) => {
       this.#created = undefined;
@@ -122,17 +124,18 @@ class PostgresDatabase implements ProcessDatabase {
     return this.#created;
   }
 
-  /** Runs the statements that this schema has not had. Processes that start together wait for each other. */
+  /** Runs the statements that are new to this schema. Processes that start together run this one after the other. */
   async #createTables(): Promise<void> {
     const schema = `"${this.#schema}"`;
     await this.#pool.transact("tables", async (query) => {
       const [found] = await query("SELECT 1 AS found FROM pg_namespace WHERE nspname = ?", this.#schema);
-      // `IF NOT EXISTS` alone needs a right that this role may not have
+      // even `IF NOT EXISTS` requires the CREATE privilege, which this role may lack
       if (!found) await query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
       await query("CREATE TABLE IF NOT EXISTS host_statements (sql TEXT NOT NULL PRIMARY KEY)");
       const rows = await query<{ sql: string }>("SELECT sql FROM host_statements");
       const known = new Set(rows.map(({ sql }) => sql));
-      // `IF NOT EXISTS` of an index waits for all writers of its table. Two plugins may have one table
+      // known statements are skipped, because `CREATE INDEX IF NOT EXISTS` waits for all writers of the table. The set
+      // removes duplicates, because two plugins may share a table
       for (const sql of new Set(this.#tables.filter((sql) => !known.has(sql)))) {
         await query(orderByBytes(sql));
         await query("INSERT INTO host_statements (sql) VALUES (?)", sql);
@@ -141,7 +144,7 @@ class PostgresDatabase implements ProcessDatabase {
   }
 }
 
-/** Texts are in the order of their bytes, as in SQLite: the order of a database depends on its language. */
+/** Adds a collation that orders texts by bytes, as SQLite does. The default order depends on the database's locale. */
 function orderByBytes(sql: string): string {
   return /^\s*CREATE TABLE/i.test(sql) ? sql.replace(/\bTEXT\b/g, 'TEXT COLLATE "C"') : sql;
 }

@@ -9,11 +9,13 @@ import type { TimerRows } from "./timer-rows.js";
 import { TimerLoop, Timers } from "./timers.js";
 import { checkKey } from "./values.js";
 
-/** A host that has connections or a file open. */
+/** A host with open connections or an open file. */
 export interface ClosableHost<Env = unknown> extends Host<Env> {
   /**
-   * Waits for running jobs, for 10 s by default, and closes the database. Jobs that have not ended run again after the next
-   * start. A second call does the same as the first.
+   * Waits for running jobs and closes the database. Jobs of timers that have not ended run again after the next start.
+   * A second call waits for the first.
+   *
+   * @param withinMs maximum wait for jobs, in milliseconds; 10,000 by default
    */
   close(withinMs?: number): Promise<void>;
 }
@@ -26,10 +28,10 @@ export interface LocalDatabase {
   /**
    * Runs a transaction.
    *
-   * @param key no other transaction of this key runs at the same time; null for a transaction that locks rows
+   * @param key transactions of one key run one at a time; null for a transaction that locks rows itself
    */
   transact<Result>(key: string | null, work: (query: Query, now: number) => Promise<Result>): Promise<Result>;
-  /** Called at the end of a transaction that has stored a timer. */
+  /** Called at the end of a transaction that stores a timer. */
   setAlarm?(): Promise<void>;
   /** Calls the listeners of a key, in every process. */
   publish(key: string): void;
@@ -40,32 +42,32 @@ export interface ProcessDatabase extends LocalDatabase {
   close(): Promise<void>;
 }
 
-/** The values that open a database. */
+/** The input for opening a database. */
 export interface DatabaseSetup {
   /** Statements that create the tables of all plugins. */
   readonly tables: readonly SQL[];
   report(subject: string, error: unknown): void;
 }
 
-/** The place of a {@link LocalHost}. */
+/** The environment of a {@link LocalHost}. */
 interface LocalPlace {
   readonly database: LocalDatabase;
   readonly env: unknown;
   report(subject: string, error: unknown): void;
-  /** Called with the time of the next timer of an operation; infinite without one. */
+  /** Called after an operation with the time of its earliest timer; infinite without a timer. */
   onSchedule(at: number): void;
-  /** Called when a job was started, with its end. */
+  /** Called after a job was started, with a promise of its end. */
   onStart?(ended: Promise<void>): Promise<void>;
-  /** @throws {Refusal} if no more jobs and sources can run */
+  /** @throws {Refusal} if the host is closed */
   checkOpen?(): void;
-  /** Returns the host of a key that is elsewhere. @default all keys are here */
+  /** Returns the host of a key that another object stores. @default all keys are stored here */
   findOther?(key: string): BoundHost | undefined;
 }
 
-/** Longest wait for jobs when a host closes. */
+/** Maximum wait for jobs when a host closes, in milliseconds. */
 const DRAIN_MS = 10_000;
 
-/** The host of the keys whose jobs and sources run here: in a process, or in a Durable Object. */
+/** A host that runs the jobs and sources of its keys locally, in a process or a Durable Object. */
 export class LocalHost implements BoundHost {
   readonly local: LocalJobs;
   readonly #place: LocalPlace;
@@ -123,7 +125,7 @@ export class LocalHost implements BoundHost {
   }
 }
 
-/** Creates a host whose jobs run in this process. It opens its database for one proxy, and closes it. */
+/** Creates a host whose jobs run in this process. It opens its database for one proxy, and can close it. */
 export function createProcessHost<Env>(
   name: string,
   env: unknown,

@@ -1,32 +1,32 @@
 import { createStorageError } from "./storage-error.js";
 
-/** Number of operations of one key that may wait in this process. */
+/** Maximum number of waiting operations of one key in this process. */
 const MAX_WAITING = 1_000;
-/** Number of operations of all keys that may wait in this process, because they are held in memory. */
+/** Maximum number of waiting operations of all keys in this process, because they use memory. */
 const MAX_WAITING_TOTAL = 20_000;
 
-/** The last work of a queue, and the number of works in it. */
+/** The last task of a queue, and the number of tasks in the queue. */
 interface Queue {
   last: Promise<void>;
   length: number;
 }
 
-/** Runs the work of each key in its order. */
+/** Runs the tasks of each key in order, one at a time. */
 export class Queues {
   readonly #queues = new Map<string, Queue>();
   readonly #waiting = new Map<string, number>();
   readonly #isOne: boolean;
   #total = 0;
 
-  /** @param isOne true if works of different keys wait for each other, too */
+  /** @param isOne true if all keys share one queue */
   constructor(isOne = false) {
     this.#isOne = isOne;
   }
 
   /**
-   * Runs work once all earlier work of its queue has ended.
+   * Runs a task after all earlier tasks of its queue have ended.
    *
-   * @throws {Refusal} 503 when too much waits
+   * @throws {Refusal} 503 if too many tasks wait
    */
   async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const name = this.#isOne ? "" : key;

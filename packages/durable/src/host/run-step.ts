@@ -3,7 +3,7 @@ import type { TimerRows } from "./timer-rows.js";
 
 export type Query = Reader["query"];
 
-/** The part of `AsyncLocalStorage` that is used here. */
+/** The part of `AsyncLocalStorage` that this file uses. */
 interface LocalStorage {
   run<Result>(value: string, work: () => Result): Result;
   getStore(): string | undefined;
@@ -17,13 +17,13 @@ interface Platform {
   readonly clearImmediate?: (handle: never) => void;
 }
 
-// Read once: tests replace timers of the platform
+// Read once, because tests replace the timers of the platform
 const platform = globalThis as unknown as Platform;
 const { setTimeout, clearTimeout } = globalThis;
 const afterTurn = platform.setImmediate ?? ((work: () => void) => setTimeout(work, 0));
 const cancelTurn = platform.clearImmediate ?? (clearTimeout as (handle: never) => void);
 
-/** The name of the operation that the current code belongs to. Workers have it with the flag `nodejs_compat` alone. */
+/** The name of the running operation. In Workers it exists only with the flag `nodejs_compat`. */
 const running = openLocalStorage();
 
 function openLocalStorage(): LocalStorage | undefined {
@@ -32,8 +32,8 @@ function openLocalStorage(): LocalStorage | undefined {
 }
 
 /**
- * Checks that no operation runs around the current code. An operation that waits for another one of its key would wait for
- * itself.
+ * Checks that the current code does not run within an operation. An operation that waits for another operation of its
+ * key would wait for itself.
  *
  * @throws {TypeError} within an operation
  */
@@ -44,10 +44,11 @@ export function refuseNested(action: string): void {
 }
 
 /**
- * Runs an operation or a reading. Its queries work until it ends. After a failed query no other one runs, as in Postgres.
+ * Runs an operation or a reading. Its queries work until it ends. After a failed query all further queries fail, as in
+ * Postgres.
  *
- * An operation awaits its queries alone. Once it awaits anything else, no query is under way at the end of a turn of the
- * event loop, and the operation is refused: a slow request would hold its key.
+ * An operation may await only its queries, because a slow request would block its key. If a turn of the event loop ends
+ * without a query in flight, the operation awaits something else and is refused.
  *
  * @throws {TypeError} for an operation that awaits something else, or does not await a query
  */
@@ -70,7 +71,7 @@ async function runStep<Result>(
     underWay += 1;
     try {
       const rows = await query<Row>(sql, ...values);
-      // an operation that did not wait for this query has ended by now, also where the database responds at once
+      // an operation that did not await this query ends here, so that even an immediate response reveals it
       await undefined;
       return rows;
     } catch (error) {
@@ -83,7 +84,7 @@ async function runStep<Result>(
   };
   const work = async () => {
     const result = await run(guarded);
-    // the operation may have caught the error, and the transaction is lost all the same
+    // the transaction has failed, even if the operation caught the error
     if (failure) throw failure.error;
     if (underWay > 0) throw new TypeError(`operation "${name}": await each query`);
     return result;
@@ -109,11 +110,11 @@ async function runStep<Result>(
   }
 }
 
-/** An operation that has run, and what its host does once it is stored. */
+/** The result of an operation, with the work for its host after the commit. */
 export interface Ran<Output> {
   readonly output: Output;
   readonly isPublished: boolean;
-  /** Time of the earliest timer that it stored; infinite if it stored none. */
+  /** Time of the earliest timer that the operation stored; infinite without a timer. */
   readonly wakeAt: number;
 }
 

@@ -4,9 +4,9 @@ import type { Query } from "./run-step.js";
 /**
  * Tables of the timers.
  *
- * - `due`: the time at which a timer is read next. While its job runs, that is the end of the lease; null once it failed.
- * - `attempts`: attempts of this timer; `deaths`: attempts in a row that have not reported their end.
- * - `run`: the id of the attempt that runs.
+ * - `due`: the time of the next claim. While the job runs, it is the end of the lease; null after the last failure.
+ * - `attempts`: number of attempts; `deaths`: number of consecutive attempts that have not reported their end.
+ * - `run`: the id of the running attempt.
  * - `next_due`, `next_input`: a timer that was stored under the same id while the job runs.
  */
 const TIMER_TABLES = [
@@ -17,14 +17,14 @@ const TIMER_TABLES = [
   "CREATE INDEX IF NOT EXISTS timers_failed ON timers (failed_at) WHERE failed_at IS NOT NULL",
 ];
 
-/** Time for which a failed timer is stored. */
+/** Time for which a failed timer is stored, in milliseconds. */
 const FAILED_MS = 30 * 86_400_000;
-/** Number of keys with too many running jobs that a claim leaves out. */
+/** Maximum number of keys with too many running jobs that a claim skips. */
 export const MAX_BUSY_KEYS = 64;
 
 /**
- * Table of the keys that have timers, in a database of many keys. `due` is not later than the earliest of their timers. Keys
- * take turns, so that a user with many timers does not delay others.
+ * Table of the keys with timers, in a database of many keys. `due` is at most the time of the key's earliest timer,
+ * except after a turn. Keys take turns, so that a user with many timers does not delay other users.
  */
 const KEY_TABLES = [
   "CREATE TABLE IF NOT EXISTS timer_keys (key TEXT NOT NULL PRIMARY KEY, due BIGINT NOT NULL)",
@@ -39,15 +39,15 @@ const BUSY = Array(MAX_BUSY_KEYS).fill("?").join(", ");
 const findKeys = (lock: string) =>
   `SELECT key FROM timer_keys WHERE due <= ? AND key NOT IN (${BUSY}) ORDER BY due LIMIT ? ${lock}`;
 const FIND_KEYS: SQL = { sqlite: findKeys(""), postgres: findKeys("FOR UPDATE SKIP LOCKED") };
-// a key with more due timers goes behind the others
+// after its turn a key with more due timers queues behind the other keys
 const END_TURN = `UPDATE timer_keys SET due = CASE WHEN (SELECT MIN(due) FROM timers WHERE key = ?) > ?
   THEN (SELECT MIN(due) FROM timers WHERE key = ?) ELSE ? END WHERE key = ?`;
-// not `NOT EXISTS`: for it, Postgres reads the whole table
+// a subquery instead of `NOT EXISTS`, for which Postgres reads the whole table
 const DROP_KEY =
   "DELETE FROM timer_keys WHERE key = ? AND (SELECT MIN(due) FROM timers WHERE key = ?) IS NULL";
 const RECOVER_KEYS = `INSERT INTO timer_keys (key, due) SELECT key, MIN(due) FROM timers WHERE run IS NOT NULL GROUP BY key
   ${EARLIER}`;
-// a key that had its turn by a clock that was ahead
+// keys whose last turn was stored by a clock that ran ahead
 const REPAIR_KEYS = `UPDATE timer_keys SET due = ? WHERE due > ? AND EXISTS
   (SELECT 1 FROM timers WHERE timers.key = timer_keys.key AND timers.due <= ?)`;
 const NEXT_KEY = "SELECT MIN(due) AS due FROM timer_keys WHERE due > ?";
@@ -62,25 +62,25 @@ const REPLACE = `ON CONFLICT (key, job, id) DO UPDATE SET
   ${later("next_due", "excluded.due")}, ${later("next_input", "excluded.input")}`;
 const COLUMNS = "(key, job, id, due, input, attempts, deaths, is_canceled)";
 const SCHEDULE = `INSERT INTO timers ${COLUMNS} VALUES (?, ?, ?, ?, ?, 0, 0, 0) ${REPLACE}`;
-// the row of the key is locked before that of its timer
+// locks the row of the key before the row of the timer
 const SCHEDULE_SHARED = `WITH touched AS (${TOUCH_KEY} RETURNING key) INSERT INTO timers ${COLUMNS}
   SELECT key, ?, ?, ?::bigint, ?, 0, 0, 0 FROM touched ${REPLACE}`;
 const ONE = "WHERE key = ? AND job = ? AND id = ?";
 const CANCEL = `DELETE FROM timers ${ONE} AND run IS NULL`;
-// the row stays while the job runs: the same timer, stored again, must not run beside it
+// the row stays while the job runs, so that the same timer, stored again, does not run concurrently
 const CANCEL_RUNNING = `UPDATE timers SET is_canceled = 1, next_due = NULL, next_input = NULL ${ONE} AND run IS NOT NULL`;
 
-// the index of due times begins with the key, which is the same in all rows
+// all rows have the same key, and the index of due times begins with the key
 const DUE_KEY =
   "SELECT key FROM timers WHERE key = (SELECT key FROM timers LIMIT 1) AND due <= ? ORDER BY due LIMIT 1";
-// the outer condition is read again behind a row lock: the timer may have been put off meanwhile
+// Postgres rechecks the outer condition after a row lock, because the timer may be postponed meanwhile
 const claim = (
   lock: string,
 ) => `UPDATE timers SET attempts = attempts + 1, deaths = deaths + 1, due = ?, run = ?
   WHERE key = ? AND due <= ? AND (job, id) IN
     (SELECT job, id FROM timers WHERE key = ? AND due <= ? ORDER BY due LIMIT ? ${lock})
   RETURNING key, job, id, attempts, deaths, run, input, next_due, is_canceled`;
-// it does not wait for a transaction that stores a timer, which may wait for the key's row
+// skips locked rows: a transaction that stores a timer may itself wait for the key's row
 const CLAIM: SQL = { sqlite: claim(""), postgres: claim("FOR UPDATE SKIP LOCKED") };
 const NEXT = "next_due IS NOT NULL";
 const MINE = `${ONE} AND run = ?`;
@@ -94,11 +94,11 @@ const FAIL = `UPDATE timers SET due = ?, failed_at = ?, error = ?, deaths = 0, r
 const RENEW = `UPDATE timers SET due = ? ${MINE}`;
 const SWEEP = `DELETE FROM timers WHERE (key, job, id) IN
   (SELECT key, job, id FROM timers WHERE failed_at < ? ORDER BY failed_at LIMIT 100)`;
-// a process that its first job ends would never serve a request
+// a delay, so that a process whose first job ends it can still serve requests
 const RECOVER = "UPDATE timers SET due = ? + 1000 * deaths WHERE run IS NOT NULL";
 const NEXT_OF_KEY = "SELECT MIN(due) AS due FROM timers WHERE key = ?";
 
-/** A timer whose job runs now. */
+/** A timer whose job runs. */
 export interface ClaimedTimer {
   readonly key: string;
   readonly job: string;
@@ -111,7 +111,7 @@ export interface ClaimedTimer {
   readonly is_canceled: number;
 }
 
-/** The keys of a database: one in a Durable Object, many in a file, many that processes share in Postgres. */
+/** The keys of a database: one in a Durable Object, many in a SQLite file, many shared by processes in Postgres. */
 type TimerKeys = "one" | "many" | "shared";
 
 /** Bounds of a claim. */
@@ -119,19 +119,19 @@ interface ClaimOptions {
   readonly leaseUntil: number;
   readonly limit: number;
   readonly limitOfKey: number;
-  /** Keys that have enough running jobs. */
+  /** Keys that already run their maximum number of jobs. */
   readonly busy: readonly string[];
 }
 
 /** The end of an attempt. */
 export interface AttemptEnd {
-  /** Time of the next attempt; null if the timer stays as failed. @default the timer is done */
+  /** Time of the next attempt, or null after the last attempt. @default the attempt succeeded */
   readonly failed?: { readonly retryAt: number | null; readonly error: string };
 }
 
 /**
- * The statements of timers. A transaction locks the row of a key before rows of its timers, and keys in their order:
- * transactions that lock in different orders would wait for each other.
+ * Runs the statements of timers. A transaction locks the row of a key before the rows of its timers, and several keys
+ * in sorted order. Transactions that lock in different orders would deadlock.
  */
 export class TimerRows {
   readonly tables: readonly string[];
@@ -146,7 +146,7 @@ export class TimerRows {
     return this.#keys !== "one";
   }
 
-  /** The methods of a transaction that store timers. */
+  /** Creates the methods of a transaction that store and cancel timers. */
   methods(
     key: string,
     query: Query,
@@ -172,8 +172,8 @@ export class TimerRows {
   }
 
   /**
-   * Claims due timers, of several keys in turn. The attempt is counted in this transaction, before the job runs: a job that
-   * ends its process has counted.
+   * Claims due timers of several keys in turn. This transaction counts the attempt before the job runs, so that an
+   * attempt that ends its process counts.
    */
   async claim(
     query: Query,
@@ -202,7 +202,7 @@ export class TimerRows {
     return timers.filter((timer) => !replaced.includes(timer));
   }
 
-  /** Ends an attempt whose process has ended, and whose timer was replaced or canceled meanwhile. */
+  /** Ends an attempt of an ended process, whose timer was replaced or canceled meanwhile. */
   async #dropLost(query: Query, timer: ClaimedTimer): Promise<void> {
     const mine = identify(timer);
     const [next] = await query<{ due: number }>(START_NEXT, timer.deaths - 1, ...mine);
@@ -210,7 +210,7 @@ export class TimerRows {
     else await this.#touch(query, timer.key, next.due);
   }
 
-  /** Ends an attempt. Returns the time at which the timer is due next. */
+  /** Ends an attempt. Returns the time at which the timer is due next; null without another attempt. */
   async end(query: Query, now: number, timer: ClaimedTimer, { failed }: AttemptEnd): Promise<number | null> {
     const mine = identify(timer);
     const [, [next]] = await Promise.all([
@@ -224,13 +224,13 @@ export class TimerRows {
     return due;
   }
 
-  /** Gives attempts back that have not begun. */
+  /** Puts claimed timers back, so that these attempts do not count. */
   async putBack(query: Query, timers: readonly ClaimedTimer[], due: number): Promise<void> {
     const inOrder = [...timers].sort((one, other) => (one.key < other.key ? -1 : 1));
     for (const timer of inOrder) await this.#delay(query, PUT_BACK, timer, due);
   }
 
-  /** Puts off a timer whose job this process does not have. The attempt counts. */
+  /** Postpones a timer whose job is unknown to this process. The attempt counts. */
   async postpone(query: Query, timer: ClaimedTimer, due: number): Promise<void> {
     await this.#delay(query, POSTPONE, timer, due);
   }
@@ -248,19 +248,19 @@ export class TimerRows {
     await query(SWEEP, now - FAILED_MS);
   }
 
-  /** Makes all attempts due soon whose process has ended, where no other process can run them. */
+  /** Makes all running attempts due soon. For a database of one process, at its start: their process has ended. */
   async recover(query: Query, now: number): Promise<void> {
     await query(RECOVER, now);
     await query(RECOVER_KEYS);
     await this.repair(query, now);
   }
 
-  /** Gives keys their turn again after the clock was set back. */
+  /** Makes keys with due timers due again after the clock was set back. */
   async repair(query: Query, now: number): Promise<void> {
     if (this.#hasKeys) await query(REPAIR_KEYS, now, now, now);
   }
 
-  /** Reads the time at which the next key is due. Keys that are due now wait for running jobs. */
+  /** Reads the time at which the next key becomes due. It skips keys that are due now: they wait for running jobs. */
   async readNextKey(query: Query, now: number): Promise<number | null> {
     if (!this.#hasKeys) return null;
     const [row] = await query<{ due: number | null }>(NEXT_KEY, now);
@@ -273,7 +273,7 @@ export class TimerRows {
     return row?.due ?? null;
   }
 
-  /** Stores that a key has a timer at a time. */
+  /** Stores that a key is due at a time, unless it is due earlier. */
   async #touch(query: Query, key: string, due: number): Promise<void> {
     if (this.#hasKeys) await query(TOUCH_KEY, key, due);
   }

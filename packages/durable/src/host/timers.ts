@@ -3,31 +3,31 @@ import type { LocalDatabase } from "./process-host.js";
 import type { Query } from "./run-step.js";
 import { type ClaimedTimer, MAX_BUSY_KEYS, type TimerRows } from "./timer-rows.js";
 
-/** Number of jobs that run at once in one process. Long jobs do not count, up to a total number. */
+/** Maximum number of recent jobs in one process, and of all jobs. A job is recent for {@link LONG_MS} milliseconds. */
 const MAX_JOBS = 64;
 const MAX_ALL_JOBS = 512;
 const LONG_MS = 3_000;
-/** Number of jobs of one key that run at once in one process. */
+/** Maximum number of concurrent jobs of one key in one process. */
 const MAX_JOBS_OF_KEY = MAX_ALL_JOBS / MAX_BUSY_KEYS;
-/** Time after which a job whose process ended is tried again; a job that runs renews it. */
+/** Lease of a running job, in milliseconds. Without renewal, because the process ended, the job is tried again. */
 const LEASE_MS = 15_000;
-/** Attempts in a row that may end their process. */
+/** Maximum number of consecutive attempts that may end their process. */
 const MAX_DEATHS = 3;
-/** Number of jobs that run at once after their process has ended with them, and the pause of the others. */
+/** Maximum number of concurrent jobs that may have ended their process, and the pause of the other suspects. */
 const MAX_SUSPECTS = 8;
 const SUSPECT_MS = 1_000;
-/** Time after which an attempt of a job ends as failed. */
+/** Maximum time of one attempt, in milliseconds. */
 const MAX_JOB_MS = 900_000;
-/** Time after which a timer is read again whose job is unknown here, and the number of these times: a week. */
+/** Pause between attempts of a job that is unknown here, and their maximum number: about a week in total. */
 const UNKNOWN_MS = 600_000;
 const MAX_UNKNOWN = 1_000;
-/** Pause before the second attempt, which doubles up to an hour. */
+/** Pause before the second attempt, in milliseconds. It doubles for each attempt, up to an hour. */
 const RETRY_MS = 2_000;
 const MAX_RETRY_MS = 3_600_000;
 const SWEEP_MS = 3_600_000;
-/** Smallest step by which a clock counts as set back. */
+/** Minimum backward step of a clock that makes old turns of keys due again, in milliseconds. */
 const CLOCK_MS = 1_000;
-/** Pause after a job has ended, before more timers are claimed. */
+/** Pause between the end of a job and the next claim, in milliseconds. */
 const CLAIM_PAUSE_MS = 20;
 const MAX_ERROR_CHARACTERS = 1_000;
 
@@ -36,11 +36,11 @@ export interface TimerHost {
   readonly database: Pick<LocalDatabase, "transact">;
   createContext(key: string, attempt: number, signal: AbortSignal): JobContext;
   report(subject: string, error: unknown): void;
-  /** Called with the time of a timer that was stored by the end of a job. */
+  /** Called with the next due time of a timer whose attempt has ended. */
   onSchedule(at: number): void;
 }
 
-/** A job that runs, and the signal that ends it. */
+/** A running job, with the controller that aborts it. */
 interface RunningJob {
   readonly timer: ClaimedTimer;
   readonly controller: AbortController;
@@ -58,7 +58,7 @@ export class Timers {
   #renewal: ReturnType<typeof setInterval> | undefined;
   #sweptAt = 0;
   #claimedAt = 0;
-  /** True while more timers may be due than jobs can run. */
+  /** True while more timers may be due than can run. */
   #hasBacklog = false;
   #isClosed = false;
 
@@ -68,7 +68,7 @@ export class Timers {
     this.#jobs = jobs;
   }
 
-  /** True while as many jobs run as may run at once. */
+  /** True while the maximum number of jobs runs. */
   get isFull(): boolean {
     return this.#countFree() <= 0;
   }
@@ -79,7 +79,7 @@ export class Timers {
     return Math.min(MAX_JOBS - recent.length, MAX_ALL_JOBS - this.#running.size);
   }
 
-  /** Starts jobs that are due. Returns the milliseconds until more may be due, if they are known. */
+  /** Starts due jobs. Returns the milliseconds until more may be due; undefined if unknown. */
   async begin(): Promise<number | undefined> {
     const limit = this.#countFree();
     this.#hasBacklog = true;
@@ -93,7 +93,7 @@ export class Timers {
     return claimed.length > 0 ? 0 : nextInMs;
   }
 
-  /** Aborts all jobs, and gives those back that have not ended after `withinMs`. */
+  /** Waits for jobs, up to `withinMs`. Then aborts the remaining jobs, and puts their timers back. */
   async close(withinMs: number): Promise<void> {
     const late = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref?.());
     await Promise.race([this.ended(), late]);
@@ -138,8 +138,8 @@ export class Timers {
   }
 
   /**
-   * Puts most of the jobs back that may have ended their process. They run a few at a time, and those that were there twice
-   * one at a time: jobs that only ran beside the guilty one are not counted out with it.
+   * Puts back timers whose jobs may have ended their process, so that few of them run at once. After two such ends,
+   * only one runs at a time. Thus jobs that only ran beside the faulty job do not reach {@link MAX_DEATHS} with it.
    */
   async #putSuspectsBack(
     query: Query,
@@ -170,11 +170,11 @@ export class Timers {
     this.#running.add(running);
     this.#renewal ??= setInterval(() => void this.#renew(), LEASE_MS / 3);
     running.ended = this.#run(running)
-      // without the database the lease ends, and the job is tried again
+      // if the end can't be stored, the lease ends, and the job is tried again
       .catch((error) => this.#host.report(`job ${timer.job}`, error))
       .finally(() => {
         this.#running.delete(running);
-        // jobs that end together lead to one claim
+        // the pause merges the claims of jobs that end together
         if (this.#hasBacklog) this.#host.onSchedule(Date.now() + CLAIM_PAUSE_MS);
         if (this.#running.size > 0) return;
         clearInterval(this.#renewal);
@@ -197,7 +197,7 @@ export class Timers {
     const { key, job: name, attempts, deaths, input } = timer;
     const job = this.#jobs.get(name);
     if (!job && attempts < MAX_UNKNOWN) {
-      // another version of this program, beside this one or after it, may have the job
+      // another version of this program may have the job: a concurrent or a later deployment
       this.#host.report(
         `job ${name}`,
         new Error(`no plugin has it; it is tried again in ${UNKNOWN_MS / 60_000} min`),
@@ -213,7 +213,7 @@ export class Timers {
         throw new Error(`it ended its process at the last of ${job.attempts} attempts`);
       await this.#runJob(job, this.#host.createContext(key, attempts, controller.signal), input, controller);
     } catch (error) {
-      // `close` gives it back
+      // `close` puts the timer back
       if (this.#isClosed) return;
       this.#host.report(`job ${name}, attempt ${Math.min(attempts, job?.attempts ?? attempts)}`, error);
       const isRetried = job && attempts < job.attempts && deaths <= MAX_DEATHS;
@@ -255,15 +255,15 @@ export class Timers {
   }
 }
 
-/** True if the attempt before this one did not report its end: it may have ended its process. */
+/** Returns true if the previous attempt did not report its end, so that it may have ended its process. */
 function isSuspect({ deaths }: ClaimedTimer): boolean {
   return deaths > 1;
 }
 
-/** Longest pause between two reads of the table: timers of other processes are found by then. */
+/** Maximum pause between two reads of the table, in milliseconds, to find timers of other processes. */
 const POLL_MS = 1_000;
 
-/** Reads the table of timers when the next known one is due, and each second. */
+/** Reads the table of timers when the next known timer is due, and at least each second. */
 export class TimerLoop {
   #timeout: ReturnType<typeof setTimeout> | undefined;
   #wakeAt = Number.POSITIVE_INFINITY;
@@ -278,7 +278,7 @@ export class TimerLoop {
     this.wake(Date.now());
   }
 
-  /** Reads the table at a time at the latest. */
+  /** Schedules a read of the table at a time or earlier. */
   wake(at: number): void {
     const now = Date.now();
     const isLater = this.#timeout !== undefined && at >= this.#wakeAt;

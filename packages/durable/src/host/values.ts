@@ -1,20 +1,20 @@
 import type { SQL, Value } from "@sluice/worker-proxy";
 
-/** Methods of texts that the types of ES2023 do not have. */
+/** String methods that the types of ES2023 lack. */
 interface UnicodeText {
   isWellFormed(): boolean;
   toWellFormed(): string;
 }
 
-/** Returns the statement of a database. */
+/** Returns the statement for a database. */
 export function readSQL(sql: SQL, database: "sqlite" | "postgres"): string {
   return typeof sql === "string" ? sql : sql[database];
 }
 
 /**
- * Returns the values of a statement. Half of a pair of surrogates becomes U+FFFD: databases replace it in different ways.
+ * Returns the values of a statement. A lone surrogate becomes U+FFFD, because databases replace it in different ways.
  *
- * @throws {TypeError} for values that databases store in different ways
+ * @throws {TypeError} for other values that databases store in different ways: NUL, fractions, unsafe integers
  */
 export function checkValues(values: readonly Value[]): Value[] {
   return values.map((value) => {
@@ -26,9 +26,9 @@ export function checkValues(values: readonly Value[]): Value[] {
 }
 
 /**
- * Returns a key that every host takes: an index entry and a notification of Postgres hold it.
+ * Returns a key that every host accepts. The bound fits an index entry and a notification of Postgres.
  *
- * @throws {TypeError} for any other
+ * @throws {TypeError} unless the key has 1 to 500 characters, without NUL and lone surrogates
  */
 export function checkKey(key: string): string {
   const isText = typeof key === "string" && (key as unknown as UnicodeText).isWellFormed();

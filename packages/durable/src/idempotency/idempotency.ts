@@ -7,44 +7,50 @@ import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-optio
 
 /** Options of {@link idempotency}. */
 export interface IdempotencyOptions {
-  /** Time for which a response is stored, in milliseconds from its request on. A day at most serves: clients repeat within minutes. @default 86_400_000 */
+  /**
+   * Milliseconds for which a response is stored, counted from its request. A day is enough, because clients retry
+   * within minutes.
+   * @default 86_400_000
+   */
   readonly retentionMs?: number;
   /**
-   * Size of the largest response that is stored, in bytes. A larger one reaches the requests that wait for it. Later ones
-   * get 502 `answer_not_kept`, and nothing is sent.
+   * Maximum size of a stored response, in bytes. A larger response reaches the requests that already wait for it. A
+   * later request with the same key gets 502 `answer_not_kept` and is not sent.
    * @default 16_777_216
    */
   readonly maxBytes?: number;
   /**
-   * Largest number of stored keys of one user. A request with a new key beyond it gets 429 `too_many_keys`, and is not sent.
-   * Of responses above 64 KiB the newest 32 of a user are stored; a repetition of an older one gets 502 `answer_not_kept`.
+   * Maximum number of stored keys of one user. Beyond it a request with a new key gets 429 `too_many_keys` and is not
+   * sent. Only the newest 32 responses above 64 KiB of a user are stored. A repeated request whose large response was
+   * deleted gets 502 `answer_not_kept`.
    * @default 10_000
    */
   readonly maxPerUser?: number;
 }
 
-/** Number of responses above 64 KiB that are stored for one user. */
+/** Maximum number of stored responses above 64 KiB of one user. */
 const MAX_LARGE = 32;
 
-/** Larger than any JSON of the spec. */
+/** Maximum size of a JSON response, in characters: larger than any response of the gateway's specification. */
 const MAX_JSON_CHARACTERS = 32 * 1024 * 1024;
 
-/** The groups of routes that create something. */
+/** Routes that create something. */
 const CREATES = ["images", "videos", "assets", "epsilon"];
 
 /**
- * Sends a request that creates something once for its `idempotency-key`: an image, a video, an asset or an epsilon task.
- * All requests with the key get the same response, and one of them is billed. `@sluice/core` then repeats creates by
- * itself.
+ * Sends a create request once for each `idempotency-key`. It applies to images, videos, assets and epsilon tasks. All
+ * requests with the key get the same response, and only one of them is billed. With this plugin `@sluice/core` retries
+ * creates automatically.
  *
- * - A request goes on when its client leaves.
- * - After a refusal, and if the gateway was certainly not reached, the key is free again.
- * - A request that may have been billed is never sent again. One that was lost with its process is 502 `request_lost`.
- * - Another body under the same key is 422 `idempotency_mismatch`.
+ * - A request continues after its client disconnects.
+ * - The key can be used again after a refusal, and if the gateway was certainly not reached.
+ * - A request that may have been billed is never sent again. If the process ended during the request, a repeated
+ *   request gets 502 `request_lost`.
+ * - A request with the same key and another body gets 422 `idempotency_mismatch`.
  *
- * It needs the `host` of the proxy, and takes everything else from the proxy's options.
+ * The proxy must have a `host`. The plugin reads all other settings from the proxy's options.
  *
- * @throws {TypeError} for an option that is unknown or can't work
+ * @throws {TypeError} for an unknown or invalid option
  * @example
  * ```ts
  * export default createProxy<Env>({ ...options, host: nodeHost({ file: "sluice.db" }), plugins: [idempotency()] });
@@ -72,7 +78,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
       live.head = createRefusalHead(refusal);
     },
     isFree: isNotSent,
-    // nothing of an erased user stays, not even the key
+    // the erasure of a user deletes everything, even the key
     stop: () => jobRefusal("user_erased"),
   });
   return {
@@ -82,7 +88,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     offers: Object.fromEntries([...CREATES, "health"].map((route) => [route, "once"])),
     userData: jobs.userData,
     send(admitted) {
-      // with an id it is a poll or a lookup, which costs nothing
+      // a request with an id is a poll or a lookup, which costs nothing
       const isCreate = CREATES.includes(admitted.route) && admitted.id === undefined;
       const hasKey = admitted.request.headers.has("idempotency-key");
       return isCreate && hasKey ? send(admitted as AdmittedRequest<unknown>) : undefined;
@@ -100,7 +106,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   }
 }
 
-/** Returns true if the gateway said that it did nothing, or was not reached. 408 is the end of a wait. */
+/** Returns true if the gateway refused the request or was not reached. After a timeout (408) it may still act. */
 function isNotSent({ isSent, status }: Sending, { cause }: Refusal, _: CallOutcome): boolean {
   if (!isSent || (status === 0 && isUnconnected(cause))) return true;
   return status >= 400 && status < 500 && status !== 408;

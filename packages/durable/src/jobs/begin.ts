@@ -11,11 +11,11 @@ import { ALIVE_MS } from "./states.js";
 import type { Claimed } from "./store.js";
 import { type JobServer, logJob, reportJob } from "./tend.js";
 
-/** A request that is to be sent once for its id. */
+/** A request to send once for its id. */
 export type Begin = Omit<JobRequest, "owner" | "plan"> & {
   /** Digest of the request. */
   readonly fingerprint: string;
-  /** Largest number of open jobs of the user; null for any. */
+  /** Maximum number of open jobs of the user; null for any number. */
   readonly maxOpen: number | null;
 };
 
@@ -25,15 +25,15 @@ interface BeginOptions extends FollowOptions {
   readonly run: Job<JobRequest>;
 }
 
-/** Number of times that a request claims its id: a job that was lost is settled in between. */
+/** Maximum number of attempts to claim an id. Between two attempts a lost job with the same id is settled. */
 const MAX_CLAIMS = 4;
-/** Time until an id is freed again that could not be freed, and the longest time that a client waits for it, in milliseconds. */
+/** Pause after a failed attempt to free an id, and the maximum time that a client waits for it, in milliseconds. */
 const RETRY_MS = 1000;
 const FREE_MS = 2000;
 
 /**
- * Creates the source that begins a request in the place of its key, and reads its response. The claim of the id, the
- * reservation of the user's budget and the state `sending` are one transaction.
+ * Creates the source that begins a request in the process or object of its key, and reads the response. One transaction
+ * claims the id, reserves the user's budget and stores the state: `sending`, or `claimed` if the meter reserves more.
  */
 export function createBegin(options: BeginOptions, getServer: () => JobServer): Source<Begin> {
   const { kind, maxJobs = 0 } = options.store.options;
@@ -51,12 +51,12 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
   async function begin(context: HostContext, request: Begin): Promise<Follow> {
     const { id } = request;
     for (let attempt = 1; attempt <= MAX_CLAIMS; attempt += 1) {
-      // made here: another place that begins the same request must not go on with this one
+      // created here, so that another process that begins the same request is a different owner
       const owner = crypto.randomUUID();
       const plan = await planReservation(context, request);
       const job = { ...request, owner, plan };
       const claimed = await claim(context, request, owner, plan).catch(async (error: unknown) => {
-        // it may be stored all the same
+        // the claim may be stored although the operation failed
         await freeUnsent(context, job);
         throw error;
       });
@@ -94,7 +94,7 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
     plan: Plan | null,
   ): Promise<Claimed> {
     const { meter } = getServer();
-    // what others spend from, too, is reserved behind the claim
+    // shared limits are reserved after the claim
     const state = meter && (!plan || plan.shared.length > 0) ? "claimed" : "sending";
     const ticket = plan && JSON.stringify(createTicket(plan));
     const input = { id, owner, fingerprint, details: { ...details }, maxOpen, state, plan, ticket } as const;
@@ -117,10 +117,10 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
     });
   }
 
-  /** Starts the job of a request. If it does not start, nothing was sent, and the id is free again. */
+  /** Starts the job of a request. If the start fails, nothing was sent, and the id is freed. */
   async function start(context: HostContext, request: JobRequest): Promise<void> {
     try {
-      // its body and its user are JSON, which their types don't say
+      // the body and the user are JSON, but their types don't say so
       await context.host.start<JSONValue>(context.key, options.run as never, request as never);
     } catch (cause) {
       await freeUnsent(context, request);
@@ -128,7 +128,10 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
     }
   }
 
-  /** Frees the id of a request that was not sent, as long as it does not count as lost. The client does not wait for long. */
+  /**
+   * Frees the id of a request that was not sent. It retries until shortly before the lease ends, but the client waits
+   * at most {@link FREE_MS}.
+   */
   async function freeUnsent({ host, key, env }: HostContext, request: JobRequest): Promise<void> {
     const { id, owner } = request;
     const until = Date.now() + ALIVE_MS - RETRY_MS;

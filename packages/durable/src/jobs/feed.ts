@@ -4,22 +4,22 @@ import type { Changes, Readers } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import type { JobStore } from "./store.js";
 
-/** A response that all readers in a process share: each change is read and encoded once. */
+/** A response that all readers in a process share, so that each change is read and encoded once. */
 export interface Feed {
   readonly changes: Changes;
   readonly readers: Readers;
-  /** True in the process of the owner, which has events that are not stored yet. */
+  /** True in the owner's process, which also has the events that are not stored yet. */
   readonly isLive: boolean;
-  /** Returns the state of the job; null if there is none. */
+  /** Returns the state of the job; null if the job does not exist. */
   readStatus(): Promise<JobStatus | null>;
-  /** Returns what follows an event: undefined if nothing does yet, `"missing"` if it is not stored. */
+  /** Returns the events after an id: undefined if none follow yet, `"missing"` if they are not stored. */
   readPart(after: number): Promise<Part | "missing" | undefined>;
 }
 
-/** Largest number of reads that are cached. */
+/** Maximum number of cached reads. */
 const MAX_PAGES = 8;
 
-/** Reads the rows of a response, once for all readers behind the same event. */
+/** Reads the rows of a response, once for all readers that have read up to the same event. */
 export class RowPages {
   readonly #load: (after: number) => Promise<Part | undefined>;
   readonly #pages = new Map<number, Promise<Part | undefined>>();
@@ -31,7 +31,7 @@ export class RowPages {
     };
   }
 
-  /** Returns what follows an event; undefined if no row does. */
+  /** Returns the events after an id; undefined if none are stored. */
   read(after: number): Promise<Part | undefined> {
     const known = this.#pages.get(after);
     if (known) return known;
@@ -39,13 +39,13 @@ export class RowPages {
     const [oldest] = this.#pages.keys();
     if (oldest !== undefined && this.#pages.size >= MAX_PAGES) this.#pages.delete(oldest);
     this.#pages.set(after, page);
-    // a failed or empty read is repeated
+    // the next call repeats a failed or empty read
     const drop = () => this.#pages.delete(after);
     page.then((part) => part ?? drop(), drop);
     return page;
   }
 
-  /** Clears the cache: there may be more rows. */
+  /** Clears the cache, because new rows may exist. */
   clear(): void {
     this.#pages.clear();
   }

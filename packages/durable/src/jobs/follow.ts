@@ -17,63 +17,63 @@ export type Follow = {
   readonly id: string;
   /**
    * - `response`: waits for the response, and reads it from its start.
-   * - `rest`: reads the events of a stream behind `after`.
-   * - `end`: reads nothing, and ends with the job.
+   * - `rest`: reads the events of a stream after the id `after`.
+   * - `end`: reads nothing, and ends when the job ends.
    */
   readonly mode: "response" | "rest" | "end";
   readonly after: number;
-  /** The owner of the job, for the request that began it. */
+  /** The owner of the job; present only for the request that began the job. */
   readonly owner?: string;
-  /** True for a request whose job another one has begun. */
+  /** True if the request repeats an earlier one, so that it did not begin the job. */
   readonly isReplayed?: boolean;
 };
 
-/** The first line of what a reader gets, as JSON: no job of this id, an error, or the head of the response. */
+/** The first line that a reader receives, as JSON: a missing job, an error, or the head of the response. */
 export interface FollowHead {
   readonly isGone?: boolean;
   readonly refusal?: StoredRefusal | undefined;
-  /** An error of this reader, which is not the job's. */
+  /** An error of this reader; the job itself may be fine. */
   readonly error?: SentError;
   readonly head?: ResponseHead | undefined;
-  /** True if the body has nothing in it. */
+  /** True if the response has an empty body. */
   readonly isEmpty?: boolean;
   /** True if another request has begun the job. */
   readonly isReplayed?: boolean;
 }
 
 const MAX_READERS = 8;
-/** Most bytes of one write, which a client has to take within two beats. */
+/** Maximum number of bytes of one write. A client must read them within two beats. */
 const WRITE_BYTES = 64 * 1024;
 const EVENTS = "text/event-stream";
 const COMMENT = ":\n\n";
 
 const encoder = new TextEncoder();
 
-/** Returns the lines of an event with an error. */
+/** Returns the lines of an error event. */
 export function errorLines(refusal: Refusal): string {
   return `event: error\ndata: ${formatError(refusal)}`;
 }
 
-/** Creates the source of the responses of a store. */
+/** Creates the source that reads the responses of a store. */
 export function createFollow(store: JobStore, isStream: boolean, tend: Tend): Source<Follow> {
   return source(`${store.options.kind}.follow`, (context, input) =>
     follow(context, input, { store, isStream, tend }),
   );
 }
 
-/** Options of all readers of the responses of a store. */
+/** Options that all readers of a store share. */
 export interface FollowOptions {
   readonly store: JobStore;
   readonly isStream: boolean;
   readonly tend: Tend;
 }
 
-/** Sends an error instead of a response. */
+/** Creates the first line of a reader that gets an error instead of a response. */
 export function createErrorLine(error: unknown): Uint8Array {
   return encoder.encode(`${JSON.stringify({ error: describeError(error) } satisfies FollowHead)}\n`);
 }
 
-/** Reads a response: its head as a line of JSON, and its body. */
+/** Yields the head of a response as a line of JSON, and then its body. */
 export async function* follow(
   context: HostContext,
   input: Follow,
@@ -82,14 +82,14 @@ export async function* follow(
   const feed = findLive(context, store, input.id, input.owner) ?? openRowFeed(context, store, input.id, tend);
   const reader = feed.readers.join();
   const leave = () => feed.readers.leave(reader);
-  // a client that leaves is seen at once, also while the next events are awaited
+  // removes the reader as soon as its client disconnects, even while it waits for events
   context.signal.addEventListener("abort", leave);
   if (context.signal.aborted) leave();
   try {
     const status = await awaitHead(feed, reader, input);
     if (reader.hasLeft || input.mode === "end") return;
     const first = readHead(feed, status, input, isStream);
-    // before the head is sent: others that come meanwhile count it
+    // set before the head is sent, so that concurrent readers count this reader
     reader.isReading = first.head !== undefined && !first.isEmpty;
     const isReplayed = input.isReplayed && { isReplayed: true };
     yield encoder.encode(`${JSON.stringify({ ...first, ...isReplayed })}\n`);
@@ -101,7 +101,7 @@ export async function* follow(
   }
 }
 
-/** Waits for what the reader wants to know. */
+/** Waits until the state of the job suffices for the reader's mode, or the reader has left. */
 async function awaitHead(feed: Feed, reader: Reader, { mode }: Follow): Promise<JobStatus | null> {
   for (;;) {
     const seen = feed.changes.count;
@@ -125,7 +125,7 @@ function readHead(
   const { head = { status: 200, headers: {}, type: EVENTS }, state, lastId, isWhole } = status;
   const refuse = (refusal: Refusal) => ({ refusal: storeRefusal(refusal) });
   if (mode === "response" && head.refusal) return { refusal: head.refusal };
-  // its events are the end of a request that failed
+  // a reader of the stream gets the failure as an error event
   const events = head.refusal ? { ...head, status: 200, type: EVENTS } : head;
   const isText = events.type !== EVENTS;
   if (isText && !isWhole && !feed.isLive) return refuse(jobRefusal("answer_not_kept"));
@@ -144,7 +144,7 @@ function readHead(
   return { head: events };
 }
 
-/** Yields what follows an event, as fast as the client takes it. */
+/** Yields the events after an id, as fast as the client reads them. */
 async function* readBody(
   feed: Feed,
   reader: Reader,
@@ -154,7 +154,7 @@ async function* readBody(
   let at = after;
   for (;;) {
     const seen = feed.changes.count;
-    // first the state: an end that was read has all its events before it
+    // the state is read first: if it is an end, the rows read after it include all events
     const status = await feed.readStatus();
     const part = await feed.readPart(at);
     if (reader.hasLeft) return;
@@ -176,7 +176,7 @@ async function* send(reader: Reader, bytes: Uint8Array): AsyncGenerator<Uint8Arr
     reader.isSending = true;
     reader.isSilent = false;
     reader.beats = 0;
-    // a copy: a stream of bytes takes the buffers of its chunks away
+    // a copy, because a byte stream detaches the buffers of its chunks
     yield bytes.slice(start, start + WRITE_BYTES);
     reader.isSending = false;
     reader.beats = 0;

@@ -32,12 +32,12 @@ export interface JobsOptions extends StoreOptions, Omit<RunOptions, "store" | "t
   readonly isStream: boolean;
 }
 
-/** A request that is sent once for its id. */
+/** The ids and the bound of a request that is sent once. */
 interface JobToSend {
   readonly id: string;
   /** The id of the job in its event. */
   readonly eventId: string;
-  /** Largest number of open jobs of the user. @default any */
+  /** Maximum number of open jobs of the user. @default any */
   readonly maxOpen?: number | undefined;
 }
 
@@ -47,21 +47,24 @@ export interface Jobs {
   readonly storage: StoredPart;
   readonly userData: UserData<unknown>;
   connect(server: PluginServer<never>): void;
-  /** Opens `GET /health` unless `health()` does: a client whose response was lost reads there what is offered. */
+  /**
+   * Creates the route `GET /health`, unless another plugin opens it. A client that lost the response reads there what
+   * the proxy offers.
+   */
   createRoutes(plugins: readonly ProxyPlugin<never>[]): readonly PluginRoute<never>[];
-  /** Sends a request, or returns the response that it has already. @throws {Refusal} */
+  /** Sends a request, or returns the response that is stored for its id. @throws {Refusal} */
   send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<OpenedResponse>;
-  /** Opens a response that is stored; undefined if there is none. @throws {Refusal} */
+  /** Opens a stored response; undefined if none is stored. @throws {Refusal} */
   open(admitted: AdmittedRequest<unknown>, follow: Follow): Promise<OpenedResponse | undefined>;
-  /** Tells a job to stop. Returns false if there is none. */
+  /** Tells a job to stop. Returns false if the job does not exist. */
   stop(env: unknown, userId: string, id: string, reason: StopReason): Promise<boolean>;
-  /** Returns the code of the end of a job. */
+  /** Returns the end code of a job; undefined for an open, a complete or a missing job. */
   readEndCode(env: unknown, userId: string, id: string): Promise<string | undefined>;
-  /** Lists up to 100 jobs behind an id. */
+  /** Lists up to 100 jobs after an id, in the order of ids. */
   list(env: unknown, userId: string, after: string): Promise<readonly ListedJob[]>;
 }
 
-/** Number of times that a request is begun: its id may become free meanwhile, or its object may end. */
+/** Maximum number of attempts to begin a request: its id may be freed meanwhile, or its Durable Object may end. */
 const MAX_ATTEMPTS = 4;
 
 /** Creates the jobs of a plugin. */
@@ -125,21 +128,21 @@ export function createJobs(options: JobsOptions): Jobs {
 
   async function send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<OpenedResponse> {
     const { env, user, path, body, request } = admitted;
-    // the proxy's own name for the user differs after a change of its secret
+    // `user_id` is left out, because it differs after a change of the proxy's secret
     const [{ host, key }, fingerprint] = await Promise.all([
       open(env, user.id),
       hashText(JSON.stringify([path, { ...body, user_id: undefined }])),
     ]);
     const job = { ...readRequest(admitted, toSend), fingerprint, maxOpen: toSend.maxOpen ?? null };
     for (let attempt = 1; ; attempt += 1) {
-      // its body and its user are JSON, which their types don't say
+      // the body and the user are JSON, but their types don't say so
       const stream = await host.open<JSONValue>(key, begin as never, job as never);
       const opened = await openResponse(stream, request.signal).catch((cause: unknown) => {
         if (cause instanceof Refusal) throw cause;
-        // the place of the key has ended: the next attempt finds what is left of this one
+        // the process or object of the key ended: the next attempt finds the row of this attempt
         if (attempt === MAX_ATTEMPTS) throw jobRefusal("job_unavailable", { cause });
       });
-      // one that cost nothing has freed the id meanwhile
+      // undefined if a job that cost nothing has freed the id meanwhile
       if (opened) return opened;
       if (attempt === MAX_ATTEMPTS) throw jobRefusal("job_unavailable");
     }
@@ -148,7 +151,7 @@ export function createJobs(options: JobsOptions): Jobs {
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** Returns the key of a request; null if it has none. @throws {Refusal} */
+/** Returns the idempotency key of a request; null without a key. @throws {Refusal} for an invalid key */
 export function readKey({ headers }: Request): string | null {
   const key = headers.get("idempotency-key");
   if (key !== null && !KEY.test(key)) throw jobRefusal("idempotency_key_invalid");

@@ -3,10 +3,10 @@ import { shareByHost } from "../shared/share-by-host.js";
 import type { OwnerChange } from "./readings.js";
 import type { JobStore } from "./store.js";
 
-/** Time after which the rows of a key are read again after a change, in milliseconds: changes that come together are one read. */
+/** Pause between a change and the read of its rows, in milliseconds. It merges the reads of several changes. */
 const SOON_MS = 5;
 
-/** Reads what the owners of a key's jobs have to see after a change, once for all of them. */
+/** Reads changes of a key's rows once, and passes them to the owners of its jobs. */
 class KeyWatch {
   readonly owners = new Map<string, (change: OwnerChange) => void>();
   readonly #context: HostContext;
@@ -34,12 +34,12 @@ class KeyWatch {
       for (const change of await host.run(key, this.#store.changes, null))
         this.owners.get(change.id)?.(change);
     } catch {
-      // each owner sees the same with its next sign of life
+      // each owner sees the same change when it renews its lease
     }
   }
 }
 
-/** Calls `onChange` when a job of this process is told to stop, or is read elsewhere. Returns a function that ends this. */
+/** Calls `onChange` when a job must stop or gets a reader in another process. Returns the unsubscribe function. */
 export function watchJob(
   context: HostContext,
   store: JobStore,

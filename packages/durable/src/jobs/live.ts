@@ -9,37 +9,37 @@ import type { JobStore } from "./store.js";
 
 /** Bytes of a response that stay in memory for slow readers. */
 const TAIL_BYTES = 65_536;
-/** Time for which a response stays in memory after its end: its reader may not have begun. */
+/** Time for which a response stays in memory after its end, because its reader may start late. */
 const LINGER_MS = 10_000;
 
-/** The bounds of a response in memory. */
+/** Options of a response in memory. */
 export interface LiveOptions {
   /** The owner of the job. */
   readonly owner: string;
-  /** Size of the largest response that is stored, in bytes. */
+  /** Maximum size of a stored response, in bytes. */
   readonly maxBytes: number;
 }
 
-/** Bytes of all responses in this process that wait for their rows. */
+/** Total number of unstored bytes of all responses in this process. */
 export const memory = { bytes: 0 };
 
-/** A response in progress, in the process of its owner. Events that are not stored yet are in memory. */
+/** A response in progress, in the process of its owner. It holds the events that are not stored yet. */
 export class LiveJob implements Feed {
   readonly changes = new Changes();
   readonly readers: Readers;
   readonly isLive = true;
   readonly owner: string;
-  /** Unix milliseconds since which there is no reader. */
+  /** Start of the time without readers, in Unix milliseconds. Only valid while `readers.count` is 0. */
   aloneSince = Date.now();
   state: JobState = "claimed";
   code: string | undefined;
   head: ResponseHead | undefined;
   lastId = 0;
-  /** True once its end is in rows, with all of it that is stored. */
+  /** True once the end of the job and all stored events are in rows. */
   isStored = false;
-  /** False once events are not stored any more. */
+  /** False once the response exceeds a size limit. Then no more events are stored. */
   isWhole = true;
-  /** Called when the first reader comes, and when the last one has left. */
+  /** Called when the first reader joins, and when the last reader has left. */
   onReaders = () => {};
   readonly #maxBytes: number;
   #tailLimit = TAIL_BYTES;
@@ -61,14 +61,14 @@ export class LiveJob implements Feed {
     });
   }
 
-  /** Bytes that wait for their rows. */
+  /** Number of bytes that are not stored yet. */
   get unstoredBytes(): number {
     return this.#unstoredBytes;
   }
 
   async readStatus(): Promise<JobStatus> {
     const { state, code, lastId, isWhole } = this;
-    // a response that comes as a whole is shown once it is stored
+    // the head of a JSON response is hidden until the job has ended
     const head = this.head?.type === "text/event-stream" || !isOpen(state) ? this.head : undefined;
     const aliveUntil = Number.POSITIVE_INFINITY;
     return { state, code, head, lastId, isWhole, aliveUntil, expiresAt: undefined };
@@ -78,7 +78,7 @@ export class LiveJob implements Feed {
     if (after >= this.lastId) return undefined;
     const [oldest] = this.#tail;
     if (oldest && oldest.firstId <= after + 1) {
-      // from the end: most readers miss only the newest events
+      // searches from the end, because most readers miss only the newest events
       const part = this.#tail.findLast(({ firstId }) => firstId <= after + 1) as Part;
       return cutPart(part, after);
     }
@@ -86,10 +86,9 @@ export class LiveJob implements Feed {
   }
 
   /**
-   * Sets a whole text as the response, for its readers in this process and for the rows. A text above `maxBytes` is not
-   * stored.
+   * Sets a whole text as the response. Readers in this process get all of it; a text above `maxBytes` is not stored.
    *
-   * @returns false if it is not stored
+   * @returns false if the text is too large to be stored
    */
   setText(text: string, head: ResponseHead): boolean {
     const parts = makeTextParts(text);
@@ -101,7 +100,7 @@ export class LiveJob implements Feed {
     return this.isWhole;
   }
 
-  /** Adds parts for the readers, and for the next rows. */
+  /** Adds parts for readers and for storage. */
   add(parts: readonly Part[]): void {
     for (const part of parts) {
       const { byteLength } = part.bytes;
@@ -119,17 +118,17 @@ export class LiveJob implements Feed {
     this.changes.notify();
   }
 
-  /** Returns the parts that are to be stored next. */
+  /** Returns the parts to store next. */
   getUnstored(): readonly Part[] {
     return [...this.#unstored];
   }
 
-  /** Returns the id of the last event that is stored with these parts. */
+  /** Returns the id of the last stored event once these parts are stored. */
   getStoredId(parts: readonly Part[]): number {
     return parts.at(-1)?.lastId ?? this.#storedTo;
   }
 
-  /** Notes that parts are in rows: memory needs to hold the last ones alone. */
+  /** Notes that parts are stored. Memory then needs only the newest parts. */
   noteStored(parts: readonly Part[]): void {
     this.#unstored.splice(0, parts.length);
     for (const { bytes } of parts) this.#count(-bytes.byteLength);
@@ -137,14 +136,14 @@ export class LiveJob implements Feed {
     this.#trim();
   }
 
-  /** Ends the response for its readers in this process. */
+  /** Ends the response for readers in this process. */
   finish(state: JobState, code?: string): void {
     this.state = state;
     this.code = code;
     this.changes.notify();
   }
 
-  /** Frees its memory. */
+  /** Subtracts the unstored bytes of this response from the total of the process. */
   close(): void {
     this.#count(-this.#unstoredBytes);
   }
@@ -170,14 +169,14 @@ function shareLive({ host, key }: LiveContext, store: JobStore, id: string) {
   return shareByHost<LiveJob>(host, "live", store.options.kind, key, id);
 }
 
-/** Returns the response that this process or object owns or has owned; undefined if there is none in memory. */
+/** Returns the response that this process or object owns or owned; undefined if it is not in memory. */
 export function readLive(context: LiveContext, store: JobStore, id: string): LiveJob | undefined {
   return shareLive(context, store, id).get();
 }
 
 /**
- * Returns the response that a reader reads from memory; undefined if there is none, or if its end is in rows. The request that
- * began it reads it from memory in any case.
+ * Returns the response that a reader reads from memory. Returns undefined if it is not in memory, or if its end is
+ * stored. The request that began the job reads from memory even after the end is stored.
  */
 export function findLive(
   context: LiveContext,
@@ -189,7 +188,7 @@ export function findLive(
   return live?.isStored && live.owner !== owner ? undefined : live;
 }
 
-/** Opens a response. Returns it with the function that drops it from memory some time later. */
+/** Opens a response in memory. `drop` removes it after {@link LINGER_MS}. */
 export function openLive(
   context: HostContext,
   store: JobStore,
@@ -204,7 +203,7 @@ export function openLive(
     drop() {
       live.close();
       const timer: unknown = setTimeout(() => shared.delete(live), LINGER_MS);
-      // a process that has nothing else to do may end
+      // the timer alone must not keep the process alive
       (timer as { unref?(): void }).unref?.();
     },
   };

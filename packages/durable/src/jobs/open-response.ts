@@ -8,18 +8,18 @@ import type { ResponseHead } from "./states.js";
 /** A response of a job. */
 export interface OpenedResponse {
   readonly head: ResponseHead;
-  /** True if an earlier request has begun its job. */
+  /** True if an earlier request has begun the job. */
   readonly isReplayed: boolean;
-  /** Null if it has nothing in it. */
+  /** Null if the body is empty. */
   readonly body: ReadableStream<Uint8Array> | null;
 }
 
 const LINE_FEED = 10;
 
 /**
- * Waits for the response of a job, and opens it. Returns undefined if there is no such job any more.
+ * Waits for the response of a job, and opens it. Returns undefined if the job no longer exists.
  *
- * @throws {Refusal} the refusal that the job ended with, or that of its reader
+ * @throws {Refusal} the refusal that ended the job, or an error of the reader
  */
 export async function openResponse(
   stream: ReadableStream<Uint8Array>,
@@ -66,7 +66,7 @@ async function readLine(reader: ReadableStreamDefaultReader<Uint8Array>) {
   }
 }
 
-/** Creates a body of the rest of a stream. A stream with a reader cannot be a body itself. */
+/** Creates a body from the rest of a stream. The stream itself is locked by its reader. */
 function openBody(
   first: Uint8Array,
   reader: ReadableStreamDefaultReader<Uint8Array>,
@@ -86,7 +86,7 @@ function openBody(
 
         function onError(error: unknown): undefined {
           onEnd();
-          // an error of a body whose client has left would be unhandled
+          // an error after the client has disconnected would be unhandled
           if (!signal.aborted) controller.error(error);
         }
       },

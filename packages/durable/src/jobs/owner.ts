@@ -5,19 +5,22 @@ import { makeRows, type Part } from "./parts.js";
 import { ALIVE_MS, type Payment, RENEW_MS, type ResponseHead, type StopReason } from "./states.js";
 import type { End, JobStore, Owned, Settlement } from "./store.js";
 
-/** Unstored bytes of one response: from the first number on they are stored at once, from the second on the gateway waits. */
+/**
+ * Bounds for the unstored bytes of one response. From the first bound events are stored at once. Above the second bound
+ * the owner stops reading from the gateway.
+ */
 const STORE_BYTES = 256 * 1024;
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** Unstored bytes of all responses in this process from which every gateway waits. */
+/** Bound for the unstored bytes of a process. Above it, owners with unstored bytes stop reading from the gateway. */
 const MAX_MEMORY_BYTES = 64 * 1024 * 1024;
-/** Size up to which a response is in the row of its job, in bytes. The row is written again with each renewal. */
+/** Maximum size of a response in the row of its job, in bytes: the row is rewritten when more events are stored. */
 const TEXT_BYTES = 64 * 1024;
-/** Longest time until events are stored that a reader in another process waits for, in milliseconds. */
+/** Maximum delay before events are stored while a reader in another process waits, in milliseconds. */
 const ATTENDED_MS = 100;
-/** Time until a row is written again that could not be written, in milliseconds. */
+/** Pause before a failed write is repeated, in milliseconds. */
 const RETRY_MS = 1000;
 
-/** The reason for which an owner has to give up: it was told to stop, or another one has settled its job as lost. */
+/** Why an owner gives up: a stop reason, or `lost` if another process settled its job as lost. */
 export type GiveUp = StopReason | "lost";
 
 /** Options of an owner. */
@@ -29,7 +32,7 @@ export interface OwnerOptions {
   readonly owner: string;
   /** Time after which a job without a reader is stopped, in milliseconds. @default never */
   readonly idleTimeoutMs?: number | undefined;
-  /** Called once. */
+  /** Called once, when the owner gives up. */
   readonly onGiveUp: (reason: GiveUp) => void;
   readonly report: (error: unknown) => void;
 }
@@ -55,7 +58,7 @@ export class JobOwner {
   #aliveUntil = Date.now() + ALIVE_MS;
   #attendedUntil = 0;
   #headIsStored = false;
-  /** All of the response that is stored, as long as it is small. */
+  /** The stored response; undefined once it is larger than {@link TEXT_BYTES}. */
   #text: string | undefined = "";
   #textBytes = 0;
 
@@ -75,7 +78,7 @@ export class JobOwner {
     this.#watchIdle();
   }
 
-  /** The reason for which the job was given up; undefined as long as it goes on. */
+  /** Why the owner gave up the job; undefined while the job continues. */
   get gaveUp(): GiveUp | undefined {
     return this.#gaveUp;
   }
@@ -86,7 +89,7 @@ export class JobOwner {
     this.#options.onGiveUp(reason);
   }
 
-  /** Notes what another operation on the job has returned. */
+  /** Notes the result of another operation on the job. */
   note({ isOwned, stop, readMs }: Owned): void {
     this.#aliveUntil = Date.now() + ALIVE_MS;
     if (readMs > 0) this.#attendedUntil = Date.now() + readMs;
@@ -102,7 +105,7 @@ export class JobOwner {
     this.#scheduleStore(this.#pauseMs());
   }
 
-  /** Adds more of the response. */
+  /** Adds parts to the response. */
   add(parts: readonly Part[]): void {
     const { live } = this.#options;
     live.add(parts);
@@ -121,8 +124,8 @@ export class JobOwner {
   }
 
   /**
-   * Stores the end, for as long as the job is this owner's. Returns the ids of older responses that made room for it;
-   * undefined if the job was lost meanwhile.
+   * Stores the end of the job, if this owner still owns it. Returns the ids of older responses that were dropped for
+   * it; undefined if the job was lost, or the end could not be stored.
    */
   async end({ code, ...end }: OwnEnd): Promise<readonly string[] | undefined> {
     const { context, store, live } = this.#options;
@@ -141,13 +144,13 @@ export class JobOwner {
       return isEnded ? dropped : undefined;
     } catch (error) {
       this.#options.report(error);
-      // readers in this process have the whole response; for later readers it is lost
+      // readers in this process still get the whole response; later readers find a lost job
       live.finish(end.state, code);
       return undefined;
     }
   }
 
-  /** Frees the id. Returns false if the job was lost meanwhile. */
+  /** Frees the id. Returns false if the job was lost, or the id could not be freed. */
   async free(settlement: Settlement, isSettled: boolean): Promise<boolean> {
     const { context, store, id, owner } = this.#options;
     this.#stopTimers();
@@ -178,7 +181,7 @@ export class JobOwner {
     return Date.now() < this.#attendedUntil ? ATTENDED_MS : RENEW_MS;
   }
 
-  /** Stores what is there in `ms` milliseconds at the latest. */
+  /** Schedules the next write in at most `ms` milliseconds. */
   #scheduleStore(ms: number): void {
     const at = Date.now() + ms;
     if (this.#isClosed || at >= this.#timerAt) return;
@@ -213,7 +216,7 @@ export class JobOwner {
       this.#scheduleStore(live.unstoredBytes > 0 ? this.#pauseMs() : RENEW_MS);
     } catch (error) {
       report(error);
-      // others may say by now that it is lost
+      // after the lease, another process may have settled the job as lost
       if (Date.now() >= this.#aliveUntil) this.giveUp("lost");
       this.#scheduleStore(RETRY_MS);
     }
@@ -222,7 +225,7 @@ export class JobOwner {
   #append(parts: readonly Part[]) {
     const { live, id, owner } = this.#options;
     const { head, isWhole } = live;
-    // what is not stored any more has no id in the rows
+    // the rows must not count events that are not stored
     const lastId = live.getStoredId(parts);
     const headText = head && !this.#headIsStored ? JSON.stringify(head) : null;
     const isSmall = this.#text !== undefined && this.#textBytes + sumBytes(parts) <= TEXT_BYTES;
@@ -235,7 +238,7 @@ export class JobOwner {
     return { id, owner, ...stored, lastId, isWhole, head: headText };
   }
 
-  /** Repeats failed work, as long as no other process can have settled the job. */
+  /** Repeats failed work until the lease ends, because then another process may settle the job. */
   async #retry<Result>(work: () => Promise<Result>): Promise<Result> {
     for (;;) {
       try {
@@ -258,7 +261,7 @@ export class JobOwner {
     this.#idleTimer = setTimeout(() => void this.#checkIdle(), left);
   }
 
-  /** Reads whether another process has a reader, before the job is stopped. */
+  /** Stores, which also reads whether another process has a reader, before it stops the job. */
   async #checkIdle(): Promise<void> {
     await this.#store();
     this.#watchIdle();

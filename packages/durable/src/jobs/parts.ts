@@ -1,6 +1,6 @@
 import type { PartRow } from "./table.js";
 
-/** Some events of a response, in the order of their ids. They came together, or are in one row. */
+/** Consecutive events of a response that arrived together or share a row. */
 export interface Part {
   readonly firstId: number;
   readonly lastId: number;
@@ -8,20 +8,20 @@ export interface Part {
   readonly bytes: Uint8Array;
 }
 
-/** Size from which events that came together are parts of their own, in characters. */
+/** Maximum size of a part that holds several events, in characters. */
 const PART_CHARACTERS = 64 * 1024;
-/** Size of a row that holds several parts, in bytes. */
+/** Maximum size of a row that holds several parts, in bytes. */
 const ROW_BYTES = 1_000_000;
-/** Largest row, in bytes. That of a Durable Object is 2 MB. */
+/** Maximum size of a row, in bytes. The limit of a Durable Object is 2 MB. */
 export const MAX_ROW_BYTES = 1_500_000;
 
 const encoder = new TextEncoder();
 
 /**
- * Makes parts of events: each gets its id.
+ * Makes parts of events, and gives each event its id.
  *
- * @param events lines of some events, without `id` and blank line
- * @param before the id of the last event before them
+ * @param events the lines of each event, without `id` and blank line
+ * @param before the id of the event before the first
  */
 export function makeEventParts(events: readonly string[], before: number): readonly Part[] {
   const parts: Part[] = [];
@@ -36,14 +36,14 @@ export function makeEventParts(events: readonly string[], before: number): reado
       text = "";
     }
     lastId += 1;
-    // no database stores it, and no JSON has it unescaped
+    // databases can't store NUL, and JSON contains it only in escaped form
     text += `id: ${lastId}\n${event.replaceAll("\0", "\ufffd")}\n\n`;
   }
   if (text !== "") push();
   return parts;
 }
 
-/** Makes parts of a text that is no event stream: its pieces, numbered. No piece ends within a character. */
+/** Splits a text other than an event stream into numbered parts, never within a surrogate pair. */
 export function makeTextParts(whole: string): readonly Part[] {
   const parts: Part[] = [];
   for (let start = 0; start < whole.length; ) {
@@ -61,7 +61,7 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }
 
-/** Makes rows of parts: few large ones, since each costs. */
+/** Merges parts into few large rows, because each row costs. */
 export function makeRows(parts: readonly Part[]): readonly PartRow[] {
   const rows: PartRow[] = [];
   let text = "";
@@ -81,7 +81,7 @@ export function makeRows(parts: readonly Part[]): readonly PartRow[] {
   return rows;
 }
 
-/** Makes a part of a row, from the event behind `after` on. No event has a blank line in it. */
+/** Makes a part of a row, from the first event after `after`. Events contain no blank line. */
 export function readRow({ last_id, text }: PartRow, after: number): Part {
   const start = `id: ${after + 1}\n`;
   const at = text.startsWith(start) ? 0 : text.indexOf(`\n\n${start}`);
@@ -89,7 +89,7 @@ export function readRow({ last_id, text }: PartRow, after: number): Part {
   return { firstId: after + 1, lastId: last_id, text: rest, bytes: encoder.encode(rest) };
 }
 
-/** Returns the part from the event behind `after` on. */
+/** Cuts a part so that it begins with the first event after `after`. */
 export function cutPart(part: Part, after: number): Part {
   return part.firstId > after ? part : readRow({ last_id: part.lastId, text: part.text }, after);
 }

@@ -11,7 +11,7 @@ export class Changes {
     this.#next = this.#openNext();
   }
 
-  /** Waits for a change behind the first `seen`. */
+  /** Waits until the number of changes exceeds `seen`. */
   async after(seen: number): Promise<void> {
     if (this.count === seen) await this.#next;
   }
@@ -23,20 +23,20 @@ export class Changes {
   }
 }
 
-/** Longest silence in a stream, in milliseconds: shorter than the 60 s of networks, of the proxy and of clients. */
+/** Maximum silence in a stream, in milliseconds: below the 60 s timeouts of networks, the proxy and clients. */
 const BEAT_MS = 25_000;
 
 /** A reader of a response. */
 export interface Reader {
-  /** True once its client has disconnected, or has read nothing for two beats. */
+  /** True once the client has disconnected, or has read nothing for two beats. */
   hasLeft: boolean;
-  /** True for a reader of events; false while it waits for the response, or for its end. */
+  /** True while the reader reads the body; false while it waits for the response or its end. */
   isReading: boolean;
-  /** True while its client has not read the last bytes. */
+  /** True while the client has not read the last bytes. */
   isSending: boolean;
-  /** True if nothing was sent for a beat. */
+  /** True from a beat until the next write. */
   isSilent: boolean;
-  /** Number of beats since the client has read bytes. */
+  /** Number of beats since the client last read bytes. */
   beats: number;
 }
 
@@ -47,7 +47,7 @@ export class Readers {
   readonly #onChange: () => void;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** @param onChange called when the first reader comes, and when the last one has left */
+  /** @param onChange called when the first reader joins, and when the last reader has left */
   constructor(changes: Changes, onChange: () => void) {
     this.#changes = changes;
     this.#onChange = onChange;
@@ -57,7 +57,7 @@ export class Readers {
     return this.#readers.size;
   }
 
-  /** Number of readers that read events. */
+  /** Number of readers that read the body. */
   get reading(): number {
     return [...this.#readers].filter(({ isReading }) => isReading).length;
   }
@@ -73,7 +73,7 @@ export class Readers {
   leave(reader: Reader): void {
     if (!this.#readers.delete(reader)) return;
     reader.hasLeft = true;
-    // it may wait for a change
+    // wakes the reader if it waits for a change
     this.#changes.notify();
     if (this.#readers.size > 0) return;
     clearInterval(this.#timer);

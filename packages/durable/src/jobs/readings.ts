@@ -10,13 +10,13 @@ export interface JobStatus {
   readonly code: string | undefined;
   /** Undefined until the gateway has responded. */
   readonly head: ResponseHead | undefined;
-  /** Id of the last event that is stored. */
+  /** Id of the last stored event. */
   readonly lastId: number;
-  /** False if events after the last one are not stored. */
+  /** False if events after `lastId` are missing. */
   readonly isWhole: boolean;
   /** Unix milliseconds until which the owner counts as alive. */
   readonly aliveUntil: number;
-  /** Unix milliseconds; undefined as long as the job is open. */
+  /** Unix milliseconds; undefined while the job is open. */
   readonly expiresAt: number | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface ListedJob extends JobStatus {
   readonly id: string;
 }
 
-/** A change for the owner of a job. */
+/** A change that the owner of a job must see. */
 export interface OwnerChange {
   readonly id: string;
   readonly stop: StopReason | null;
@@ -37,7 +37,7 @@ const STATUS = "id, state, code, head, last_id, is_whole, alive_until, expires_a
 /** Creates the reads of the jobs of a plugin. */
 export function createReadings(kind: string) {
   return {
-    /** Null if there is no such job. */
+    /** The state of a job; null if the job does not exist. */
     status: reading(
       `${kind}.status`,
       async (reader: Reader, { id }: TendInput): Promise<JobStatus | null> => {
@@ -50,7 +50,7 @@ export function createReadings(kind: string) {
         return row ? readStatus(row) : null;
       },
     ),
-    /** The parts behind an event: that in the row of the job, and the first of the others. */
+    /** The rows after an event: the text in the row of the job, and the next row of `job_parts`. */
     parts: reading(
       `${kind}.parts`,
       async (reader: Reader, { id, after }: TendInput & { readonly after: number }) => {
@@ -68,7 +68,7 @@ export function createReadings(kind: string) {
         return [...first, ...more];
       },
     ),
-    /** Running jobs that are to stop, or that have readers in other processes. */
+    /** The running jobs that must stop or have readers in other processes. */
     changes: reading(`${kind}.changes`, (reader: Reader) =>
       reader.query<OwnerChange>(
         `SELECT id, stop, read_until FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL
@@ -76,7 +76,7 @@ export function createReadings(kind: string) {
         ...[reader.key, kind],
       ),
     ),
-    /** Up to 100 jobs behind an id, in the order of ids. */
+    /** Up to 100 jobs after an id, in the order of ids. */
     list: reading(`${kind}.list`, async (reader: Reader, { after }: { readonly after: string }) => {
       const rows = await reader.query<JobRow>(
         `SELECT ${STATUS} FROM jobs WHERE key = ? AND kind = ? AND id > ? ORDER BY id LIMIT 100`,

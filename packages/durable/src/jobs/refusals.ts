@@ -18,19 +18,19 @@ export const jobRefusal = createRefusals({
   job_unavailable: [503, "this request can't be stored now; try again", "extension_unavailable"],
 });
 
-/** Returns the form of a refusal that is stored. Its cause is only in the log. */
+/** Returns the stored form of a refusal. It omits the cause, which is only in the log. */
 export function storeRefusal(refusal: Refusal): StoredRefusal {
   const { status, code, message, type } = describeRefusal(refusal);
   const { param, budget, headers } = refusal.details;
   return { status, code, message, type, param, budget, headers };
 }
 
-/** Creates a refusal again from its stored form. */
+/** Creates a refusal from its stored form. */
 export function restoreRefusal({ param, budget, headers, ...said }: StoredRefusal): Refusal {
   return new Refusal("said", { said, param, budget, ...(headers && { headers }) });
 }
 
-/** Creates the head of a response for a refusal. */
+/** Creates the head of a response from a refusal. */
 export function createRefusalHead(refusal: Refusal): ResponseHead {
   const { status } = describeRefusal(refusal);
   return { status, headers: {}, type: "application/json", refusal: storeRefusal(refusal) };

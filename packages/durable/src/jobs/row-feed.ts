@@ -8,12 +8,12 @@ import { isOpen } from "./states.js";
 import type { JobStore } from "./store.js";
 import type { Tend } from "./tend.js";
 
-/** Interval in which rows are read again without a notification, which may be lost, in milliseconds. */
+/** Interval for reading rows without a notification, in milliseconds, because a notification may be lost. */
 const LOOK_MS = 2000;
-/** Number of reads between two notes that the response has a reader. */
+/** Number of reads between two writes that report a reader to the owner. */
 const LOOKS_PER_NOTE = 5;
 
-/** The rows of a response that another process owns, or that has ended. */
+/** Reads the rows of a response that has ended, or whose job another process owns. */
 export class RowFeed implements Feed {
   readonly changes = new Changes();
   readonly readers: Readers;
@@ -67,7 +67,7 @@ export class RowFeed implements Feed {
     return status;
   }
 
-  /** Looks at the rows of an open job, when they change and by itself. */
+  /** Reads the rows of an open job after each change and at an interval. */
   #follow(): void {
     if (this.#stop || this.readers.count === 0) return;
     const unsubscribe = this.#context.subscribe(() => this.#look());
@@ -92,21 +92,21 @@ export class RowFeed implements Feed {
     this.changes.notify();
   }
 
-  /** Notes that the response has a reader, so that the owner stores events early. */
+  /** Stores that the response has a reader, so that the owner stores events early. */
   async #attend(): Promise<void> {
     const { host, key } = this.#context;
     try {
       const state = await host.run(key, this.#store.attend, { id: this.#id });
       if (state === "lost") await this.#tend(this.#context, this.#id);
-      // its owner did not know of this reader, and told nobody
+      // the owner did not know of this reader, so it published no change
       if (state === "ended") this.#look();
     } catch {
-      // the next look tries again
+      // the next read tries again
     }
   }
 }
 
-/** Opens the rows of a response, which all readers of a process or object share. */
+/** Opens the rows of a response. All readers of a process or object share the feed. */
 export function openRowFeed(context: HostContext, store: JobStore, id: string, tend: Tend): RowFeed {
   const shared = shareByHost<RowFeed>(context.host, "rows", store.options.kind, context.key, id);
   const feed = shared.get() ?? new RowFeed(context, store, id, tend, () => shared.delete(feed));

@@ -9,25 +9,25 @@ import type { StopReason } from "./states.js";
 import type { JobStore } from "./store.js";
 import { type EventEnd, type JobServer, logJob, reportJob, type Tend } from "./tend.js";
 
-/** The rules by which a plugin sends its requests. */
+/** The functions and limits with which a plugin sends its requests. */
 export interface RunOptions {
   readonly store: JobStore;
   readonly tend: Tend;
   readonly eventKind: JobEvent["kind"];
-  /** Size of the largest response that is stored, in bytes. */
+  /** Maximum size of a stored response, in bytes. */
   readonly maxBytes: number;
   readonly idleTimeoutMs?: number | undefined;
   /** Reads the gateway's response into `live`. @throws {Refusal} */
   respond(sending: Sending, response: Response): Promise<Ending>;
-  /** Stores a failure after which the request is not sent again. @returns the code of the end */
+  /** Stores a failure after which the request is not sent again. */
   storeFailure(sending: Sending, refusal: Refusal): void;
-  /** Returns true if the gateway did nothing: the request may be sent again. */
+  /** Returns true if the gateway did nothing, so that the request may be sent again. */
   isFree(sending: Sending, refusal: Refusal, outcome: CallOutcome): boolean;
-  /** Stores the end of a job that was told to stop. Returns a refusal instead if nothing of the job is to stay. */
+  /** Stores the end of a stopped job and returns its code, or returns a refusal to delete the job. */
   stop(sending: Sending, reason: StopReason): Refusal | string;
 }
 
-/** Longest time for which the end of a job waits for its settlement, in milliseconds. */
+/** Maximum time that the end of a job waits for its settlement, in milliseconds. */
 const SETTLE_MS = 2000;
 
 /** Creates the job that sends one request to the gateway, stores its response, and settles it. */
@@ -55,7 +55,7 @@ export function createRun(options: RunOptions, getServer: () => JobServer): Job<
     try {
       await runJob(sending);
     } catch (error) {
-      // a fault of this code or of the meter's: its row is settled as lost once its time is over
+      // a bug in this code or in the meter: the row is settled as lost when its lease ends
       live.finish("lost", store.options.lostCode);
       throw error;
     } finally {
@@ -79,8 +79,8 @@ async function runJob(sending: Sending): Promise<void> {
 }
 
 /**
- * Settles the reservation of a job, stores its end and reports it, each once. A meter that is slow settles later: the readers
- * of a stream wait for its end.
+ * Settles the reservation of a job, stores its end and reports it, each once. It waits at most {@link SETTLE_MS} for
+ * the meter, because readers of a stream wait for its end.
  */
 async function finish(sending: Sending, ending: Ending): Promise<void> {
   const { context, owner, account, asked, request, options, server } = sending;
@@ -101,7 +101,7 @@ async function finish(sending: Sending, ending: Ending): Promise<void> {
   }
   if (isSettled || !(await paid?.settled)) return;
   const { id, owner: name } = request;
-  // without it a timer settles once more, which changes nothing
+  // if this fails, a timer settles again, which changes nothing
   await context.host.run(context.key, options.store.settled, { id, owner: name }).catch(() => {});
 }
 
@@ -123,7 +123,7 @@ async function fail(sending: Sending, refusal: Refusal): Promise<void> {
   await finish(sending, { ...ending, ...asked.known });
 }
 
-/** Ends a job of which nothing stays: its id is free again. */
+/** Ends a job that cost nothing, and frees its id. */
 async function free(
   sending: Sending,
   refusal: Refusal,
@@ -132,7 +132,7 @@ async function free(
   const { account, owner, live, asked, ticket, request, context, options, server } = sending;
   const { code, status } = describeRefusal(refusal);
   const paid = account?.close(end.callOutcome);
-  // a meter that refuses has reserved nothing; one that failed may have
+  // a meter that refuses (below 500) has reserved nothing; a meter that failed may have reserved
   const isSettled = ticket === undefined || (paid ? await paid.settled : status < 500);
   const isFreed = await owner.free(createSettlement(request, 0), isSettled);
   live.head = createRefusalHead(refusal);
@@ -147,7 +147,7 @@ async function free(
       );
 }
 
-/** Ends a job that was told to stop, or that another process has settled as lost. */
+/** Ends a job that was stopped, or that another process has settled as lost. */
 async function giveUp(
   sending: Sending,
   reason: GiveUp,

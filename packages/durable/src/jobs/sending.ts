@@ -39,7 +39,7 @@ import type { JobServer } from "./tend.js";
 export interface JobRequest {
   readonly id: string;
   readonly owner: string;
-  /** What was reserved when the id was claimed; null for nothing. */
+  /** The reservation that was made with the claim of the id; null without one. */
   readonly plan: Plan | null;
   readonly details: JobDetails;
   readonly user: User;
@@ -49,7 +49,7 @@ export interface JobRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A request on its way, and what is known of it so far. */
+/** A request in flight, with its state so far. */
 export interface Sending {
   readonly options: RunOptions;
   readonly server: JobServer;
@@ -58,41 +58,41 @@ export interface Sending {
   readonly live: LiveJob;
   readonly owner: JobOwner;
   readonly call: Call;
-  /** Facts about the request to the gateway, for the event of the job. */
+  /** Metadata of the request to the gateway, for the event of the job. */
   readonly asked: { readonly known: { upstreamStatus?: number; attempts?: number } };
   account?: Account | undefined;
-  /** A text by which the meter finds the reservation; known before anything is reserved. */
+  /** Identifies the reservation to the meter. It is known before the meter reserves. */
   ticket?: string | undefined;
-  /** True from the moment in which the gateway may have the request. */
+  /** True once the gateway may have received the request. */
   isSent: boolean;
-  /** The gateway's; 0 before it has responded. */
+  /** HTTP status of the gateway; 0 before it has responded. */
   status: number;
-  /** Headers of the gateway that go along with the response. */
+  /** Headers of the gateway that are passed on with the response. */
   headers: Readonly<Record<string, string>>;
-  /** Values that no response may hold. */
+  /** API keys and credentials that a response must not contain. */
   keys: readonly string[];
 }
 
-/** The end of a request, of which the response is in `live`. */
+/** The end of a request. Its response is in `live`. */
 export interface Ending {
   readonly state: Exclude<JobState, "claimed" | "sending" | "refused" | "lost">;
   /** The outcome of the job in its event. */
   readonly outcome: JobOutcome;
   readonly code?: string | undefined;
-  /** The end of the call, for the meter. */
+  /** The outcome of the call to the gateway, for the meter. */
   readonly callOutcome: CallOutcome;
   readonly usage?: Usage | undefined;
   readonly bytes?: number | undefined;
 }
 
-/** Returns what is spent of the reservation that the claim has made. */
+/** Returns the settlement of the reservation in the user's key; null without one. */
 export function createSettlement({ plan }: JobRequest, spent = plan?.amount ?? 0): Settlement {
   return plan?.own ? { id: plan.id, spent } : null;
 }
 
 /**
- * Reserves the rest of the most that a request can cost. Its ticket is stored before, so that a crash leaves nothing
- * reserved.
+ * Reserves the amounts that the claim did not reserve, up to the maximum cost of the request. The ticket is stored
+ * first, so that the reservation can be released after a crash.
  */
 export async function reserve(sending: Sending): Promise<GatewayConnection> {
   const { context, request, options, server } = sending;
@@ -120,9 +120,9 @@ export async function reserve(sending: Sending): Promise<GatewayConnection> {
 }
 
 /**
- * Sends the request to the gateway, once that is stored.
+ * Sends the request to the gateway, after the state `sending` is stored.
  *
- * @throws {Refusal} for a response that is no success, and if there is none
+ * @throws {Refusal} for an error response, and without a response
  */
 export async function send(sending: Sending, gateway: GatewayConnection): Promise<Response> {
   const { context, request, owner, account, call, asked, server } = sending;
@@ -151,7 +151,7 @@ export async function send(sending: Sending, gateway: GatewayConnection): Promis
   return response;
 }
 
-/** Stores a response of JSON as it came. */
+/** Stores a JSON response unchanged. A response that contains a key is replaced by a refusal. */
 export async function readWhole(
   { options, server, call, live, keys, status, headers }: Sending,
   response: Response,
@@ -177,7 +177,7 @@ function readUsage(json: unknown): Usage | undefined {
   return typeof usage === "object" && usage !== null ? (usage as Usage) : undefined;
 }
 
-/** Returns the part of a request that a meter sees. */
+/** Returns the part of a request that the meter receives. */
 export function createPayable(
   { env }: Pick<HostContext, "env">,
   { user, details: { model }, route, body }: Pick<JobRequest, "user" | "details" | "route" | "body">,

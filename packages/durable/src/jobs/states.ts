@@ -2,18 +2,18 @@
  * The state of a job. It changes in this order, and each change is one transaction:
  *
  * - `claimed`: its row is stored, and nothing was sent. A crash in this state costs nothing and frees the id.
- * - `sending`: stored right before the request leaves. After a crash in this state the request may have been billed.
+ * - `sending`: stored right before the request is sent. After a crash in this state the request may have been billed.
  * - `complete`, `failed`, `stopped`, `lost`: the job has ended, and its response is stored until `expiresAt`.
  * - `refused`: the job has ended and cost nothing. Its id is free; the row stays until its reservation is released.
  */
 export type JobState = "claimed" | "sending" | "complete" | "failed" | "stopped" | "lost" | "refused";
 
-/** Returns true for a job that has an owner. */
+/** Returns true for a job that has not ended. */
 export function isOpen(state: JobState): boolean {
   return state === "claimed" || state === "sending";
 }
 
-/** The reason for which a job is stopped. */
+/** Why a job is stopped: by a request, without readers, or by the erasure of its user. */
 export type StopReason = "stopped" | "orphaned" | "erased";
 
 /** Metadata of a job for its event. */
@@ -34,7 +34,7 @@ export type Payment = {
   readonly spent?: number | undefined;
 };
 
-/** A refusal, as it is stored and sent to another process. */
+/** A refusal in the form that is stored and sent to other processes. */
 export interface StoredRefusal {
   readonly status: number;
   readonly code: string;
@@ -50,25 +50,28 @@ export interface ResponseHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly type: string;
-  /** A refusal instead of the response. */
+  /** A refusal that replaces the response. */
   readonly refusal?: StoredRefusal | undefined;
 }
 
-/** Lease of an owner, in milliseconds: a job whose owner has not renewed it by then is lost. */
+/** Lease of an owner, in milliseconds. A job is lost when its owner does not renew the lease in time. */
 export const ALIVE_MS = 25_000;
-/** Longest time between two renewals of the lease, in milliseconds. Events are stored with them, because each written row costs. */
+/**
+ * Maximum time between two renewals of the lease, in milliseconds. A renewal also stores new events, because each
+ * written row costs.
+ */
 export const RENEW_MS = 12_000;
 /**
- * Interval in which a timer looks at an open job, in milliseconds. Most streams end before the first look, which costs rows.
- * A Durable Object wakes as often while jobs run, so that both have one alarm.
+ * Interval at which a timer checks an open job, in milliseconds. Most streams end before the first check, which saves
+ * its writes. A Durable Object with running jobs wakes at the same interval, so that a single alarm serves both.
  */
 export const TEND_MS = 50_000;
-/** Time until a timer settles a reservation that could not be settled, in milliseconds. */
+/** Pause before a timer retries a failed settlement, in milliseconds. */
 export const SETTLE_MS = 30_000;
-/** Time for which the owner stores events early after a reader in another process has asked for them, in milliseconds. */
+/** Time for which an owner stores events early after another process has reported a reader, in milliseconds. */
 export const ATTEND_MS = 30_000;
 
-/** Returns a value without the type that a row's JSON lacks. */
+/** Parses the JSON of a column, without validation; undefined for null. */
 export function parseJSON<Value>(text: string | null): Value | undefined {
   return text === null ? undefined : (JSON.parse(text) as Value);
 }

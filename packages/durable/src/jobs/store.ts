@@ -21,23 +21,23 @@ import { createErase, createSettled, createTend } from "./tending.js";
 
 /** Options of a store of jobs. */
 export interface StoreOptions {
-  /** The jobs' name: it tells the jobs of one plugin from those of another, and begins the names of the operations. */
+  /** Name of the plugin's jobs. It separates their rows from other plugins, and prefixes the operation names. */
   readonly kind: string;
   /** Time for which a response is stored after its end, in milliseconds. */
   readonly retentionMs: number;
-  /** True if that time begins with the job. @default with its end */
+  /** True if the retention time starts with the job. @default it starts with the end of the job */
   readonly isFromStart?: boolean;
-  /** Largest number of responses that are stored for a key. @default any */
+  /** Maximum number of stored responses of a key. The oldest is dropped. @default any */
   readonly maxStored?: number;
-  /** Largest number of jobs that are stored for a key: a new one is refused. @default any */
+  /** Maximum number of stored jobs of a key. Further jobs are refused. @default any */
   readonly maxJobs?: number;
-  /** Largest number of large responses that are stored for a key. The oldest is deleted, and its job stays. @default any */
+  /** Maximum number of large stored responses of a key. The oldest is deleted; its job stays. @default any */
   readonly maxLarge?: number;
-  /** The code of a job that is lost. */
+  /** The end code of a lost job. */
   readonly lostCode: string;
 }
 
-/** The input of a timer that tends a job. */
+/** The input of the timer that tends a job. */
 export type TendInput = { readonly id: string };
 
 /** Options of a store, and the job that tends its rows. */
@@ -51,52 +51,52 @@ export type JobStore = ReturnType<typeof createJobStore>;
 /** The owner of a job. */
 export type Owner = { readonly id: string; readonly owner: string };
 
-/** A request that wants to be the only one with its id. */
+/** A request that claims an id for itself. */
 export type Claim = Owner & {
   /** Digest of the request. */
   readonly fingerprint: string;
   readonly details: JobDetails;
-  /** Largest number of open jobs of the key; null for any. */
+  /** Maximum number of open jobs of the key; null for any number. */
   readonly maxOpen: number | null;
-  /** The state of the new job: `sending` if nothing else has to be reserved. */
+  /** The state of the new job: `sending` if the claim reserves everything. */
   readonly state: "claimed" | "sending";
-  /** What is reserved with the claim; null for nothing. */
+  /** The planned reservation, whose `own` limits the claim reserves; null without one. */
   readonly plan: Plan | null;
   readonly ticket: string | null;
 };
 
-/** The end of a claim. */
+/** The result of a claim. */
 export interface Claimed {
   /**
-   * - `claimed`: the request is this one's to send.
-   * - `known`: another one with the same fingerprint has the id.
-   * - `different`: another request has the id.
-   * - `stale`: the row is of a job that was lost or is over. Tend it, and claim again.
+   * - `claimed`: the caller may send the request.
+   * - `known`: a job with the same fingerprint has the id.
+   * - `different`: a job with another fingerprint has the id.
+   * - `stale`: the id belongs to a job that is lost or expired. Tend the job, and claim again.
    * - `full`: too many jobs of the key are open.
    * - `crowded`: too many jobs of the key are stored.
-   * - `exhausted`: too little is left in the user's budget.
+   * - `exhausted`: the user's budget has too little left.
    */
   readonly result: "claimed" | "known" | "different" | "stale" | "full" | "crowded" | "exhausted";
-  /** The reservation, if the budget was read. */
+  /** The result of the reservation, if the budget was checked. */
   readonly reserving?: Pick<Reserving, "refused" | "retryAfterMs">;
   readonly lost?: Lost;
 }
 
-/** A reservation, stored before anything is reserved and again before the request is sent. */
+/** A ticket, stored before the meter reserves and again before the request is sent. */
 type Ticket = Owner & { readonly ticket: string | null; readonly payment: Payment };
 
-/** The owner's view of its job. */
+/** The state of a job for its owner. */
 export interface Owned {
-  /** False once another one has settled the job: it must not go on. */
+  /** False once another process has settled the job. Then the owner must stop. */
   readonly isOwned: boolean;
   readonly stop: StopReason | null;
-  /** Milliseconds for which readers in other processes wait for rows. */
+  /** Milliseconds for which the owner must store events early, for readers in other processes. */
   readonly readMs: number;
 }
 
-/** More of a response. */
+/** Further parts of a response. */
 export type Append = Owner & {
-  /** All of the response so far, if that is small; null if it is not or has not changed. */
+  /** The whole response so far; null if it is large or unchanged. */
   readonly text: string | null;
   readonly parts: readonly PartRow[];
   readonly lastId: number;
@@ -104,23 +104,23 @@ export type Append = Owner & {
   readonly head: string | null;
 };
 
-/** What is spent of the reservation that the claim has made. Null if it made none. */
+/** The settlement of the reservation that the claim made; null if the claim reserved nothing. */
 export type Settlement = { readonly id: string; readonly spent: number } | null;
 
-/** The end of a job, with the rest of its response. */
+/** The end of a job, with the last parts of its response. */
 export type End = Append & {
   readonly state: Exclude<JobState, "claimed" | "sending" | "refused">;
   readonly code: string | null;
   readonly payment: Payment;
   readonly settlement: Settlement;
-  /** True if nothing else is reserved any more. */
+  /** True if the meter has settled its reservation, or has none. */
   readonly isSettled: boolean;
 };
 
 /** The end of a job that cost nothing. */
 export type Free = Owner & { readonly settlement: Settlement; readonly isSettled: boolean };
 
-/** Number of older responses that make room for one. */
+/** Maximum number of older responses that an operation drops. */
 const MAX_DROPPED = 10;
 /** Sets the columns of a response. */
 const RESPONSE = `text = COALESCE(?, text), text_id = COALESCE(?, text_id), last_id = ?, is_whole = ?,
@@ -136,7 +136,7 @@ export function createJobStore(context: StoreContext) {
       storeTicket(tx, "claimed", { ...input, payment: { ...input.payment, spent: 0 } }),
     ),
     send: operation(`${kind}.send`, (tx: Transaction, input: Ticket) => storeTicket(tx, "sending", input)),
-    /** Stores more of a response, and renews the lease of its owner. */
+    /** Stores further parts of a response, and renews the lease of its owner. */
     append: operation(`${kind}.append`, async (tx: Transaction, input: Append): Promise<Owned> => {
       const [row] = await tx.query<OwnedRow>(
         `UPDATE jobs SET ${RESPONSE}, alive_until = ? WHERE ${MINE} RETURNING stop, read_until`,
@@ -144,7 +144,7 @@ export function createJobStore(context: StoreContext) {
       );
       if (!row) return describeOwned(row, tx.now);
       await insertParts(tx, kind, input);
-      // readers in the process of the owner read its memory
+      // readers in the owner's process read from memory
       if (row.read_until > tx.now) tx.publish();
       return describeOwned(row, tx.now);
     }),
@@ -162,7 +162,7 @@ export function createJobStore(context: StoreContext) {
       tx.publish();
       return true;
     }),
-    /** Notes that a reader in another process waits for rows. Returns what became of the job. */
+    /** Stores that a reader in another process waits for rows. Returns whether the job is open, lost or ended. */
     attend: operation(`${kind}.attend`, async (tx: Transaction, { id }: TendInput) => {
       const [row] = await tx.query<JobRow>(
         `SELECT state, alive_until, read_until FROM jobs WHERE ${ONE}`,
@@ -172,7 +172,7 @@ export function createJobStore(context: StoreContext) {
       if (row.alive_until <= tx.now) return "lost";
       const until = tx.now + ATTEND_MS;
       await tx.query(`UPDATE jobs SET read_until = ? WHERE ${ONE}`, until, tx.key, kind, id);
-      // its owner learns of the first one at once
+      // the owner learns of the first reader at once
       if (row.read_until <= tx.now) tx.publish();
       return "open";
     }),
@@ -202,7 +202,7 @@ export function createJobStore(context: StoreContext) {
   }
 }
 
-/** Gives one of many requests with the same id the right to send it, and reserves what it costs. */
+/** Lets one of several requests with the same id send it, and reserves its cost in the user's key. */
 async function claim(
   tx: Transaction,
   input: Claim,
@@ -241,14 +241,14 @@ async function claim(
 }
 
 function compareClaim(row: JobRow, { owner, fingerprint }: Claim, now: number): Claimed["result"] {
-  // tried again after a commit whose response was lost
+  // a retry after a commit whose response was lost
   if (row.owner === owner) return "claimed";
   const endsAt = isOpen(row.state) ? row.alive_until : row.expires_at;
   if (endsAt !== null && endsAt <= now) return "stale";
   return row.fingerprint === fingerprint ? "known" : "different";
 }
 
-/** Ends a job. `isEnded` is false if another one has settled the job before. */
+/** Ends a job. `isEnded` is false if another process has settled the job before. */
 async function end(tx: Transaction, input: End, context: StoreContext) {
   const { kind, retentionMs, isFromStart = false, maxStored, maxLarge, tendJob } = context;
   const { id, owner, state, code, payment, isSettled, settlement, parts } = input;
@@ -266,7 +266,7 @@ async function end(tx: Transaction, input: End, context: StoreContext) {
     settlement && settleReservation(tx, settlement.id, settlement.spent),
   ]);
   const isMine = row?.owner === owner;
-  // tried again after a commit whose response was lost
+  // a retry after a commit whose response was lost
   if (!row || !isMine || !isOpen(row.state)) return { isEnded: isMine && row?.state === state, dropped: [] };
   const begunAt = parseJSON<JobDetails>(row.details)?.startedAt ?? tx.now;
   const expiresAt = Math.max(tx.now, (isFromStart ? begunAt : tx.now) + retentionMs);
@@ -278,7 +278,7 @@ async function end(tx: Transaction, input: End, context: StoreContext) {
     ),
     insertParts(tx, kind, input),
     tx.schedule(tendJob, { id, at: isSettled ? expiresAt : tx.now + SETTLE_MS, input: { id } }),
-    // those who read an older one now can read it for a while
+    // current readers can read a dropped response until its timer runs
     ...old.flatMap((dropped) => [
       tx.query(`UPDATE jobs SET expires_at = ? WHERE ${ONE}`, tx.now, tx.key, kind, dropped.id),
       tx.schedule(tendJob, { id: dropped.id, at: tx.now + SETTLE_MS, input: { id: dropped.id } }),
@@ -289,7 +289,7 @@ async function end(tx: Transaction, input: End, context: StoreContext) {
   return { isEnded: true, dropped: old.map(({ id }) => id) };
 }
 
-/** Deletes the oldest large responses of a key. Their jobs stay: their requests must not be sent again. */
+/** Deletes the oldest large responses of a key. Their jobs stay, because their requests must not be sent again. */
 async function dropLarge(tx: Transaction, kind: string, maxLarge: number): Promise<void> {
   // a small response is in the row of its job
   const old = await tx.query<{ id: string }>(
@@ -305,14 +305,14 @@ async function dropLarge(tx: Transaction, kind: string, maxLarge: number): Promi
   );
 }
 
-/** Frees the id of a job that cost nothing. Its row stays until its reservation is given back. */
+/** Frees the id of a job that cost nothing. Its row stays until its reservation is released. */
 async function free(tx: Transaction, input: Free, { kind, tendJob }: StoreContext): Promise<boolean> {
   const { id, owner, isSettled, settlement } = input;
   const [[row]] = await Promise.all([
     tx.query<JobRow>(`SELECT owner, payment, read_until FROM jobs WHERE ${ONE}`, tx.key, kind, id),
     settlement && settleReservation(tx, settlement.id, settlement.spent),
   ]);
-  // tried again
+  // a retry after a commit whose response was lost
   if (!row) return true;
   if (row.owner !== owner) return false;
   if (row.read_until > tx.now) tx.publish();
@@ -338,7 +338,7 @@ function responseValues({ text, lastId, isWhole, head }: Append): readonly (stri
   return [text, text === null ? null : lastId, lastId, Number(isWhole), head];
 }
 
-/** Inserts the parts of a job. A repeated part is the same one. */
+/** Inserts parts of a response. It is safe to repeat: a part with the same id has the same text. */
 async function insertParts(tx: Transaction, kind: string, { id, parts }: Append): Promise<void> {
   const insert =
     "INSERT INTO job_parts (key, kind, job, last_id, text) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";

@@ -1,11 +1,11 @@
 import type { JobState, StopReason } from "./states.js";
 
 /**
- * Tables of jobs. A response is in `text` as long as it is small, since each row that is written costs. What follows is in
- * `job_parts`. `text_id` and the `last_id` of a part are the ids of their last events.
+ * Tables of jobs. A small response is in `text`, because each written row costs; later parts are in `job_parts`.
+ * `text_id` and the `last_id` of a part are the ids of their last events.
  *
- * `owner` is new for each run: only the owner changes an open job. The process that settles a lost job becomes its owner.
- * `expires_at` is null as long as a job is open.
+ * `owner` is new for each run: only the owner changes an open job. The process that settles a lost job becomes its
+ * owner. `expires_at` is null while a job is open.
  */
 export const JOB_TABLES = [
   `CREATE TABLE IF NOT EXISTS jobs (key TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL,
@@ -45,9 +45,9 @@ export type PartRow = {
   readonly text: string;
 };
 
-/** One job of a key. */
+/** Selects one job of a key. */
 export const ONE = "key = ? AND kind = ? AND id = ?";
-/** One job, as long as this owner has it. */
+/** Selects one job, if it is open and belongs to this owner. */
 export const MINE = `${ONE} AND owner = ? AND state IN ('claimed', 'sending')`;
-/** The parts of one job. */
+/** Selects the parts of one job. */
 export const PARTS = "key = ? AND kind = ? AND job = ?";

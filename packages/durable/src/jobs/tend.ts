@@ -3,7 +3,7 @@ import { logCause, type PluginServer } from "@sluice/worker-proxy/plugin";
 import type { JobDetails } from "./states.js";
 import type { JobStore } from "./store.js";
 
-/** The server of the proxy. Jobs pass its environment on, and do not read it. */
+/** The server of the proxy. Jobs pass its environment on without reading it. */
 export type JobServer = PluginServer<unknown>;
 
 /** The end of a job for its event. */
@@ -28,17 +28,17 @@ export function logJob(server: JobServer, subject: string, error: unknown, env: 
   return logCause(subject, error, { env, log: server.log });
 }
 
-/** The host and the key of a job: those of its timer, or of a request. */
+/** The host and the key of a job, taken from its timer or from a request. */
 export type TendContext = Pick<HostContext, "host" | "key" | "env">;
 
-/** Looks at one job. See {@link tendJob}. */
+/** Checks one job. See {@link tendJob}. */
 export type Tend = (context: TendContext, id: string) => Promise<void>;
 
 /**
- * Looks at one job: settles and reports it if its owner is gone, deletes it if it is over, and settles a reservation that
- * could not be settled before. Two that do it at once do it once.
+ * Checks one job. It settles and reports a job whose owner has ended, deletes an expired job, and retries a failed
+ * settlement. Concurrent calls report a lost job once.
  *
- * @throws the error of the meter; the next look tries again
+ * @throws the error of the meter; the next check tries again
  */
 export async function tendJob(
   { host, key, env }: TendContext,

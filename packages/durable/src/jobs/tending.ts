@@ -4,7 +4,7 @@ import { isOpen, type JobDetails, type Payment, parseJSON, SETTLE_MS, TEND_MS } 
 import type { Owner, StoreContext, TendInput } from "./store.js";
 import { type JobRow, ONE, PARTS } from "./table.js";
 
-/** A job whose owner is gone. */
+/** A job whose owner did not renew its lease. */
 export interface LostJob {
   readonly details: JobDetails;
   readonly payment: Payment;
@@ -15,35 +15,35 @@ export interface LostJob {
 /** A reservation that is not settled yet. */
 export interface Unsettled extends Owner {
   readonly ticket: string;
-  /** The amount to spend; undefined for all that is reserved. */
+  /** The amount to spend; undefined for the whole reservation. */
   readonly spent: number | undefined;
 }
 
-/** What was found of a job. */
+/** The result of a check. */
 export interface Tended {
   /** Present if the job was open, and was settled as lost just now. */
   readonly lost?: LostJob | undefined;
   readonly unsettled?: Unsettled | undefined;
 }
 
-/** What was erased of a key, and what is left. */
+/** The rest of a key's jobs after an erasure. */
 export interface Erased {
-  /** Ids of jobs that still run. They are told to stop. */
+  /** Ids of jobs that still run. They were told to stop. */
   readonly open: readonly string[];
-  /** Ids of jobs of which only a reservation is left. */
+  /** Ids of jobs whose rows stay until their reservations are settled. */
   readonly unsettled: readonly string[];
-  /** True if there may be more. */
+  /** True if more jobs may be left. */
   readonly hasMore: boolean;
 }
 
-/** Time after its end for which a reservation is settled that could not be settled before, in milliseconds. */
+/** Time after the expiry of a job for which a failed settlement is retried, in milliseconds. */
 const UNSETTLED_MS = 3_600_000;
-/** Number of jobs that one operation erases. */
+/** Maximum number of ended jobs that an operation erases. */
 const ERASE_JOBS = 100;
 
 /**
- * Creates the operation that looks at one job: it ends a job whose owner is gone, deletes a response that is over, and
- * returns a reservation that is not settled. Each time it plans the next look.
+ * Creates the operation that checks one job. It settles a job whose lease has ended, deletes an expired job, and
+ * returns an unsettled reservation. It schedules the next check unless it deletes the job.
  */
 export function createTend(context: StoreContext) {
   const { kind } = context;
@@ -59,7 +59,7 @@ export function createTend(context: StoreContext) {
         if (row.alive_until > tx.now) return await lookLater(tx, context, id, {});
         return await settleLost(tx, context, id, by, row);
       }
-      // tried again after a commit whose response was lost
+      // a retry after a commit whose response was lost
       const lost = row.owner === by ? readLost(row, row.state === "lost") : undefined;
       const endsAt = row.expires_at ?? tx.now;
       if (row.is_settled !== 1 && row.ticket !== null && tx.now < endsAt + UNSETTLED_MS)
@@ -77,7 +77,7 @@ export function createTend(context: StoreContext) {
   );
 }
 
-/** Creates the operation that notes that a reservation is settled. A job that is over is deleted then. */
+/** Creates the operation that marks a reservation as settled. It deletes the job if the job has expired. */
 export function createSettled(context: StoreContext) {
   const { kind, tendJob } = context;
   return operation(`${kind}.settled`, async (tx: Transaction, { id, owner }: Owner) => {
@@ -92,7 +92,7 @@ export function createSettled(context: StoreContext) {
   });
 }
 
-/** Creates the operation that deletes the responses of a key, and stops what runs. */
+/** Creates the operation that deletes the ended jobs of a key, and stops its running jobs. */
 export function createErase(context: StoreContext) {
   const { kind } = context;
   return operation(`${kind}.erase`, async (tx: Transaction): Promise<Erased> => {
@@ -181,7 +181,7 @@ async function deleteJob(tx: Transaction, { kind, tendJob }: StoreContext, id: s
   ]);
 }
 
-/** Deletes what a job has of its user. Its reservation stays until it is settled. */
+/** Deletes the user's data in a job. The row stays until its reservation is settled. */
 async function emptyJob(tx: Transaction, { kind, tendJob }: StoreContext, id: string): Promise<void> {
   await Promise.all([
     tx.query(

@@ -12,12 +12,12 @@ interface ExportedJob {
   readonly id: string;
   readonly state: string;
   readonly code?: string | undefined;
-  /** Unix milliseconds at which it is deleted; absent as long as it runs. */
+  /** Unix milliseconds at which the response is deleted; absent while the job runs. */
   readonly expiresAt?: number | undefined;
   /** HTTP status of the response. */
   readonly status?: number | undefined;
   readonly requestId?: string | undefined;
-  /** The response as text; absent if it has more than 4,194,304 characters, or is not stored any more. */
+  /** The response as text; absent if it has more than 4,194,304 characters. */
   readonly text?: string;
 }
 
@@ -25,16 +25,16 @@ interface UserDataOptions {
   readonly store: JobStore;
   readonly follow: Source<Follow>;
   readonly tend: Tend;
-  /** Opens the rows of a user. */
+  /** Returns the host and the key of a user. */
   open(env: unknown, userId: string): Promise<TendContext>;
 }
 
-/** Largest response in an export, in characters. */
+/** Maximum size of a response in an export, in characters. */
 const EXPORT_CHARACTERS = 4 * 1024 * 1024;
-/** Time in which a job that was told to stop has to end, in milliseconds. */
+/** Maximum time that a stopped job may take to end, in milliseconds. */
 const STOP_MS = 30_000;
 
-/** Creates the access to the jobs of a user, for the operator. */
+/** Creates the functions that export and erase the jobs of a user. */
 export function createUserData(options: UserDataOptions): UserData<unknown> {
   const { store, open } = options;
   return {
@@ -44,7 +44,7 @@ export function createUserData(options: UserDataOptions): UserData<unknown> {
   };
 }
 
-/** Stops what runs, and deletes everything. What can't be settled stays until it is, without its response. */
+/** Stops running jobs, and deletes all. The row of an unsettled reservation stays, without user data, until settled. */
 async function eraseJobs(context: TendContext, options: UserDataOptions): Promise<void> {
   const { store, follow, tend } = options;
   const { host, key } = context;
@@ -53,7 +53,7 @@ async function eraseJobs(context: TendContext, options: UserDataOptions): Promis
     const erased = await host.run(key, store.erase, null);
     for (const id of erased.unsettled) unsettled.add(id);
     for (const id of erased.open) {
-      // one that was lost has no owner that could stop it
+      // settles the job if it is lost, because then no owner stops it
       await tend(context, id);
       const ended = awaitEnd(host, key, follow, id).then(() => true);
       if (!(await waitAtMost(STOP_MS, ended)))
@@ -83,7 +83,7 @@ async function exportJobs({ host, key }: TendContext, store: JobStore, cursor = 
     return page;
   }
 
-  /** Reads a response; undefined for one that is too large. */
+  /** Reads a response; undefined if it is too large. */
   async function readText(id: string): Promise<string | undefined> {
     let text = "";
     let read = 0;

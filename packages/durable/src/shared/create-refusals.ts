@@ -1,9 +1,9 @@
 import { Refusal, type RefusalDetails } from "@sluice/worker-proxy/plugin";
 
-/** Refusals by their names: status, message, and the code if it is not the name. `{what}` stands for a detail. */
+/** Refusals by name. The code defaults to the name. `{what}` in a message is replaced with `details.what`. */
 type RefusalTable = Readonly<Record<string, readonly [status: number, message: string, code?: string]>>;
 
-/** Creates the function that creates the refusals of a table. */
+/** Returns a function that creates the refusals of a table by name. */
 export function createRefusals<Table extends RefusalTable>(table: Table) {
   return (reason: keyof Table & string, details: RefusalDetails = {}): Refusal => {
     const [status, text, code = reason] = table[reason] as RefusalTable[string];

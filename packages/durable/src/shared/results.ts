@@ -11,17 +11,17 @@ export interface EndedResult<Env> {
   readonly answer: unknown;
 }
 
-/** Stores that the results of a task are to be copied. Can run again for the same task. */
+/** Stores the order to copy the results of a task. It is safe to run again for the same task. */
 export type StoreResults<Env> = (result: EndedResult<Env>) => Promise<void>;
 
 const offered = new WeakMap<object, StoreResults<never>>();
 
-/** Lets a plugin of this package see the end of each watched task before the end is stored. */
+/** Registers a function that runs for each watched task that has ended, before the end is stored. */
 export function offerResults<Env>(plugin: object, store: StoreResults<Env>): void {
   offered.set(plugin, store as StoreResults<never>);
 }
 
-/** Returns what the plugins of a proxy do with results. */
+/** Returns the functions that the plugins of a proxy have registered with {@link offerResults}. */
 export function findResults<Env>(plugins: readonly object[]): readonly StoreResults<Env>[] {
   return plugins.flatMap((plugin) => (offered.get(plugin) as StoreResults<Env> | undefined) ?? []);
 }

@@ -1,9 +1,9 @@
 const shared = new WeakMap<object, Map<string, unknown>>();
 
 /**
- * Returns the values that all jobs and sources of one host share, by name: of a process, or of a Durable Object.
+ * Returns access to a value that all jobs and sources of one host share. A host is a process or a Durable Object.
  *
- * @param kind the kind of values, and the parts of the name
+ * @param name the parts of the value's name
  */
 export function shareByHost<Value>(host: object, ...name: readonly string[]) {
   const values = (shared.get(host) ?? new Map<string, unknown>()) as Map<string, Value>;
@@ -12,7 +12,7 @@ export function shareByHost<Value>(host: object, ...name: readonly string[]) {
   return {
     get: () => values.get(key),
     set: (value: Value) => void values.set(key, value),
-    /** Deletes a value, unless another one has replaced it. */
+    /** Deletes the value unless another value has replaced it. */
     delete(value: Value): void {
       if (values.get(key) === value) values.delete(key);
     },

@@ -3,7 +3,7 @@ import { readCursor, readText } from "../admin/body.js";
 import type { Jobs } from "../jobs/jobs.js";
 import { isOpen } from "../jobs/states.js";
 
-/** An operator's operations on the streams of a user. A list has no content. */
+/** Creates the admin operations that list and stop the streams of a user. A list omits the content of the streams. */
 export function createStreamOperations<Env>(jobs: Jobs): readonly AdminOperation<Env>[] {
   return [
     {

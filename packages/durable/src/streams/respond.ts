@@ -5,18 +5,18 @@ import { makeEventParts } from "../jobs/parts.js";
 import { createRefusalHead } from "../jobs/refusals.js";
 import { type Ending, readWhole, type Sending } from "../jobs/sending.js";
 
-/** Larger than any response that is no stream. */
+/** Maximum size of a JSON response, in characters: larger than any the gateway sends instead of a stream. */
 const JSON_CHARACTERS = 8 * 1024 * 1024;
 const EVENTS = "text/event-stream";
 
-/** Reads the gateway's response: its events as they arrive, or JSON instead. */
+/** Reads the gateway's response: events as they arrive, or a JSON body. */
 export async function respond(sending: Sending, response: Response): Promise<Ending> {
   const { type, body } = checkType(response, true);
   if (type === EVENTS) return await readStream(sending, body);
   return await readWhole(sending, response, JSON_CHARACTERS);
 }
 
-/** Stores the events as they come. The gateway has to wait while too many wait for their rows. */
+/** Stores events as they arrive. It stops reading from the gateway while too many events wait to be stored. */
 async function readStream(sending: Sending, body: ReadableStream<Uint8Array>): Promise<Ending> {
   const { call, owner, keys, request, headers, server } = sending;
   let events: string[] = [];
@@ -53,7 +53,7 @@ async function readStream(sending: Sending, body: ReadableStream<Uint8Array>): P
   return createEnding(sending, end);
 }
 
-/** The reader of the gateway's stream. It takes events by `onEvent`, and pulls when there is room for more. */
+/** A controller without an effect: events arrive through `onEvent`, and the caller pulls when memory has room. */
 const taker = {
   enqueue() {},
   close() {},
@@ -73,30 +73,30 @@ function createEnding(
   return { ...known, state: "failed", outcome: code === "upstream_error" ? "failed" : "cut" };
 }
 
-/** Adds an event with an error. */
+/** Adds an error event to the stream. */
 function addError({ live }: Sending, refusal: Refusal): void {
   live.add(makeEventParts([errorLines(refusal)], live.lastId));
 }
 
-/** Stores a failure as the response, and as an event for those who read it as a stream. */
+/** Stores a failure as the response, and as an error event for clients that read it as a stream. */
 export function storeFailure(sending: Sending, refusal: Refusal): void {
   addError(sending, refusal);
   sending.live.head ??= createRefusalHead(refusal);
 }
 
-/** Stores the end of a stream that was stopped. A request that waits for its begin gets it as a stream. */
+/** Stores the end of a stopped stream. A request that still waits for its response receives an event stream. */
 export function addStop(sending: Sending, refusal: Refusal): void {
   const { live, headers } = sending;
   addError(sending, refusal);
   live.head ??= { status: 200, headers, type: EVENTS };
 }
 
-/** Returns true if the gateway did nothing. What is known of a server's error is that it sent no stream. */
+/** Returns true if the gateway was not reached or certainly did nothing. With `unknown` it may have done work. */
 export function isFree(_: Sending, __: Refusal, outcome: CallOutcome): boolean {
   return outcome !== "unknown" && outcome !== "answered";
 }
 
-/** Returns the lines of an event as they are stored. */
+/** Returns the lines of an event in their stored form. */
 function makeLines(event: string, data: string): string {
   const name = event === "message" ? "" : `event: ${event}\n`;
   return `${name}data: ${data.includes("\n") ? data.replaceAll("\n", "\ndata: ") : data}`;

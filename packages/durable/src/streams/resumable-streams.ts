@@ -9,13 +9,22 @@ import { addStop, isFree, respond, storeFailure } from "./respond.js";
 
 /** Options of {@link resumableStreams}. */
 export interface ResumableStreamsOptions {
-  /** Time for which a stream continues without a reader, in milliseconds. Then the gateway's connection is closed. @default 60_000 */
+  /**
+   * Milliseconds for which a stream continues without a reader. Then the proxy closes its connection to the gateway.
+   * @default 60_000
+   */
   readonly idleTimeoutMs?: number;
-  /** Time for which a response is stored after its end, in milliseconds. @default 600_000 */
+  /** Milliseconds for which a response is stored after its end. @default 600_000 */
   readonly retentionMs?: number;
-  /** Size of the events of one response that are stored, in bytes. Beyond it a stream goes on for those who read it now. @default 8_388_608 */
+  /**
+   * Maximum stored size of one response, in bytes. Later events are not stored: only connected readers receive them.
+   * @default 8_388_608
+   */
   readonly maxBytes?: number;
-  /** Largest number of stored responses of one user. Beyond it the oldest is deleted, which is an event. @default 50 */
+  /**
+   * Maximum number of stored responses of one user. Beyond it the oldest is deleted, and a job event reports `dropped`.
+   * @default 50
+   */
   readonly maxPerUser?: number;
 }
 
@@ -24,18 +33,21 @@ const PATH = "/v1/chat/streams/{id}";
 /**
  * Lets chat streams survive a reload or a broken connection.
  *
- * A response with `stream: true` has an `x-stream-id`, and each of its events an `id`. `GET /v1/chat/streams/{id}` returns
- * what follows the event that `Last-Event-ID` names, and goes on as the response does; 204 if nothing follows. A client
- * that leaves does not stop the response; `DELETE /v1/chat/streams/{id}` does. Only the user of the first request can do
- * either. A request with the `idempotency-key` of an earlier one gets that one's response, and costs nothing.
+ * The response to a request with `stream: true` has the header `x-stream-id`, and each event has an `id`.
  *
- * A request is never sent twice. If its process ends, the stream ends with the code `stream_interrupted`, and what was
- * reserved for it is spent. `limits.maxStreamsPerUser` of the proxy bounds the streams that are open at the gateway,
- * whether they are read or not.
+ * - `GET /v1/chat/streams/{id}` returns the events after `Last-Event-ID` and continues until the response ends. The
+ *   status is 204 if the response has ended and `Last-Event-ID` names its last event.
+ * - `DELETE /v1/chat/streams/{id}` stops the response. A client that disconnects does not stop it.
+ * - Only the user who sent the request can read or stop its response.
+ * - A repeated request with the same `idempotency-key` gets the stored response and costs nothing.
  *
- * It needs the `host` of the proxy, and takes everything else from the proxy's options.
+ * A request is never sent twice. If the process ends during a stream, the stream ends with the code
+ * `stream_interrupted`, and the reserved amount is spent. `limits.maxStreamsPerUser` of the proxy bounds the streams of
+ * a user that are open at the gateway, with or without readers.
  *
- * @throws {TypeError} for an option that is unknown or can't work
+ * The proxy must have a `host`. The plugin reads all other settings from the proxy's options.
+ *
+ * @throws {TypeError} for an unknown or invalid option
  * @example
  * ```ts
  * export default createProxy<Env>({ ...options, host: nodeHost({ file: "sluice.db" }), plugins: [resumableStreams()] });
@@ -130,7 +142,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
   }
 }
 
-/** Makes an id of 128 random bits: an id and a session of its user are all that is needed to read the response. */
+/** Makes an id of 128 random bits. The id and a session of its user give access to the response. */
 function makeId(): string {
   return crypto.randomUUID().replaceAll("-", "");
 }
