@@ -1,4 +1,4 @@
-import type { BoundHost, Host } from "@sluice/worker-proxy";
+import type { BoundHost, Host, Operation, ProxyPlugin } from "@sluice/worker-proxy";
 import { getCurrentPage, type Page } from "./page.js";
 import type { Timeline } from "./timeline.js";
 
@@ -21,10 +21,55 @@ export interface LedgerCall {
   isRefused: boolean;
 }
 
+/** Fields of the operations that reserve or settle. */
+interface Steps {
+  readonly id: string;
+  readonly amount?: number;
+  readonly spent?: number;
+  readonly plan?: { readonly id: string; readonly amount: number; readonly own: object | null } | null;
+  readonly settlement?: { readonly id: string; readonly spent: number } | null;
+}
+
+/** Operations that are watched. The package has some of them once, for all simulations. */
+const watched = new WeakSet<object>();
+/** Notes an operation in the ledger of the latest simulation. They run one after the other. */
+let noteStep: (key: string, name: string, input: Steps, output: unknown) => void = () => {};
+
 /** Notes the calls of the budget on a host. */
 export function createLedger(timeline: Timeline) {
   const calls: LedgerCall[] = [];
-  return { calls, watch };
+  noteStep = noteOwn;
+  return { calls, watch, watchPlugins };
+
+  /** Notes what the plugins reserve and settle in the object of a key, without a call of its host. */
+  function watchPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]): readonly ProxyPlugin<Env>[] {
+    const operations = plugins.flatMap(({ storage }) => storage?.operations ?? []);
+    for (const operation of operations as readonly Operation<never, unknown>[]) {
+      if (watched.has(operation)) continue;
+      watched.add(operation);
+      const { name, run } = operation;
+      const runAndNote: typeof run = async (transaction, input) => {
+        const output = await run(transaction, input);
+        noteStep(transaction.key, name, input, output);
+        return output;
+      };
+      Object.assign(operation, { run: runAndNote });
+    }
+    return plugins;
+  }
+
+  function noteOwn(
+    key: string,
+    name: string,
+    { id, amount, spent, plan, settlement }: Steps,
+    output: unknown,
+  ) {
+    const purpose = getCurrentPage()?.name ?? "";
+    const isClaimed = (output as { readonly result?: string } | null)?.result === "claimed";
+    if (plan?.own && isClaimed) note(key, "budget.reserve", plan, purpose);
+    if (settlement) note(key, "budget.settle", settlement, purpose);
+    note(key, name, { id, amount, spent }, purpose);
+  }
 
   /** Returns the host, whose calls are noted from now on. */
   function watch<Env extends { readonly purpose: string }>(host: Host<Env>): Host<Env> {

@@ -147,7 +147,7 @@ export function createProxyServer(
       gateway: { assetLookup: "/gamma/asset/GetAsset" },
       rateLimit: workersRateLimit<Env>(() => ({ limit })),
       host: ledger.watch(cloudflareHost(({ purpose }) => bindObjects(purpose))),
-      plugins: [
+      plugins: ledger.watchPlugins<Env>([
         budget<Env>({
           limits: { user: most, all: 10_000_000 },
           windowMs: WINDOW_MS,
@@ -158,7 +158,7 @@ export function createProxyServer(
         ...(mode === "kept"
           ? [...(isOnce ? [idempotency<Env>()] : []), resumableStreams<Env>(), videoWatch<Env>()]
           : []),
-      ],
+      ]),
     });
   }
 

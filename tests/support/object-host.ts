@@ -47,7 +47,7 @@ export function createObjectHost() {
         const { instance, ready, died } = openProcess(findObject(name));
         await Promise.race([ready, died]);
         const response = await running.run(timers, () => Promise.race([instance.fetch(request), died]));
-        return endWith(response, died);
+        return running.run(timers, () => endWith(response, died));
       },
     }),
   };
@@ -111,9 +111,11 @@ export function createObjectHost() {
 function endWith(response: Response, died: Promise<never>): Response {
   if (!response.body) return response;
   const reader = response.body.getReader();
+  // a source runs while its body is read, in its own process
+  const read = AsyncLocalStorage.bind(() => reader.read());
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { done, value } = await Promise.race([reader.read(), died]);
+      const { done, value } = await Promise.race([read(), died]);
       if (done) controller.close();
       else controller.enqueue(value);
     },

@@ -8,7 +8,13 @@ import { createFile, openFileStore, PART, starts } from "./support/file-store.js
 /** Opens a file store behind a server of Node. */
 async function openServer() {
   const { proxy, keys } = openFileStore();
-  const server = createServer(toNodeHandler((request) => proxy.fetch(request, {})));
+  const served: Promise<Response>[] = [];
+  const serve = (request: Request) => {
+    const response = proxy.fetch(request, {});
+    served.push(response);
+    return response;
+  };
+  const server = createServer(toNodeHandler(serve));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {
@@ -16,7 +22,9 @@ async function openServer() {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { server, port, keys, url: `http://127.0.0.1:${port}/api/v1/uploads` };
+  /** Resolves when no request uses the store any more. */
+  const rest = () => Promise.allSettled(served);
+  return { server, port, keys, rest, url: `http://127.0.0.1:${port}/api/v1/uploads` };
 }
 
 const bytes = { authorization: "user-1", "content-type": "application/octet-stream" };
@@ -33,7 +41,7 @@ test("case 177: a body that is refused while it comes gets its response, and end
 test.each([1, 511, 513])(
   "case 121: a connection that breaks after %i bytes of a file leaves nothing in the bucket",
   async (sent) => {
-    const { server, port, keys, url } = await openServer();
+    const { server, port, keys, rest, url } = await openServer();
     const arrived = once(server, "request");
     const socket = connect(port, "127.0.0.1");
     await once(socket, "connect");
@@ -45,6 +53,7 @@ test.each([1, 511, 513])(
     socket.destroy();
     const list = async () => await (await fetch(url, { headers: bytes })).json();
     await expect.poll(list).toEqual({ files: [] });
+    await rest();
     expect(keys()).toEqual([]);
   },
 );
