@@ -30,7 +30,7 @@ const request: RequestEvent = {
   durationMs: 2000,
 };
 const job: JobEvent = {
-  kind: "answer",
+  kind: "response",
   id: "canary-job",
   outcome: "lost",
   code: "stream_interrupted",
@@ -162,7 +162,7 @@ describe("for Prometheus", () => {
     const added = (name: string) => (samples[name] ?? 0) - (before[name] ?? 0);
     expect(added('sluice_request_seconds_sum{route="chat",model="delta-5.3"}')).toBeCloseTo(2);
     expect(added('sluice_first_byte_seconds_sum{route="chat",model="delta-5.3"}')).toBeCloseTo(0.3);
-    expect(added('sluice_jobs_total{kind="answer",model="delta-5.3",outcome="lost"}')).toBe(1);
+    expect(added('sluice_jobs_total{kind="response",model="delta-5.3",outcome="lost"}')).toBe(1);
     expect(added('sluice_spent_total{model="delta-5.3"}')).toBe(40);
     expect(added('sluice_tokens_total{model="delta-5.3"}')).toBe(60);
   });

@@ -88,7 +88,7 @@ describe("the log alone tells the operator", () => {
     expect((await chat("ann")).text).toContain("upstream_cut");
     const lines = await linesOf("ann", 2);
     const request = lines.find(({ kind }) => kind === "request");
-    const answer = lines.find(({ kind }) => kind === "answer");
+    const answer = lines.find(({ kind }) => kind === "response");
     // who cut it, where, and what it cost
     expect(request).toMatchObject({ outcome: "cut", code: "upstream_cut", status: 200 });
     expect(answer).toMatchObject({ outcome: "cut", code: "upstream_cut", upstreamStatus: 200, spent: 1000 });

@@ -101,7 +101,7 @@ describe("case 117: the data of a user", () => {
     expect(live.hasLeft).toBe(true);
     expect(gateway.requests.every(({ signal }) => signal.aborted)).toBe(true);
     expect(jobs.map(({ kind, outcome, code }) => [kind, outcome, code]).sort()).toEqual([
-      ["answer", "stopped", "stream_stopped"],
+      ["response", "stopped", "stream_stopped"],
       ["create", "stopped", "user_erased"],
     ]);
     expect([purse.reserved.size, purse.spent]).toEqual([0, [100, 100]]);
@@ -131,7 +131,9 @@ describe("case 117: the data of a user", () => {
       await readerOf(await asking).until("finish_reason");
     }
     expect((await eraseUser(proxy, {}, USER)).failed).toEqual([]);
-    expect(jobs).toMatchObject([{ kind: "answer", user: USER, outcome: "stopped", code: "stream_stopped" }]);
+    expect(jobs).toMatchObject([
+      { kind: "response", user: USER, outcome: "stopped", code: "stream_stopped" },
+    ]);
     expect([purse.reserved.size, gateway.requests[0]?.signal.aborted]).toEqual([0, true]);
   });
 

@@ -202,7 +202,7 @@ describe("case 115: a stream whose process is gone", () => {
     expect(gateway.requests).toHaveLength(1);
     expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
     expect(second.jobs).toMatchObject([
-      { kind: "answer", id, outcome: "lost", code: "stream_interrupted", reserved: 100, spent: 100 },
+      { kind: "response", id, outcome: "lost", code: "stream_interrupted", reserved: 100, spent: 100 },
     ]);
   });
 

@@ -222,7 +222,7 @@ describe("case 116: each response is one event, and its usage is in no other", (
     for (const event of requests) expect([event.usage, event.spent]).toEqual([undefined, undefined]);
     await expect.poll(() => jobs.length).toBe(1);
     expect(jobs[0]).toMatchObject({
-      kind: "answer",
+      kind: "response",
       id,
       outcome: "complete",
       user: "Bearer user-token",

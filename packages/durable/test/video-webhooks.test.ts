@@ -466,7 +466,7 @@ describe("a handler of the app", () => {
     await until(() => signals.length === 1);
     await until(() => signals[0]?.aborted === true);
     await until(() => signals.length === 2);
-    expect(lines()).toContain("no answer in 600000 ms");
+    expect(lines()).toContain("no response in 600000 ms");
     expect(events.some(({ outcome }) => outcome === "dropped")).toBe(false);
   });
 
@@ -507,7 +507,7 @@ test("a plugin that copies results gets each final end before it is stored, and 
   gateway.next = done;
   await until(() => ended.length === 2);
   await advance(SECOND);
-  expect(ended[1]).toMatchObject({ id: gatewayId, userId: "ann", answer: { code: "success" } });
+  expect(ended[1]).toMatchObject({ id: gatewayId, userId: "ann", response: { code: "success" } });
   expect(events).toMatchObject([{ kind: "watch", outcome: "complete" }]);
   await jump(HOUR);
   expect(ended).toHaveLength(2);

@@ -34,7 +34,7 @@ test("the addresses of a video request are fetched, and one that can't be is ref
   ]);
   expect(await createVideoRequest("first_frame", "https://app.test/broken.png")).toEqual([
     400,
-    "input.media.0.url can't be downloaded: there is no answer.",
+    "input.media.0.url can't be downloaded: there is no response.",
   ]);
   expect((await createVideoRequest("reference_video", "http://127.0.0.1:8787/film.mp4"))[0]).toBe(200);
   expect((await createVideoRequest("reference_video", "http://127.0.0.1:8787/gone.mp4"))[0]).toBe(400);

@@ -149,7 +149,7 @@ async function waitForChange(
   });
   const stop = storage?.watch(`${prefix}chat/${chatId}`, (records) => {
     changes += 1;
-    if ([...records.values()].some((record) => isEndOf(id, record))) end();
+    if ([...records.values()].some((record) => isTurnEnd(id, record))) end();
   });
   const waiting = new AbortController();
   const abort = () => waiting.abort(signal.reason);
@@ -170,7 +170,7 @@ async function waitForChange(
 }
 
 /** Returns true for a finished message of a turn. */
-function isEndOf(turn: string, record: unknown): boolean {
+function isTurnEnd(turn: string, record: unknown): boolean {
   return (
     isObject(record) &&
     record["turn"] === turn &&

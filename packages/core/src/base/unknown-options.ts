@@ -25,9 +25,9 @@ export function findUnknownOptions(
   { names, path, nested = {}, advice = {} }: KnownOptions,
   options: unknown,
 ): Issue[] {
-  return findIn(options, names, path);
+  return findUnknown(options, names, path);
 
-  function findIn(given: unknown, names: string, path: string): Issue[] {
+  function findUnknown(given: unknown, names: string, path: string): Issue[] {
     const known = names.split(/\s+/);
     if (typeof given !== "object" || given === null || Array.isArray(given))
       return [
@@ -42,7 +42,7 @@ export function findUnknownOptions(
       if (!known.includes(name)) return value === undefined ? [] : createUnknownIssue(own, name, known);
       return within === undefined || value === undefined || typeof value === "function"
         ? []
-        : findIn(value, within, own);
+        : findUnknown(value, within, own);
     });
   }
 

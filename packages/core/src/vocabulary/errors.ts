@@ -71,7 +71,7 @@ interface ErrorDetails {
  *
  * @example
  * ```ts run
- * const idOf = (error: unknown) => (error instanceof GatewayError ? error.requestId : undefined);
+ * const readId = (error: unknown) => (error instanceof GatewayError ? error.requestId : undefined);
  * ```
  */
 export abstract class GatewayError extends Error {

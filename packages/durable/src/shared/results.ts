@@ -8,7 +8,7 @@ export interface EndedResult<Env> {
   /** The gateway's id of the task. */
   readonly id: string;
   /** The gateway's response to a query of the task, parsed. */
-  readonly answer: unknown;
+  readonly response: unknown;
 }
 
 /** Stores the order to copy the results of a task. It is safe to run again for the same task. */

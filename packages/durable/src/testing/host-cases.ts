@@ -219,10 +219,10 @@ export const LOCAL_WORK: HostCases = {
   },
   async "sends the bytes of a source in their order"({ host, key }) {
     const texts = ["one ", "", "two ", "x".repeat(200_000), " 日本語"];
-    same(await textOf(await host.open(key, chunks, { texts })), texts.join(""));
+    same(await readText(await host.open(key, chunks, { texts })), texts.join(""));
   },
   async "breaks the stream of a source that fails"({ host, key }) {
-    const text = host.open(key, chunks, { texts: ["one", "error"] }).then(textOf);
+    const text = host.open(key, chunks, { texts: ["one", "error"] }).then(readText);
     ensure((await catchError(text)) !== undefined, "the stream ended as if it was whole");
   },
   async "ends a source whose reader has left"({ host, key }) {
@@ -281,7 +281,7 @@ async function runOther(host: BoundHost, key: string): Promise<void> {
   }
 }
 
-async function textOf(stream: ReadableStream<Uint8Array>): Promise<string> {
+async function readText(stream: ReadableStream<Uint8Array>): Promise<string> {
   return await new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>).text();
 }
 

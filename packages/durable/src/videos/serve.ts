@@ -76,7 +76,7 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
     // store the results first: if the process ends before `applyPoll`, the task is polled again
     if (result.type === "task" && result.hasEnded)
       for (const storeResults of findResults<Env>(plugins))
-        await storeResults({ host, env, userId, id, answer: JSON.parse(result.envelope) });
+        await storeResults({ host, env, userId, id, response: JSON.parse(result.envelope) });
     const applied = await host.run(key, applyPoll, {
       ...{ id, userId, rules, result, hash, handlers, maxOpen },
       ...{ run: crypto.randomUUID(), polls: task?.polls ?? -1, random: Math.random() },

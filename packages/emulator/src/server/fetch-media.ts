@@ -39,7 +39,7 @@ async function fetchFailure(url: string, fetchMedia: FetchMedia): Promise<string
     await response?.body?.cancel();
     return response && !response.ok ? `HTTP ${response.status}` : undefined;
   } catch {
-    return "there is no answer";
+    return "there is no response";
   }
 }
 

@@ -47,7 +47,7 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    *
    * @example
    * ```ts
-   * const versionsOf = (chat: ChatStore, { id, branches = [id] }: ChatMessage) =>
+   * const getVersions = (chat: ChatStore, { id, branches = [id] }: ChatMessage) =>
    *   chat.getThread().filter((node) => branches.includes(node.id));
    * ```
    */

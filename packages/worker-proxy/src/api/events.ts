@@ -33,7 +33,7 @@ export type JobOutcome =
  */
 export interface JobEvent {
   /**
-   * - `answer`: a chat stream of `resumableStreams()`.
+   * - `response`: a chat stream of `resumableStreams()`.
    * - `create`: an image, video, asset or epsilon request of `idempotency()`.
    * - `watch`: a video task that `videoWatch` polls.
    * - `upload`, `copy`: a file of a user, and a file of the gateway's that the archive copies.
@@ -41,7 +41,7 @@ export interface JobEvent {
    *
    * The kinds of other extensions have a prefix: `name:kind`.
    */
-  readonly kind: "answer" | "create" | "watch" | "upload" | "copy" | "webhook" | `${string}:${string}`;
+  readonly kind: "response" | "create" | "watch" | "upload" | "copy" | "webhook" | `${string}:${string}`;
   /** The id of the stream, the request, the task, the file or the notice. */
   readonly id: string;
   readonly outcome: JobOutcome;
@@ -141,7 +141,7 @@ export interface RequestEvent {
   readonly attempts?: number;
   /** The HTTP status of the gateway; absent where the proxy sent nothing to it, or got no response. */
   readonly upstreamStatus?: number;
-  /** Time from the request's arrival to the first byte of the answer's body, in milliseconds. */
+  /** Time from the request's arrival to the first byte of the response's body, in milliseconds. */
   readonly firstByteMs?: number;
   /** Size of the body that was sent, in bytes; absent for a stream that the proxy passes on without reading it. */
   readonly bytes?: number;

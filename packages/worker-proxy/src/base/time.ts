@@ -26,7 +26,7 @@ export async function waitAtMost<T>(ms: number, promise: Promise<T>): Promise<T 
 export async function limitTime<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const timer = setTimeout(
-    () => controller.abort(new DOMException(`no answer in ${ms} ms`, "TimeoutError")),
+    () => controller.abort(new DOMException(`no response in ${ms} ms`, "TimeoutError")),
     ms,
   );
   return await work(controller.signal).finally(() => clearTimeout(timer));

@@ -54,7 +54,7 @@ export const refusals = {
 
   // the gateway; 499 is for the log, since no client is left to read it
   client_left: [499, "the client has left"],
-  client_stalled: [499, "the client took nothing of the answer for too long"],
+  client_stalled: [499, "the client read nothing of the response for too long"],
   upstream_unreachable: [502, "the gateway could not be reached; try again"],
   upstream_cut: [502, `the connection to the gateway broke off; ${maybeDone}`],
   upstream_idle: [504, `the gateway fell silent; ${maybeDone}`],

@@ -5,14 +5,14 @@ import { isRecord } from "../../transport/error-response.js";
 /** Returns the path of the first field with an unexpected type, at or below `path`. */
 type Find = (value: unknown, path: string) => string | undefined;
 
-const findIn =
+const findInvalid =
   (types: readonly string[]): Find =>
   (value, path) =>
     value == null || types.includes(typeof value) ? undefined : path;
 
-const text = findIn(["string"]);
-const textOrNumber = findIn(["string", "number"]);
-const count = findIn(["number"]);
+const text = findInvalid(["string"]);
+const textOrNumber = findInvalid(["string", "number"]);
+const count = findInvalid(["number"]);
 
 function record(fields: Readonly<Record<string, Find>>): Find {
   return (value, path) => {

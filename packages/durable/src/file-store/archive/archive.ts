@@ -16,9 +16,9 @@ export function createArchive<Env>(store: Store<Env>) {
    *
    * @throws {Refusal} 503 if the database fails
    */
-  async function archive({ env, userId, id, answer }: EndedResult<Env>): Promise<void> {
+  async function archive({ env, userId, id, response }: EndedResult<Env>): Promise<void> {
     try {
-      await copy(env, userId, await findVideos({ id, answer }));
+      await copy(env, userId, await findVideos({ id, response }));
     } catch (error) {
       // a missing bucket must not stop the watch
       if (describeRefusal(toRefusal(error)).code !== "misconfigured") throw error;
@@ -31,7 +31,7 @@ export function createArchive<Env>(store: Store<Env>) {
   function watchResponse({ env, user, route, id, context }: AdmittedRequest<Env>, json: unknown): void {
     const isTask = route === "videos" && id !== undefined;
     if (!isTask && route !== "images") return;
-    const find = isTask ? findVideos({ id, answer: json }) : findImages(json);
+    const find = isTask ? findVideos({ id, response: json }) : findImages(json);
     const stored = find.then((found) => copy(env, user.id, found));
     runInBackground(stored, env, context);
   }
@@ -71,7 +71,7 @@ export interface ArchivableTask {
   /** The gateway's task id. */
   readonly id: string;
   /** The gateway's parsed response to a query of the task. */
-  readonly answer: unknown;
+  readonly response: unknown;
 }
 
 /** Maximum number of files to copy per response. */
@@ -89,17 +89,17 @@ export const nameLastFrame = (taskId: string): Promise<string> => hashText(`last
 export const nameAddress = (url: string): Promise<string> => hashText(`file\n${url}`);
 
 /** Returns the video of a task and its last frame; an empty list for a task without a video. */
-export async function findVideos({ id, answer }: ArchivableTask): Promise<readonly ResultFile[]> {
-  const task = parseTask({ id, answer });
+export async function findVideos({ id, response }: ArchivableTask): Promise<readonly ResultFile[]> {
+  const task = parseTask({ id, response });
   if (task?.state !== "succeeded") return [];
   const video = { source: await nameVideo(id), url: task.url, taskId: id };
   if (!task.lastFrameURL) return [video];
   return [video, { ...video, source: await nameLastFrame(id), url: task.lastFrameURL }];
 }
 
-function parseTask({ id, answer }: ArchivableTask) {
+function parseTask({ id, response }: ArchivableTask) {
   try {
-    return parseVideoTask(answer, { id });
+    return parseVideoTask(response, { id });
   } catch {
     // the response contains no task
     return undefined;
@@ -107,8 +107,8 @@ function parseTask({ id, answer }: ArchivableTask) {
 }
 
 /** Returns the images of a response that have a URL. */
-export async function findImages(answer: unknown): Promise<readonly ResultFile[]> {
-  const data = (answer as { data?: unknown } | null)?.data;
+export async function findImages(response: unknown): Promise<readonly ResultFile[]> {
+  const data = (response as { data?: unknown } | null)?.data;
   const urls = (Array.isArray(data) ? data : [])
     .map((image: { url?: unknown } | null) => image?.url)
     .filter((url) => typeof url === "string" && /^https?:/.test(url)) as string[];

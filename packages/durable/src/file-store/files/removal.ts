@@ -47,7 +47,7 @@ export const removeFile = operation(
     transaction,
     { id, userId, isForGood }: { readonly id: string; readonly userId: string; readonly isForGood: boolean },
   ): Promise<FileRow | undefined> => {
-    if (isForGood) await endCopyOf(transaction, id);
+    if (isForGood) await cancelCopy(transaction, id);
     // the request that stores the file gives up, so end its claim
     else await updateFile(transaction, id, ["claimed_until = 0"]);
     const file = await findFile(transaction, id);
@@ -166,7 +166,7 @@ export async function sweepPage<Env>(
 }
 
 /** Ends the pending copy of a file that its owner deletes. */
-async function endCopyOf({ key, now, query }: Transaction, id: string): Promise<void> {
+async function cancelCopy({ key, now, query }: Transaction, id: string): Promise<void> {
   const [copy] = await query(
     `UPDATE file_copies SET url = '', attempts = ?, next_at = ? WHERE key = ? AND id = ? AND url <> ''
       RETURNING source`,
