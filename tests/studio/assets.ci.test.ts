@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { expectLog } from "../../packages/worker-proxy/test/support/expected-log.ts";
 import { hasChromium, MINUTE, openRoom, PNG } from "../support/studio-suite.ts";
+
+// a page of another origin asks for an asset
+expectLog("this page may not call the proxy");
 
 const PATH = "/gamma/asset/CreateAsset";
 

@@ -363,7 +363,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     await room.page.getByRole("region", { name: "Welcome" }).waitFor();
     // each side is a chat of the list, also after a reload
     await room.page.reload();
-    await findEntry("Hello · Alpha V4.1 Flash").waitFor();
+    await findEntry("Hello · Alpha 4.1 Flash").waitFor();
     await findEntry("Hello · Delta 5.3").click();
     await room.studio.answer().waitFor();
   });

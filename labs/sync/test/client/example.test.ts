@@ -3,6 +3,10 @@ import { memoryStorage } from "@sluice/stores";
 import { expect, onTestFinished, test } from "vitest";
 import { openDevice } from "../../../../examples/devices/device.js";
 import { openProxy } from "../../../../examples/devices/proxy.js";
+import { expectLog } from "../../../../packages/worker-proxy/test/support/expected-log.js";
+
+// devices follow the server until it is closed
+expectLog("nodeHost: it is closed");
 
 test("examples/devices: a conversation is on both devices of its user, and stays on the server after a sign-out", async () => {
   const host = nodeHost({ file: ":memory:" });

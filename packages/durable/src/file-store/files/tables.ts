@@ -10,7 +10,7 @@ export const FILE_TABLES = [
     counted BIGINT NOT NULL, received BIGINT NOT NULL, type TEXT NOT NULL, is_copy BIGINT NOT NULL, source TEXT, task_id TEXT,
     upload_id TEXT, claim TEXT NOT NULL, claimed_until BIGINT NOT NULL, due_at BIGINT NOT NULL, removals BIGINT NOT NULL,
     PRIMARY KEY (key, id))`,
-  "CREATE UNIQUE INDEX IF NOT EXISTS files_source ON files (key, source)",
+  "CREATE UNIQUE INDEX IF NOT EXISTS files_source ON files (key, source) WHERE source IS NOT NULL",
   "CREATE INDEX IF NOT EXISTS files_due ON files (key, due_at)",
   `CREATE TABLE IF NOT EXISTS file_parts (key TEXT NOT NULL, id TEXT NOT NULL, number BIGINT NOT NULL, etag TEXT NOT NULL,
     PRIMARY KEY (key, id, number))`,
