@@ -101,8 +101,8 @@ describe("case 117: the data of a user", () => {
     expect(live.hasLeft).toBe(true);
     expect(gateway.requests.every(({ signal }) => signal.aborted)).toBe(true);
     expect(jobs.map(({ kind, outcome, code }) => [kind, outcome, code]).sort()).toEqual([
-      ["response", "stopped", "stream_stopped"],
       ["create", "stopped", "user_erased"],
+      ["response", "stopped", "stream_stopped"],
     ]);
     expect([purse.reserved.size, purse.spent]).toEqual([0, [100, 100]]);
     expect((await exportUser(proxy, {}, USER)).data).toEqual({ streams: [], creates: [] });

@@ -1,5 +1,5 @@
 import { operation } from "../../host/define.js";
-import { type FileRow, findFile, updateFile } from "./tables.js";
+import { type FileRow, findFile, scheduleSweep, updateFile } from "./tables.js";
 
 const IS_OPEN = " AND state = 'open'";
 
@@ -60,6 +60,7 @@ export const beginUpload = operation(
 /** A part that the bucket has stored. */
 export type NewPart = {
   readonly id: string;
+  readonly userId: string;
   readonly claim: string;
   readonly number: number;
   readonly etag: string;
@@ -86,14 +87,16 @@ export const addPart = operation(
     // the claim of the last part stays valid until the upload is complete
     const claimedUntil = to === file.bytes ? file.claimedUntil : 0;
     const change = "received = ?, due_at = ?, claimed_until = ?";
-    // the sweep comes at the earlier time, and then waits for this one
-    return await updateFile(transaction, id, [change, to, now + part.ttlMs, claimedUntil]);
+    const added = await updateFile(transaction, id, [change, to, now + part.ttlMs, claimedUntil]);
+    await scheduleSweep(transaction, part.userId);
+    return added;
   },
 );
 
 /** A complete file in the bucket. */
 export type WholeFile = {
   readonly id: string;
+  readonly userId: string;
   readonly type: string;
   readonly retentionMs: number;
 };
@@ -101,13 +104,16 @@ export type WholeFile = {
 /** Completes the row of a file. Returns undefined if the file was removed in the meantime. */
 export const completeFile = operation(
   "files/whole",
-  async (transaction, { id, type, retentionMs }: WholeFile): Promise<FileRow | undefined> => {
+  async (transaction, { id, userId, type, retentionMs }: WholeFile): Promise<FileRow | undefined> => {
     const { key, now, query } = transaction;
+    const file = await findFile(transaction, id);
+    if (file?.state !== "open") return file?.state === "whole" ? file : undefined;
     const change =
       "state = 'whole', type = ?, received = bytes, upload_id = NULL, claimed_until = 0, due_at = ?";
-    const whole = await updateFile(transaction, id, [change, type, now + retentionMs], IS_OPEN);
-    if (whole) await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, id);
-    const file = whole ?? (await findFile(transaction, id));
-    return file?.state === "whole" ? file : undefined;
+    const whole = await updateFile(transaction, id, [change, type, now + retentionMs]);
+    await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, id);
+    // a sweep that comes too early schedules the next one
+    if (now + retentionMs < file.dueAt) await scheduleSweep(transaction, userId);
+    return whole;
   },
 );

@@ -77,6 +77,7 @@ async function putFirst(
   const { etag } = await body.through((content) => sendPart(files, id, () => upload.uploadPart(1, content)));
   const part = {
     id,
+    userId: files.userId,
     claim,
     number: 1,
     etag,
@@ -101,7 +102,7 @@ export async function storePart(files: UserFiles, request: Request, row: FileRow
       const number = from / PART_BYTES + 1;
       const send = (content: ReadableStream<Uint8Array>) => upload.uploadPart(number, content);
       const { etag } = await body.through((content) => sendPart(files, id, () => send(content)));
-      const part = { id, claim, number, etag, from, to };
+      const part = { id, userId: files.userId, claim, number, etag, from, to };
       return checkFound(await files.run(addPart, { ...part, ttlMs: UPLOAD_TTL_MS }));
     } finally {
       body.cancel();
@@ -136,7 +137,7 @@ export async function finishFile(
   type: string,
   retentionMs: number,
 ): Promise<FileRow> {
-  const whole = await files.run(completeFile, { id, type, retentionMs });
+  const whole = await files.run(completeFile, { id, userId: files.userId, type, retentionMs });
   if (!whole) await files.discard(id);
   return checkFound(whole);
 }
