@@ -11,7 +11,16 @@ import { createVideoForm, createVideoRequest } from "@/components/sluice/video-f
 const url = "https://cdn.example.com/reef";
 
 /** Writes a field as one line: its flags, its path if that is not its name, and its facts. */
-function lineOf({ name, kind, path, label: _, hint: __, isAdvanced, isShown, ...facts }: FormField): string {
+function formatLine({
+  name,
+  kind,
+  path,
+  label: _,
+  hint: __,
+  isAdvanced,
+  isShown,
+  ...facts
+}: FormField): string {
   const written = Object.entries(facts).map(([key, fact]) => `${key} ${textOf(fact)}`.trim());
   const flags = [isAdvanced && "advanced", !isShown && "hidden", path !== name && `at ${path}`];
   return [`${name}: ${kind}`, ...flags.filter(Boolean), ...written].join(", ");
@@ -22,7 +31,7 @@ function textOf(fact: unknown): string {
   return fact.map((one) => (typeof one === "string" ? one : `${one.value}(${one.label})`)).join(" ");
 }
 
-function linesIn(text: string): readonly string[] {
+function parseLines(text: string): readonly string[] {
   return text
     .trim()
     .split("\n")
@@ -107,7 +116,7 @@ const videoFields: readonly (readonly [VideoModel, string])[] = [
 ];
 
 test.each(videoFields)("The form of %s has these fields for a text alone", (model, fields) => {
-  expect(createVideoForm(model).fields.map(lineOf)).toEqual(linesIn(fields));
+  expect(createVideoForm(model).fields.map(formatLine)).toEqual(parseLines(fields));
 });
 
 test("A ratio is a shape, and the fit to the input is none", () => {
@@ -154,7 +163,7 @@ const chatFields: readonly (readonly [ChatModel, string])[] = [
 ];
 
 test.each(chatFields)("The settings of %s are these", (model, fields) => {
-  expect(describeChatModel(model).fields.map(lineOf)).toEqual(linesIn(fields));
+  expect(describeChatModel(model).fields.map(formatLine)).toEqual(parseLines(fields));
 });
 
 test.each<[ImageModel, number, string]>([
@@ -171,8 +180,8 @@ test.each<[ImageModel, number, string]>([
     const [across = 0, down = 1] = (ratio ?? "").split(":").map(Number);
     expect(across / down / ((width ?? 0) / (height ?? 1))).toBeCloseTo(1, 1);
   }
-  expect(fields.filter(({ name }) => name !== "size").map(lineOf)).toEqual(
-    linesIn(`
+  expect(fields.filter(({ name }) => name !== "size").map(formatLine)).toEqual(
+    parseLines(`
     prompt: text
     image: media, media image, sources file url, accept image/png,image/jpeg,image/webp
     sequential_image_generation: switch, default false
@@ -187,7 +196,7 @@ test.each<[ImageModel, number, string]>([
 });
 
 describe("The hidden fields of a form", () => {
-  const hiddenIn = (fields: readonly FormField[]) =>
+  const listHidden = (fields: readonly FormField[]) =>
     fields.flatMap(({ name, isShown }) => (isShown ? [] : name)).join(" ");
   const frame: FormValues = { first_frame: [url] };
   const file: FormValues = { file: [url] };
@@ -208,13 +217,13 @@ describe("The hidden fields of a form", () => {
     ["gamma-video-2.0", { reference_audio: [url] }, "web_search"],
     ["gamma-video-fast", frame, "web_search"],
   ])("follow for %s from the media %j", (model, values, names) => {
-    expect(hiddenIn(createVideoForm(model, values).fields)).toBe(names);
+    expect(listHidden(createVideoForm(model, values).fields)).toBe(names);
   });
 
   test("are those of a logo and of a set, until these are switched on", () => {
     const logo = "position language opacity";
     const createForm = (values: FormValues) =>
-      hiddenIn(createImageForm("gamma-image-5-0-260128", values).fields);
+      listHidden(createImageForm("gamma-image-5-0-260128", values).fields);
     expect(createForm({})).toBe(`max_images ${logo}`);
     expect(createForm({ sequential_image_generation: true })).toBe(logo);
     expect(createForm({ add_logo: true })).toBe("max_images");
@@ -222,7 +231,7 @@ describe("The hidden fields of a form", () => {
 
   test("follow from the thinking of a chat model", () => {
     const createForm = (model: ChatModel, thinking: boolean) =>
-      hiddenIn(describeChatModel(model, { thinking }).fields);
+      listHidden(describeChatModel(model, { thinking }).fields);
     expect(createForm("alpha-v4.1-flash", false)).toBe("reasoning_effort");
     expect(createForm("alpha-v4.1-flash", true)).toBe("temperature top_p frequency_penalty presence_penalty");
     expect(createForm("delta-5.3", false)).toBe("");

@@ -185,7 +185,8 @@ test("no device changes the calls that an approval runs", async () => {
   expect(runs).toEqual([{ pay: 1 }]);
 });
 
-test("a record that a device wrote in the place of the server's ends the turn, and nothing runs", async () => {
+/** Opens a turn whose call waits for an approval, and pulls the record of its response. */
+async function openWaitingTurn() {
   const runs: unknown[] = [];
   const { device, model } = await openTurns({ tools: [danger(runs)] });
   await device.turn("start", TURN);
@@ -193,6 +194,11 @@ test("a record that a device wrote in the place of the server's ends the turn, a
   const { calls = [] } = await waitFor(device, "waiting");
   const { cursor, changes } = await device.pull(COLLECTION);
   const own = changes.find(({ record }) => record === calls[0]?.record);
+  return { runs, device, model, calls, cursor, own };
+}
+
+test("a record that a device wrote in the place of the server's ends the turn, and nothing runs", async () => {
+  const { runs, device, model, calls, cursor, own } = await openWaitingTurn();
   const record = calls[0]?.record ?? "";
   const gone = await device.push(COLLECTION, cursor, [{ record, base: own?.version ?? 0, value: null }]);
   await device.push(COLLECTION, gone.cursor, [
@@ -204,13 +210,7 @@ test("a record that a device wrote in the place of the server's ends the turn, a
 });
 
 test("a turn ends when a device deletes the response that waits, and the conversation takes the next one", async () => {
-  const runs: unknown[] = [];
-  const { device, model } = await openTurns({ tools: [danger(runs)] });
-  await device.turn("start", TURN);
-  (await model.next()).call({ id: "c1", name: "danger", arguments: { pay: 1 } });
-  const { calls = [] } = await waitFor(device, "waiting");
-  const { cursor, changes } = await device.pull(COLLECTION);
-  const own = changes.find(({ record }) => record === calls[0]?.record);
+  const { runs, device, model, calls, cursor, own } = await openWaitingTurn();
   await device.push(COLLECTION, cursor, [
     { record: calls[0]?.record ?? "", base: own?.version ?? 0, value: null },
   ]);
