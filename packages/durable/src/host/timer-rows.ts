@@ -73,12 +73,12 @@ const CANCEL_RUNNING = `UPDATE timers SET is_canceled = 1, next_due = NULL, next
 // all rows have the same key, and the index of due times begins with the key
 const DUE_KEY =
   "SELECT key FROM timers WHERE key = (SELECT key FROM timers LIMIT 1) AND due <= ? ORDER BY due LIMIT 1";
-// Postgres rechecks the outer condition after a row lock, because the timer may be postponed meanwhile
-const claim = (
-  lock: string,
-) => `UPDATE timers SET attempts = attempts + 1, deaths = deaths + 1, due = ?, run = ?
-  WHERE key = ? AND due <= ? AND (job, id) IN
+// A materialized list, because Postgres may repeat a subquery, and each time it skips the rows that are claimed already.
+// Postgres rechecks the outer condition after a row lock, because the timer may be postponed meanwhile.
+const claim = (lock: string) => `WITH next AS MATERIALIZED
     (SELECT job, id FROM timers WHERE key = ? AND due <= ? ORDER BY due LIMIT ? ${lock})
+  UPDATE timers SET attempts = attempts + 1, deaths = deaths + 1, due = ?, run = ?
+  WHERE key = ? AND due <= ? AND (job, id) IN (SELECT job, id FROM next)
   RETURNING key, job, id, attempts, deaths, run, input, next_due, is_canceled`;
 // skips locked rows: a transaction that stores a timer may itself wait for the key's row
 const CLAIM: SQL = { sqlite: claim(""), postgres: claim("FOR UPDATE SKIP LOCKED") };
@@ -189,7 +189,7 @@ export class TimerRows {
       keys.map(async ({ key }) => {
         const run = crypto.randomUUID();
         const [timers] = await Promise.all([
-          query<ClaimedTimer>(CLAIM, leaseUntil, run, key, now, key, now, each),
+          query<ClaimedTimer>(CLAIM, key, now, each, leaseUntil, run, key, now),
           this.#hasKeys && query(END_TURN, key, now, key, now, key),
           this.#hasKeys && query(DROP_KEY, key, key),
         ]);

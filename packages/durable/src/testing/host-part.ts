@@ -183,13 +183,16 @@ export const plan = operation(
 );
 
 /** Schedules many jobs that are already due. */
-export const planMany = operation("hostTests.planMany", async (transaction, { count }: { count: number }) => {
-  for (let nth = 0; nth < count; nth += 1) {
-    const input = { text: `${nth}`, waitFor: null };
-    await transaction.schedule(mark, { id: `${nth}`, at: transaction.now - 1_000, input });
-  }
-  return null;
-});
+export const planMany = operation(
+  "hostTests.planMany",
+  async (transaction, { count, waitFor }: { count: number; waitFor: string | null }) => {
+    for (let nth = 0; nth < count; nth += 1) {
+      const input = { text: `${nth}`, waitFor };
+      await transaction.schedule(mark, { id: `${nth}`, at: transaction.now - 1_000, input });
+    }
+    return null;
+  },
+);
 
 /** Schedules a job that fails. */
 export const planFailing = operation("hostTests.planFailing", async (transaction, _: null) => {
