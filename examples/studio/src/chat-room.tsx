@@ -139,7 +139,7 @@ function useSendWhenOnline({ messages, error, retry }: UseChatStreamResult) {
   return (problem: Error) => {
     const description = describeError(problem);
     if (!isUnsent(problem)) return description;
-    const hint = isAway && unsentId ? "This is sent when you are back." : "Nothing was sent. Try again.";
-    return { ...description, title: isAway ? "You are offline" : "Not sent", hint };
+    const hint = unsentId ? "This is sent when you are back." : "Nothing was sent. Try again.";
+    return { ...description, title: isAway || unsentId ? "You are offline" : "Not sent", hint };
   };
 }
