@@ -163,6 +163,37 @@ test("a timer whose job was under way when the host was closed runs after the ne
   await again.close();
 });
 
+test("a job that runs while its process is paused for an hour is not run again by that process", async () => {
+  let runs = 0;
+  let end = () => {};
+  const held = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const hold = job("limits.hold", 3, async () => {
+    runs += 1;
+    await held;
+  });
+  const plan = operation("limits.plan", async (transaction, _: null) => {
+    await transaction.schedule(hold, { id: "a", at: transaction.now, input: null });
+    return null;
+  });
+  const host = nodeHost({ file: ":memory:" });
+  const bound = bind(host, { tables: [], operations: [plan], jobs: [hold] });
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+  await bound.run("a", plan, null);
+  await expect.poll(() => runs).toBe(1);
+  vi.setSystemTime(Date.now() + 3_600_000);
+  // two timers one after the other: the table was read again
+  for (const id of ["first", "second"]) {
+    await bound.run("b", planInnocent, { id });
+    await expect.poll(() => bound.run("b", readIds, null)).toContain(`end ${id}`);
+  }
+  expect(runs).toBe(1);
+  end();
+  vi.useRealTimers();
+  await host.close();
+});
+
 test("a full disk is an error that says so, and nothing is stored in part", async () => {
   const host = nodeHost({ file: join(folder, "full.db") });
   const small = { tables: ["PRAGMA max_page_count = 200"], operations: [] };

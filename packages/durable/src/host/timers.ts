@@ -116,6 +116,8 @@ export class Timers {
       await this.#rows.sweep(query, now);
     }
     if (now < this.#claimedAt - CLOCK_MS) await this.#rows.repair(query, now);
+    // after a pause of this process its own leases have expired: keep the jobs that no other process has begun
+    if (now > this.#claimedAt + LEASE_MS) await this.#renewAll(query, now);
     this.#claimedAt = now;
     const claimed = await this.#rows.claim(query, now, {
       leaseUntil: now + LEASE_MS,
@@ -183,14 +185,16 @@ export class Timers {
   }
 
   async #renew(): Promise<void> {
-    const timers = [...this.#running].map(({ timer }) => timer);
     try {
-      await this.#host.database.transact(null, (query, now) =>
-        this.#rows.renew(query, timers, now + LEASE_MS),
-      );
+      await this.#host.database.transact(null, (query, now) => this.#renewAll(query, now));
     } catch (error) {
       this.#host.report("the leases of jobs could not be renewed", error);
     }
+  }
+
+  async #renewAll(query: Query, now: number): Promise<void> {
+    const timers = [...this.#running].map(({ timer }) => timer);
+    await this.#rows.renew(query, timers, now + LEASE_MS);
   }
 
   async #run({ timer, controller }: RunningJob): Promise<void> {
