@@ -243,6 +243,11 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   }
   const { listen } = await create();
   const tab = await listen();
+  const seen: unknown[] = [];
+  const read = (async () => {
+    for (let one = await tab.nextEvent(); !one.stopped; one = await tab.nextEvent())
+      seen.push(one.data.data?.status ?? one.data.status ?? one.event);
+  })();
   app.next = () => new Response(null, { status: 503 });
   await until(() => events.length > 0 || Date.now() > START + 7 * SECOND);
   gateway.next = done;
@@ -250,6 +255,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   app.next = () => new Response(null, { status: 410 });
   await until(() => of("webhook").length === 2);
   await advance(2 * SECOND);
+  await until(() => seen.includes("end"));
   const [letter] = await letters();
   app.next = () => new Response(null, { status: 204 });
   expect(await resendDeadLetter(proxy, env, letter?.id ?? "")).toBe(true);
@@ -262,9 +268,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
     ["webhook", "refused", 2],
     ["webhook", "complete", 1],
   ]);
-  const seen: unknown[] = [];
-  for (let one = await tab.nextEvent(); !one.stopped; one = await tab.nextEvent())
-    seen.push(one.data.data?.status ?? one.data.status ?? one.event);
+  await read;
   expect(seen).toEqual(["queued", "QUEUED", "SUCCESS", "end"]);
 });
 

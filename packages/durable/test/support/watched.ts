@@ -36,6 +36,7 @@ export function stopClock(): void {
       now: START,
     });
     vi.spyOn(Math, "random").mockReturnValue(0);
+    countSignatures();
   });
   afterEach(async () => {
     vi.useRealTimers();
@@ -49,9 +50,25 @@ const opened: { close(): Promise<void> }[] = [];
 /** The timer of the platform, which no test stops. */
 const { setTimeout: wait } = globalThis;
 
-/** Lets the work of this process go on that waits for no timer: a signature is made by another thread. */
+/** Calls of Web Crypto in flight. Other threads run them, for any number of turns of this one. */
+let signatures = 0;
+
+function countSignatures(): void {
+  for (const name of ["digest", "importKey", "sign"] as const) {
+    const run = crypto.subtle[name].bind(crypto.subtle) as (...given: unknown[]) => Promise<never>;
+    vi.spyOn(crypto.subtle, name).mockImplementation((...given: unknown[]) => {
+      signatures += 1;
+      return run(...given).finally(() => {
+        signatures -= 1;
+      });
+    });
+  }
+}
+
+/** Lets the work of this process go on that waits for no timer. */
 export async function settle(turns = 20): Promise<void> {
-  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let idle = 0; idle < 10; idle = signatures > 0 ? 0 : idle + 1)
+    await new Promise((resolve) => setImmediate(resolve));
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => wait(resolve, 0));
 }
 
