@@ -1,18 +1,33 @@
 import type { Client, StorageStatus, Store } from "@sluice/core";
-import { createRandomId, type StoreControl } from "@sluice/core/extend";
+import { createListeners, createRandomId, type StoreControl } from "@sluice/core/extend";
 import type { ChatStore } from "./chat-store.js";
 import { closeLastCalls, closeSkippedCalls, type InsertionPoint } from "./insertion-point.js";
-import type { ChatMessage, ChatNode, ChatTurn } from "./message.js";
+import { type ChatMessage, type ChatNode, type ChatToolCall, type ChatTurn, isPending } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { MessageQueue } from "./queue.js";
 import type { CallDecision } from "./runner.js";
 import { noStorage, type StorageSession } from "./session.js";
-import { type ChatState, type ChatStatus, listPendingActions } from "./state.js";
+import type { ChatState, ChatStatus, PendingAction } from "./state.js";
 import type { Thread } from "./thread.js";
-import type { RunningTurn } from "./turn-ends.js";
 
 /** Returns the options at the time of their use. */
 export type ReadOptions = () => ChatStoreOptions;
+
+/** The turn in flight of a chat: a turn of this page, or of a runner. */
+export interface RunningTurn {
+  readonly result: Promise<ChatTurn>;
+  /** Id of the message that the page works on: a response in flight or with open calls. */
+  readonly workedOn: string | undefined;
+  readonly status: "submitted" | "streaming" | undefined;
+  /** Puts a response that has grown into the thread. */
+  readonly showGrowth: () => void;
+  /** Ends the turn at once. The received text stays. */
+  readonly stop: () => void;
+  /** Ends the part of this page. A runner continues the turn. */
+  readonly close: () => void;
+  /** Reports that a tool call was approved, denied or answered. */
+  readonly noteCallChange: () => void;
+}
 
 /** How a turn of a runner begins. */
 export interface RunnerTurnStart {
@@ -177,4 +192,44 @@ function isRunningElsewhere(
 
 function computeStatus({ turn, error }: Omit<Chat, "store">, isWaiting: boolean): ChatStatus {
   return turn?.status ?? (isWaiting ? "requires-action" : error ? "error" : "ready");
+}
+
+const none: readonly PendingAction[] = [];
+const pending = new WeakMap<readonly ChatToolCall[], readonly PendingAction[]>();
+
+/** Lists the pending calls of a message; the same array for the same calls. */
+function listPendingActions(message: ChatMessage | undefined): readonly PendingAction[] {
+  const { id: messageId = "", toolCalls = [] } = message ?? {};
+  const calls = toolCalls.filter(isPending);
+  if (calls.length === 0) return none;
+  const known = pending.get(toolCalls);
+  if (known) return known;
+  const actions = calls.map(
+    ({ id, name, input, state }): PendingAction => ({
+      type: state === "needs-approval" ? "approval" : "output",
+      messageId,
+      toolCallId: id,
+      name,
+      input,
+    }),
+  );
+  pending.set(toolCalls, actions);
+  return actions;
+}
+
+/** The chats with an id that this page uses, from the first use until `close`. */
+interface OpenChats {
+  readonly byId: Map<string, ChatStore>;
+  /** Calls `listener` when a chat is used for the first time, or closed. */
+  readonly subscribe: (listener: () => void) => () => void;
+  readonly notify: () => void;
+}
+
+const openChats = new WeakMap<Client, OpenChats>();
+
+/** Returns the open chats of a client. */
+export function getOpenChats(client: Client): OpenChats {
+  const known = openChats.get(client) ?? { byId: new Map(), ...createListeners<[]>() };
+  openChats.set(client, known);
+  return known;
 }

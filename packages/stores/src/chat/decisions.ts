@@ -5,11 +5,11 @@ import {
   type ChatMessage,
   type ChatToolCall,
   type ChatTurn,
+  createUnsentTurn,
   isOpen,
   isPending,
 } from "./message.js";
 import type { CallDecision } from "./runner.js";
-import { createUnsentTurn } from "./turn-ends.js";
 import { beginRunnerTurn, beginTurn } from "./turns.js";
 
 const NO_RUNNER = "runner: this call belongs to a runner that the chat lacks";
@@ -85,5 +85,5 @@ function applyDecision(call: ChatToolCall, decision: NewDecision): ChatToolCall 
 }
 
 function continueTurn(chat: Chat, read: ReadOptions, message: string): Promise<ChatTurn> {
-  return beginTurn(chat, () => ({ below: message, added: [message] }), chat.options ?? read, { message });
+  return beginTurn(chat, () => ({ below: message, added: [message] }), chat.options ?? read);
 }

@@ -1,10 +1,9 @@
 import { ConfigurationError } from "@sluice/core";
 import { hashToId, isolate, toError } from "@sluice/core/extend";
-import type { Chat, ReadOptions, RunnerTurnStart, RunnerTurns } from "./chat.js";
-import { type ChatMessage, type ChatTurn, isOpen, isPending } from "./message.js";
+import type { Chat, ReadOptions, RunnerTurnStart, RunnerTurns, RunningTurn } from "./chat.js";
+import { type ChatMessage, type ChatTurn, createUnsentTurn, isOpen, isPending } from "./message.js";
 import type { ChatRunner, RunnerEnd, RunnerTurn, TurnRunner } from "./runner.js";
-import type { MessageNode } from "./tree.js";
-import { createUnsentTurn, type RunningTurn } from "./turn-ends.js";
+import type { MessageNode } from "./thread.js";
 
 /**
  * Lets a chat run its turns by a runner of your own. The chat adds the question, shows the messages of the turn, and

@@ -14,6 +14,7 @@ import {
   createStoppedError,
   forget,
   getLastMessage,
+  getOpenChats,
   leave,
   type ReadOptions,
   type RunnerTurns,
@@ -21,30 +22,31 @@ import {
   replaceAll,
   stop,
 } from "./chat.js";
-import { type ChatStore, getOpenChats } from "./chat-store.js";
+import type { ChatStore } from "./chat-store.js";
 import { decideCall } from "./decisions.js";
 import { parseInitialMessages } from "./initial-messages.js";
 import {
+  addQuestion,
   assertContent,
   type FindInsertionPoint,
   findResponsesAround,
   findRetryPoint,
   findVersionPoint,
+  type Question,
 } from "./insertion-point.js";
-import { type ChatMessage, type ChatTurn, isPending } from "./message.js";
+import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
-import { createQueue, type QueuedMessage } from "./queue.js";
+import { createQueue } from "./queue.js";
 import { noStorage, type StorageSession } from "./session.js";
 import type { SessionContext } from "./storage-session.js";
 import type { ChatStorage } from "./storages.js";
 import { createThread, createThreadList } from "./thread.js";
-import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
 import {
   BUSY,
   beginRunnerTurn,
   beginTurn,
   canSendNext,
-  createQuestion,
+  continueIfValid,
   sendNext,
   startIfFree,
 } from "./turns.js";
@@ -135,10 +137,10 @@ function createChat(client: Client, own: ReadOptions): Chat {
 /** Creates the methods of a chat, for a caller with its own options. */
 function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
   const { client, thread, queue, storage, store } = chat;
-  const startWhenReady = (find: FindInsertionPoint, message?: QueuedMessage) =>
+  const startWhenReady = (find: FindInsertionPoint, message?: Question) =>
     use(chat).whenReady(() => startIfFree(chat, read, find, message));
-  const sendWhenReady = (message: QueuedMessage) =>
-    startWhenReady(createQuestion(chat, read, message), message);
+  const sendWhenReady = (message: Question) =>
+    startWhenReady((signal) => addQuestion(thread, message, read().model, signal), message);
   /** Reports the error of a call that changed nothing, because no state shows it. A double click is not a mistake. */
   const noteRefusal = (turn: Promise<ChatTurn>) => {
     turn.then(
@@ -266,6 +268,6 @@ function resumeInterrupted(chat: Chat, interrupted: ChatMessage): Promise<ChatTu
   const { id, outcome } = interrupted;
   if (turn || getLastMessage(chat)?.id !== id) return undefined;
   return outcome === undefined
-    ? beginTurn(chat, () => ({ below: thread.getParent(id), added: [id] }), own, { interrupted })
-    : beginTurn(chat, () => ({ below: id, added: [id] }), own, { message: id });
+    ? beginTurn(chat, () => ({ below: thread.getParent(id), added: [id] }), own, interrupted)
+    : beginTurn(chat, () => ({ below: id, added: [id] }), own);
 }
