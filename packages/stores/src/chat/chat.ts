@@ -44,6 +44,8 @@ export interface RunnerTurns {
   start(read: ReadOptions, start: RunnerTurnStart): RunningTurn;
   /** Returns true for a message whose turn continues without the user. */
   isContinuing(messageId: string): boolean;
+  /** Returns true for a turn that has ended for this page. */
+  hasEnded(turn: string): boolean;
   /** Passes a decision to the turn in flight. Without one, `begin` continues the turn of the message. */
   decide(
     read: ReadOptions,
@@ -68,10 +70,6 @@ export interface Chat {
   readonly own: ReadOptions;
   /** Runs the turns elsewhere; undefined if this page runs them. */
   runner?: RunnerTurns | undefined;
-  /** Ids of the runner's turns that have ended for this page. */
-  readonly endedTurns: Set<string>;
-  /** Number of the runner's turns of a question that have ended without a message. */
-  readonly attempts: Map<string, number>;
   /** State of a storage that has a server. */
   readonly sync: Store<StorageStatus> | undefined;
   /** The store that the first caller has. */
@@ -182,12 +180,12 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
 
 /** Returns true for a response in flight, or with running calls, unless its runner has ended the turn. */
 function isRunningElsewhere(
-  { thread, endedTurns }: Pick<Chat, "thread" | "endedTurns">,
+  { thread, runner }: Pick<Chat, "thread" | "runner">,
   { id, role, outcome, toolCalls }: Partial<ChatMessage> = {},
 ): boolean {
   const isRunning = toolCalls?.some(({ state }) => state === "streaming" || state === "running");
   const { turn = "" } = thread.get(id) ?? {};
-  return role === "assistant" && (outcome === undefined || isRunning === true) && !endedTurns.has(turn);
+  return role === "assistant" && (outcome === undefined || isRunning === true) && !runner?.hasEnded(turn);
 }
 
 function computeStatus({ turn, error }: Omit<Chat, "store">, isWaiting: boolean): ChatStatus {

@@ -96,8 +96,6 @@ function createChat(client: Client, own: ReadOptions): Chat {
     queue: createQueue(),
     storage,
     own,
-    endedTurns: new Set(),
-    attempts: new Map(),
     sync: records?.status,
     getThread: createThreadList(thread),
   };

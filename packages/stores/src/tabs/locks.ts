@@ -43,13 +43,14 @@ export async function withLock(
   name: string,
   signal: AbortSignal,
   act: () => Promise<void>,
+  mode: LockMode = "exclusive",
 ): Promise<void> {
   const locks = await findUsableLocks(client);
   signal.throwIfAborted();
   if (!locks) return act();
   let isGranted = false;
   try {
-    return await locks.request(name, { signal }, () => {
+    return await locks.request(name, { signal, mode }, () => {
       isGranted = true;
       return act();
     });
@@ -64,14 +65,13 @@ export async function withLock(
  * Holds the lock `name`, shared with other tabs, until `work` is settled: {@link isLocked} then finds it. Never
  * rejects.
  */
-export async function shareLock(client: LockClient, name: string, work: Promise<unknown>): Promise<void> {
-  const locks = await findUsableLocks(client);
-  if (!locks) return;
-  try {
-    await locks.request(name, { mode: "shared" }, () => work.catch(() => {}));
-  } catch (error) {
-    refuse(client, locks, error);
-  }
+export function shareLock(client: LockClient, name: string, work: Promise<unknown>): Promise<void> {
+  const act = () =>
+    work.then(
+      () => {},
+      () => {},
+    );
+  return withLock(client, name, new AbortController().signal, act, "shared");
 }
 
 /** Sends the first query to the lock manager, so that the first lock does not wait for it. */
