@@ -82,11 +82,6 @@ export interface Chat {
   options?: ReadOptions;
 }
 
-/** Returns the last shown message. */
-export function getLastMessage({ thread }: Pick<Chat, "thread">): ChatMessage | undefined {
-  return thread.path.at(-1);
-}
-
 /** Shows a thread that another tab may have changed. */
 export function refresh({ thread, store }: Pick<Chat, "thread" | "store">): void {
   closeSkippedCalls(thread);
@@ -110,7 +105,7 @@ export function stop(chat: Chat, isLeft = false): void {
 /** Ends the work of this page. A runner continues its turn, and other devices may handle pending calls. */
 export function leave(chat: Chat): void {
   chat.turn?.close();
-  const isOfRunner = chat.thread.get(getLastMessage(chat)?.id)?.turn !== undefined;
+  const isOfRunner = chat.thread.get(chat.thread.path.at(-1)?.id)?.turn !== undefined;
   stop(chat, isOfRunner || chat.sync !== undefined);
 }
 

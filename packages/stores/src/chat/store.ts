@@ -13,7 +13,6 @@ import {
   createSnapshot,
   createStoppedError,
   forget,
-  getLastMessage,
   getOpenChats,
   leave,
   type ReadOptions,
@@ -165,7 +164,7 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       );
     },
     stop() {
-      const last = getLastMessage(chat);
+      const last = thread.path.at(-1);
       if (!chat.turn && last?.toolCalls?.some(isPending)) chat.runner?.stopWaiting(last.id, read);
       stop(chat);
     },
@@ -223,7 +222,7 @@ function removeFromOpenChats({ client, id = "", verbs }: Chat): void {
 /** Repeats the last request, unless another tab does so first. If none failed, sends the first queued message. */
 function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
   const { thread, storage } = chat;
-  const last = getLastMessage(chat);
+  const last = thread.path.at(-1);
   const queued = hasFailed(last) ? undefined : sendNext(chat);
   if (queued) return queued;
   const start = () =>
@@ -249,7 +248,7 @@ function showMerged(chat: Chat): void {
   if (turn?.workedOn !== undefined && !thread.has(turn.workedOn)) turn.stop();
   refresh(chat);
   // the runner has begun this turn in another tab, on another device or before a reload
-  const continued = getLastMessage(chat)?.id;
+  const continued = thread.path.at(-1)?.id;
   if (!chat.turn && continued !== undefined && runner?.isContinuing(continued))
     void beginRunnerTurn(chat, runner, own, { at: { continued } });
 }
@@ -264,7 +263,7 @@ function assertId(id: string | undefined): void {
 function resumeInterrupted(chat: Chat, interrupted: ChatMessage): Promise<ChatTurn> | undefined {
   const { thread, turn, own } = chat;
   const { id, outcome } = interrupted;
-  if (turn || getLastMessage(chat)?.id !== id) return undefined;
+  if (turn || thread.path.at(-1)?.id !== id) return undefined;
   return outcome === undefined
     ? beginTurn(chat, () => ({ below: thread.getParent(id), added: [id] }), own, interrupted)
     : beginTurn(chat, () => ({ below: id, added: [id] }), own);

@@ -1,12 +1,6 @@
 import { ConfigurationError } from "@sluice/core";
 import { isolate, toError } from "@sluice/core/extend";
-import {
-  type Chat,
-  getLastMessage,
-  type ReadOptions,
-  type RunnerTurnStart,
-  type RunnerTurns,
-} from "./chat.js";
+import type { Chat, ReadOptions, RunnerTurnStart, RunnerTurns } from "./chat.js";
 import { addQuestion, type FindInsertionPoint, type Question } from "./insertion-point.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import { startTurn } from "./turn.js";
@@ -49,7 +43,7 @@ export function beginTurn(
 ): Promise<ChatTurn> {
   const owner = new AbortController();
   // keeps this branch shown if another tab adds one
-  chat.thread.choose(getLastMessage(chat)?.id);
+  chat.thread.choose(chat.thread.path.at(-1)?.id);
   return continueIfValid(
     () => find(owner.signal),
     (point) => {
@@ -76,7 +70,7 @@ export function beginRunnerTurn(
 function endTurn(chat: Chat, turn: ChatTurn, read: ReadOptions): void {
   chat.turn = undefined;
   chat.error = turn.error;
-  const isWaiting = getLastMessage(chat)?.toolCalls?.some(isPending);
+  const isWaiting = chat.thread.path.at(-1)?.toolCalls?.some(isPending);
   // a separate microtask lets a callback send the next message; some platforms have no queueMicrotask
   if (!isWaiting) void Promise.resolve().then(() => isolate(() => callBack(turn, read)));
   chat.store.flush();
