@@ -9,6 +9,7 @@ import type {
   TaskStoreOptions,
   TaskStoreParts,
 } from "./task-state.js";
+import { getSharedWatch } from "./task-watch.js";
 import { type Snapshot, type TaskHandle, unwatched, type Watch, type WatchState } from "./watch-plan.js";
 
 /** What a store shows: nothing, or exactly one of these. */
@@ -40,7 +41,13 @@ export function createTaskStore<
   client: Client,
   read: () => TaskStoreOptions<Task, Handle, Done, State>,
   {
-    getWatch,
+    getWatch = (handle, known) =>
+      getSharedWatch(kind, client, {
+        getHandle: () => handle,
+        readSettings: read,
+        presence: read().presence,
+        known,
+      }),
     createState,
     getProgress,
     addKnown = (task) => task,
