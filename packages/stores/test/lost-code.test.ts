@@ -91,7 +91,7 @@ describe("a resumable stream that breaks off", () => {
 });
 
 describe("a chat whose own code can't be loaded", () => {
-  test.each(["chat/stored-thread", "storage/recovery"])(
+  test.each(["chat/thread-records", "storage/recovery"])(
     "It works without %s, and reports unsaved messages",
     async (module) => {
       const { chat, events } = await storedChat(module);
@@ -101,7 +101,7 @@ describe("a chat whose own code can't be loaded", () => {
   );
 
   test("It stores all messages with the next message, once its code loads", async () => {
-    const { chat, createChatStore, client, storage } = await storedChat("chat/stored-thread");
+    const { chat, createChatStore, client, storage } = await storedChat("chat/thread-records");
     restoreModules();
     expect(await chat.send("Two")).toMatchObject({ outcome: "complete" });
     await until(chat, ({ unsaved }) => unsaved === 0);

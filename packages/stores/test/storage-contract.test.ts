@@ -321,38 +321,10 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
       },
     }),
   ],
-  [
-    "does not release the lock of a crashed page",
-    "releases the lock of a crashed instance",
-    () => ({}),
-    { crash: nothing },
-  ],
 ];
 test.each(mutants)("The contract rejects a storage that %s", async (_, failing, change, more) => {
   const errors = await createBroken(change, more);
   expect(Object.keys(errors)).toContainEqual(expect.stringContaining(failing));
-});
-
-test("The contract accepts a storage that releases the locks of a crashed instance", async () => {
-  const inner = memoryStorage();
-  const held = new Map<RecordStorage, (() => Promise<void>)[]>();
-  function create(): RecordStorage {
-    const instance: RecordStorage = {
-      ...inner,
-      async lock(name) {
-        const lock = await inner.lock?.(name);
-        if (lock) held.set(instance, [...(held.get(instance) ?? []), () => lock.release()]);
-        return lock;
-      },
-    };
-    return instance;
-  }
-  const crash = async (instance: RecordStorage) => {
-    for (const release of held.get(instance) ?? []) await release();
-  };
-  const [crashed] = storageTests({ create, crash }).filter(({ title }) => title.includes("crashed instance"));
-  await crashed?.run();
-  expect(held.size).toBe(2);
 });
 
 test("A case has no parameter, so that Jest and Bun do not wait for a callback", () => {

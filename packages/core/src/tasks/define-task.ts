@@ -85,8 +85,11 @@ export interface TaskDefinition<Task extends Snapshot, Done extends Task, Handle
 }
 
 /** A kind of task: its texts and its functions. */
-export interface TaskKind<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>
-  extends TaskDefinition<Task, Done, Handle> {
+export interface TaskKind<
+  Task extends Snapshot = Snapshot,
+  Done extends Task = Task,
+  Handle extends TaskHandle = TaskHandle,
+> extends TaskDefinition<Task, Done, Handle> {
   /** Converts the error of a poll for the caller. */
   readonly toError: (error: unknown, handle: Handle) => unknown;
   /** Polls a task to its end. Yields a snapshot after each change; the last one is final. */

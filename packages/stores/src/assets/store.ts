@@ -7,11 +7,9 @@ import {
   createAsset,
 } from "@sluice/core";
 import { assertAssetRequest, assets, createOptionsReader, noteOptions } from "@sluice/core/extend";
-import { pickRequestOptions } from "../base/request-options.js";
 import { sendOnce } from "../tasks/send-once.js";
 import type { CreationReporter, TaskState, TaskStore, TaskStoreOptions } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
-import { getSharedWatch } from "../tasks/task-watch.js";
 import type { Interval } from "../tasks/watch-plan.js";
 
 /** State of one asset, in the terms of TanStack Query. */
@@ -81,16 +79,9 @@ export function createAssetStore(
   noteOptions("createAssetStore or useAsset", options, client);
   const read = createOptionsReader(options);
   const { submit, ...store } = createTaskStore(assets, client, read, {
-    getWatch: (handle, known) =>
-      getSharedWatch(assets, client, {
-        getHandle: () => handle,
-        readSettings: read,
-        presence: read().presence,
-        known,
-      }),
     createState: (state, asset): AssetState => ({ ...state, asset }),
   });
-  const register = sendOnce(client, {
+  const register = sendOnce(client, read, {
     createRequest: (input: AssetInput, reporter: CreationReporter) =>
       createRequest(client, input, read(), reporter),
     send: (caller, request: AssetRequest, sent) =>
@@ -100,10 +91,7 @@ export function createAssetStore(
     ...store,
     create(given, { name, groupId } = {}) {
       const source = given instanceof URL ? given.href : given;
-      return submit("uploading", (reporter) => {
-        const input = { source, name, groupId: groupId ?? read().groupId };
-        return register(input, pickRequestOptions(read()), reporter);
-      });
+      return submit("uploading", register({ source, name, groupId: groupId ?? read().groupId }));
     },
   };
 }

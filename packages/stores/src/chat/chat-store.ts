@@ -1,5 +1,4 @@
-import type { Client, Store } from "@sluice/core";
-import { createListeners } from "@sluice/core/extend";
+import type { Store } from "@sluice/core";
 import type { ImageInput } from "./attachments.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ChatNode, ChatTurn } from "./message.js";
@@ -84,21 +83,4 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    * options. `id`, `initialMessages`, `throttleMs` and `storage` of the first chat do not change.
    */
   withOptions(options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>)): ChatStore<Output>;
-}
-
-/** The chats with an id that this page uses, from the first use until `close`. */
-export interface OpenChats {
-  readonly byId: Map<string, ChatStore>;
-  /** Calls `listener` when a chat is used for the first time, or closed. */
-  readonly subscribe: (listener: () => void) => () => void;
-  readonly notify: () => void;
-}
-
-const openChats = new WeakMap<Client, OpenChats>();
-
-/** Returns the open chats of a client. */
-export function getOpenChats(client: Client): OpenChats {
-  const known = openChats.get(client) ?? { byId: new Map(), ...createListeners<[]>() };
-  openChats.set(client, known);
-  return known;
 }

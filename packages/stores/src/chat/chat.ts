@@ -1,18 +1,33 @@
 import type { Client, StorageStatus, Store } from "@sluice/core";
-import { createRandomId, type StoreControl } from "@sluice/core/extend";
+import { createListeners, createRandomId, type StoreControl } from "@sluice/core/extend";
 import type { ChatStore } from "./chat-store.js";
 import { closeLastCalls, closeSkippedCalls, type InsertionPoint } from "./insertion-point.js";
-import type { ChatMessage, ChatNode, ChatTurn } from "./message.js";
+import { type ChatMessage, type ChatNode, type ChatToolCall, type ChatTurn, isPending } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { MessageQueue } from "./queue.js";
 import type { CallDecision } from "./runner.js";
 import { noStorage, type StorageSession } from "./session.js";
-import { type ChatState, type ChatStatus, listPendingActions } from "./state.js";
+import type { ChatState, ChatStatus, PendingAction } from "./state.js";
 import type { Thread } from "./thread.js";
-import type { RunningTurn } from "./turn-ends.js";
 
 /** Returns the options at the time of their use. */
 export type ReadOptions = () => ChatStoreOptions;
+
+/** The turn in flight of a chat: a turn of this page, or of a runner. */
+export interface RunningTurn {
+  readonly result: Promise<ChatTurn>;
+  /** Id of the message that the page works on: a response in flight or with open calls. */
+  readonly workedOn: string | undefined;
+  readonly status: "submitted" | "streaming" | undefined;
+  /** Puts a response that has grown into the thread. */
+  readonly showGrowth: () => void;
+  /** Ends the turn at once. The received text stays. */
+  readonly stop: () => void;
+  /** Ends the part of this page. A runner continues the turn. */
+  readonly close: () => void;
+  /** Reports that a tool call was approved, denied or answered. */
+  readonly noteCallChange: () => void;
+}
 
 /** How a turn of a runner begins. */
 export interface RunnerTurnStart {
@@ -29,6 +44,8 @@ export interface RunnerTurns {
   start(read: ReadOptions, start: RunnerTurnStart): RunningTurn;
   /** Returns true for a message whose turn continues without the user. */
   isContinuing(messageId: string): boolean;
+  /** Returns true for a turn that has ended for this page. */
+  hasEnded(turn: string): boolean;
   /** Passes a decision to the turn in flight. Without one, `begin` continues the turn of the message. */
   decide(
     read: ReadOptions,
@@ -53,10 +70,6 @@ export interface Chat {
   readonly own: ReadOptions;
   /** Runs the turns elsewhere; undefined if this page runs them. */
   runner?: RunnerTurns | undefined;
-  /** Ids of the runner's turns that have ended for this page. */
-  readonly endedTurns: Set<string>;
-  /** Number of the runner's turns of a question that have ended without a message. */
-  readonly attempts: Map<string, number>;
   /** State of a storage that has a server. */
   readonly sync: Store<StorageStatus> | undefined;
   /** The store that the first caller has. */
@@ -67,11 +80,6 @@ export interface Chat {
   error?: Error | undefined;
   /** Options of the last turn. */
   options?: ReadOptions;
-}
-
-/** Returns the last shown message. */
-export function getLastMessage({ thread }: Pick<Chat, "thread">): ChatMessage | undefined {
-  return thread.path.at(-1);
 }
 
 /** Shows a thread that another tab may have changed. */
@@ -97,7 +105,7 @@ export function stop(chat: Chat, isLeft = false): void {
 /** Ends the work of this page. A runner continues its turn, and other devices may handle pending calls. */
 export function leave(chat: Chat): void {
   chat.turn?.close();
-  const isOfRunner = chat.thread.get(getLastMessage(chat)?.id)?.turn !== undefined;
+  const isOfRunner = chat.thread.get(chat.thread.path.at(-1)?.id)?.turn !== undefined;
   stop(chat, isOfRunner || chat.sync !== undefined);
 }
 
@@ -167,14 +175,54 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
 
 /** Returns true for a response in flight, or with running calls, unless its runner has ended the turn. */
 function isRunningElsewhere(
-  { thread, endedTurns }: Pick<Chat, "thread" | "endedTurns">,
+  { thread, runner }: Pick<Chat, "thread" | "runner">,
   { id, role, outcome, toolCalls }: Partial<ChatMessage> = {},
 ): boolean {
   const isRunning = toolCalls?.some(({ state }) => state === "streaming" || state === "running");
   const { turn = "" } = thread.get(id) ?? {};
-  return role === "assistant" && (outcome === undefined || isRunning === true) && !endedTurns.has(turn);
+  return role === "assistant" && (outcome === undefined || isRunning === true) && !runner?.hasEnded(turn);
 }
 
 function computeStatus({ turn, error }: Omit<Chat, "store">, isWaiting: boolean): ChatStatus {
   return turn?.status ?? (isWaiting ? "requires-action" : error ? "error" : "ready");
+}
+
+const none: readonly PendingAction[] = [];
+const pending = new WeakMap<readonly ChatToolCall[], readonly PendingAction[]>();
+
+/** Lists the pending calls of a message; the same array for the same calls. */
+function listPendingActions(message: ChatMessage | undefined): readonly PendingAction[] {
+  const { id: messageId = "", toolCalls = [] } = message ?? {};
+  const calls = toolCalls.filter(isPending);
+  if (calls.length === 0) return none;
+  const known = pending.get(toolCalls);
+  if (known) return known;
+  const actions = calls.map(
+    ({ id, name, input, state }): PendingAction => ({
+      type: state === "needs-approval" ? "approval" : "output",
+      messageId,
+      toolCallId: id,
+      name,
+      input,
+    }),
+  );
+  pending.set(toolCalls, actions);
+  return actions;
+}
+
+/** The chats with an id that this page uses, from the first use until `close`. */
+interface OpenChats {
+  readonly byId: Map<string, ChatStore>;
+  /** Calls `listener` when a chat is used for the first time, or closed. */
+  readonly subscribe: (listener: () => void) => () => void;
+  readonly notify: () => void;
+}
+
+const openChats = new WeakMap<Client, OpenChats>();
+
+/** Returns the open chats of a client. */
+export function getOpenChats(client: Client): OpenChats {
+  const known = openChats.get(client) ?? { byId: new Map(), ...createListeners<[]>() };
+  openChats.set(client, known);
+  return known;
 }

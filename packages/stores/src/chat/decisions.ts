@@ -1,15 +1,15 @@
 import { ConfigurationError } from "@sluice/core";
-import { type Chat, getLastMessage, type ReadOptions } from "./chat.js";
+import type { Chat, ReadOptions } from "./chat.js";
 import {
   addOutput,
   type ChatMessage,
   type ChatToolCall,
   type ChatTurn,
+  createUnsentTurn,
   isOpen,
   isPending,
 } from "./message.js";
 import type { CallDecision } from "./runner.js";
-import { createUnsentTurn } from "./turn-ends.js";
 import { beginRunnerTurn, beginTurn } from "./turns.js";
 
 const NO_RUNNER = "runner: this call belongs to a runner that the chat lacks";
@@ -32,7 +32,7 @@ export function decideCall(chat: Chat, read: ReadOptions, decision: NewDecision)
   const findCall = (message: ChatMessage | undefined) =>
     message?.toolCalls?.find((call) => call.id === toolCallId && call.state === state);
   return storage.whenReady(() => {
-    const message = getLastMessage(chat);
+    const message = thread.path.at(-1);
     if (!message || !findCall(message)) return decide();
     if (thread.get(message.id)?.turn !== undefined) {
       if (!runner) return createUnsentTurn(new ConfigurationError(NO_RUNNER));
@@ -45,7 +45,7 @@ export function decideCall(chat: Chat, read: ReadOptions, decision: NewDecision)
 
   /** @param locked id of the message whose call was pending before this tab waited for the lock */
   function decide(locked?: string): ChatTurn | Promise<ChatTurn> {
-    const message = getLastMessage(chat);
+    const message = thread.path.at(-1);
     const call = findCall(message);
     if (message && call) return changeCall(chat, read, message, call, decision);
     // another tab decided about the call, and was closed before it continued
@@ -85,5 +85,5 @@ function applyDecision(call: ChatToolCall, decision: NewDecision): ChatToolCall 
 }
 
 function continueTurn(chat: Chat, read: ReadOptions, message: string): Promise<ChatTurn> {
-  return beginTurn(chat, () => ({ below: message, added: [message] }), chat.options ?? read, { message });
+  return beginTurn(chat, () => ({ below: message, added: [message] }), chat.options ?? read);
 }

@@ -22,31 +22,41 @@ export interface InsertionPoint {
  */
 export type FindInsertionPoint = (signal: AbortSignal) => InsertionPoint | Promise<InsertionPoint>;
 
-interface Question {
+/** A new message of the user. */
+export interface Question {
   /** Id of the message. @default a new id */
   readonly id?: string | undefined;
   readonly content: string;
-  readonly images: readonly ImageInput[];
-  readonly below: string | undefined;
-  readonly model: string;
+  /** Default: no images, or the images of `versionOf`. */
+  readonly images?: readonly ImageInput[] | undefined;
+  /** Id of the user's message that this one is another version of; absent from a new message. */
+  readonly versionOf?: string | undefined;
 }
 
 /**
- * Adds a question below a message. Without images it is added synchronously, so that the next frame shows it.
+ * Adds a question below the shown messages, or as another version of a question. Without images it is added
+ * synchronously, so that the next frame shows it.
+ *
+ * @param model model of the request; it decides about images
  */
 export function addQuestion(
   thread: Thread,
-  question: Question,
+  { id = createRandomId(), content, images, versionOf }: Question,
+  model: string,
   signal: AbortSignal,
 ): InsertionPoint | Promise<InsertionPoint> {
-  const { id = createRandomId(), content, images, below, model } = question;
-  assertContent(content, images);
-  return images.length > 0 ? addWithImages() : add({});
+  const original = thread.get(versionOf)?.message;
+  if (versionOf !== undefined && original?.role !== "user")
+    throw createUnknownIdError(versionOf, "message of the user");
+  const below = versionOf === undefined ? thread.path.at(-1)?.id : thread.getParent(versionOf);
+  const inputs = images ?? original?.images ?? [];
+  assertContent(content, inputs);
+  return inputs.length > 0 ? addWithImages() : add({});
 
   async function addWithImages(): Promise<InsertionPoint> {
     // loaded with the first image, because most chats send none
     const { readImageURLs } = await import("./attachments.js");
-    const urls = await readImageURLs(images, model, signal);
+    const urls = await readImageURLs(inputs, model, signal);
     signal.throwIfAborted();
     return add({ images: urls });
   }
@@ -67,19 +77,6 @@ export function assertContent(content: string, images: readonly ImageInput[]): v
   if (typeof content === "string" && (content.trim() !== "" || images.length > 0)) return;
   const message = "must be text that is not empty, unless there are images";
   throw new ValidationError([{ path: "content", message, rule: "chat.content" }]);
-}
-
-/** Adds another version of a question, by default with the same images. */
-export function addVersion(
-  thread: Thread,
-  messageId: string,
-  version: Omit<Question, "images" | "below"> & { readonly images: readonly ImageInput[] | undefined },
-  signal: AbortSignal,
-): InsertionPoint | Promise<InsertionPoint> {
-  const node = thread.get(messageId);
-  if (node?.message.role !== "user") throw createUnknownIdError(messageId, "message of the user");
-  const images = version.images ?? node.message.images ?? [];
-  return addQuestion(thread, { ...version, images, below: thread.getParent(messageId) }, signal);
 }
 
 /**

@@ -144,6 +144,11 @@ export interface ChatTurn {
   readonly error?: Error;
 }
 
+/** Creates the turn of a call that changed nothing and sent nothing. */
+export function createUnsentTurn(error: Error): ChatTurn {
+  return { messages: [], outcome: "not-sent", error };
+}
+
 /** Returns true for a running call with a saved state, which a reload runs again. */
 export function isResumable({ state, savedState }: ChatToolCall): boolean {
   return state === "running" && savedState !== undefined;

@@ -1,18 +1,9 @@
 import { createRandomId } from "@sluice/core/extend";
-import type { ImageInput } from "./attachments.js";
-import type { ChatTurn } from "./message.js";
-import { createUnsentTurn } from "./turn-ends.js";
-
-/** A message to send when the response in flight has ended. */
-export interface QueuedMessage {
-  readonly content: string;
-  readonly images?: readonly ImageInput[] | undefined;
-  /** Id of the user's message that this one is another version of; absent from a new message. */
-  readonly versionOf?: string | undefined;
-}
+import type { Question } from "./insertion-point.js";
+import { type ChatTurn, createUnsentTurn } from "./message.js";
 
 /** A message in the queue. */
-interface QueueEntry<Options> extends QueuedMessage {
+interface QueueEntry<Options> extends Question {
   /** Id of the message, in the queue and later in the thread. */
   readonly id: string;
   /** Options of the caller. */
@@ -26,7 +17,7 @@ export interface MessageQueue<Options> {
   /** The waiting messages for display; the same array until one of them changes. */
   readonly shown: readonly { readonly id: string; readonly content: string }[];
   /** Adds a message. Resolves to its turn. */
-  add(message: QueuedMessage, options: Options): Promise<ChatTurn>;
+  add(message: Question, options: Options): Promise<ChatTurn>;
   /** Removes the oldest message, and returns it to send it. */
   takeFirst(): QueueEntry<Options> | undefined;
   /** Drops the message with this id, or all messages. Their turns are `not-sent`. */

@@ -55,7 +55,7 @@ export function createResponse(
   const before = stream.snapshot;
   const argumentReaders: GrowingJSON[] = [];
   const shownCalls = new WeakMap<ToolCall, ChatToolCall>();
-  const objectReader = schema && createObjectReader();
+  const objectReader = schema && createGrowingJSON(true);
   let textRead = 0;
   let isComplete = false;
   let usage: ChatUsage | undefined;
@@ -184,23 +184,6 @@ function findEnd(cause: unknown): Pick<ChatMessage, "outcome" | "error"> {
   return { outcome: isCut ? "truncated" : "error", error };
 }
 
-/** Creates a parser for the JSON in a text. It begins at the first bracket, because models write words around the JSON. */
-function createObjectReader(): { push: (text: string) => void; readonly value: unknown } {
-  const reader = createGrowingJSON();
-  let begun = false;
-  return {
-    push(text) {
-      const start = begun ? 0 : text.search(/[{[]/);
-      if (start === -1) return;
-      begun = true;
-      reader.push(text.slice(start));
-    },
-    get value() {
-      return reader.value;
-    },
-  };
-}
-
 /** JSON text that is still arriving. */
 interface GrowingJSON {
   push(text: string): void;
@@ -225,14 +208,22 @@ function loadJSONReader(): Promise<void> {
   return loading;
 }
 
-/** Creates an empty document. */
-function createGrowingJSON(): GrowingJSON {
+/**
+ * Creates an empty document.
+ *
+ * @param isEmbedded true for JSON with words around it, as models write it. It begins at the first bracket
+ */
+function createGrowingJSON(isEmbedded = false): GrowingJSON {
   let unread = "";
+  let hasBegun = !isEmbedded;
   let reader: PartialJSON | undefined;
   void loadJSONReader();
   return {
     push(text) {
-      unread += text;
+      const start = hasBegun ? 0 : text.search(/[{[]/);
+      if (start === -1) return;
+      hasBegun = true;
+      unread += text.slice(start);
     },
     get value() {
       reader ??= create?.();

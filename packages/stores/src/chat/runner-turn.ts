@@ -1,10 +1,9 @@
 import { ConfigurationError } from "@sluice/core";
 import { hashToId, isolate, toError } from "@sluice/core/extend";
-import type { Chat, ReadOptions, RunnerTurnStart, RunnerTurns } from "./chat.js";
-import { type ChatMessage, type ChatTurn, isOpen, isPending } from "./message.js";
+import type { Chat, ReadOptions, RunnerTurnStart, RunnerTurns, RunningTurn } from "./chat.js";
+import { type ChatMessage, type ChatTurn, createUnsentTurn, isOpen, isPending } from "./message.js";
 import type { ChatRunner, RunnerEnd, RunnerTurn, TurnRunner } from "./runner.js";
-import type { MessageNode } from "./tree.js";
-import { createUnsentTurn, type RunningTurn } from "./turn-ends.js";
+import type { MessageNode } from "./thread.js";
 
 /**
  * Lets a chat run its turns by a runner of your own. The chat adds the question, shows the messages of the turn, and
@@ -22,9 +21,27 @@ import { createUnsentTurn, type RunningTurn } from "./turn-ends.js";
  * ```
  */
 export function customRunner(runner: TurnRunner): ChatRunner {
-  const openRunner = (chat: Chat): RunnerTurns => ({
-    start: (read, start) => startRunnerTurn(chat, runner, read, start),
-    isContinuing: (messageId) => isContinuing(chat, chat.thread.get(messageId)),
+  return {
+    openRunner: (chat: Chat) => createRunnerTurns({ chat, runner, ended: new Set(), attempts: new Map() }),
+  };
+}
+
+/** A chat with its runner. */
+interface RunnerChat {
+  readonly chat: Chat;
+  readonly runner: TurnRunner;
+  /** Ids of the turns that have ended for this page. */
+  readonly ended: Set<string>;
+  /** Number of turns of a question that have ended without a message. */
+  readonly attempts: Map<string, number>;
+}
+
+function createRunnerTurns(owner: RunnerChat): RunnerTurns {
+  const { chat, runner, ended } = owner;
+  return {
+    start: (read, start) => startRunnerTurn(owner, read, start),
+    isContinuing: (messageId) => isContinuing(owner, chat.thread.get(messageId)),
+    hasEnded: (turn) => ended.has(turn),
     async decide(read, decision, begin) {
       const { messageId: continued } = decision;
       const waiting = findRunnerTurn(chat, continued, read);
@@ -37,21 +54,20 @@ export function customRunner(runner: TurnRunner): ChatRunner {
     },
     stopWaiting(messageId, read) {
       const turn = findRunnerTurn(chat, messageId, read);
-      if (turn) stopRunnerTurn(chat, runner, turn);
+      if (turn) stopRunnerTurn(owner, turn);
     },
-  });
-  return { openRunner };
+  };
 }
 
 /** Begins a turn of the chat's runner, or joins one that runs. */
 function startRunnerTurn(
-  chat: Chat,
-  runner: TurnRunner,
+  owner: RunnerChat,
   read: ReadOptions,
   { at, decision, onEnd }: RunnerTurnStart,
 ): RunningTurn {
+  const { chat, runner, attempts } = owner;
   const { thread, store, storage } = chat;
-  const owner = new AbortController();
+  const controller = new AbortController();
   const added: string[] = [];
   let turn: RunnerTurn | undefined;
   let hasEnded = false;
@@ -72,7 +88,7 @@ function startRunnerTurn(
     showGrowth: () => {},
     noteCallChange: () => {},
     stop() {
-      if (turn) stopRunnerTurn(chat, runner, turn);
+      if (turn) stopRunnerTurn(owner, turn);
       leave("The user stopped the response", { outcome: "stopped" });
     },
     close: () =>
@@ -88,17 +104,17 @@ function startRunnerTurn(
     if ("continued" in point) turn = findRunnerTurn(chat, point.continued, read);
     else {
       added.push(...point.added);
-      const waiting = findWaitingTurn(chat, point.below, read);
-      turn = createRunnerTurn(chat, point.below, read);
+      const waiting = findWaitingTurn(owner, point.below, read);
+      turn = createRunnerTurn(owner, point.below, read);
       if (waiting) await runner.stop?.(waiting);
     }
     if (!turn) throw new Error("the turn has no question");
-    chat.endedTurns.delete(turn.id);
+    owner.ended.delete(turn.id);
     store.flush();
     await storage.records?.writeAll();
     if (hasEnded) return {};
     if (decision) await runner.decide?.(turn, decision);
-    return runner.run(turn, { signal: owner.signal, put });
+    return runner.run(turn, { signal: controller.signal, put });
   }
 
   function put(message: ChatMessage, parentId?: string): void {
@@ -113,7 +129,7 @@ function startRunnerTurn(
   function leave(reason: string, ended: RunnerEnd): void {
     if (hasEnded) return;
     end(ended);
-    owner.abort(new DOMException(reason, "AbortError"));
+    controller.abort(new DOMException(reason, "AbortError"));
   }
 
   function end({ outcome, error }: RunnerEnd, isRejected = false): void {
@@ -122,9 +138,10 @@ function startRunnerTurn(
     const responses = turn ? listTurnMessages(chat, turn.id) : [];
     if (turn) {
       const mayContinue = isRejected || outcome === "truncated";
-      if (!mayContinue) chat.endedTurns.add(turn.id);
+      if (!mayContinue) owner.ended.add(turn.id);
       // another attempt must not get the state of this one
-      if (!mayContinue && responses.length === 0) noteAttempt(chat, turn.question);
+      if (!mayContinue && responses.length === 0)
+        attempts.set(turn.question, (attempts.get(turn.question) ?? 0) + 1);
     }
     const last = responses.at(-1);
     const failure = error ?? last?.error;
@@ -143,8 +160,8 @@ function startRunnerTurn(
 }
 
 /** Tells the runner to end a turn. Errors change nothing, because the turn has ended here. */
-function stopRunnerTurn(chat: Chat, runner: TurnRunner, turn: RunnerTurn): void {
-  chat.endedTurns.add(turn.id);
+function stopRunnerTurn({ runner, ended }: RunnerChat, turn: RunnerTurn): void {
+  ended.add(turn.id);
   isolate(() => void Promise.resolve(runner.stop?.(turn)).catch(() => {}));
 }
 
@@ -155,8 +172,8 @@ function findRunnerTurn(chat: Chat, messageId: string, read: ReadOptions): Runne
 }
 
 /** Returns true for a message of a runner whose turn continues without the user, and has not ended for this page. */
-function isContinuing({ endedTurns }: Chat, node: MessageNode | undefined): boolean {
-  if (!node || node.turn === undefined || endedTurns.has(node.turn)) return false;
+function isContinuing({ ended }: RunnerChat, node: MessageNode | undefined): boolean {
+  if (!node || node.turn === undefined || ended.has(node.turn)) return false;
   const { role, outcome, error, toolCalls = [] } = node.message;
   if (role !== "assistant") return false;
   if (outcome === undefined || toolCalls.some((call) => isOpen(call) && !isPending(call))) return true;
@@ -164,20 +181,28 @@ function isContinuing({ endedTurns }: Chat, node: MessageNode | undefined): bool
 }
 
 /** Finds the turn above a new question that waits for the user, who has gone on without it. */
-function findWaitingTurn(chat: Chat, below: string | undefined, read: ReadOptions): RunnerTurn | undefined {
+function findWaitingTurn(
+  { chat, ended }: RunnerChat,
+  below: string | undefined,
+  read: ReadOptions,
+): RunnerTurn | undefined {
   const above = below === undefined ? undefined : chat.thread.getParent(below);
   const node = chat.thread.get(above);
-  if (above === undefined || node?.turn === undefined || chat.endedTurns.has(node.turn)) return undefined;
+  if (above === undefined || node?.turn === undefined || ended.has(node.turn)) return undefined;
   return node.message.outcome === "tool-calls" ? findRunnerTurn(chat, above, read) : undefined;
 }
 
 /** Creates the turn below the last question at a point of the thread. */
-function createRunnerTurn(chat: Chat, below: string | undefined, read: ReadOptions): RunnerTurn | undefined {
+function createRunnerTurn(
+  { chat, attempts }: RunnerChat,
+  below: string | undefined,
+  read: ReadOptions,
+): RunnerTurn | undefined {
   const { thread } = chat;
   const question = thread.getPath(below).findLast(({ role }) => role === "user")?.id;
   if (question === undefined) return undefined;
   const responses = thread.listIds().filter((id) => thread.getParent(id) === question).length;
-  const attempt = chat.attempts.get(question) ?? 0;
+  const attempt = attempts.get(question) ?? 0;
   const id = hashToId(`${question} ${responses} ${attempt}`);
   return describeTurn(chat, id, question, read);
 }
@@ -197,8 +222,4 @@ function listTurnMessages({ thread }: Chat, turn: string): readonly ChatMessage[
   const nodes = thread.listIds().flatMap((id) => thread.get(id) ?? []);
   const last = nodes.findLast((node) => node.turn === turn);
   return thread.getPath(last?.message.id).filter(({ id }) => thread.get(id)?.turn === turn);
-}
-
-function noteAttempt({ attempts }: Chat, question: string): void {
-  attempts.set(question, (attempts.get(question) ?? 0) + 1);
 }

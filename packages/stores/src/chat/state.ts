@@ -1,5 +1,5 @@
 import type { ChatUsage, StorageStatus } from "@sluice/core";
-import { type ChatMessage, type ChatTiming, type ChatToolCall, isPending } from "./message.js";
+import type { ChatMessage, ChatTiming } from "./message.js";
 
 /**
  * Status of a chat.
@@ -76,26 +76,3 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
   : T extends object
     ? { readonly [Key in keyof T]?: DeepPartial<T[Key]> }
     : T;
-
-const none: readonly PendingAction[] = [];
-const pending = new WeakMap<readonly ChatToolCall[], readonly PendingAction[]>();
-
-/** Lists the pending calls of a message; the same array for the same calls. */
-export function listPendingActions(message: ChatMessage | undefined): readonly PendingAction[] {
-  const { id: messageId = "", toolCalls = [] } = message ?? {};
-  const calls = toolCalls.filter(isPending);
-  if (calls.length === 0) return none;
-  const known = pending.get(toolCalls);
-  if (known) return known;
-  const actions = calls.map(
-    ({ id, name, input, state }): PendingAction => ({
-      type: state === "needs-approval" ? "approval" : "output",
-      messageId,
-      toolCallId: id,
-      name,
-      input,
-    }),
-  );
-  pending.set(toolCalls, actions);
-  return actions;
-}

@@ -2,9 +2,9 @@ import { rejectOnAbort, toError } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { registerForget } from "../storage/in-use.js";
 import { waitForStorage } from "../storage/wait.js";
+import { createUnsentTurn } from "./message.js";
 import type { StorageSession, ThreadRecords } from "./session.js";
 import type { ThreadContext } from "./stored-thread.js";
-import { createUnsentTurn } from "./turn-ends.js";
 
 /** The fields of a chat that its storage session needs. */
 export interface SessionContext extends ThreadContext {
@@ -83,7 +83,7 @@ export function createStorageSession(context: SessionContext): StorageSession {
   }
 
   async function load(): Promise<ThreadRecords> {
-    return (await import("./stored-thread.js")).createThreadRecords(context);
+    return (await import("./thread-records.js")).createThreadRecords(context);
   }
 
   function close(): void {

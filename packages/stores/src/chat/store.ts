@@ -13,7 +13,7 @@ import {
   createSnapshot,
   createStoppedError,
   forget,
-  getLastMessage,
+  getOpenChats,
   leave,
   type ReadOptions,
   type RunnerTurns,
@@ -21,30 +21,31 @@ import {
   replaceAll,
   stop,
 } from "./chat.js";
-import { type ChatStore, getOpenChats } from "./chat-store.js";
+import type { ChatStore } from "./chat-store.js";
 import { decideCall } from "./decisions.js";
 import { parseInitialMessages } from "./initial-messages.js";
 import {
+  addQuestion,
   assertContent,
   type FindInsertionPoint,
   findResponsesAround,
   findRetryPoint,
   findVersionPoint,
+  type Question,
 } from "./insertion-point.js";
-import { type ChatMessage, type ChatTurn, isPending } from "./message.js";
+import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
-import { createQueue, type QueuedMessage } from "./queue.js";
+import { createQueue } from "./queue.js";
 import { noStorage, type StorageSession } from "./session.js";
 import type { SessionContext } from "./storage-session.js";
 import type { ChatStorage } from "./storages.js";
 import { createThread, createThreadList } from "./thread.js";
-import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
 import {
   BUSY,
   beginRunnerTurn,
   beginTurn,
   canSendNext,
-  createQuestion,
+  continueIfValid,
   sendNext,
   startIfFree,
 } from "./turns.js";
@@ -94,8 +95,6 @@ function createChat(client: Client, own: ReadOptions): Chat {
     queue: createQueue(),
     storage,
     own,
-    endedTurns: new Set(),
-    attempts: new Map(),
     sync: records?.status,
     getThread: createThreadList(thread),
   };
@@ -135,10 +134,10 @@ function createChat(client: Client, own: ReadOptions): Chat {
 /** Creates the methods of a chat, for a caller with its own options. */
 function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
   const { client, thread, queue, storage, store } = chat;
-  const startWhenReady = (find: FindInsertionPoint, message?: QueuedMessage) =>
+  const startWhenReady = (find: FindInsertionPoint, message?: Question) =>
     use(chat).whenReady(() => startIfFree(chat, read, find, message));
-  const sendWhenReady = (message: QueuedMessage) =>
-    startWhenReady(createQuestion(chat, read, message), message);
+  const sendWhenReady = (message: Question) =>
+    startWhenReady((signal) => addQuestion(thread, message, read().model, signal), message);
   /** Reports the error of a call that changed nothing, because no state shows it. A double click is not a mistake. */
   const noteRefusal = (turn: Promise<ChatTurn>) => {
     turn.then(
@@ -165,7 +164,7 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       );
     },
     stop() {
-      const last = getLastMessage(chat);
+      const last = thread.path.at(-1);
       if (!chat.turn && last?.toolCalls?.some(isPending)) chat.runner?.stopWaiting(last.id, read);
       stop(chat);
     },
@@ -223,7 +222,7 @@ function removeFromOpenChats({ client, id = "", verbs }: Chat): void {
 /** Repeats the last request, unless another tab does so first. If none failed, sends the first queued message. */
 function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
   const { thread, storage } = chat;
-  const last = getLastMessage(chat);
+  const last = thread.path.at(-1);
   const queued = hasFailed(last) ? undefined : sendNext(chat);
   if (queued) return queued;
   const start = () =>
@@ -249,7 +248,7 @@ function showMerged(chat: Chat): void {
   if (turn?.workedOn !== undefined && !thread.has(turn.workedOn)) turn.stop();
   refresh(chat);
   // the runner has begun this turn in another tab, on another device or before a reload
-  const continued = getLastMessage(chat)?.id;
+  const continued = thread.path.at(-1)?.id;
   if (!chat.turn && continued !== undefined && runner?.isContinuing(continued))
     void beginRunnerTurn(chat, runner, own, { at: { continued } });
 }
@@ -264,8 +263,8 @@ function assertId(id: string | undefined): void {
 function resumeInterrupted(chat: Chat, interrupted: ChatMessage): Promise<ChatTurn> | undefined {
   const { thread, turn, own } = chat;
   const { id, outcome } = interrupted;
-  if (turn || getLastMessage(chat)?.id !== id) return undefined;
+  if (turn || thread.path.at(-1)?.id !== id) return undefined;
   return outcome === undefined
-    ? beginTurn(chat, () => ({ below: thread.getParent(id), added: [id] }), own, { interrupted })
-    : beginTurn(chat, () => ({ below: id, added: [id] }), own, { message: id });
+    ? beginTurn(chat, () => ({ below: thread.getParent(id), added: [id] }), own, interrupted)
+    : beginTurn(chat, () => ({ below: id, added: [id] }), own);
 }

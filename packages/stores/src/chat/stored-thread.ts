@@ -1,15 +1,12 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { createFingerprint, createRandomId, hashToId } from "@sluice/core/extend";
+import { callAfter } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
-import { getClientStorage } from "../storage/client-storage.js";
-import { createRecordWriter, type RecordWriter } from "../storage/record-writer.js";
+import type { RecordWriter } from "../storage/record-writer.js";
 import type { ChatMessage } from "./message.js";
-import { readAgain, refresh, restore } from "./read-thread.js";
-import { LEAF } from "./records.js";
-import type { ThreadRecords } from "./session.js";
-import { holdLock, runLocked } from "./tab-work.js";
+import { isUnfinished, LEAF, toRecord } from "./records.js";
 import type { Thread } from "./thread.js";
-import { closeWriter, createStoredRecord, noteChange, writeAll } from "./write-thread.js";
+
+/* The state of one thread's records, and their writes. */
 
 /** A thread with the functions that its persistence needs. */
 export interface ThreadContext {
@@ -51,81 +48,105 @@ export interface StoredThread extends ThreadContext {
   streamId?: string;
   nextWrite?: AbortController | undefined;
   nextBroadcast?: AbortController | undefined;
-  /** Reads the records of other tabs. The caller holds the lock of `id`, so that its record does not change. */
-  readonly refresh: (id: string) => Promise<void>;
 }
 
-/**
- * Creates the records of one thread: reads the thread, writes its changes, and coordinates with other tabs which of them
- * works on a message. Each message has its own record, so that two tabs never overwrite each other's messages.
- */
-export function createThreadRecords(context: ThreadContext): ThreadRecords {
-  const { client, collection, thread, initial, flush } = context;
-  const storage = getClientStorage(client, context.storage);
-  const writer = createRecordWriter({
-    client,
-    storage,
-    collection,
-    createRecord: (id) => createStoredRecord(stored, id),
-    onFailure(error, keys) {
-      const ids = keys.filter((key) => key !== LEAF);
-      reportStorageFailure(client, error, ids.length === 1 ? ids[0] : undefined);
-    },
-    onWritten: () => readAgain(stored),
-    onUnsaved: flush,
+/** Time between two writes of a response in flight, in milliseconds. */
+const LIVE_WRITE_MS = 1000;
+/** Time between two broadcasts of a response in flight to the other tabs, in milliseconds. */
+const LIVE_BROADCAST_MS = 100;
+
+/** Creates the current record of a key; undefined for a message that was removed. */
+export function createStoredRecord(stored: StoredThread, id: string): unknown {
+  const { thread, own } = stored;
+  if (id === LEAF) return thread.path.at(-1)?.id;
+  noteRemoval(stored, id);
+  const node = thread.get(id);
+  if (node) own.add(id);
+  return node && toRecord(node);
+}
+
+/** Notes a changed message, and writes it soon. */
+export function noteChange(stored: StoredThread, id: string, message?: ChatMessage): void {
+  // noted now, because a copy of another tab must not restore the message before the next write
+  noteRemoval(stored, id);
+  stored.writer.mark(id);
+  if (!isUnfinished(message)) return writeSoon(stored);
+  // written soon, so that a reload can continue the response if the page is killed now
+  if (message?.streamId !== undefined && message.streamId !== stored.streamId) {
+    stored.streamId = message.streamId;
+    writeSoon(stored);
+  }
+  stored.nextWrite ??= startTimer(stored, LIVE_WRITE_MS, () => writeAll(stored));
+  stored.nextBroadcast ??= startTimer(stored, LIVE_BROADCAST_MS, () => broadcast(stored, id));
+}
+
+/** Writes all pending changes; resolves when the storage has them, or has failed. */
+export function writeAll(stored: StoredThread): Promise<void> {
+  prepareWrite(stored);
+  return stored.writer.write();
+}
+
+/** Writes all pending changes at once, because the page may be closed. */
+export function writeOnUnload(stored: StoredThread): void {
+  // adds text to the thread that has arrived and is not shown yet
+  stored.flush();
+  prepareWrite(stored);
+  stored.writer.writeOnUnload();
+}
+
+/** Writes all pending changes and ends the broadcasts. */
+export function closeWriter(stored: StoredThread): void {
+  void writeAll(stored);
+  stored.nextBroadcast?.abort();
+}
+
+/** Removes a message that the storage does not have. Writes nothing. */
+export function drop({ thread, removed, writer }: StoredThread, id: string): void {
+  if (thread.has(id)) {
+    thread.remove(id);
+    removed.delete(id);
+  }
+  writer.unmark(id);
+}
+
+function startTimer({ client }: StoredThread, ms: number, act: () => unknown): AbortController {
+  const timer = new AbortController();
+  callAfter(client.clock, ms, timer.signal, act);
+  return timer;
+}
+
+/** Broadcasts a response in flight to the other tabs, between two writes. */
+function broadcast(stored: StoredThread, id: string): void {
+  const { client, storage, collection, thread } = stored;
+  stored.nextBroadcast = undefined;
+  const node = thread.get(id);
+  if (!node || !isUnfinished(node.message)) return;
+  try {
+    storage.pass?.(collection, new Map([[id, { ...toRecord(node), isPassed: true }]]));
+  } catch (error) {
+    reportStorageFailure(client, error);
+  }
+}
+
+/** Writes all changes of the current task together. */
+function writeSoon(stored: StoredThread): void {
+  if (stored.isWriteQueued) return;
+  stored.isWriteQueued = true;
+  queueMicrotask(() => {
+    stored.isWriteQueued = false;
+    void writeAll(stored);
   });
-  const stored: StoredThread = {
-    ...context,
-    storage,
-    writer,
-    removed: new Set(),
-    own: new Set(),
-    watched: new Set(),
-    storedKeys: new Set(),
-    removals: new Set(),
-    isRead: false,
-    isReading: false,
-    open: new AbortController(),
-    isWriteQueued: false,
-    refresh: (id) => refresh(stored, id),
-  };
-  const known = new Set(initial);
-  for (const id of thread.listIds()) if (!known.has(id)) writer.mark(id);
-  const sentKeys = new Set<string | undefined>();
-  return {
-    restore: () => restore(stored),
-    noteChange: (id, message) => noteChange(stored, id, message),
-    holdLock: (id, turn) => holdLock(stored, id, turn),
-    runLocked: (id, signal, act) => runLocked(stored, id, signal, act),
-    writeAll: () => writeAll(stored),
-    deriveKey(below, request) {
-      const key = deriveKey(stored, below, request);
-      if (key === undefined || sentKeys.has(key)) return createRandomId();
-      sentKeys.add(key);
-      return key;
-    },
-    forgetKey: (key) => void sentKeys.delete(key),
-    countUnsaved: () => writer.unsaved.size - Number(writer.unsaved.has(LEAF)),
-    close() {
-      closeWriter(stored);
-      stored.open.abort();
-    },
-  };
 }
 
-/** Matches the ids that `createRandomId` creates. An id of the app may not be unique. */
-const RANDOM_ID = /^\d+(-\d+){3}$/;
+function prepareWrite(stored: StoredThread): void {
+  const { writer } = stored;
+  stored.nextWrite?.abort();
+  stored.nextWrite = undefined;
+  if (writer.due.size === 0) return;
+  for (const id of writer.due) noteRemoval(stored, id);
+  writer.mark(LEAF);
+}
 
-/** Derives the key of a response, as documented at `deriveKey` of {@link ThreadRecords}; undefined without a unique id. */
-function deriveKey(
-  { client, collection, thread }: StoredThread,
-  below: string | undefined,
-  request: unknown,
-): string | undefined {
-  const above = thread.get(below)?.key ?? below;
-  if (below === undefined || above === undefined || !RANDOM_ID.test(above)) return undefined;
-  const responses = thread
-    .listIds()
-    .filter((id) => thread.getParent(id) === below && thread.get(id)?.message.role === "assistant").length;
-  return hashToId(`${above} ${responses} ${createFingerprint([client.user, collection, request])}`);
+function noteRemoval({ thread, removed }: StoredThread, id: string): void {
+  removed[thread.has(id) ? "delete" : "add"](id);
 }

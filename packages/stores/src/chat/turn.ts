@@ -1,7 +1,7 @@
 import { type CallInfo, type ChatRequest, type Client, isGatewayError } from "@sluice/core";
 import { awaitWithin, createRandomId, getDelivery, toError } from "@sluice/core/extend";
 import { pickRequestOptions } from "../base/request-options.js";
-import { type Chat, type ReadOptions, refresh } from "./chat.js";
+import { type Chat, type ReadOptions, type RunningTurn, refresh } from "./chat.js";
 import type { InsertionPoint } from "./insertion-point.js";
 import { reduceTurn, type TurnEvent, type TurnState } from "./machine.js";
 import {
@@ -17,7 +17,6 @@ import { createRequest } from "./request.js";
 import { createResponse, type Response } from "./response.js";
 import type { Thread } from "./thread.js";
 import type { ToolCalls } from "./tool-calls.js";
-import { type RunningTurn, toTurnError } from "./turn-ends.js";
 
 const MAX_STEPS = 8;
 /** Maximum time that a request waits for the write of its draft, in milliseconds. */
@@ -30,8 +29,6 @@ interface TurnStart {
   readonly owner: AbortController;
   /** First response of the turn, if a closed tab has left it unfinished. */
   readonly interrupted?: ChatMessage | undefined;
-  /** Id of the message that the turn works on: a response in flight or with open calls. */
-  workedOn: string | undefined;
   readonly onEnd: (turn: ChatTurn) => void;
 }
 
@@ -80,7 +77,8 @@ function toRunningTurn(turn: Turn): RunningTurn {
   return {
     result: turn.result,
     get workedOn() {
-      return turn.workedOn;
+      const { state } = turn;
+      return "below" in state ? state.below : "id" in state ? state.id : undefined;
     },
     get status() {
       const { state, response } = turn;
@@ -162,7 +160,6 @@ async function request(turn: Turn, below: string | undefined, isFirst: boolean):
     createdAt: Date.now(),
     ...(client.idempotencyKeys && { idempotencyKey: given ?? deriveKey() }),
   };
-  turn.workedOn = draft.id;
   storage.records?.holdLock(draft.id, turn.result);
   thread.add(draft, below, draft.idempotencyKey);
   turn.added.push(draft.id);
@@ -290,6 +287,20 @@ function endTurn(turn: Turn, end: Partial<Pick<ChatTurn, "outcome" | "error">> =
 function findError(messages: readonly ChatMessage[]): Error | undefined {
   const error = messages.at(-1)?.error;
   return error && messages.at(-2)?.role === "assistant" ? toTurnError(error) : error;
+}
+
+/**
+ * Creates the error of a turn with a failed request after a response. The failed request may be free, but the turn is
+ * not. The copy has the class and fields of the error, and the error itself as its `cause`.
+ */
+function toTurnError(error: Error): Error {
+  const isOwn = isGatewayError(error);
+  if (isOwn && error.billing === "maybe") return error;
+  const text = `earlier responses of this turn stay and may be billed; the next one failed: ${error.message}`;
+  const copy = new Error(text, { cause: error });
+  // only for own errors, because a class of the app may need its constructor
+  if (isOwn) Object.setPrototypeOf(copy, Object.getPrototypeOf(error));
+  return Object.assign(copy, { ...error, name: error.name, billing: "maybe" });
 }
 
 function hasEnded({ owner }: Turn): boolean {

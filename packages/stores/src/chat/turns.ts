@@ -1,17 +1,9 @@
 import { ConfigurationError } from "@sluice/core";
-import { isolate } from "@sluice/core/extend";
-import {
-  type Chat,
-  getLastMessage,
-  type ReadOptions,
-  type RunnerTurnStart,
-  type RunnerTurns,
-} from "./chat.js";
-import { addQuestion, addVersion, type FindInsertionPoint } from "./insertion-point.js";
-import { type ChatMessage, type ChatTurn, isPending } from "./message.js";
-import type { QueuedMessage } from "./queue.js";
+import { isolate, toError } from "@sluice/core/extend";
+import type { Chat, ReadOptions, RunnerTurnStart, RunnerTurns } from "./chat.js";
+import { addQuestion, type FindInsertionPoint, type Question } from "./insertion-point.js";
+import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import { startTurn } from "./turn.js";
-import { continueIfValid, createUnsentTurn } from "./turn-ends.js";
 
 /** Error text of a turn that is not sent because another one is in flight. */
 export const BUSY =
@@ -25,7 +17,7 @@ export function startIfFree(
   chat: Chat,
   read: ReadOptions,
   find: FindInsertionPoint,
-  message?: QueuedMessage,
+  message?: Question,
 ): Promise<ChatTurn> {
   return continueIfValid(read, async ({ whenBusy = "reject" }) => {
     if (chat.turn && whenBusy === "queue" && message) {
@@ -41,24 +33,23 @@ export function startIfFree(
 /**
  * Begins a turn below the shown messages.
  *
- * @param message id of the message whose turn continues
  * @param interrupted response that a closed tab has left unfinished
  */
 export function beginTurn(
   chat: Chat,
   find: FindInsertionPoint,
   read: ReadOptions,
-  { interrupted, message = interrupted?.id }: { interrupted?: ChatMessage; message?: string } = {},
+  interrupted?: ChatMessage,
 ): Promise<ChatTurn> {
   const owner = new AbortController();
   // keeps this branch shown if another tab adds one
-  chat.thread.choose(getLastMessage(chat)?.id);
+  chat.thread.choose(chat.thread.path.at(-1)?.id);
   return continueIfValid(
     () => find(owner.signal),
     (point) => {
       if (chat.runner) return beginRunnerTurn(chat, chat.runner, read, { at: point });
       const onEnd = (end: ChatTurn) => endTurn(chat, end, read);
-      return startTurn(chat, { options: read, owner, interrupted, workedOn: message, onEnd }, point);
+      return startTurn(chat, { options: read, owner, interrupted, onEnd }, point);
     },
   );
 }
@@ -79,7 +70,7 @@ export function beginRunnerTurn(
 function endTurn(chat: Chat, turn: ChatTurn, read: ReadOptions): void {
   chat.turn = undefined;
   chat.error = turn.error;
-  const isWaiting = getLastMessage(chat)?.toolCalls?.some(isPending);
+  const isWaiting = chat.thread.path.at(-1)?.toolCalls?.some(isPending);
   // a separate microtask lets a callback send the next message; some platforms have no queueMicrotask
   if (!isWaiting) void Promise.resolve().then(() => isolate(() => callBack(turn, read)));
   chat.store.flush();
@@ -102,7 +93,11 @@ function callBack(turn: ChatTurn, read: ReadOptions): void {
 export function sendNext(chat: Chat): Promise<ChatTurn> | undefined {
   const next = chat.turn ? undefined : chat.queue.takeFirst();
   if (!next) return undefined;
-  const turn = beginTurn(chat, createQuestion(chat, next.options, next), next.options);
+  const turn = beginTurn(
+    chat,
+    (signal) => addQuestion(chat.thread, next, next.options().model, signal),
+    next.options,
+  );
   next.resolve(turn);
   void turn.then(({ outcome, messages }) => {
     chat.store.flush();
@@ -111,20 +106,16 @@ export function sendNext(chat: Chat): Promise<ChatTurn> | undefined {
   return turn;
 }
 
-/** Creates the function that adds a question to the thread: below the shown messages, or as another version. */
-export function createQuestion(
-  chat: Chat,
-  read: ReadOptions,
-  { id, content, images, versionOf }: QueuedMessage & { readonly id?: string },
-): FindInsertionPoint {
-  return (signal) => {
-    const question = { id, content, model: read().model };
-    return versionOf === undefined
-      ? addQuestion(
-          chat.thread,
-          { ...question, images: images ?? [], below: getLastMessage(chat)?.id },
-          signal,
-        )
-      : addVersion(chat.thread, versionOf, { ...question, images }, signal);
-  };
+/** Continues with the result of `check`. If `check` throws, nothing is sent and the chat does not change. */
+export function continueIfValid<T>(
+  check: () => T,
+  continueTurn: (checked: T) => Promise<ChatTurn>,
+): Promise<ChatTurn> {
+  let checked: T;
+  try {
+    checked = check();
+  } catch (cause) {
+    return Promise.resolve(createUnsentTurn(toError(cause)));
+  }
+  return continueTurn(checked);
 }

@@ -1,7 +1,7 @@
 import type { Client } from "@sluice/core";
 import { addUserPrefix } from "../base/user-prefix.js";
+import { getOpenChats } from "../chat/chat.js";
 import type { ChatStore } from "../chat/chat-store.js";
-import { getOpenChats } from "../chat/chat-store.js";
 import type { ChatState } from "../chat/state.js";
 import { isLocked, withLock } from "../tabs/locks.js";
 

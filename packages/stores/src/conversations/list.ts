@@ -8,7 +8,6 @@ import { openMemoryStorage } from "../storage/memory.js";
 import { readWhenPossible } from "../storage/wait.js";
 import { createConversationActivity } from "./activity.js";
 import { type ConversationListState, createListing } from "./listing.js";
-import { purgeLater } from "./purge.js";
 import {
   COLLECTION,
   type ConversationRecords,
@@ -171,7 +170,7 @@ export function createConversationList(
       (stored) => {
         if (!isForgotten) merge(stored, 0);
       },
-      (error) => reportStorageFailure(client, error),
+      report,
     );
     isRead = true;
     activity.onNewChat(subscribeToAll);
@@ -203,7 +202,28 @@ export function createConversationList(
 
   function endRemoved(id: string, purgeMs: number): void {
     getChat(id)?.stop();
-    void purgeLater({ client, storage, records, getChat }, id, purgeMs);
+    void purgeLater(id, purgeMs);
+  }
+
+  /** Deletes a removed conversation after `ms` milliseconds, unless it is restored or removed again before. */
+  async function purgeLater(id: string, ms: number): Promise<void> {
+    const removedAt = records.all.get(id)?.removedAt;
+    await client.clock.sleep(Math.max(0, ms));
+    if (removedAt === undefined || records.all.get(id)?.removedAt !== removedAt) return;
+    const collection = `chat/${id}`;
+    getChat(id)?.reset();
+    try {
+      const keys = [...(await storage.read(collection)).keys()];
+      await storage.write(collection, new Map(keys.map((key) => [key, undefined])));
+    } catch (error) {
+      return report(error);
+    }
+    // its record is deleted last, so that the next page load can finish an interrupted deletion
+    if (records.all.get(id)?.removedAt !== undefined) records.remove(id);
+  }
+
+  function report(error: unknown): void {
+    reportStorageFailure(client, error);
   }
 }
 

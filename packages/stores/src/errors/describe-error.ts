@@ -37,18 +37,10 @@ export interface DescribeErrorOptions {
   readonly messages?: ErrorMessages | undefined;
 }
 
-const actions: Readonly<Record<ErrorKind, ErrorAction>> = {
-  offline: "retry",
-  unreachable: "retry",
+/** Next steps of the kinds for which another request alone does not help. */
+const actions: Readonly<Partial<Record<ErrorKind, ErrorAction>>> = {
   originRefused: "contact",
   wrongAddress: "contact",
-  connectionLost: "retry",
-  timedOut: "retry",
-  stalled: "retry",
-  cutOff: "retry",
-  damaged: "retry",
-  modelFailed: "retry",
-  unreadable: "retry",
   invalidInput: "check-input",
   blindModel: "switch-model",
   refusedInput: "check-input",
@@ -61,17 +53,14 @@ const actions: Readonly<Record<ErrorKind, ErrorAction>> = {
   rateLimited: "wait",
   budgetUsed: "wait",
   sharedBudgetUsed: "wait",
-  serviceDown: "retry",
   setup: "contact",
   imageFailed: "check-input",
   assetFailed: "check-input",
   videoFailed: "check-input",
   videoMissing: "wait",
-  videoExpired: "retry",
   videoLate: "wait",
   storageFull: "none",
   stopped: "none",
-  unexpected: "retry",
 };
 
 /** Kinds of errors that cost nothing: not sent, rejected by the gateway, or not related to a request. */
@@ -129,7 +118,7 @@ export function describeError(error: unknown, options: DescribeErrorOptions = {}
     kind,
     title,
     hint: billing === "maybe" ? `${hint} ${messages.mayBeBilled}`.trim() : hint,
-    action: actions[kind],
+    action: actions[kind] ?? "retry",
     ...(retryAt !== undefined && { retryAt }),
     billing,
   };

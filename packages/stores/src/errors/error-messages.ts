@@ -16,61 +16,7 @@ export interface ErrorText {
   readonly hint: string;
 }
 
-/** Kind of an error, by its meaning for users. */
-export type ErrorKind =
-  | "offline"
-  | "unreachable"
-  | "originRefused"
-  | "wrongAddress"
-  | "connectionLost"
-  | "timedOut"
-  | "stalled"
-  | "cutOff"
-  | "damaged"
-  | "modelFailed"
-  | "unreadable"
-  | "invalidInput"
-  | "blindModel"
-  | "refusedInput"
-  | "tooLong"
-  | "signedOut"
-  | "otherUser"
-  | "forbidden"
-  | "modelNotAllowed"
-  | "notFound"
-  | "rateLimited"
-  | "budgetUsed"
-  | "sharedBudgetUsed"
-  | "serviceDown"
-  | "setup"
-  | "imageFailed"
-  | "assetFailed"
-  | "videoFailed"
-  | "videoMissing"
-  | "videoExpired"
-  | "videoLate"
-  | "storageFull"
-  | "stopped"
-  | "unexpected";
-
-/** All texts of {@link describeError} and `useAttachments`, one for each kind of error. A missing kind is a type error. */
-export interface ErrorMessages extends Readonly<Record<ErrorKind, ErrorText>> {
-  /** Sentence after the hint if the failed request may be billed. */
-  readonly mayBeBilled: string;
-  /** Reasons why a file was not attached. `{name}`, `{max}` and `{megabytes}` stand for its name and the limits. */
-  readonly attachments: Readonly<Record<AttachmentProblemKind, string>>;
-}
-
-/**
- * English texts of {@link describeError} and `useAttachments`. Spread them to replace some.
- *
- * @example
- * ```ts run
- * const messages = { ...errorMessages, offline: { title: "Keine Verbindung", hint: "Prüfen Sie das Netz." } };
- * describeError(new Error("no network"), { messages }).title;
- * ```
- */
-export const errorMessages: ErrorMessages = {
+const texts = {
   offline: { title: "You seem to be offline", hint: "Check your connection, then try again." },
   unreachable: { title: "Can't connect", hint: "Check your internet, then try again." },
   originRefused: {
@@ -108,6 +54,30 @@ export const errorMessages: ErrorMessages = {
   storageFull: { title: "Storage is full", hint: "Delete old chats to make room." },
   stopped: { title: "Stopped", hint: "" },
   unexpected: { title: "Something went wrong", hint: "Try again, or report it." },
+} satisfies Readonly<Record<string, ErrorText>>;
+
+/** Kind of an error, by its meaning for users. */
+export type ErrorKind = keyof typeof texts;
+
+/** All texts of {@link describeError} and `useAttachments`, one for each kind of error. A missing kind is a type error. */
+export interface ErrorMessages extends Readonly<Record<ErrorKind, ErrorText>> {
+  /** Sentence after the hint if the failed request may be billed. */
+  readonly mayBeBilled: string;
+  /** Reasons why a file was not attached. `{name}`, `{max}` and `{megabytes}` stand for its name and the limits. */
+  readonly attachments: Readonly<Record<AttachmentProblemKind, string>>;
+}
+
+/**
+ * English texts of {@link describeError} and `useAttachments`. Spread them to replace some.
+ *
+ * @example
+ * ```ts run
+ * const messages = { ...errorMessages, offline: { title: "Keine Verbindung", hint: "Prüfen Sie das Netz." } };
+ * describeError(new Error("no network"), { messages }).title;
+ * ```
+ */
+export const errorMessages: ErrorMessages = {
+  ...texts,
   mayBeBilled: "You may have been charged.",
   attachments: {
     type: "“{name}” is not a JPEG, PNG, GIF or WebP image.",

@@ -1,5 +1,5 @@
 import { type Billing, type Client, generateImages, isGatewayError, type RequestOptions } from "@sluice/core";
-import { assertImageRequest, openSpan, toError } from "@sluice/core/extend";
+import { assertImageRequest, toError } from "@sluice/core/extend";
 import { trackBilling } from "../base/billing.js";
 import { getUploader, hasFiles } from "../files/request-files.js";
 import type { AnyRequest, ImageRequestOf, SettledImages } from "./state.js";
@@ -31,59 +31,56 @@ export function createRun<Model extends string>(
   onUpload: (share: number | undefined) => void,
   ready?: ImageRequestOf<Model>,
 ): Run<Model> {
-  const { signal, abort, end } = openSpan(client.clock, undefined, Number.POSITIVE_INFINITY, () => undefined);
+  const controller = new AbortController();
+  const { signal } = controller;
   let billing: Billing = "none";
-  let isStopped = false;
   let sent: ImageRequestOf<Model> | undefined;
-  let resolve!: (settled: SettledImages<Model>) => void;
-  const settled = new Promise<SettledImages<Model>>((resolveSettled) => {
-    resolve = resolveSettled;
+  let resolveStopped!: (stopped: SettledImages<Model>) => void;
+  const stopped = new Promise<SettledImages<Model>>((resolve) => {
+    resolveStopped = resolve;
   });
   // `stop` needs the billing at once
   const tracked = trackBilling(client, (soFar) => {
     billing = soFar;
   });
-  const generate = (request: ImageRequestOf<Model>) => {
-    sent = request;
-    return generateImages(tracked, request as AnyRequest, { ...options, signal, checks: false });
-  };
-  const generated = !ready && hasFiles(variables) ? upload().then(generate) : generate(ready ?? variables);
-  generated.then(
-    (data) => finish({ status: "success", data, variables }),
-    (cause) => finish(createFailure(cause, billing, variables)),
-  );
 
   return {
-    settled,
+    settled: Promise.race([run(), stopped]),
     getSent: () => sent,
     getBilling: () => billing,
     stop(why) {
       const bill =
         billing === "maybe" ? "the gateway may have it, and may bill it" : "the gateway did not take it up";
       const reason = new DOMException(`The request was ${why}: ${bill}`, "AbortError");
-      const stopped = createFailure(reason, billing, variables);
-      isStopped = true;
-      resolve(stopped);
-      abort(reason);
-      return stopped;
+      const failure = createFailure(reason, billing, variables);
+      resolveStopped(failure);
+      controller.abort(reason);
+      return failure;
     },
   };
+
+  async function run(): Promise<SettledImages<Model>> {
+    const result = await generate().catch((cause) => createFailure(cause, billing, variables));
+    if (!signal.aborted) onEnd(result);
+    return result;
+  }
+
+  async function generate(): Promise<SettledImages<Model>> {
+    // without files the request is sent in the same task
+    sent = ready ?? (hasFiles(variables) ? await upload() : variables);
+    const data = await generateImages(tracked, sent as AnyRequest, { ...options, signal, checks: false });
+    return { status: "success", data, variables };
+  }
 
   async function upload(): Promise<ImageRequestOf<Model>> {
     const { uploadFiles, replaceFiles } = await import("../files/in-request.js");
     assertImageRequest(client, replaceFiles(variables), options);
-    const ready = await uploadFiles(client, variables, signal, (share) => {
-      if (!isStopped) onUpload(share);
+    const uploaded = await uploadFiles(client, variables, signal, (share) => {
+      if (!signal.aborted) onUpload(share);
     });
-    if (!isStopped) onUpload(undefined);
-    return ready;
-  }
-
-  function finish(result: SettledImages<Model>): void {
-    end();
-    if (isStopped) return;
-    resolve(result);
-    onEnd(result);
+    signal.throwIfAborted();
+    onUpload(undefined);
+    return uploaded;
   }
 }
 

@@ -1,8 +1,7 @@
 import { watch } from "node:fs";
 import type { StorageLock } from "@sluice/core";
-import { isolate } from "@sluice/core/extend";
 import { type ChatStorage, storesChats } from "../chat/storages.js";
-import { isWithin, parseRecords, type RecordTexts, stringifyRecords } from "../storage/record-texts.js";
+import { createTextTable, type RecordTexts, stringifyRecords } from "../storage/record-texts.js";
 import { createFileLocks } from "./file-locks.js";
 import { type Line, openJournal } from "./journal.js";
 
@@ -30,8 +29,7 @@ import { type Line, openJournal } from "./journal.js";
 export function fileStorage(path: string): ChatStorage {
   const journal = openJournal(path);
   const locks = createFileLocks(journal, catchUp);
-  const collections = new Map<string, Map<string, string>>();
-  const watchers = new Set<(collection: string, texts: RecordTexts) => void>();
+  const table = createTextTable();
   let stopWatching: (() => void) | undefined;
   let isRead = false;
 
@@ -39,26 +37,21 @@ export function fileStorage(path: string): ChatStorage {
     ...storesChats,
     async read(collection) {
       await catchUp();
-      return parseRecords(collections.get(collection) ?? []);
+      return table.read(collection);
     },
     // async, so that a record without JSON rejects instead of throwing
     write: async (collection, changes) => write(collection, stringifyRecords(changes)),
     async drop(collection) {
       await catchUp();
-      for (const [name, stored] of collections)
-        if (isWithin(collection, name) && stored.size > 0)
-          await write(name, new Map([...stored.keys()].map((key) => [key, null])));
+      for (const [name, texts] of table.listRemovals(collection)) await write(name, texts);
     },
     watch(collection, listener, onRefusal = () => {}) {
-      const notify = (written: string, texts: RecordTexts) => {
-        if (written === collection) listener(parseRecords(texts));
-      };
-      watchers.add(notify);
+      const stop = table.watch(collection, listener);
       // reports only lines that are written from now on
-      if (watchers.size === 1) startWatching(onRefusal);
+      if (!stopWatching) startWatching(onRefusal);
       return () => {
-        watchers.delete(notify);
-        if (watchers.size > 0) return;
+        stop();
+        if (table.isWatched()) return;
         stopWatching?.();
         stopWatching = undefined;
       };
@@ -84,7 +77,7 @@ export function fileStorage(path: string): ChatStorage {
     // reads first, so that a file that is not a journal never changes
     if (!isRead) await catchUp();
     await journal.append({ ...by, collection, records: [...texts] });
-    if (watchers.size > 0) await catchUp();
+    if (table.isWatched()) await catchUp();
   }
 
   async function catchUp(): Promise<void> {
@@ -95,15 +88,8 @@ export function fileStorage(path: string): ChatStorage {
   }
 
   function apply({ collection, records }: Line): void {
-    if (typeof collection !== "string" || !Array.isArray(records)) return;
-    const stored = collections.get(collection) ?? new Map<string, string>();
-    collections.set(collection, stored);
-    const texts = new Map(records as [string, string | null][]);
-    for (const [key, text] of texts) {
-      if (text === null) stored.delete(key);
-      else stored.set(key, text);
-    }
-    for (const notify of watchers) isolate(() => notify(collection, texts));
+    if (typeof collection === "string" && Array.isArray(records))
+      table.change(collection, new Map(records as [string, string | null][]));
   }
 
   function startWatching(onRefusal: (error: unknown) => void): void {

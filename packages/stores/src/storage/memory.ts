@@ -1,12 +1,11 @@
 import type { RecordStorage, StorageLock } from "@sluice/core";
-import { isolate } from "@sluice/core/extend";
-import { isWithin, parseRecords, type RecordTexts, stringifyRecords } from "./record-texts.js";
+import { createTextTable, stringifyRecords } from "./record-texts.js";
 
 /** Creates the storage that `memoryStorage` returns. */
 export function openMemoryStorage(): RecordStorage {
-  const collections = new Map<string, Map<string, string>>();
-  const watchers = new Set<(collection: string, texts: RecordTexts) => void>();
-
+  const table = createTextTable();
+  const write: RecordStorage["write"] = async (collection, changes) =>
+    table.change(collection, stringifyRecords(changes));
   /** Held locks by name. */
   const locks = new Map<string, StorageLock>();
   return {
@@ -25,41 +24,11 @@ export function openMemoryStorage(): RecordStorage {
       locks.set(name, lock);
       return lock;
     },
-    async read(collection) {
-      return parseRecords(collections.get(collection) ?? []);
-    },
+    read: async (collection) => table.read(collection),
     async drop(collection) {
-      for (const [name, stored] of collections) {
-        if (!isWithin(collection, name)) continue;
-        collections.delete(name);
-        report(name, new Map([...stored.keys()].map((key) => [key, null])));
-      }
+      for (const [name, texts] of table.listRemovals(collection)) table.change(name, texts);
     },
     write,
-    watch(collection, listener) {
-      const notify = (written: string, texts: RecordTexts) => {
-        if (written === collection) listener(parseRecords(texts));
-      };
-      watchers.add(notify);
-      return () => void watchers.delete(notify);
-    },
+    watch: table.watch,
   };
-
-  async function write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void> {
-    const texts = stringifyRecords(changes);
-    const stored = collections.get(collection) ?? new Map<string, string>();
-    collections.set(collection, stored);
-    for (const [key, text] of texts) {
-      if (text === null) stored.delete(key);
-      else stored.set(key, text);
-    }
-    report(collection, texts);
-  }
-
-  function report(collection: string, texts: RecordTexts): void {
-    // in a microtask, because a watcher may write, too
-    queueMicrotask(() => {
-      for (const notify of watchers) isolate(() => notify(collection, texts));
-    });
-  }
 }

@@ -1,10 +1,7 @@
+import { isolate } from "@sluice/core/extend";
+
 /** Changes as they are stored and broadcast: the JSON of each record, or `null` for a removed record. */
 export type RecordTexts = ReadonlyMap<string, string | null>;
-
-/** Returns true if `name` equals the collection's name, or begins with it and a slash. */
-export function isWithin(collection: string, name: string): boolean {
-  return name === collection || name.startsWith(`${collection}/`);
-}
 
 /** Writes records as JSON. Throws a `TypeError` for a value without JSON, before anything is stored. */
 export function stringifyRecords(records: ReadonlyMap<string, unknown>): RecordTexts {
@@ -30,4 +27,52 @@ export function parseRecords(texts: Iterable<readonly [key: string, text: unknow
     } catch {}
   }
   return records;
+}
+
+/** Texts of collections in memory, with their watchers. */
+export interface TextTable {
+  readonly read: (collection: string) => Map<string, unknown>;
+  /** Changes texts, and reports them to the watchers of the collection. */
+  readonly change: (collection: string, texts: RecordTexts) => void;
+  /** Lists the changes that remove a collection and the collections below it. */
+  readonly listRemovals: (collection: string) => readonly (readonly [collection: string, RecordTexts])[];
+  readonly watch: (
+    collection: string,
+    listener: (changes: ReadonlyMap<string, unknown>) => void,
+  ) => () => void;
+  readonly isWatched: () => boolean;
+}
+
+/** Creates an empty table. */
+export function createTextTable(): TextTable {
+  const collections = new Map<string, Map<string, string>>();
+  const watchers = new Set<(collection: string, texts: RecordTexts) => void>();
+  return {
+    read: (collection) => parseRecords(collections.get(collection) ?? []),
+    change(collection, texts) {
+      const stored = collections.get(collection) ?? new Map<string, string>();
+      collections.set(collection, stored);
+      for (const [key, text] of texts)
+        if (text === null) stored.delete(key);
+        else stored.set(key, text);
+      // in a microtask, because a watcher may write, too
+      queueMicrotask(() => {
+        for (const notify of watchers) isolate(() => notify(collection, texts));
+      });
+    },
+    listRemovals: (collection) =>
+      [...collections].flatMap(([name, stored]) =>
+        stored.size > 0 && (name === collection || name.startsWith(`${collection}/`))
+          ? [[name, new Map([...stored.keys()].map((key) => [key, null]))] as const]
+          : [],
+      ),
+    watch(collection, listener) {
+      const notify = (written: string, texts: RecordTexts) => {
+        if (written === collection) listener(parseRecords(texts));
+      };
+      watchers.add(notify);
+      return () => void watchers.delete(notify);
+    },
+    isWatched: () => watchers.size > 0,
+  };
 }

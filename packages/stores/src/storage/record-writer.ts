@@ -1,7 +1,6 @@
 import type { ClientEvent, Clock, RecordStorage } from "@sluice/core";
-import { createUnsavedRecords } from "./unsaved-records.js";
+import { type Attempt, createUnsavedRecords, type WriteBatch } from "./unsaved-records.js";
 import { type WaitingClient, waitForStorage } from "./wait.js";
-import { type Attempt, attemptWrite, type WriteBatch } from "./write-attempt.js";
 
 /** Writes the records of one collection. Retries a failed record as long as the page is open. */
 export interface RecordWriter {
@@ -161,6 +160,52 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
   }
 }
 
+/** Writes all records in one batch. If it fails, writes each half, down to the failing record. Never rejects. */
+async function attemptWrite(
+  all: readonly string[],
+  write: (batch: WriteBatch) => Promise<void>,
+): Promise<Attempt> {
+  const failed = new Set<string>();
+  const refusals = new Map<string, unknown>();
+  const late = new Map<string, WriteBatch>();
+  let isAccepted = false;
+  let error: unknown;
+  // enough to find one failing record and to try some others before the storage accepts a record
+  let failuresLeft = Math.ceil(Math.log2(all.length + 1)) + 4;
+  let isOver = false;
+  await writeAll({ keys: all });
+  return { isAccepted, failed, refusals, late, error };
+
+  async function writeAll(batch: WriteBatch): Promise<void> {
+    const { keys } = batch;
+    if (!isOver)
+      try {
+        await write(batch);
+        isAccepted = true;
+        return;
+      } catch (cause) {
+        noteFailure(batch, cause);
+      }
+    if (isOver || keys.length === 1) {
+      for (const key of keys) failed.add(key);
+      return;
+    }
+    const half = Math.ceil(keys.length / 2);
+    await writeAll({ keys: keys.slice(0, half) });
+    await writeAll({ keys: keys.slice(half) });
+  }
+
+  function noteFailure(batch: WriteBatch, cause: unknown): void {
+    const isLate = (cause as Error)?.name === "TimeoutError";
+    error = cause;
+    failuresLeft -= 1;
+    isOver = isLate || (!isAccepted && failuresLeft === 0);
+    for (const key of batch.keys)
+      if (isLate) late.set(key, batch);
+      else if (batch.keys.length === 1) refusals.set(key, cause);
+  }
+}
+
 /** Minimum number of open writes before a late write causes a pause. A storage that is only slow gets new changes at once. */
 const MAX_OPEN = 6;
 /** First pause after a late write, in milliseconds. Each further pause is twice as long. */
@@ -170,7 +215,7 @@ const FIRST_PAUSE_MS = 1000;
  * Writes that have not ended. When a stalled storage recovers, it runs every open write in order, so that more writes now
  * would only delay the latest one.
  */
-export interface OpenWrites {
+interface OpenWrites {
   /** Adds a write until it ends. Its end also ends all earlier writes: a storage works in order, or has lost them. */
   readonly add: (batch: WriteBatch, write: Promise<unknown>) => void;
   readonly areDone: () => boolean;
@@ -181,7 +226,7 @@ export interface OpenWrites {
 }
 
 /** Creates an empty set. */
-export function createOpenWrites(clock: Clock): OpenWrites {
+function createOpenWrites(clock: Clock): OpenWrites {
   /** Open writes in the order of their start. */
   const open = new Set<WriteBatch>();
   let pauseMs = 0;

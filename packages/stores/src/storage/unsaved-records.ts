@@ -1,7 +1,25 @@
 import type { ClientEvent } from "@sluice/core";
 import { createStorageBackoff } from "./storage-backoff.js";
 import type { WaitingClient } from "./wait.js";
-import type { Attempt, WriteBatch } from "./write-attempt.js";
+
+/** Records of one write. */
+export interface WriteBatch {
+  readonly keys: readonly string[];
+}
+
+/** Result of one attempt to write records, in one or more batches. */
+export interface Attempt {
+  /** True if the storage accepted a record. */
+  readonly isAccepted: boolean;
+  /** Keys of the records that were not written. */
+  readonly failed: ReadonlySet<string>;
+  /** Errors of records that failed in a batch of one. */
+  readonly refusals: ReadonlyMap<string, unknown>;
+  /** Late batches by the keys of their records. They may still succeed. */
+  readonly late: ReadonlyMap<string, WriteBatch>;
+  /** Error of the last failed batch. */
+  readonly error?: unknown;
+}
 
 /**
  * Reason why a record is unsaved. `storage`: nothing could be written; the next write retries it. `record`: the storage

@@ -43,13 +43,14 @@ export async function withLock(
   name: string,
   signal: AbortSignal,
   act: () => Promise<void>,
+  mode: LockMode = "exclusive",
 ): Promise<void> {
   const locks = await findUsableLocks(client);
   signal.throwIfAborted();
   if (!locks) return act();
   let isGranted = false;
   try {
-    return await locks.request(name, { signal }, () => {
+    return await locks.request(name, { signal, mode }, () => {
       isGranted = true;
       return act();
     });
@@ -61,45 +62,16 @@ export async function withLock(
 }
 
 /**
- * Runs `act` while this tab holds the lock `name`, unless another tab holds it now. If Web Locks are missing or refused,
- * `act` runs at once.
- *
- * @returns false if another tab holds the lock and `act` was not called
- * @throws the error of `act`
- */
-export async function withFreeLock(
-  client: LockClient,
-  name: string,
-  act: () => Promise<void>,
-): Promise<boolean> {
-  const locks = await findUsableLocks(client);
-  let isGranted = !locks;
-  try {
-    await locks?.request(name, { ifAvailable: true }, (lock) => {
-      isGranted = lock !== null;
-      return lock ? act() : undefined;
-    });
-    if (locks) return isGranted;
-  } catch (error) {
-    if (isGranted || !locks) throw error;
-    refuse(client, locks, error);
-  }
-  await act();
-  return true;
-}
-
-/**
  * Holds the lock `name`, shared with other tabs, until `work` is settled: {@link isLocked} then finds it. Never
  * rejects.
  */
-export async function shareLock(client: LockClient, name: string, work: Promise<unknown>): Promise<void> {
-  const locks = await findUsableLocks(client);
-  if (!locks) return;
-  try {
-    await locks.request(name, { mode: "shared" }, () => work.catch(() => {}));
-  } catch (error) {
-    refuse(client, locks, error);
-  }
+export function shareLock(client: LockClient, name: string, work: Promise<unknown>): Promise<void> {
+  const act = () =>
+    work.then(
+      () => {},
+      () => {},
+    );
+  return withLock(client, name, new AbortController().signal, act, "shared");
 }
 
 /** Sends the first query to the lock manager, so that the first lock does not wait for it. */
@@ -119,14 +91,11 @@ export function prepareLocks(client: LockClient): void {
 export async function isLocked(client: LockClient, name: string): Promise<boolean | undefined> {
   const locks = await findUsableLocks(client);
   if (!locks) return undefined;
-  // a getter or a method may throw synchronously
-  const query = Promise.resolve().then(() => locks.query());
   try {
-    const { held } = await awaitWithin(client.clock, QUERY_MS, query, MANAGER);
+    const { held } = await queryLocks(client, locks);
     return held?.some((lock) => lock.name === name);
   } catch (error) {
     refuse(client, locks, error);
-    useAfter(query, locks);
     return undefined;
   }
 }
@@ -156,14 +125,11 @@ async function findUsableLocks(client: LockClient): Promise<LockManager | undefi
   return undefined;
 }
 
-function startProbe({ clock }: LockClient, locks: LockManager): Probe {
-  // a getter or a method may throw synchronously
-  const query = Promise.resolve().then(() => locks.query());
-  const done = awaitWithin(clock, QUERY_MS, query, MANAGER).then(
+function startProbe(client: LockClient, locks: LockManager): Probe {
+  const done = queryLocks(client, locks).then(
     () => {},
     (error) => {
       probe.refusal = error;
-      useAfter(query, locks);
     },
   );
   const probe: Probe = { done };
@@ -171,12 +137,19 @@ function startProbe({ clock }: LockClient, locks: LockManager): Probe {
   return probe;
 }
 
-/** Uses the manager again after a late result, because a sleeping computer takes longer than the limit. */
-function useAfter(query: Promise<unknown>, locks: LockManager): void {
-  query.then(
-    () => probes.delete(locks),
-    () => {},
-  );
+/** Queries the manager. After a late result the manager is used again, because a sleeping computer exceeds the limit. */
+async function queryLocks({ clock }: LockClient, locks: LockManager): Promise<LockManagerSnapshot> {
+  // a getter or a method may throw synchronously
+  const query = Promise.resolve().then(() => locks.query());
+  try {
+    return await awaitWithin(clock, QUERY_MS, query, MANAGER);
+  } catch (error) {
+    query.then(
+      () => probes.delete(locks),
+      () => {},
+    );
+    throw error;
+  }
 }
 
 function refuse(client: LockClient, locks: LockManager, refusal: unknown): void {

@@ -2,7 +2,7 @@ import type { Client, RequestOptions } from "@sluice/core";
 import { canReuseKey, createRandomId } from "@sluice/core/extend";
 import { cancelWith } from "../base/billing.js";
 import { isEqual } from "../base/is-equal.js";
-import type { StoreRequestOptions } from "../base/request-options.js";
+import { pickRequestOptions, type StoreRequestOptions } from "../base/request-options.js";
 import type { CreationReporter } from "./task-state.js";
 
 /** The two steps of a creation. */
@@ -13,16 +13,17 @@ export interface Steps<Input, Request, Handle> {
 }
 
 /**
- * Creates the `create` function of a store without stored entries. If the store forgets a request, the request is aborted
+ * Creates the creations of a store without stored entries, for its `submit`. If the store forgets a request, the request is aborted
  * unless the gateway may have received it. If the result of a request is unknown, the same input reuses its idempotency
  * key and body.
  */
 export function sendOnce<Input, Request, Handle>(
   client: Client,
+  read: () => StoreRequestOptions,
   { createRequest, send }: Steps<Input, Request, Handle>,
-): (input: Input, options: StoreRequestOptions, reporter: CreationReporter) => Promise<Handle> {
+): (input: Input) => (reporter: CreationReporter) => Promise<Handle> {
   let lost: { readonly input: Input; readonly request: Request; readonly idempotencyKey: string } | undefined;
-  return async (input, options, reporter) => {
+  return (input) => async (reporter) => {
     const call = cancelWith(client, reporter.signal);
     reporter.isReported = () => !call.isCancelled();
     const repeated = lost && isEqual(lost.input, input) ? lost : undefined;
@@ -33,7 +34,8 @@ export function sendOnce<Input, Request, Handle>(
       request ??= await createRequest(input, reporter);
       reporter.signal.throwIfAborted();
       reporter.advance({ phase: "creating" });
-      return await send(call.client, request, { ...options, signal: call.signal, idempotencyKey });
+      const options = { ...pickRequestOptions(read()), signal: call.signal, idempotencyKey };
+      return await send(call.client, request, options);
     } catch (error) {
       if (request && canReuseKey(error, call.billing())) lost = { input, request, idempotencyKey };
       throw error;

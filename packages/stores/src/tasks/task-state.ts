@@ -63,8 +63,8 @@ export interface TaskStoreParts<Task, Done, Handle, State> {
   readonly createState: (state: TaskState<Done, Handle>, snapshot: Task | undefined) => State;
   /** Returns the progress of a task, from 0 to 1. @default unknown */
   readonly getProgress?: (snapshot: Task) => number | undefined;
-  /** Returns the shared watch of a task. The watch begins with the state `known`. */
-  readonly getWatch: (handle: Handle, known: WatchState<Task>) => Watch<Task>;
+  /** Returns the watch of a task. It begins with the state `known`. @default the shared watch of the client */
+  readonly getWatch?: (handle: Handle, known: WatchState<Task>) => Watch<Task>;
   /** Adds known fields of the task to its handle. @default nothing */
   readonly addKnown?: (handle: Handle) => Handle;
 }

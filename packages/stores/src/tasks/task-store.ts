@@ -9,15 +9,16 @@ import type {
   TaskStoreOptions,
   TaskStoreParts,
 } from "./task-state.js";
-import type { Snapshot, TaskHandle, WatchState } from "./watch-plan.js";
-import { createWatchSubscription } from "./watch-subscription.js";
+import { getSharedWatch } from "./task-watch.js";
+import { type Snapshot, type TaskHandle, unwatched, type Watch, type WatchState } from "./watch-plan.js";
 
-/** Phase of a store: empty, or with exactly one of these fields. */
-type Phase<State, Handle> =
-  | { readonly creation?: never; readonly refusal?: never; readonly handle?: never }
-  | { readonly creation: Creation<State>; readonly refusal?: never; readonly handle?: never }
-  | { readonly creation?: never; readonly refusal: Error; readonly handle?: never }
-  | { readonly creation?: never; readonly refusal?: never; readonly handle: Handle };
+/** What a store shows: nothing, or exactly one of these. */
+interface Shown<State, Handle> {
+  readonly creation?: Creation<State>;
+  /** Error of a creation. */
+  readonly refusal?: Error;
+  readonly handle?: Handle;
+}
 
 /** A `create` that has not ended. */
 interface Creation<State> {
@@ -27,23 +28,6 @@ interface Creation<State> {
   ended?: Promise<State>;
   /** Aborted when the store forgets the task. */
   readonly forgotten: AbortController;
-}
-
-/** Creates the object that reports the progress of a creation while the store shows it. */
-function createReporter(
-  creation: Creation<unknown>,
-  isShown: () => boolean,
-  onChange: () => void,
-): CreationReporter {
-  return {
-    signal: creation.forgotten.signal,
-    isReported: isShown,
-    advance(sending) {
-      if (!isShown()) return;
-      creation.sending = sending;
-      onChange();
-    },
-  };
 }
 
 /** Creates the store of one task. It watches the task while it has subscribers. */
@@ -57,28 +41,41 @@ export function createTaskStore<
   client: Client,
   read: () => TaskStoreOptions<Task, Handle, Done, State>,
   {
-    getWatch,
+    getWatch = (handle, known) =>
+      getSharedWatch(kind, client, {
+        getHandle: () => handle,
+        readSettings: read,
+        presence: read().presence,
+        known,
+      }),
     createState,
     getProgress,
     addKnown = (task) => task,
   }: TaskStoreParts<Task, Done, Handle, State>,
 ): TaskControl<State, Handle> {
-  let phase: Phase<State, Handle> = {};
-  const subscription = createWatchSubscription(getWatch, onUpdate);
+  let shown: Shown<State, Handle> = {};
+  /** Last state of the watch. It does not change while the store is not subscribed. */
+  let watched: WatchState<Task> = unwatched;
+  /** The task to watch while the store is used; undefined after `detach`. */
+  let current: Handle | undefined;
+  let isUsed = false;
+  let subscription: { readonly watch: Watch<Task>; readonly end: () => void } | undefined;
   const findFailure = memoizeLast((snapshot: Task | undefined) =>
-    snapshot?.state === kind.failure && phase.handle
-      ? kind.toFailure(snapshot, addKnown(phase.handle))
+    snapshot?.state === kind.failure && shown.handle
+      ? kind.toFailure(snapshot, addKnown(shown.handle))
       : undefined,
   );
-  const store = createStore(() => createShownState(subscription.state), {
+  const store = createStore(() => createShownState(watched), {
     clock: client.clock,
     client,
     onUse() {
       const unregister = registerForget(client, reset);
-      const unsubscribe = subscription.use();
+      isUsed = true;
+      if (current) watch(current);
       store.flush();
       return () => {
         unregister();
+        isUsed = false;
         unsubscribe();
       };
     },
@@ -89,44 +86,47 @@ export function createTaskStore<
     subscribe: store.subscribe,
     submit(first, create) {
       const state = store.getSnapshot();
-      const ended = phase.creation?.ended;
-      if (ended || createShownState(subscription.state).status === "pending")
+      const ended = shown.creation?.ended;
+      if (ended || createShownState(watched).status === "pending")
         return read().whenBusy === "reject"
           ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
           : (ended ?? Promise.resolve(state));
       forget();
       const creation: Creation<State> = { sending: { phase: first }, forgotten: new AbortController() };
-      phase = { creation };
+      shown = { creation };
       creation.ended = endCreation(creation, create);
       store.flush();
       return creation.ended;
     },
     attach(task) {
       const handle = kind.toHandle(task);
-      if (phase.handle?.id === handle.id) return;
+      if (shown.handle?.id === handle.id) return;
       forget();
       show(handle);
       store.flush();
     },
     refetch() {
-      if (!phase.handle) return;
-      subscription.refetch(phase.handle);
+      const { handle } = shown;
+      if (!handle) return;
+      if (!subscription) watched = { ...watched, error: undefined };
+      watch(handle).refetch();
       store.flush();
     },
     detach() {
-      const { snapshot, error } = subscription.state;
-      subscription.stop({ snapshot, error });
+      const { snapshot, error } = watched;
+      stopWatching();
+      watched = { ...unwatched, snapshot, error };
       store.flush();
     },
     reset,
   };
 
-  /** Creates the shown state from the phase and a state of the watch. */
-  function createShownState(watched: WatchState<Task>): State {
-    const { snapshot, fetchStatus, pauseReason, nextPollAt, failureReason } = watched;
-    const { creation, refusal, handle } = phase;
+  /** Creates the shown state with a state of the watch. */
+  function createShownState(seen: WatchState<Task>): State {
+    const { snapshot, fetchStatus, pauseReason, nextPollAt, failureReason } = seen;
+    const { creation, refusal, handle } = shown;
     const data = snapshot && kind.toDone(snapshot);
-    const error = refusal ?? watched.error ?? findFailure(snapshot);
+    const error = refusal ?? seen.error ?? findFailure(snapshot);
     const status = data ? "success" : error ? "error" : creation || handle ? "pending" : "idle";
     const { phase: step = status === "pending" ? "processing" : undefined, progress } = creation?.sending ?? {
       progress: data ? 1 : snapshot && getProgress?.(snapshot),
@@ -140,12 +140,23 @@ export function createTaskStore<
     creation: Creation<State>,
     create: (reporter: CreationReporter) => Promise<Handle | undefined>,
   ): Promise<State> {
-    const isShown = () => phase.creation === creation;
-    const reporter = createReporter(creation, isShown, store.flush);
+    const isShown = () => shown.creation === creation;
+    const reporter: CreationReporter = {
+      signal: creation.forgotten.signal,
+      isReported: isShown,
+      advance(sending) {
+        if (!isShown()) return;
+        creation.sending = sending;
+        store.flush();
+      },
+    };
     const created = await (async () => create(reporter))().catch(toError);
     const isReported = reporter.isReported();
     const isForgotten = !isShown();
-    if (!isForgotten) end(created);
+    if (!isForgotten) {
+      shown = created instanceof Error ? { refusal: created } : {};
+      if (created && !(created instanceof Error)) show(created);
+    }
     queueMicrotask(() => {
       const { onCreate, onError } = read();
       if (created instanceof Error) isReported && onError?.(created, store.getSnapshot());
@@ -155,22 +166,38 @@ export function createTaskStore<
     return store.getSnapshot();
   }
 
-  /** Ends the shown creation. */
-  function end(created: Handle | Error | undefined): void {
-    if (created instanceof Error) phase = { refusal: created };
-    else if (created) show(created);
-    else phase = {};
-  }
-
   function show(handle: Handle): void {
-    phase = { handle };
-    subscription.watch(handle);
+    shown = { handle };
+    watch(handle);
   }
 
-  function onUpdate(before: WatchState<Task>): void {
-    const { status } = createShownState(before);
-    if (status === "pending") reportEnd(subscription.state, createShownState(subscription.state), read);
+  /** Subscribes to a task while the store is used. Returns the watch. */
+  function watch(handle: Handle): Watch<Task> {
+    current = handle;
+    if (subscription) return subscription.watch;
+    const found = getWatch(handle, watched);
+    if (isUsed) subscription = { watch: found, end: found.subscribe(() => update(found)) };
+    // after subscribing, because the first subscriber starts the watch
+    watched = found.getSnapshot();
+    return found;
+  }
+
+  function update(found: Watch<Task>): void {
+    const { status } = createShownState(watched);
+    watched = found.getSnapshot();
+    if (status === "pending") reportEnd(watched, createShownState(watched), read);
     store.flush();
+  }
+
+  function unsubscribe(): void {
+    subscription?.end();
+    subscription = undefined;
+  }
+
+  function stopWatching(): void {
+    current = undefined;
+    unsubscribe();
+    watched = unwatched;
   }
 
   function reset(): void {
@@ -179,9 +206,9 @@ export function createTaskStore<
   }
 
   function forget(): void {
-    const { creation } = phase;
-    phase = {};
-    subscription.stop();
+    const { creation } = shown;
+    shown = {};
+    stopWatching();
     creation?.forgotten.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
   }
 }

@@ -1,4 +1,5 @@
 import type { Client, Presence, Store, WatchOptions } from "@sluice/core";
+import type { TaskKind } from "@sluice/core/extend";
 
 /** State of a polled task or asset. */
 export interface WatchState<Snapshot> {
@@ -92,18 +93,10 @@ export type PollEvent = Parameters<NonNullable<WatchOptions<unknown>["onPoll"]>>
 export type Interval<Task> = NonNullable<WatchOptions<Task>["intervalMs"]>;
 
 /** Latest state of a task. */
-export interface Snapshot {
-  readonly state: string;
-  /** The gateway's response, unchanged. */
-  readonly raw?: unknown;
-}
+export type Snapshot = Parameters<TaskKind["isFinal"]>[0];
 
 /** Reference to a task, as plain JSON. */
-export interface TaskHandle {
-  readonly id: string;
-  /** Time until which the task can be polled; Unix milliseconds. */
-  readonly queryableUntil?: number | undefined;
-}
+export type TaskHandle = ReturnType<TaskKind["toHandle"]>;
 
 /** Returns the milliseconds from `task` to the next poll. */
 export function findInterval<Task>(interval: Interval<Task>, task: Task | undefined): number {

@@ -1,6 +1,5 @@
-import { runCase } from "./case-context.js";
+import { runCase, type StorageContract } from "./case-context.js";
 import { optionalCases } from "./optional-cases.js";
-import type { StorageContract } from "./options.js";
 import { recordCases } from "./record-cases.js";
 import { watchCases } from "./watch-cases.js";
 

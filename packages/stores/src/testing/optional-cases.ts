@@ -80,23 +80,6 @@ export const optionalCases: Cases = {
       assertSame(await second.read(collection), createRecords({ a: "second" }), "the record of the holder");
     },
   ),
-  "releases the lock of a crashed instance": requireMethod(
-    "lock",
-    async ({ createName, options, awaitStep, open }) => {
-      const { create, crash } = options;
-      if (!crash) return "the option `crash` is not given";
-      const [lockName, second] = [createName(), await open()];
-      const first = await create();
-      assertSame(
-        (await awaitStep("lock", async () => first.lock?.(lockName))) !== undefined,
-        true,
-        "the lock",
-      );
-      assertSame(await second.lock?.(lockName), undefined, "the lock that is held");
-      await crash(first);
-      assertSame((await second.lock?.(lockName)) !== undefined, true, "the lock after the crash");
-    },
-  ),
 };
 
 /** Creates a case that is skipped if the storage does not have the method. */
