@@ -118,15 +118,6 @@ const FILES: Readonly<Record<string, Case>> = {
     await fails(bucket.put(key, createStream(createFile(200_000), 150_000), PNG));
     same(await readBytes((await bucket.get(key, NO_RANGE))?.body), createFile(10), "bytes");
   },
-  async "stores a file that is longer than a part"(bucket, name) {
-    const key = name();
-    const bytes = createFile(2 * PART_BYTES + 1000);
-    await bucket.put(key, createStream(bytes), PNG);
-    same((await bucket.head(key))?.httpMetadata?.contentType, "image/png", "the type");
-    same(await readBytes((await bucket.get(key, NO_RANGE))?.body), bytes, "bytes");
-    await fails(bucket.put(key, createStream(bytes, PART_BYTES + 1000), PNG));
-    same((await bucket.head(key))?.size, bytes.byteLength, "the earlier file");
-  },
   async "goes on after a reader that leaves"(bucket, name) {
     const key = name();
     await bucket.put(key, createStream(createFile(PART_BYTES)), PNG);
