@@ -97,6 +97,16 @@ describe("case 180: a secret of the bucket's account", () => {
     expect(between.seen).toHaveLength(2);
   });
 
+  test("reaches only files of its bucket: a name that leads elsewhere sends nothing", async () => {
+    for (const name of ["../other/a", "media/../../a", "/a", "media/a\0b", ""]) {
+      await expect(bucket.put(name, streamOf(10), PNG)).rejects.toThrow(TypeError);
+      await expect(bucket.get(name, NO_RANGE)).rejects.toThrow(TypeError);
+      await expect(bucket.delete([name])).rejects.toThrow(TypeError);
+      expect(() => bucket.resumeMultipartUpload(name, "id")).toThrow(TypeError);
+    }
+    expect(between.seen).toEqual([]);
+  });
+
   test("goes to no other host: a redirect is an error", async () => {
     let elsewhere = 0;
     const other = createServer((_, answer) => {
