@@ -19,7 +19,6 @@ import { startS3 } from "./support/s3-server.js";
 
 /* A bucket of an S3 API that fails, over a server between it and a real one. */
 
-const PART = 8_388_608;
 const PNG = { httpMetadata: { contentType: "image/png" } };
 const NO_RANGE = { range: new Headers() };
 const streamOf = (bytes: number) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
@@ -96,6 +95,16 @@ describe("case 180: a secret of the bucket's account", () => {
       expect(headers.authorization).toMatch(/SignedHeaders=[^,]*x-amz-content-sha256/);
     }
     expect(between.seen).toHaveLength(2);
+  });
+
+  test("reaches only files of its bucket: a name that leads elsewhere sends nothing", async () => {
+    for (const name of ["../other/a", "media/../../a", "/a", "media/a\0b", ""]) {
+      await expect(bucket.put(name, streamOf(10), PNG)).rejects.toThrow(TypeError);
+      await expect(bucket.get(name, NO_RANGE)).rejects.toThrow(TypeError);
+      await expect(bucket.delete([name])).rejects.toThrow(TypeError);
+      expect(() => bucket.resumeMultipartUpload(name, "id")).toThrow(TypeError);
+    }
+    expect(between.seen).toEqual([]);
   });
 
   test("goes to no other host: a redirect is an error", async () => {
@@ -179,21 +188,6 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
     expect((await bucket.head("media/parts"))?.size).toBe(1000);
   });
 
-  test("A long file is whole where the response that says so is lost, and has no parts left where it fails", async () => {
-    between.fail("POST uploadId", { network: "lost" });
-    await bucket.put("media/long", streamOf(PART + 1000), PNG);
-    expect((await bucket.head("media/long"))?.size).toBe(PART + 1000);
-    between.reset();
-    const busy = Array.from({ length: 4 }, () => ({ status: 503 }));
-    between.fail("PUT partNumber=2", ...busy);
-    await failed(bucket.put("media/longer", streamOf(PART + 1000), PNG));
-    expect(between.seen.at(-1)).toMatchObject({
-      method: "DELETE",
-      url: expect.stringContaining("uploadId="),
-    });
-    expect(await bucket.head("media/longer")).toBeNull();
-  });
-
   test("A page in the place of an answer stores and deletes nothing", async () => {
     const upload = bucket.resumeMultipartUpload("media/a", "id");
     between.fail("PUT", { status: 200, body: page });
@@ -238,7 +232,7 @@ describe("case 182: bytes that are not those of the file", () => {
     expect((await failed(bucket.get("media/a", range))).message).toContain("no range");
     for (const headers of [{}, { etag: '"a"', "content-encoding": "identity" }] as const) {
       between.fail("GET", { status: 200, body: page, headers: { ...headers } });
-      expect((await failed(bucket.get("media/a", NO_RANGE))).message).toContain("no etag or no size");
+      expect((await failed(bucket.get("media/a", NO_RANGE))).message).toMatch(/no (?:etag|size)/);
     }
   });
 

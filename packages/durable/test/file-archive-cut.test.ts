@@ -22,7 +22,7 @@ test("a copy whose process ends is made by the next one, once", async () => {
   void files.close();
   const next = open({ file: left, bucket: files.bucket });
   sources.serve("cut.mp4", serveFile(video));
-  expect((await next.export()).copies).toMatchObject([{ taskId: "cut", isWaiting: true, attempts: 1 }]);
+  expect((await next.export()).files).toMatchObject([{ taskId: "cut", state: "open", attempts: 1 }]);
   await clock.pass(ATTEMPT_MS);
   await until(() => next.jobEvents()).toMatchObject([{ outcome: "complete", attempts: 2 }]);
   const [copy] = (await next.list()).files;
@@ -51,7 +51,7 @@ async function openLeft(change: string) {
 }
 
 test("case 124: a copy that was cut off in its last attempt is reported as failed, and not made again", async () => {
-  const { next, sources, clock, until, finish } = await openLeft("UPDATE file_copies SET attempts = 5");
+  const { next, sources, clock, until, finish } = await openLeft("UPDATE files SET attempts = 5");
   await clock.pass(ATTEMPT_MS);
   await until(() => next.jobEvents()).toMatchObject([
     { kind: "copy", outcome: "failed", code: "copy_cut", taskId: "cut" },

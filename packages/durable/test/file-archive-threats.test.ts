@@ -70,7 +70,7 @@ describe("case 76: nothing is fetched from a forbidden address", () => {
     const { create, poll, until, failures, sources, findCopies } = openArchive();
     sources.serve("round.mp4", redirectTo("/round.mp4"));
     await poll(await create("round"));
-    await until(failures).toMatchObject([expect.stringContaining("leads on too often")]);
+    await until(failures).toMatchObject([expect.stringContaining("redirects too often")]);
     expect(sources.fetched()).toHaveLength(4);
     expect(sources.requests.every(({ redirect }) => redirect === "manual")).toBe(true);
     for (const [from, to] of Object.entries({ one: "two", two: "three", three: "film" }))
@@ -93,7 +93,7 @@ test.each([
   sources.serve("unsaid.mp4", () => new Response(text));
   for (const name of ["page", "unsaid"]) await poll(await create(name));
   await until(failures).toHaveLength(2);
-  for (const line of failures()) expect(line).toContain("files of this type are not taken");
+  for (const line of failures()) expect(line).toContain("files of this type are not accepted");
   expect(files.keys()).toEqual([]);
 });
 
@@ -101,7 +101,7 @@ test.each([201, 304, 404, 503])("a response %i is no redirect, whatever address 
   const { create, poll, until, failures, sources } = openArchive();
   sources.serve("named.mp4", () => new Response(null, { status, headers: { location: "/film.mp4" } }));
   await poll(await create("named"));
-  await until(failures).toMatchObject([expect.stringContaining(`its host answered ${status}`)]);
+  await until(failures).toMatchObject([expect.stringContaining(`its host responded with ${status}`)]);
   expect(sources.fetched()).toEqual([`${CDN}/named.mp4`]);
 });
 
@@ -125,7 +125,7 @@ test("case 124: the log names a host that can't be reached with the ids of task 
   await poll(await create("away"));
   await until(failures).toHaveLength(1);
   expect(failures()[0]).toMatch(
-    /: the file can't be fetched: its host can't be reached; another attempt follows: task away, copy [\w-]{44}, user /,
+    /: the file can't be fetched: the host can't be reached; another attempt follows: task away, copy [\w-]{44}, user /,
   );
   expect(failures()[0]).toContain(await hashText("media\nuser-1"));
   expect(failures()[0]).not.toMatch(/set up wrongly|secret|user-1/);
@@ -187,9 +187,9 @@ describe("an attempt that fails", () => {
         }),
     );
     const reasons = {
-      cut: "the file broke off before its end",
-      "cut-unsaid": "the file broke off before its end",
-      short: "the file broke off before its end",
+      cut: "the file ended too early",
+      "cut-unsaid": "the file ended too early",
+      short: "the file ended too early",
       empty: "it is empty",
       slow: "it took too long",
     };

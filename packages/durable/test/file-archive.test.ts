@@ -140,10 +140,10 @@ describe("a copy", () => {
 
   test("case 78: has the space of its user and its own share of all space, which uploads leave free", async () => {
     const { create, poll, findCopies, files, until } = openArchive({
-      options: { maxBytesTotal: 3 * video.length },
+      options: { maxBytesTotal: 4 * video.length },
     });
-    await files.store(video, { user: "uploader" });
-    expect(await readCode(files.upload(video, { user: "uploader" }))).toEqual([503, "storage_full"]);
+    for (const user of ["user-3", "user-4"]) await files.store(video, { user });
+    expect(await readCode(files.upload(video, { user: "user-5" }))).toEqual([503, "storage_full"]);
     for (const user of ["user-1", "user-2"]) {
       const id = await create("film", user);
       await poll(id, user);

@@ -135,7 +135,8 @@ async function live(archive: Archive, random: Random, seed: number) {
   const isMoving = async () => {
     const rows = await Promise.all(users.map((whose) => archive.readRows(whose)));
     return (
-      rows.some(({ waiting }) => waiting > 0) || archive.keys().length > rows.flatMap(({ ids }) => ids).length
+      rows.some(({ waiting }) => waiting > 0) ||
+      archive.keys().length !== rows.flatMap(({ ids }) => ids).length
     );
   };
   let looks = 0;

@@ -31,7 +31,7 @@ async function openObject(user: string) {
         const dueAt = Date.now() + 86_400_000;
         for (let nth = 0; nth < count; nth += 1)
           storage.sql.exec(
-            `INSERT INTO files VALUES (?, ?, 'whole', 1, 1, 1, 'image/png', 1, ?, NULL, NULL, '', 0, ?, 0)`,
+            `INSERT INTO files VALUES (?, ?, 'whole', 1, 1, 'image/png', 1, ?, NULL, NULL, 0, 0, 0, NULL, '', 0, ?, 0)`,
             ...[key, `f${nth}`, `s${nth}`, dueAt + nth],
           );
       }),

@@ -124,6 +124,12 @@ describe("an upload in parts", () => {
     expect(countUploads()).toBe(0);
   });
 
+  test("sends at most 8 MiB in a request: a larger body is refused before it is read", async () => {
+    const { upload, keys, list } = openFileStore();
+    expect(await readCode(upload(whole))).toEqual([400, "part_size"]);
+    expect([keys(), await list()]).toEqual([[], { files: [] }]);
+  });
+
   test("case 73: takes a part once, also where it is sent five times at once, and none when it is whole", async () => {
     const { begin, sendPart, ask } = openFileStore();
     const { id } = await begin(whole);
@@ -288,7 +294,7 @@ describe("an upload in parts", () => {
       code = late;
     });
     await expect.poll(async () => (await list()).files).toHaveLength(1);
-    await clock.run(14 * MINUTE_MS);
+    await clock.run(4 * MINUTE_MS);
     expect(code).toBeUndefined();
     await clock.run(2 * MINUTE_MS);
     const answered = async () => {

@@ -5,7 +5,7 @@ import { describe, test } from "vitest";
 import { type HostEnv, host } from "./fixture/host-worker.js";
 
 const { SLUICE } = env as unknown as { readonly SLUICE: TestNamespace };
-const isAboutCrash = (title: string) => /process ended|has returned/.test(title);
+const isAboutCrash = (title: string) => /process ended/.test(title);
 
 describe("Durable Objects that end while their Worker goes on", () => {
   hostTests({

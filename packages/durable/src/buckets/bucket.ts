@@ -32,7 +32,8 @@ export interface StoredFile {
 
 /**
  * Storage for files: a binding to an R2 bucket, a `folderBucket`, an `s3Bucket`, or your own bucket. `bucketTests` of
- * `@sluice/durable/testing` checks your own bucket. A failed write stores nothing.
+ * `@sluice/durable/testing` checks your own bucket. A failed write stores nothing. A file of more than 8 MiB is stored
+ * as a multipart upload: each value that a bucket receives has at most 8 MiB.
  */
 export interface Bucket {
   put(key: string, value: ReadableStream<Uint8Array>, options: StoreOptions): Promise<unknown>;

@@ -3,25 +3,24 @@ import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-p
 import { offerResults } from "../shared/results.js";
 import { createArchive } from "./archive/archive.js";
 import { createArchiveLinks } from "./archive/archive-links.js";
-import { addCopies, beginCopy, endCopy } from "./archive/copies.js";
+import { addCopies, beginCopy } from "./archive/copies.js";
 import { createCopyJob } from "./archive/copy-job.js";
 import { checkLinks, isLinkAddress } from "./files/links.js";
 import { checkOptions, type FileStoreOptions, readHosts } from "./files/options.js";
-import { addPart, beginUpload, claimPart, completeFile, releaseClaim } from "./files/parts.js";
-import { findFiles, readCopies, readFile, readPage, readParts } from "./files/readings.js";
-import { createSweep, endRemoval, eraseFiles, findDue, removeFile } from "./files/removal.js";
+import { addPart, beginUpload, claimPart, completeFile } from "./files/parts.js";
+import { findFiles, readFile, readPage, readParts } from "./files/readings.js";
+import { createSweep, endAttempt, endRemoval, eraseFiles, findDue, removeFile } from "./files/removal.js";
 import { serveFile } from "./files/serve-file.js";
-import { growFile, reserveSpace } from "./files/space.js";
+import { holdSpace, releaseSpace, reserve } from "./files/space.js";
 import { createStore, type Store } from "./files/store.js";
 import { FILE_TABLES } from "./files/tables.js";
-import { holdSpace, releaseSpace } from "./files/total.js";
 import { createUploads } from "./files/uploads.js";
 import { createFileList, createUserFiles } from "./files/user-files.js";
 
 /**
  * Stores files of users in a bucket. The gateway and the page read them through signed links that expire.
  *
- * - `POST /v1/uploads` accepts the bytes of a file, or with `upload-length` the first part of a longer file.
+ * - `POST /v1/uploads` accepts a file of up to 8 MiB, or with `upload-length` the first 8 MiB of a longer file.
  * - `PATCH /v1/uploads/{id}` accepts the next part, at `upload-offset`.
  * - `GET /v1/uploads` lists the files of the user. `GET /v1/uploads/{id}` returns the progress of an upload and a new
  *   link. `DELETE` removes the file.
@@ -74,11 +73,11 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
 }
 
 const OPERATIONS = [
-  ...[reserveSpace, growFile, holdSpace, releaseSpace],
-  ...[beginUpload, claimPart, releaseClaim, addPart, completeFile],
-  ...[removeFile, findDue, endRemoval, eraseFiles],
-  ...[readFile, readParts, readPage, findFiles, readCopies],
-  ...[addCopies, beginCopy, endCopy],
+  ...[reserve, holdSpace, releaseSpace],
+  ...[beginUpload, claimPart, addPart, completeFile],
+  ...[removeFile, endAttempt, findDue, endRemoval, eraseFiles],
+  ...[readFile, readParts, readPage, findFiles],
+  ...[addCopies, beginCopy],
 ];
 
 /** Creates the routes of files. Bodies are raw bytes, and links need no sign-in. */

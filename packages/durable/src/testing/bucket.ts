@@ -1,4 +1,5 @@
-import { type Bucket, type MultipartUpload, openFixedPipe } from "../buckets/bucket.js";
+import { type Bucket, openFixedPipe } from "../buckets/bucket.js";
+import { catchError, ensure, ensureSame } from "./assert.js";
 
 /** A test runner and the bucket under test. */
 export interface BucketTests {
@@ -11,10 +12,9 @@ export interface BucketTests {
 /** Size of a part, in bytes. S3 requires at least 5 MiB for each part except the last. */
 const PART_BYTES = 8_388_608;
 const PNG = { httpMetadata: { contentType: "image/png" } };
-const NO_RANGE = { range: new Headers() };
 
 /**
- * Declares the tests of the bucket features that `fileStore()` needs. The tests write about 100 MB, and delete it.
+ * Declares the tests of the bucket features that `fileStore()` needs. The tests write about 60 MB, and delete it.
  * @example
  * ```ts
  * import { folderBucket } from "@sluice/durable/node"; // or a bucket of your own
@@ -27,218 +27,170 @@ const NO_RANGE = { range: new Headers() };
 export function bucketTests({ open, test }: BucketTests): void {
   for (const [title, run] of Object.entries({ ...FILES, ...UPLOADS }))
     test(`The bucket ${title}`, async () => {
-      const names: string[] = [];
       const bucket = await open();
-      const name = (rest = "") => {
-        names.push(`media/test-${crypto.randomUUID()}${rest}`);
-        return names.at(-1) ?? "";
+      const name = `media/test-${crypto.randomUUID()}`;
+      const names = [`${name}a`, `${name}A`, `${name}b`] as const;
+      const put = (name: string, size: number, cutAt?: number) =>
+        bucket.put(name, createStream(createFile(size), cutAt), PNG);
+      const get = async (name: string, range?: string) => {
+        const found = await bucket.get(name, { range: new Headers(range === undefined ? {} : { range }) });
+        return new Uint8Array(await new Response(found?.body ?? null).arrayBuffer());
       };
+      const readSize = async (name: string) => (await bucket.head(name))?.size;
       try {
-        await run(bucket, name);
+        await run({ bucket, names, put, get, readSize });
       } finally {
-        await bucket.delete(names);
+        await bucket.delete([...names]);
       }
     });
 }
 
-type Case = (bucket: Bucket, name: (rest?: string) => string) => Promise<void>;
+/** Names of files. The second name differs from the first name only in case. */
+type Names = readonly [string, string, string];
 
-const FILES: Readonly<Record<string, Case>> = {
-  async "gives a file back with its bytes, its size and its type"(bucket, name) {
-    const key = name();
+interface BucketCase {
+  readonly bucket: Bucket;
+  readonly names: Names;
+  /** Stores a file of a size; a broken stream if `cutAt` is less. */
+  put(name: string, size: number, cutAt?: number): Promise<unknown>;
+  get(name: string, range?: string): Promise<Uint8Array>;
+  readSize(name: string): Promise<number | undefined>;
+}
+
+type Cases = Readonly<Record<string, (given: BucketCase) => Promise<void>>>;
+
+const FILES: Cases = {
+  async "returns a file with its bytes, its size and its type"({ bucket, names: [name], put, get }) {
     for (const size of [0, 1, 70_000]) {
-      await bucket.put(key, createStream(createFile(size)), PNG);
-      const found = await bucket.get(key, NO_RANGE);
-      same(await readBytes(found?.body), createFile(size), "bytes");
-      const head = await bucket.head(key);
-      for (const facts of [found, head]) {
-        same([facts?.size, facts?.httpMetadata?.contentType], [size, "image/png"], "size and type");
-        same(/^"[^"]+"$/.test(facts?.httpEtag ?? ""), true, "an etag in quotes");
-      }
-      same(head?.httpEtag, found?.httpEtag, "the etag of a head");
+      await put(name, size);
+      ensureSame(await get(name), createFile(size), "bytes");
+      const found = await bucket.get(name, { range: new Headers() });
+      await found?.body?.cancel();
+      const head = await bucket.head(name);
+      for (const file of [found, head])
+        ensureSame([file?.size, file?.httpMetadata?.contentType], [size, "image/png"], "size and type");
+      ensure(/^"[^"]+"$/.test(head?.httpEtag ?? ""), "the etag must be in quotes");
+      ensureSame(head?.httpEtag, found?.httpEtag, "etag of head");
     }
   },
-  async "gives a part of a file, with the size of the whole"(bucket, name) {
-    const key = name();
-    await bucket.put(key, createStream(createFile(1000)), PNG);
+  async "returns a range of a file, with the size of the whole file"({ bucket, names: [name], put, get }) {
+    await put(name, 1000);
     for (const [first, last] of [
       [0, 0],
       [10, 19],
       [0, 999],
-      [990, 999],
     ] as const) {
-      const found = await bucket.get(key, { range: new Headers({ range: `bytes=${first}-${last}` }) });
-      same(found?.size, 1000, "the size");
-      same(
-        await readBytes(found?.body),
-        createFile(1000).slice(first, last + 1),
-        `bytes ${first} to ${last}`,
-      );
+      const range = `bytes=${first}-${last}`;
+      ensureSame(await get(name, range), createFile(1000).slice(first, last + 1), range);
+      const found = await bucket.get(name, { range: new Headers({ range }) });
+      await found?.body?.cancel();
+      ensureSame(found?.size, 1000, "size");
     }
   },
-  async "has nothing under a name that was never given, and deletes it without a fault"(bucket, name) {
-    const key = name();
-    same([await bucket.get(key, NO_RANGE), await bucket.head(key)], [null, null], "a file");
-    await bucket.delete([key, name()]);
+  async "deletes only the named files, and ignores missing files"({ bucket, names, put, readSize }) {
+    const [first, other, missing] = names;
+    for (const name of [first, other]) await put(name, 10);
+    await bucket.delete([other, missing]);
+    ensureSame(await Promise.all(names.map(readSize)), [10, undefined, undefined], "sizes");
+    ensureSame(await bucket.get(missing, { range: new Headers() }), null, "missing file");
   },
-  async "deletes the files that it is told, and no other one"(bucket, name) {
-    const keys = [name(), name(), name()];
-    for (const key of keys) await bucket.put(key, createStream(createFile(10)), PNG);
-    await bucket.delete(keys.slice(1));
-    const left = await Promise.all(keys.map((key) => bucket.head(key)));
-    same(
-      left.map((file) => file !== null),
-      [true, false, false],
-      "files",
-    );
+  async "replaces a whole file, with another etag"({ bucket, names: [name], put, get }) {
+    await put(name, 100_000);
+    const before = await bucket.head(name);
+    await Promise.all([put(name, 200_000), put(name, 300_000)]);
+    const bytes = await get(name);
+    ensure([200_000, 300_000].includes(bytes.byteLength), "the file must be one of both");
+    ensureSame(bytes, createFile(bytes.byteLength), "bytes");
+    ensure((await bucket.head(name))?.httpEtag !== before?.httpEtag, "the etag must change");
   },
-  async "replaces a file as a whole, with another etag"(bucket, name) {
-    const key = name();
-    await bucket.put(key, createStream(createFile(100_000)), PNG);
-    const before = await bucket.head(key);
-    await bucket.put(key, createStream(createFile(50)), PNG);
-    const after = await bucket.get(key, NO_RANGE);
-    same(await readBytes(after?.body), createFile(50), "bytes");
-    same(after?.httpEtag !== before?.httpEtag, true, "another etag");
+  async "stores nothing of a file that breaks off, and keeps the earlier file"({
+    names: [name],
+    put,
+    get,
+    readSize,
+  }) {
+    await ensureFails(put(name, 200_000, 150_000));
+    ensureSame(await readSize(name), undefined, "size");
+    await put(name, 10);
+    await ensureFails(put(name, 200_000, 150_000));
+    ensureSame(await get(name), createFile(10), "bytes");
   },
-  async "has one of two files whole that are stored under one name at once"(bucket, name) {
-    const key = name();
-    const sizes = [200_000, 300_000];
-    await Promise.all(sizes.map((size) => bucket.put(key, createStream(createFile(size)), PNG)));
-    const found = await bucket.get(key, NO_RANGE);
-    const bytes = await readBytes(found?.body);
-    same(sizes.includes(bytes.byteLength), true, "one of the sizes");
-    same(bytes, createFile(bytes.byteLength), "bytes");
-  },
-  async "keeps nothing of a file that breaks off, and the earlier one whole"(bucket, name) {
-    const key = name();
-    await fails(bucket.put(key, createStream(createFile(200_000), 150_000), PNG));
-    same(await bucket.head(key), null, "a file");
-    await bucket.put(key, createStream(createFile(10)), PNG);
-    await fails(bucket.put(key, createStream(createFile(200_000), 150_000), PNG));
-    same(await readBytes((await bucket.get(key, NO_RANGE))?.body), createFile(10), "bytes");
-  },
-  async "stores a file that is longer than a part"(bucket, name) {
-    const key = name();
-    const bytes = createFile(2 * PART_BYTES + 1000);
-    await bucket.put(key, createStream(bytes), PNG);
-    same((await bucket.head(key))?.httpMetadata?.contentType, "image/png", "the type");
-    same(await readBytes((await bucket.get(key, NO_RANGE))?.body), bytes, "bytes");
-    await fails(bucket.put(key, createStream(bytes, PART_BYTES + 1000), PNG));
-    same((await bucket.head(key))?.size, bytes.byteLength, "the earlier file");
-  },
-  async "goes on after a reader that leaves"(bucket, name) {
-    const key = name();
-    await bucket.put(key, createStream(createFile(PART_BYTES)), PNG);
-    const reader = (await bucket.get(key, NO_RANGE))?.body?.getReader();
+  async "works after a reader has disconnected"({ bucket, names: [name], put, readSize }) {
+    await put(name, PART_BYTES);
+    const reader = (await bucket.get(name, { range: new Headers() }))?.body?.getReader();
     await reader?.read();
     await reader?.cancel();
-    same((await bucket.head(key))?.size, PART_BYTES, "the size");
-  },
-  async "tells names apart that differ in case alone"(bucket, name) {
-    const base = name();
-    const [lower, upper] = [`${base}a`, `${base}A`];
-    await bucket.put(upper, createStream(createFile(10)), PNG);
-    same(await bucket.head(lower), null, "a file of the other name");
-    await bucket.delete([upper]);
-  },
-  async "refuses a name that leads elsewhere, or takes it for a name as any other"(bucket, name) {
-    const key = name("-inside");
-    await bucket.put(key, createStream(createFile(10)), PNG);
-    const names = [
-      `${name()}/../${key.slice(6)}`,
-      "../outside",
-      "/outside",
-      "media/a\0b",
-      "n".repeat(2000),
-      "",
-    ];
-    for (const other of names) {
-      const stored = await bucket.put(other, createStream(createFile(20)), PNG).then(
-        () => true,
-        () => false,
-      );
-      if (stored) same((await bucket.head(other))?.size, 20, `the file ${other}`);
-      if (stored) await bucket.delete([other]);
-    }
-    same((await bucket.head(key))?.size, 10, "the file inside");
+    ensureSame(await readSize(name), PART_BYTES, "size");
   },
 };
 
-const UPLOADS: Readonly<Record<string, Case>> = {
-  async "has a file of parts once they are put together, and not before"(bucket, name) {
-    const key = name();
+const UPLOADS: Cases = {
+  async "has a file of several parts only after its completion"({
+    bucket,
+    names: [name],
+    put,
+    get,
+    readSize,
+  }) {
+    await put(name, 10);
     const bytes = createFile(2 * PART_BYTES + 1000);
-    const { uploadId } = await bucket.createMultipartUpload(key, PNG);
+    const { uploadId } = await bucket.createMultipartUpload(name, PNG);
     const parts = [];
     for (let at = 0; at < bytes.byteLength; at += PART_BYTES) {
       // each request finds the upload by its id
-      const upload = bucket.resumeMultipartUpload(key, uploadId);
-      parts.push(await upload.uploadPart(parts.length + 1, createStream(bytes.slice(at, at + PART_BYTES))));
-      same(await bucket.head(key), null, "a file");
+      const upload = bucket.resumeMultipartUpload(name, uploadId);
+      const part = createStream(bytes.slice(at, at + PART_BYTES));
+      parts.push(await upload.uploadPart(parts.length + 1, part));
     }
-    await bucket.resumeMultipartUpload(key, uploadId).complete(JSON.parse(JSON.stringify(parts)));
-    const found = await bucket.get(key, NO_RANGE);
-    same(found?.httpMetadata?.contentType, "image/png", "the type");
-    same(await readBytes(found?.body), bytes, "bytes");
+    ensureSame(await readSize(name), 10, "size before");
+    await bucket.resumeMultipartUpload(name, uploadId).complete(JSON.parse(JSON.stringify(parts)));
+    ensureSame((await bucket.head(name))?.httpMetadata?.contentType, "image/png", "type");
+    ensureSame(await get(name), bytes, "bytes");
   },
-  async "takes a part again that broke off, or that was stored and not noted"(bucket, name) {
-    const key = name();
-    const upload = await bucket.createMultipartUpload(key, PNG);
+  async "replaces a part that broke off, or that was stored but not recorded"({
+    bucket,
+    names: [name],
+    get,
+  }) {
+    const upload = await bucket.createMultipartUpload(name, PNG);
     const part = createFile(PART_BYTES);
     await upload.uploadPart(1, createStream(createFile(PART_BYTES - 7)));
-    await fails(upload.uploadPart(1, createStream(part, 100_000)));
-    const stored = await upload.uploadPart(1, createStream(part));
-    await upload.complete([stored]);
-    same(await readBytes((await bucket.get(key, NO_RANGE))?.body), part, "bytes");
+    await ensureFails(upload.uploadPart(1, createStream(part, 100_000)));
+    await upload.complete([await upload.uploadPart(1, createStream(part))]);
+    ensureSame(await get(name), part, "bytes");
   },
-  async "leaves a file whole whose parts are put together twice"(bucket, name) {
-    const key = name();
-    const { upload, parts } = await begun(bucket, key);
+  async "keeps a file whole whose upload is completed twice"({ bucket, names: [name], readSize }) {
+    const { upload, parts } = await begin(bucket, name);
     await Promise.allSettled([upload.complete(parts), upload.complete(parts)]);
     await upload.complete(parts).catch(() => {});
-    same((await bucket.head(key))?.size, 1000, "the size");
+    ensureSame(await readSize(name), 1000, "size");
   },
-  async "keeps the earlier file until the parts of the next one are put together"(bucket, name) {
-    const key = name();
-    await bucket.put(key, createStream(createFile(10)), PNG);
-    const { upload, parts } = await begun(bucket, key);
-    same((await bucket.head(key))?.size, 10, "the size");
-    await upload.complete(parts);
-    same((await bucket.head(key))?.size, 1000, "the size");
-  },
-  async "has nothing of an upload that was ended, and ends it again without a fault"(bucket, name) {
-    const key = name();
-    const { upload, parts } = await begun(bucket, key);
+  async "has nothing of an aborted upload, and keeps another upload of the same name"({
+    bucket,
+    names: [name],
+    readSize,
+  }) {
+    const [{ upload, parts }, other] = [await begin(bucket, name), await begin(bucket, name)];
     await upload.abort();
-    await fails(upload.uploadPart(2, createStream(createFile(10))));
-    await fails(upload.complete(parts));
-    same(await bucket.head(key), null, "a file");
+    await ensureFails(upload.uploadPart(2, createStream(createFile(10))));
+    await ensureFails(upload.complete(parts));
+    ensureSame(await readSize(name), undefined, "size");
     // a bucket may reject a missing upload, but only with R2's error code
-    await upload
-      .abort()
-      .catch((error: unknown) => same(String(error).includes("10024"), true, String(error)));
-  },
-  async "keeps the uploads of one name apart"(bucket, name) {
-    const key = name();
-    const [one, other] = [await begun(bucket, key), await begun(bucket, key)];
-    await one.upload.abort();
+    await upload.abort().catch((error: unknown) => ensure(String(error).includes("10024"), String(error)));
     await other.upload.complete(other.parts);
-    same((await bucket.head(key))?.size, 1000, "the size");
+    ensureSame(await readSize(name), 1000, "size");
   },
 };
 
 /** Starts an upload with one part. */
-async function begun(bucket: Bucket, key: string) {
-  const upload: MultipartUpload = await bucket.createMultipartUpload(key, PNG);
+async function begin(bucket: Bucket, name: string) {
+  const upload = await bucket.createMultipartUpload(name, PNG);
   return { upload, parts: [await upload.uploadPart(1, createStream(createFile(1000)))] };
 }
 
 /** Creates a file with varying bytes, so that a lost byte changes the content. */
 function createFile(size: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(size);
-  for (let at = 0; at < size; at += 1) bytes[at] = at * 31 + (at >> 8);
-  return bytes;
+  return new Uint8Array(size).map((_, at) => at * 31 + (at >> 8));
 }
 
 /** Creates a stream like the streams of the store: of known length, in pieces. It breaks off at `cutAt`. */
@@ -255,30 +207,6 @@ function createStream(bytes: Uint8Array<ArrayBuffer>, cutAt = bytes.byteLength):
   return readable;
 }
 
-async function readBytes(body: ReadableStream<Uint8Array> | undefined): Promise<Uint8Array> {
-  return new Uint8Array(await new Response(body ?? null).arrayBuffer());
-}
-
-/** @throws {Error} if both differ */
-function same(found: unknown, expected: unknown, what: string): void {
-  const areBytes = found instanceof Uint8Array && expected instanceof Uint8Array;
-  const isSame = areBytes ? areEqual(found, expected) : JSON.stringify(found) === JSON.stringify(expected);
-  const shown = (value: unknown) =>
-    value instanceof Uint8Array ? `${value.byteLength} bytes` : JSON.stringify(value);
-  if (!isSame) throw new Error(`${what}: ${shown(found)}, and not ${shown(expected)}`);
-}
-
-function areEqual(one: Uint8Array, other: Uint8Array): boolean {
-  let at = 0;
-  while (at < one.byteLength && one[at] === other[at]) at += 1;
-  return at === one.byteLength && at === other.byteLength;
-}
-
-/** @throws {Error} if the work succeeds */
-async function fails(work: Promise<unknown>): Promise<void> {
-  const isDone = await work.then(
-    () => true,
-    () => false,
-  );
-  if (isDone) throw new Error("the bucket took what it has to refuse");
+async function ensureFails(work: Promise<unknown>): Promise<void> {
+  ensure((await catchError(work)) !== undefined, "the bucket accepted what it must refuse");
 }

@@ -1,4 +1,5 @@
 import type { BoundHost } from "@sluice/worker-proxy";
+import { catchError, ensure, ensureSame } from "./assert.js";
 import {
   cancel,
   chunks,
@@ -6,14 +7,12 @@ import {
   echo,
   fail,
   follow,
-  leaveLeak,
   mark,
   nest,
   note,
   notes,
   plan,
   planFailing,
-  planMany,
   readNow,
   type Statement,
   script,
@@ -41,23 +40,21 @@ const TEXTS = ["", "a 'b' \"c\" \\ \n \t", "日本語 🦦", "null", "1.0", "[]"
 export const OPERATIONS: HostCases = {
   async "runs the operations of a key one after another, from all processes"({ host, other, key }) {
     const all = Array.from({ length: 20 }, (_, nth) => (nth % 2 ? host : other).run(key, count, null));
-    same(
+    ensureSame(
       (await Promise.all(all)).sort((one, two) => one - two),
       Array.from({ length: 20 }, (_, nth) => nth + 1),
     );
   },
   async "stores texts and numbers as they are, and reads them together"({ host, key }) {
     const values = [...TEXTS, 0, -1, 2 ** 31, 2 ** 53 - 1, -(2 ** 53) + 1, null];
-    same(await host.run(key, echo, { values }), values);
-  },
-  async "stores half of a pair of surrogates as a character that stands for it"({ host, key }) {
-    same(await host.run(key, echo, { values: ["a\ud83ez"] }), ["a\ufffdz"]);
+    // half of a surrogate pair becomes the replacement character
+    ensureSame(await host.run(key, echo, { values: [...values, "a\ud83ez"] }), [...values, "a\ufffdz"]);
   },
   async "orders texts by their bytes"({ host, key }) {
     await host.run(key, echo, { values: ["a", "ä", "B", "0", "z", "Z", "日"] });
     const order = "SELECT text FROM host_test_values WHERE key = ? AND text >= ? ORDER BY text";
     const texts = ["B", "Z", "a", "z", "ä", "日"].map((text) => ({ text }));
-    same(await host.run(key, script, { statements: [[order, "?key", "A"]] }), [texts]);
+    ensureSame(await host.run(key, script, { statements: [[order, "?key", "A"]] }), [texts]);
   },
   async "understands the SQL that SQLite and Postgres share, and runs the text for its database"({
     host,
@@ -86,7 +83,7 @@ export const OPERATIONS: HostCases = {
       ],
       [`DELETE ${from} AND number > ? RETURNING id`, "?key", 100],
     ];
-    same((await host.run(key, script, { statements })).slice(4), [
+    ensureSame((await host.run(key, script, { statements })).slice(4), [
       [{ total: 2_000_000_000_004, count: 3, last: "c" }],
       [{ texts: '["a"]' }],
       [{ id: "a", number: 11 }],
@@ -105,16 +102,12 @@ export const OPERATIONS: HostCases = {
     ];
     // every kind first writes the same row
     for (const kind of kinds)
-      same([kind, await catchError(host.run(key, store, { kind }))], [kind, "TypeError"]);
+      ensureSame([kind, await catchError(host.run(key, store, { kind }))], [kind, "TypeError"]);
   },
   async "refuses keys that an index does not hold"({ host }) {
     for (const key of ["", "x".repeat(501), "a\0b", "\ud83e"])
-      same(await catchError(host.run(key, notes, null)), "TypeError");
-    same(await host.run(`🦦 ${"x".repeat(490)}`, notes, null), []);
-  },
-  async "reads the time of the database"({ host, key }) {
-    const now = await host.run(key, readNow, null);
-    ensure(Number.isSafeInteger(now) && Math.abs(now - Date.now()) < 60_000, `the time is ${now}`);
+      ensureSame(await catchError(host.run(key, notes, null)), "TypeError");
+    ensureSame(await host.run(`🦦 ${"x".repeat(490)}`, notes, null), []);
   },
 };
 
@@ -129,7 +122,7 @@ export const ATOMICITY: HostCases = Object.fromEntries(
     async ({ host, other, key }: HostCase) => {
       const error = await catchError(host.run(key, fail, { how }));
       ensure(error !== undefined, "the operation was stored");
-      if (how !== "caught query") same(error, "TypeError");
+      if (how !== "caught query") ensureSame(error, "TypeError");
       await host.run(key, note, { text: "afterwards" });
       // a leaked timer would be due before this timer
       await host.run(key, plan, { id: "later", text: "later", inMs: 0, waitFor: null });
@@ -139,15 +132,14 @@ export const ATOMICITY: HostCases = Object.fromEntries(
 );
 
 export const NESTING: HostCases = {
-  async "refuses another operation, a job and a source within an operation"({ host, key }) {
-    const kinds = ["operation", "reading", "job", "source"];
+  async "refuses another operation, a job and a source within an operation, and a query after it"({
+    host,
+    key,
+  }) {
+    const kinds = ["operation", "reading", "job", "source", "query"];
     for (const what of kinds) await host.start(key, nest, { what });
     const expected = kinds.map((what) => `${what}: TypeError`).sort();
     await waitFor(async () => [...(await host.run(key, notes, null))].sort(), expected);
-  },
-  async "ends a transaction with its operation"({ host, key }) {
-    await host.start(key, leaveLeak, null);
-    await waitFor(() => host.run(key, notes, null), ["TypeError"]);
   },
 };
 
@@ -156,7 +148,7 @@ export const TIMERS: HostCases = {
     const at = await host.run(key, plan, { id: "a", text: "a", inMs: 300, waitFor: null });
     await waitFor(() => other.run(key, notes, null), ["begin a 1", "end a 1"]);
     const now = await host.run(key, readNow, null);
-    ensure(now >= at, `the timer of ${at} ran before ${now}`);
+    ensure(now >= at && Math.abs(now - Date.now()) < 60_000, `the timer of ${at} ran before ${now}`);
   },
   async "runs the last of the timers with one id"({ host, other, key }) {
     await host.run(key, plan, { id: "a", text: "first", inMs: 3_600_000, waitFor: null });
@@ -199,11 +191,11 @@ export const TIMERS: HostCases = {
     await host.run(key, planFailing, null);
     await waitFor(() => host.run(key, notes, null), ["failed 1", "failed 2"]);
     await runOther(host, key);
-    same(await host.run(key, notes, null), ["failed 1", "failed 2", "begin o 1", "end o 1"]);
+    ensureSame(await host.run(key, notes, null), ["failed 1", "failed 2", "begin o 1", "end o 1"]);
   },
   async "lets the timers of one key not delay those of others"({ host, key }) {
     const many = 300;
-    await host.run(key, planMany, { count: many, waitFor: "go" });
+    await host.run(key, plan, { id: "", text: "", inMs: -1_000, waitFor: "go", count: many });
     const mine = `${key} other`;
     await host.run(mine, plan, { id: "a", text: "a", inMs: 0, waitFor: null });
     await waitFor(() => host.run(mine, notes, null), ["begin a 1", "end a 1"]);
@@ -212,7 +204,7 @@ export const TIMERS: HostCases = {
     await host.run(key, note, { text: "go" });
     const all = 2 * many + 1;
     await waitFor(async () => (await host.run(key, notes, null)).length, all);
-    same(new Set(await host.run(key, notes, null)).size, all);
+    ensureSame(new Set(await host.run(key, notes, null)).size, all);
   },
 };
 
@@ -223,7 +215,7 @@ export const LOCAL_WORK: HostCases = {
   },
   async "sends the bytes of a source in their order"({ host, key }) {
     const texts = ["one ", "", "two ", "x".repeat(200_000), " 日本語"];
-    same(await readText(await host.open(key, chunks, { texts })), texts.join(""));
+    ensureSame(await readText(await host.open(key, chunks, { texts })), texts.join(""));
   },
   async "breaks the stream of a source that fails"({ host, key }) {
     const text = host.open(key, chunks, { texts: ["one", "error"] }).then(readText);
@@ -245,7 +237,7 @@ export const LOCAL_WORK: HostCases = {
     const expectNext = async (text: string) => {
       for (const reader of readers) {
         const { value } = await reader.read();
-        same(new TextDecoder().decode(value), text);
+        ensureSame(new TextDecoder().decode(value), text);
       }
     };
     await expectNext("0\n");
@@ -268,11 +260,6 @@ export const CRASHES: HostCases = {
     await other.run(key, note, { text: "go" });
     await waitFor(() => other.run(key, notes, null), [...before, "begin a 2", "go", "end a 2"]);
   },
-  async "stores all of an operation that has returned"({ host, other, key, crash }) {
-    await host.run(key, note, { text: "stored" });
-    await crash?.(key);
-    same(await other.run(key, notes, null), ["stored"]);
-  },
 };
 
 /** Runs another timer to its end. All timers that were due earlier have then run. */
@@ -289,34 +276,17 @@ async function readText(stream: ReadableStream<Uint8Array>): Promise<string> {
   return await new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>).text();
 }
 
-async function catchError(work: Promise<unknown>): Promise<string | undefined> {
-  return await work.then(
-    () => undefined,
-    (error: Error) => error.name,
-  );
-}
-
 /** Reads a value until it is the expected one. */
 async function waitFor<Result>(read: () => Promise<Result>, expected: Result): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
     const found = await read();
     if (JSON.stringify(found) === JSON.stringify(expected)) return;
-    if (Date.now() > deadline) same(found, expected);
+    if (Date.now() > deadline) ensureSame(found, expected);
     await pause();
   }
 }
 
 function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 25));
-}
-
-/** @throws {Error} if both differ */
-function same(found: unknown, expected: unknown): void {
-  const [is, should] = [found, expected].map((value) => JSON.stringify(value)?.slice(0, 1_000));
-  ensure(is === should, `expected ${should}, and got ${is}`);
-}
-
-function ensure(holds: boolean, problem: string): void {
-  if (!holds) throw new Error(problem);
 }

@@ -1,5 +1,6 @@
-import type { JobContext, SQL, StoredPart, Value } from "@sluice/worker-proxy";
+import type { JobContext, SQL, StoredPart, Transaction, Value } from "@sluice/worker-proxy";
 import { job, operation, reading, source } from "../host/define.js";
+import { catchError } from "./assert.js";
 
 /*
  * The operations, jobs and sources that the host tests run. They store their observations in rows, because a host may
@@ -108,29 +109,15 @@ export const fail = operation("hostTests.fail", async (transaction, { how }: { h
 /** Reads the time of the database. */
 export const readNow = operation("hostTests.now", async ({ now }, _: null) => now);
 
-let leaked: { readonly query: (sql: string) => Promise<unknown> } | undefined;
-
-/** Leaks its transaction to code that runs after the operation. */
-const leak = operation("hostTests.leak", async (transaction, _: null) => {
-  leaked = transaction;
-  return null;
-});
-
-export const leaveLeak = job("hostTests.useLeak", 1, async ({ host, key }, _: null) => {
-  await host.run(key, leak, null);
-  const failed = await leaked?.query("SELECT 1 AS one").then(
-    () => "it worked",
-    (error: Error) => error.name,
-  );
-  await host.run(key, note, { text: String(failed) });
-});
-
 /** The host and key for the forbidden call within an operation. */
 let nested: Pick<JobContext, "host" | "key"> | undefined;
+let leaked: Transaction | undefined;
 
-/** Makes a call that is forbidden within an operation. */
-const nesting = operation("hostTests.nesting", async (_, { what }: { what: string }) => {
-  const { host, key } = nested ?? ensurePlace();
+/** Makes a call that is forbidden within an operation, and leaks its transaction. */
+const nesting = operation("hostTests.nesting", async (transaction, { what }: { what: string }) => {
+  if (!nested) throw new Error("the operation runs in another process than its job");
+  const { host, key } = nested;
+  if (what === "query") leaked = transaction;
   if (what === "operation") await host.run(key, note, { text: "nested" });
   if (what === "reading") await host.run(key, notes, null);
   if (what === "job") await host.start(key, mark, { text: "nested", waitFor: null });
@@ -138,18 +125,14 @@ const nesting = operation("hostTests.nesting", async (_, { what }: { what: strin
   return null;
 });
 
-function ensurePlace(): never {
-  throw new Error("the operation runs elsewhere than its job");
-}
-
-/** Runs an operation with a forbidden call, and notes the name of the error. */
+/** Runs an operation with a forbidden call, or queries after it. Notes the name of the error. */
 export const nest = job("hostTests.nest", 1, async ({ host, key }, { what }: { what: string }) => {
   nested = { host, key };
-  const failed = await host.run(key, nesting, { what }).then(
-    () => "it worked",
-    (error: Error) => error.name,
-  );
-  await host.run(key, note, { text: `${what}: ${failed}` });
+  const call = async () => {
+    await host.run(key, nesting, { what });
+    if (what === "query") await leaked?.query("SELECT 1 AS one");
+  };
+  await host.run(key, note, { text: `${what}: ${await catchError(call())}` });
 });
 
 /** Notes its start and its end. In between, waits until the note `waitFor` exists. */
@@ -169,28 +152,20 @@ const failing = job("hostTests.failing", 2, async ({ host, key, attempt }, _: nu
   throw new Error("a job of the tests fails");
 });
 
-/** Schedules {@link mark}. */
+/** Schedules {@link mark}, or `count` of them. */
 export const plan = operation(
   "hostTests.plan",
   async (
     transaction,
-    { id, text, inMs, waitFor }: { id: string; text: string; inMs: number; waitFor: string | null },
+    given: { id: string; text: string; inMs: number; waitFor: string | null; count?: number },
   ) => {
+    const { id, text, inMs, waitFor, count = 1 } = given;
     const at = transaction.now + inMs;
-    await transaction.schedule(mark, { id, at, input: { text, waitFor } });
-    return at;
-  },
-);
-
-/** Schedules many jobs that are already due. */
-export const planMany = operation(
-  "hostTests.planMany",
-  async (transaction, { count, waitFor }: { count: number; waitFor: string | null }) => {
     for (let nth = 0; nth < count; nth += 1) {
-      const input = { text: `${nth}`, waitFor };
-      await transaction.schedule(mark, { id: `${nth}`, at: transaction.now - 1_000, input });
+      const name = count === 1 ? "" : `${nth}`;
+      await transaction.schedule(mark, { id: id + name, at, input: { text: text + name, waitFor } });
     }
-    return null;
+    return at;
   },
 );
 
@@ -272,9 +247,9 @@ export const hostTestPart: StoredPart = {
     },
   ],
   operations: [
-    ...[note, notes, count, script, echo, store, fail, readNow, leak, nesting],
-    ...[plan, planMany, planFailing, cancel],
+    ...[note, notes, count, script, echo, store, fail, readNow, nesting],
+    ...[plan, planFailing, cancel],
   ],
-  jobs: [mark, failing, leaveLeak, nest],
+  jobs: [mark, failing, nest],
   sources: [chunks, follow],
 };

@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { findServer, hashText } from "@sluice/worker-proxy/plugin";
 import { onTestFinished, vi } from "vitest";
 import type { Bucket, MultipartUpload } from "../../src/buckets/bucket.js";
-import { TOTAL_KEY } from "../../src/file-store/files/tables.js";
+import { TOTAL_KEYS } from "../../src/file-store/files/tables.js";
 import { reading } from "../../src/host/define.js";
 import { openArchive } from "./file-archive.js";
 import { createMemoryBucket } from "./memory-bucket.js";
@@ -24,7 +24,7 @@ const readRows = reading("tests/file-rows", async ({ key, query }) => {
     "SELECT bytes, copies FROM file_users WHERE key = ?",
     key,
   );
-  const ids = await query<{ id: string }>("SELECT id FROM files WHERE key = ? AND counted > 0", key);
+  const ids = await query<{ id: string }>("SELECT id FROM files WHERE key = ? AND bytes > 0", key);
   const [total] = await query<{ bytes: number }>("SELECT bytes FROM file_totals WHERE key = ?", key);
   return {
     bytes: sums?.bytes ?? 0,
@@ -144,8 +144,11 @@ export async function openEndingArchive(given: Given = {}) {
     },
     /** Reads the rows of a user; of all users without one. */
     async readRows(user?: string) {
-      const key = user === undefined ? TOTAL_KEY : `user:${await hashText(user)}`;
-      return await findServer(store.proxy).host({}).run(key, readRows, null);
+      const host = findServer(store.proxy).host({});
+      const keys = user === undefined ? Object.values(TOTAL_KEYS) : [`user:${await hashText(user)}`];
+      const [rows, more] = await Promise.all(keys.map((key) => host.run(key, readRows, null)));
+      const { bytes = 0, waiting = 0, ids = [], total = 0 } = rows ?? {};
+      return { bytes, waiting, ids, total: total + (more?.total ?? 0) };
     },
   };
 }

@@ -223,7 +223,7 @@ export function openFileStore({
         items.push(...more);
         cursor = next;
       }
-      const isFile = (item: object) => "isCopy" in item;
+      const isFile = (item: object) => "state" in item && /open|whole/.test(String(item.state));
       return { files: items.filter(isFile), copies: items.filter((item) => !isFile(item)) };
     },
     operate: (name: string, body: Readonly<Record<string, unknown>>) =>

@@ -1,6 +1,7 @@
 import { limitTime } from "@sluice/worker-proxy/plugin";
 import { AwsClient } from "aws4fetch";
-import { readStart } from "../pieces.js";
+import { checkKey } from "../bucket.js";
+import { readBytes } from "../pieces.js";
 import type { S3BucketOptions } from "./index.js";
 import { S3Error } from "./s3-error.js";
 
@@ -40,6 +41,7 @@ export function openRequests({ endpoint, bucket, ...keys }: S3BucketOptions) {
 
   /** Sends a request. Does not follow redirects: the signature is valid for this URL only. @throws {S3Error} */
   return async ({ method, key, query = {}, headers: own, body }: S3Request): Promise<S3Response> => {
+    checkKey(key);
     const path = key.split("/").map(encodeURIComponent).join("/");
     const url = `${endpoint.replace(/\/+$/, "")}/${bucket}/${path}?${new URLSearchParams(query)}`;
     const headers = { ...own, "x-amz-content-sha256": await hashBytes(body ?? "") };
@@ -49,7 +51,8 @@ export function openRequests({ endpoint, bucket, ...keys }: S3BucketOptions) {
       const { status } = response;
       const isFile = method === "GET" && (status === 200 || status === 206);
       if (isFile) return { status, headers: response.headers, text: "", body: response.body ?? undefined };
-      const text = await readStart(response.body, MAX_TEXT_BYTES);
+      const start = response.body && (await readBytes(response.body, MAX_TEXT_BYTES));
+      const text = new TextDecoder().decode(start ?? undefined);
       // a slow response can start with status 200 and then contain an error
       const isSuccess = status >= 200 && status < 300 && !/<Error[\s>]/.test(text);
       if (isSuccess) return { status, headers: response.headers, text };

@@ -2,7 +2,7 @@ import type { AdmittedRequest } from "@sluice/worker-proxy";
 import { createTenancy, Refusal, readBody } from "@sluice/worker-proxy/plugin";
 import { linkFile } from "../files/describe-file.js";
 import { findFileId } from "../files/links.js";
-import { findFiles } from "../files/readings.js";
+import { findFiles, isVisible } from "../files/readings.js";
 import { refuseFile } from "../files/refusals.js";
 import type { Store } from "../files/store.js";
 import type { FileRow } from "../files/tables.js";
@@ -48,9 +48,14 @@ export function createArchiveLinks<Env>(store: Store<Env>) {
     const named = await Promise.all([...videos, ...addresses]);
     const ids = named.flatMap(({ id }) => id ?? []);
     const sources = named.flatMap(({ source, frame }) => [source ?? [], frame ?? []].flat());
-    const found = await files.run(findFiles, { ids, sources, now: Date.now() });
+    const found = await files.run(findFiles, { ids, sources });
     const findRow = ({ id, source }: Pick<Named, "id" | "source">) =>
-      found.find((row) => row.id === id || (source !== undefined && row.source === source));
+      found.find(
+        (row) =>
+          row.state === "whole" &&
+          isVisible(row) &&
+          (row.id === id || (source !== undefined && row.source === source)),
+      );
     const describe = async (row: FileRow) => {
       const { id, bytes, type } = row;
       return { id, type, bytes, ...(await linkFile(store, admitted.request, files, row)) };

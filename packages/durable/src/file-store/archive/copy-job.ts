@@ -7,13 +7,13 @@ import {
   type Refusal,
   toRefusal,
 } from "@sluice/worker-proxy/plugin";
-import { COPY_MS, MARGIN_MS } from "../files/options.js";
+import { ATTEMPT_MS } from "../files/options.js";
+import { endAttempt } from "../files/removal.js";
 import type { Store, UserFiles } from "../files/store.js";
-import { COPY, type CopyRow, type UserInput } from "../files/tables.js";
-import { beginCopy, type CopyEnd, endCopy } from "./copies.js";
+import { COPY, DELETED, type FileRow, type UserInput } from "../files/tables.js";
+import { beginCopy } from "./copies.js";
 import { copyFile, MAX_ATTEMPTS } from "./copy-file.js";
 
-const DAY_MS = 86_400_000;
 /** Pause after the first failed attempt, in milliseconds. Each further pause is four times as long. */
 const RETRY_MS = 30_000;
 /**
@@ -22,78 +22,56 @@ const RETRY_MS = 30_000;
  */
 const SPACE_PAUSE_MS = 16 * RETRY_MS;
 /** Maximum time that a copy waits for space, in milliseconds. Links of gateways expire sooner. */
-const MAX_WAIT_MS = 7 * DAY_MS;
+const MAX_WAIT_MS = 7 * 86_400_000;
 
 /** Creates the job that copies the results of a user, one at a time, in the order of their due times. */
 export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
   return { ...COPY, run };
 
-  async function run({ host, env }: JobContext, { userId }: UserInput): Promise<void> {
-    const files = await store.open(env as Env, userId, host);
-    const copy = await files.run(beginCopy, { userId, ms: COPY_MS + MARGIN_MS });
+  async function run(context: JobContext, { userId }: UserInput): Promise<void> {
+    const env = context.env as Env;
+    const files = await store.open(env, userId, context.host);
+    const copy = await files.run(beginCopy, { claim: crypto.randomUUID(), ms: ATTEMPT_MS });
     if (!copy) return;
-    const { attempts } = copy;
-    const rememberMs = Math.max(store.settings.archive?.retentionMs ?? 0, DAY_MS);
-    const end = { userId, source: copy.source, attempt: attempts, attempts, retryMs: null, rememberMs };
     try {
-      const { bytes } = await copyFile(store, files, copy, env as Env);
-      await report(files, copy, end, env as Env, { outcome: "complete", bytes, attempts });
+      const { bytes } = await copyFile(store, files, copy, env);
+      const event = { outcome: "complete", bytes, attempts: copy.attempts } as const;
+      await reportCopy(store, env, { ...copy, userId }, event);
     } catch (error) {
-      await fail(files, copy, end, toRefusal(error), env as Env);
+      await fail(files, copy, toRefusal(error), env);
     }
   }
 
-  /** Ends a copy after a failed attempt, or schedules the next attempt. */
-  async function fail(files: UserFiles, copy: CopyRow, ended: CopyEnd, refusal: Refusal, env: Env) {
+  /** Ends a copy after a failed attempt, or schedules the next attempt. A later attempt is not affected. */
+  async function fail(files: UserFiles, copy: FileRow, refusal: Refusal, env: Env): Promise<void> {
     const { code, message, status } = describeRefusal(refusal);
     const { log } = store.server;
     // errors of the bucket, the database and options contain no file URL, so log the cause
     if ([500, 503].includes(status) && refusal.cause !== undefined)
       await logCause("fileStore: a copy failed", refusal.cause, { env, log });
-    const isWaiting = isNoSpace(refusal) && Date.now() - copy.notedAt < MAX_WAIT_MS;
-    const attempts = isWaiting ? ended.attempt - 1 : ended.attempt;
-    const isOver = !isWaiting && (isHopeless(refusal) || attempts >= MAX_ATTEMPTS);
-    const retryMs = isWaiting ? SPACE_PAUSE_MS : RETRY_MS * 4 ** (attempts - 1);
-    const end = { ...ended, attempts, retryMs: isOver ? null : retryMs, rememberMs: DAY_MS };
+    const isFull = code === "storage_full" || code === "too_many_files";
+    const isWaiting = isFull && Date.now() - copy.createdAt < MAX_WAIT_MS;
+    const attempts = isWaiting ? copy.attempts - 1 : copy.attempts;
+    // another attempt would repeat these refusals
+    const isFinal = [403, 413, 415].includes(status) || attempts >= MAX_ATTEMPTS;
+    const pauseMs = isWaiting ? SPACE_PAUSE_MS : RETRY_MS * 4 ** (attempts - 1);
+    const retryMs = isFinal && !isWaiting ? null : pauseMs;
+    const { id, claim } = copy;
+    const row = await files.run(endAttempt, { id, claim, copy: { attempts, retryMs } });
+    const subject = { ...copy, userId: files.userId };
     const why = refusal.details.problem ?? message;
-    if (isOver)
-      return await report(files, copy, end, env, { outcome: "failed", code, attempts }, `${why}; dropped`);
-    const what = isWaiting ? "the copy waits for space" : "another attempt follows";
-    const event = { outcome: "waiting", code, attempts, nextAt: Date.now() + retryMs } as const;
-    await report(files, copy, end, env, event, `${why}; ${what}`);
+    const known = { code, attempts };
+    // report first: if the process ends during the deletion, the sweep deletes the bytes
+    if (!row || row.attempts === DELETED) await reportCopy(store, env, subject, { outcome: "stopped" });
+    else if (row.claim === claim && retryMs === null)
+      await reportCopy(store, env, subject, { ...known, outcome: "failed" }, `${why}; dropped`);
+    else if (row.claim === claim && retryMs !== null) {
+      const event = { ...known, outcome: "waiting", nextAt: Date.now() + retryMs } as const;
+      const what = isWaiting ? "the copy waits for space" : "another attempt follows";
+      await reportCopy(store, env, subject, event, `${why}; ${what}`);
+    }
+    await files.remove(row).catch(() => {});
   }
-
-  /** Ends an attempt and reports it, unless a later attempt has replaced it. */
-  async function report(
-    files: UserFiles,
-    copy: CopyRow,
-    end: CopyEnd,
-    env: Env,
-    event: Parameters<typeof reportCopy>[3],
-    why?: string,
-  ): Promise<void> {
-    const ending = await files.run(endCopy, end);
-    const subject = { ...copy, userId: end.userId };
-    if (ending === "dropped") return await reportCopy(store, env, subject, { outcome: "stopped" });
-    if (ending === "ended") await reportCopy(store, env, subject, event, why);
-  }
-}
-
-/** Returns true for a refusal because of missing space, which is unrelated to the file itself. */
-function isNoSpace(refusal: Refusal): boolean {
-  return ["storage_full", "too_many_files"].includes(describeRefusal(refusal).code);
-}
-
-/** Returns true for a refusal that another attempt would repeat. */
-function isHopeless(refusal: Refusal): boolean {
-  return [403, 413, 415].includes(describeRefusal(refusal).status);
-}
-
-/** The copy that an event reports. */
-interface Subject {
-  readonly id: string;
-  readonly userId: string;
-  readonly taskId: string | null;
 }
 
 /**
@@ -105,7 +83,7 @@ interface Subject {
 export async function reportCopy<Env>(
   store: Store<Env>,
   env: Env,
-  { id, userId, taskId }: Subject,
+  { id, userId, taskId }: Pick<FileRow, "id" | "taskId"> & UserInput,
   event: Pick<JobEvent, "outcome" | "code" | "attempts" | "nextAt" | "bytes">,
   why?: string,
 ): Promise<void> {

@@ -19,15 +19,16 @@ export async function fetchSource(
 ): Promise<Response> {
   let url = URL.parse(source);
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-    if (!url || !isAllowed(url, hosts)) throw refuseFile("source_host", { what: url?.host || "there" });
+    if (!url || !isAllowed(url, hosts)) throw refuseFile("source_host", { what: url?.host || "this URL" });
     const response = await fetch(url, { redirect: "manual", signal }).catch((cause: unknown) => {
-      const what = signal.aborted ? "it took too long" : "its host can't be reached";
+      const what = signal.aborted ? "it took too long" : "the host can't be reached";
       throw refuseFile("source_failed", { what, cause });
     });
     if (response.status === 200 && response.body) return response;
     await response.body?.cancel();
     const next = REDIRECTS.includes(response.status) ? response.headers.get("location") : null;
-    if (next === null) throw refuseFile("source_failed", { what: `its host answered ${response.status}` });
+    if (next === null)
+      throw refuseFile("source_failed", { what: `its host responded with ${response.status}` });
     url = URL.parse(next, url);
   }
   throw refuseFile("source_redirects");

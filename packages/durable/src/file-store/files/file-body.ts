@@ -15,7 +15,7 @@ export interface FileBody {
    * @throws {Refusal} 400 `upload_cut` if the content ends early or takes too long, 503 if `store` fails. A refusal of
    * `store` is rethrown
    */
-  through<T>(store: (content: ReadableStream<Uint8Array>) => Promise<T>): Promise<T>;
+  through<T>(store: (bytes: ReadableStream<Uint8Array>) => Promise<T>): Promise<T>;
   /** Cancels the unread bytes. */
   cancel(): void;
 }
@@ -32,16 +32,12 @@ export function openUpload({ body, headers }: Request, signal: AbortSignal): Fil
   if (!isBytes || headers.has("content-encoding")) throw refuseFile("upload_type");
   const length = Number(headers.get("content-length") ?? Number.NaN);
   if (!body || !Number.isSafeInteger(length) || length < 1) throw refuseFile("length_required");
-  return openFile(body, length, signal);
-}
-
-/** Opens a file of known length. `signal` aborts reading, from the first byte on. */
-export function openFile(body: ReadableStream<Uint8Array>, length: number, signal: AbortSignal): FileBody {
+  const content = body;
   const start = collectBytes();
   return { length, head, through, cancel };
 
   async function head(): Promise<Bytes> {
-    const reader = body.getReader();
+    const reader = content.getReader();
     // ends a pending read
     const stop = () => void reader.cancel(signal.reason).catch(() => {});
     signal.addEventListener("abort", stop);
@@ -61,7 +57,7 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
     return start.view() as Bytes;
   }
 
-  async function through<T>(store: (content: ReadableStream<Uint8Array>) => Promise<T>): Promise<T> {
+  async function through<T>(store: (bytes: ReadableStream<Uint8Array>) => Promise<T>): Promise<T> {
     const { readable, writable } = openFixedPipe(length);
     let isStoreGone = false;
     const feeding = feed(writable).then(
@@ -87,11 +83,11 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
     const writer = writable.getWriter();
     if (start.size > 0) await writer.write(start.take());
     writer.releaseLock();
-    await body.pipeTo(writable, { signal });
+    await content.pipeTo(writable, { signal });
   }
 
   function cancel(): void {
     // `cancel` rejects for a broken body, which needs no cancel
-    body.cancel().catch(() => {});
+    content.cancel().catch(() => {});
   }
 }

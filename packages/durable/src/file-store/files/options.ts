@@ -51,7 +51,7 @@ export interface FileStoreOptions<Env = unknown> {
   readonly maxFilesPerUser?: number;
   /**
    * Space of all users together, in bytes; `false` for no limit. An unfinished upload uses the size of its stored parts
-   * and its next part. With `archive`, uploads can use half of the space; the rest is for copies.
+   * and its next part. With `archive`, half of the space is for uploads and half for copies.
    *
    * @default 10_737_418_240: the free storage of R2
    */
@@ -74,19 +74,15 @@ export const PART_BYTES = 8_388_608;
 /** Maximum number of parts of one upload in R2 and S3. */
 const MAX_PARTS = 10_000;
 
-/** Timeout of one upload request, in milliseconds. */
-export const UPLOAD_MS = 900_000;
+/** Timeout of one upload request and of one attempt to copy a file, in milliseconds. */
+export const STORE_MS = 300_000;
+/** Lifetime of a claim, in milliseconds: the timeout, and time to store its end. */
+export const ATTEMPT_MS = STORE_MS + 60_000;
 /**
- * Time after each part until the next part must arrive, in milliseconds. After it, the upload ends and frees its space.
+ * Time after each part until the next part must arrive, in milliseconds: time for two requests. After it, the upload
+ * ends and frees its space.
  */
-export const UPLOAD_TTL_MS = 600_000;
-/** Timeout of one attempt to copy a file, in milliseconds. */
-export const COPY_MS = 300_000;
-/**
- * Extra time of a reservation or claim after the timeout of its request or attempt, in milliseconds. It allows the
- * request to store its end.
- */
-export const MARGIN_MS = 60_000;
+export const UPLOAD_TTL_MS = 2 * STORE_MS;
 
 const DEFAULTS = {
   maxBytes: 104_857_600,
@@ -108,6 +104,8 @@ export type FileSettings<Env> = Pick<FileStoreOptions<Env>, "bucket" | "secret" 
     readonly maxBytesTotal: number | false;
     /** Maximum part of `maxBytesTotal` for uploads, in bytes. */
     readonly maxUploadBytes: number;
+    /** Maximum part of `maxBytesTotal` for copies, in bytes. */
+    readonly maxCopyBytes: number;
     readonly archive: ArchiveSettings<Env> | undefined;
   };
 
@@ -144,7 +142,8 @@ export function checkOptions<Env>(options: FileStoreOptions<Env>): FileSettings<
   if (maxBytesTotal !== false) checkWhole("fileStore: maxBytesTotal", maxBytesTotal);
   if (archive) checkNumbers("fileStore: archive", ARCHIVE_DEFAULTS, archive);
   const total = maxBytesTotal === false ? Number.MAX_SAFE_INTEGER : maxBytesTotal;
-  return { ...settings, maxUploadBytes: archive ? Math.ceil(total / 2) : total };
+  const maxUploadBytes = archive ? Math.ceil(total / 2) : total;
+  return { ...settings, maxUploadBytes, maxCopyBytes: total - maxUploadBytes };
 }
 
 function defined<Options extends object>(options: Options): Options {

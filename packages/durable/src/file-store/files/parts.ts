@@ -1,66 +1,47 @@
 import { operation } from "../../host/define.js";
-import { type FileRow, findFile, scheduleSweep, updateFile } from "./tables.js";
-
-const IS_OPEN = " AND state = 'open'";
+import { addToSums, type FileRow, findFile, scheduleJobs, updateFile } from "./tables.js";
 
 /** A request to store the part at an offset. */
-export type ClaimInput = {
+type ClaimInput = {
   readonly id: string;
   readonly from: number;
   /** Unique id of the request. */
   readonly claim: string;
-  /**
-   * Lifetime of the claim, in milliseconds. After it, other requests can send the part if this sender has disconnected.
-   */
+  /** Lifetime of the claim, in milliseconds. After it, other requests can send the part. */
   readonly ms: number;
 };
 
-/** The file. `isClaimed` is true if the request may store its part. */
-export interface Claimed {
-  readonly file?: FileRow | undefined;
-  readonly isClaimed: boolean;
-}
-
 /**
  * Claims the next part of an upload. One request at a time stores a part, so that the bucket never holds more bytes
- * than the rows count.
+ * than the rows count. Returns the file, with the claim if it is free.
  */
 export const claimPart = operation(
   "files/claim",
-  async (transaction, { id, from, claim, ms }: ClaimInput): Promise<Claimed> => {
+  async (transaction, { id, from, claim, ms }: ClaimInput): Promise<FileRow | undefined> => {
     const { now } = transaction;
     const file = await findFile(transaction, id);
-    if (!file || file.state === "removed" || file.dueAt <= now) return { isClaimed: false };
+    if (!file || file.dueAt <= now) return undefined;
     const isFree = file.claimedUntil <= now || file.claim === claim;
-    if (file.state !== "open" || file.received !== from || file.uploadId === null || !isFree)
-      return { file, isClaimed: false };
-    const claimed = await updateFile(transaction, id, ["claim = ?, claimed_until = ?", claim, now + ms]);
-    return { file: claimed, isClaimed: true };
-  },
-);
-
-/** Releases a claim whose part was not stored. */
-export const releaseClaim = operation(
-  "files/unclaim",
-  async (transaction, { id, claim }: { readonly id: string; readonly claim: string }): Promise<void> => {
-    const file = await findFile(transaction, id);
-    if (file?.claim === claim) await updateFile(transaction, id, ["claimed_until = 0"], IS_OPEN);
+    if (file.state !== "open" || file.received !== from || file.uploadId === null || !isFree) return file;
+    return await updateFile(transaction, id, { claim, claimedUntil: now + ms });
   },
 );
 
 /** Stores the id of the multipart upload before its first part, so that the upload can always be found and aborted. */
 export const beginUpload = operation(
   "files/begin",
-  (
+  async (
     transaction,
-    { id, type, uploadId }: { readonly id: string; readonly type: string; readonly uploadId: string },
-  ) => updateFile(transaction, id, ["upload_id = ?, type = ?", uploadId, type], IS_OPEN),
+    { id, ...upload }: { readonly id: string; readonly type: string; readonly uploadId: string },
+  ): Promise<FileRow | undefined> => {
+    const file = await findFile(transaction, id);
+    return file?.state === "open" ? await updateFile(transaction, id, upload) : undefined;
+  },
 );
 
 /** A part that the bucket has stored. */
-export type NewPart = {
+type NewPart = {
   readonly id: string;
-  readonly userId: string;
   readonly claim: string;
   readonly number: number;
   readonly etag: string;
@@ -77,8 +58,7 @@ export const addPart = operation(
     const { key, now, query } = transaction;
     const { id, claim, from, to } = part;
     const file = await findFile(transaction, id);
-    if (file?.state !== "open") return file?.state === "whole" ? file : undefined;
-    if (file.claim !== claim || file.received !== from) return file;
+    if (file?.state !== "open" || file.claim !== claim || file.received !== from) return file;
     await query(
       `INSERT INTO file_parts (key, id, number, etag) VALUES (?, ?, ?, ?)
       ON CONFLICT (key, id, number) DO UPDATE SET etag = excluded.etag`,
@@ -86,9 +66,8 @@ export const addPart = operation(
     );
     // the claim of the last part stays valid until the upload is complete
     const claimedUntil = to === file.bytes ? file.claimedUntil : 0;
-    const change = "received = ?, due_at = ?, claimed_until = ?";
-    const added = await updateFile(transaction, id, [change, to, now + part.ttlMs, claimedUntil]);
-    await scheduleSweep(transaction, part.userId);
+    const added = await updateFile(transaction, id, { received: to, dueAt: now + part.ttlMs, claimedUntil });
+    await scheduleJobs(transaction);
     return added;
   },
 );
@@ -96,24 +75,29 @@ export const addPart = operation(
 /** A complete file in the bucket. */
 export type WholeFile = {
   readonly id: string;
-  readonly userId: string;
+  readonly claim: string;
   readonly type: string;
   readonly retentionMs: number;
 };
 
-/** Completes the row of a file. Returns undefined if the file was removed in the meantime. */
+/**
+ * Completes the row of a file. Returns undefined for a file that was removed in the meantime, and for a copy whose
+ * claim was lost.
+ */
 export const completeFile = operation(
   "files/whole",
-  async (transaction, { id, userId, type, retentionMs }: WholeFile): Promise<FileRow | undefined> => {
+  async (transaction, { id, claim, type, retentionMs }: WholeFile): Promise<FileRow | undefined> => {
     const { key, now, query } = transaction;
     const file = await findFile(transaction, id);
-    if (file?.state !== "open") return file?.state === "whole" ? file : undefined;
-    const change =
-      "state = 'whole', type = ?, received = bytes, upload_id = NULL, claimed_until = 0, due_at = ?";
-    const whole = await updateFile(transaction, id, [change, type, now + retentionMs]);
+    if (file?.state === "whole") return file;
+    if (file?.state !== "open" || (file.isCopy && file.claim !== claim)) return undefined;
+    if (file.url !== null) await addToSums(transaction, { copies: -1 });
+    const dueAt = now + retentionMs;
+    const stored = { received: file.bytes, uploadId: null, url: null, claimedUntil: 0, dueAt };
+    const whole = await updateFile(transaction, id, { state: "whole", type, ...stored });
     await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, id);
     // a sweep that comes too early schedules the next one
-    if (now + retentionMs < file.dueAt) await scheduleSweep(transaction, userId);
+    if (dueAt < file.dueAt) await scheduleJobs(transaction);
     return whole;
   },
 );

@@ -1,26 +1,24 @@
-import type { HostContext, Job, JobEvent, Transaction } from "@sluice/worker-proxy";
-import { logError } from "@sluice/worker-proxy/plugin";
+import type { HostContext, Job, Transaction } from "@sluice/worker-proxy";
 import { operation } from "../../host/define.js";
 import type { Store } from "./store.js";
 import {
-  COPY,
+  addToSums,
   DELETED,
   type FileRow,
   findFile,
-  LOST_COPY_MS,
+  NO_BYTES,
   SWEEP,
-  scheduleSweep,
-  selectCopies,
+  scheduleJobs,
   selectFiles,
   type UserInput,
   updateFile,
 } from "./tables.js";
 
-/** Time for which a copy is not made again after its owner deleted it, in milliseconds. */
+/** Time for which a copy is not made again after it has ended, in milliseconds. */
 const REMEMBER_MS = 86_400_000;
 /** Number of files per deletion step. A bucket deletes up to 1,000 files in one call. */
 const BATCH = 100;
-/** Number of rows marked per erasure step. */
+/** Number of rows per erasure step. */
 const ERASED = 500;
 
 /**
@@ -33,70 +31,89 @@ const MAX_RETRY_MS = 86_400_000;
 /** Time until the sweep deletes a file that its request failed to delete, in milliseconds. */
 const HANDOVER_MS = 60_000;
 
-const MARK = "state = 'removed', source = NULL, due_at = ?";
+/** Marks a file for deletion. It uses space until the bucket has deleted it. A copy is not made again for a day. */
+export const removeFile = operation("files/remove", async (transaction, { id }: { readonly id: string }) => {
+  const file = await findFile(transaction, id);
+  if (file?.state !== "open" && file?.state !== "whole") return file;
+  if (file.url !== null) await addToSums(transaction, { copies: -1 });
+  const dueAt = transaction.now + HANDOVER_MS;
+  const removed = await updateFile(transaction, id, {
+    ...{ state: "removed", url: null, attempts: DELETED, dueAt },
+  });
+  await scheduleJobs(transaction);
+  return removed;
+});
+
+/** The end of a request or attempt that has not stored its file. */
+type FailedAttempt = {
+  readonly id: string;
+  readonly claim: string;
+  /** The next attempt at a copy. */
+  readonly copy?: {
+    /** Number of attempts so far that count. */
+    readonly attempts: number;
+    /** Time until the next attempt, in milliseconds; null for no more attempts. */
+    readonly retryMs: number | null;
+  };
+};
 
 /**
- * Marks a file for deletion from the bucket. The file uses space until its deletion. Returns undefined for a file
- * without a row.
- *
- * `isForGood` is true if the owner deletes the file, and false if the request or attempt that stores the file gives up.
+ * Ends a claim. A file without stored parts is marked for deletion. Returns the row: `removed` if the caller should
+ * delete the file.
  */
-export const removeFile = operation(
-  "files/remove",
-  async (
-    transaction,
-    { id, userId, isForGood }: { readonly id: string; readonly userId: string; readonly isForGood: boolean },
-  ): Promise<FileRow | undefined> => {
-    if (isForGood) await cancelCopy(transaction, id);
-    // the request that stores the file gives up, so end its claim
-    else await updateFile(transaction, id, ["claimed_until = 0"]);
+export const endAttempt = operation(
+  "files/end",
+  async (transaction, { id, claim, copy }: FailedAttempt): Promise<FileRow | undefined> => {
+    const { now } = transaction;
     const file = await findFile(transaction, id);
-    if (!file || file.state === "removed") return file;
-    await updateFile(transaction, id, [MARK, transaction.now + HANDOVER_MS]);
-    await scheduleSweep(transaction, userId);
-    return file;
+    if (file?.claim !== claim || file.state === "whole" || file.state === "ended") return file;
+    const isStored = file.state === "removed" || file.received > 0;
+    if (isStored) return await updateFile(transaction, id, { claimedUntil: 0 });
+    const { attempts = 0, retryMs = null } = copy ?? {};
+    const retryAt = now + (retryMs ?? 0);
+    const ended = { claimedUntil: 0, attempts, retryAt, url: retryMs === null ? null : file.url };
+    if (file.url !== ended.url) await addToSums(transaction, { copies: -1 });
+    if (file.state === "queued") await endFile(transaction, { ...file, ...ended });
+    else await updateFile(transaction, id, { ...ended, state: "removed", dueAt: now + HANDOVER_MS });
+    await scheduleJobs(transaction);
+    return await findFile(transaction, id);
   },
 );
 
 /** Marks expired files for deletion. Returns all files that are due for deletion, each with its previous state. */
-export const findDue = operation("files/due", async (transaction, { userId }: UserInput) => {
-  const { now } = transaction;
-  const files = await selectFiles(transaction, "due_at <= ? ORDER BY due_at LIMIT ?", now, BATCH);
-  for (const { id, state, dueAt } of files)
-    if (state !== "removed") await updateFile(transaction, id, [MARK, dueAt]);
-  const [waiting] = await selectCopies(transaction, "next_at <= ? LIMIT 1", now - LOST_COPY_MS);
-  if (waiting) await transaction.schedule(COPY, { id: "", at: now, input: { userId } });
-  return files;
+export const findDue = operation("files/due", async (transaction): Promise<readonly FileRow[]> => {
+  const { key, now, query } = transaction;
+  const due = "state <> 'queued' AND due_at <= ? ORDER BY due_at LIMIT ?";
+  const files = await selectFiles(transaction, due, now, BATCH);
+  for (const { id, state, createdAt, source } of files) {
+    if (state === "ended") await query("DELETE FROM files WHERE key = ? AND id = ?", key, id);
+    else if (state !== "removed") {
+      // an expired copy may be made again, but not on the day of the first copy
+      const isOld = state === "whole" && createdAt + REMEMBER_MS <= now;
+      await updateFile(transaction, id, { state: "removed", source: isOld ? null : source });
+    }
+  }
+  return files.filter(({ state }) => state !== "ended");
 });
 
 /** Result of a deletion step. */
-export type Deleted = UserInput & {
+type Deleted = {
   readonly gone: readonly string[];
   /** The files that the bucket did not delete. */
   readonly left: readonly string[];
 };
 
-/**
- * Deletes the rows of deleted files, frees their space, and schedules the next step. Returns the rows of the remaining
- * files.
- */
+/** Ends the rows of deleted files, and schedules the next step. Returns the rows of the remaining files. */
 export const endRemoval = operation(
   "files/gone",
-  async (transaction, { userId, gone, left: undeleted }: Deleted): Promise<readonly FileRow[]> => {
+  async (transaction, { gone, left: undeleted }: Deleted): Promise<readonly FileRow[]> => {
     const { key, now, query } = transaction;
     for (const id of gone) {
       const file = await findFile(transaction, id);
       if (file?.state !== "removed") continue;
-      // while a request may still store the file, keep the row without bytes, and delete the file again later
-      if (file.claimedUntil > now)
-        await updateFile(transaction, id, ["counted = 0, removals = 0, due_at = ?", file.claimedUntil]);
-      else await query("DELETE FROM files WHERE key = ? AND id = ?", key, id);
       await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, id);
-      if (file.counted > 0)
-        await query(
-          "UPDATE file_users SET files = files - 1, bytes = bytes - ? WHERE key = ?",
-          ...[file.counted, key],
-        );
+      if (file.bytes > 0) await addToSums(transaction, { files: -1, bytes: -file.bytes });
+      await endFile(transaction, file);
     }
     const left: FileRow[] = [];
     for (const id of undeleted) {
@@ -104,31 +121,50 @@ export const endRemoval = operation(
       // a repeated input finds the row already postponed
       if (file?.state !== "removed" || file.dueAt > now + HANDOVER_MS) continue;
       const dueAt = now + Math.min(RETRY_MS * 2 ** file.removals, MAX_RETRY_MS);
-      const postponed = await updateFile(transaction, id, ["removals = removals + 1, due_at = ?", dueAt]);
+      const postponed = await updateFile(transaction, id, { removals: file.removals + 1, dueAt });
       if (postponed) left.push(postponed);
     }
-    await scheduleSweep(transaction, userId);
+    await scheduleJobs(transaction);
     return left;
   },
 );
 
+/** Stores the next state of a file without bytes. */
+async function endFile({ key, now, query }: Transaction, file: FileRow): Promise<void> {
+  const { id, claimedUntil, attempts, url, source, retryAt } = file;
+  const set = (change: Partial<FileRow>) =>
+    updateFile({ key, query }, id, { ...NO_BYTES, attempts, url, ...change });
+  // while a request may still store the file, keep the row, and delete the file again later
+  if (claimedUntil > now)
+    await set({ uploadId: file.uploadId, claimedUntil, state: "removed", dueAt: claimedUntil });
+  else if (url !== null) await set({ state: "queued", dueAt: Math.max(now, retryAt) });
+  else if (source !== null) await set({ state: "ended", dueAt: now + REMEMBER_MS });
+  else await query("DELETE FROM files WHERE key = ? AND id = ?", key, id);
+}
+
 /**
- * Marks a page of a user's files after an id for deletion, and deletes pending and finished copies. Returns the id
- * after which the next page starts; undefined after the last page.
+ * Marks a page of a user's files after an id for deletion, and deletes rows without bytes. Returns the id after which
+ * the next page starts; undefined after the last page.
  */
 export const eraseFiles = operation(
   "files/erase",
-  async (
-    transaction,
-    { after, userId }: UserInput & { readonly after: string },
-  ): Promise<{ readonly next: string | undefined }> => {
-    const isMoreToCopy = await deleteCopies(transaction, ERASED);
+  async (transaction, { after }: { readonly after: string }): Promise<string | undefined> => {
+    const { key, now, query } = transaction;
     const files = await selectFiles(transaction, "id > ? ORDER BY id LIMIT ?", after, ERASED);
-    for (const { id, state, counted } of files)
-      if (state !== "removed" || counted > 0) await updateFile(transaction, id, [MARK, transaction.now]);
-    await scheduleSweep(transaction, userId);
-    const isMore = files.length === ERASED || isMoreToCopy;
-    return { next: isMore ? (files.at(-1)?.id ?? after) : undefined };
+    const last = files.at(-1)?.id ?? after;
+    const page = "key = ? AND id > ? AND id <= ?";
+    await query(
+      `DELETE FROM files WHERE ${page} AND (state = 'queued' OR state = 'ended')`,
+      ...[key, after, last],
+    );
+    await query(
+      `UPDATE files SET state = 'removed', source = NULL, url = NULL, attempts = ?,
+        due_at = CASE WHEN bytes > 0 THEN ? ELSE due_at END WHERE ${page}`,
+      ...[DELETED, now, key, after, last],
+    );
+    await addToSums(transaction, { copies: -files.filter(({ url }) => url !== null).length });
+    await scheduleJobs(transaction);
+    return files.length === ERASED ? last : undefined;
   },
 );
 
@@ -146,43 +182,10 @@ export async function sweepPage<Env>(
   { host, env }: Pick<HostContext, "host" | "env">,
   userId: string,
 ): Promise<{ readonly count: number; readonly cause?: unknown }> {
-  const own = env as Env;
-  const { run, deleteAll } = await store.open(own, userId, host);
-  const files = await run(findDue, { userId });
-  const { left, cause, isWhole } = await deleteAll(files);
-  for (const row of left)
-    report(row, { outcome: "waiting", code: "not_deleted", attempts: row.removals, nextAt: row.dueAt });
-  if (!isWhole) logError(`fileStore: the bucket did not delete ${left.length} files; it is tried again`);
+  const { run, deleteFiles, report } = await store.open(env as Env, userId, host);
+  const files = await run(findDue, null);
+  const cause = await deleteFiles(files);
   const unfinished = files.filter(({ state, isCopy }) => state === "open" && !isCopy);
   for (const row of unfinished) report(row, { outcome: "dropped", code: "upload_unfinished" });
   return { count: files.length, cause };
-
-  function report(
-    { id, bytes, isCopy }: FileRow,
-    event: Partial<JobEvent> & Pick<JobEvent, "outcome">,
-  ): void {
-    store.server.report({ kind: isCopy ? "copy" : "upload", ...event, id, bytes, user: userId }, own);
-  }
-}
-
-/** Ends the pending copy of a file that its owner deletes. */
-async function cancelCopy({ key, now, query }: Transaction, id: string): Promise<void> {
-  const [copy] = await query(
-    `UPDATE file_copies SET url = '', attempts = ?, next_at = ? WHERE key = ? AND id = ? AND url <> ''
-      RETURNING source`,
-    ...[DELETED, now + REMEMBER_MS, key, id],
-  );
-  if (copy) await query("UPDATE file_users SET copies = copies - 1 WHERE key = ?", key);
-}
-
-/** Deletes up to `limit` pending and finished copies of a user. Returns true if more may remain. */
-async function deleteCopies({ key, query }: Transaction, limit: number): Promise<boolean> {
-  const copies = await query<{ url: string }>(
-    `DELETE FROM file_copies WHERE key = ? AND source IN (SELECT source FROM file_copies WHERE key = ? LIMIT ?)
-      RETURNING url`,
-    ...[key, key, limit],
-  );
-  const waiting = copies.filter(({ url }) => url !== "").length;
-  await query("UPDATE file_users SET copies = copies - ? WHERE key = ?", waiting, key);
-  return copies.length === limit;
 }

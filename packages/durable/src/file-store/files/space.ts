@@ -1,159 +1,151 @@
+import type { Transaction, Value } from "@sluice/worker-proxy";
 import { operation } from "../../host/define.js";
 import { refuseFile } from "./refusals.js";
 import type { UserFiles } from "./store.js";
 import {
-  addUser,
+  addToSums,
   type FileRow,
   findFile,
-  scheduleSweep,
-  selectCopies,
-  selectFiles,
+  insertFile,
+  NO_BYTES,
+  openSums,
+  scheduleJobs,
   updateFile,
 } from "./tables.js";
 
-/** A file to reserve space for. */
-export type NewFile = {
+/** Space to reserve for a file in its user's space. */
+export type Reservation = {
   readonly id: string;
-  readonly userId: string;
-  readonly bytes: number;
-  readonly type: string;
-  /** Hash that identifies the gateway's file; null for an upload. */
-  readonly source: string | null;
-  readonly taskId: string | null;
+  readonly isCopy: boolean;
   /** Unique id of the request or attempt that stores the file. */
   readonly claim: string;
+  /** Whole size, in bytes. The size of a copy can grow. */
+  readonly bytes: number;
   /** Time to store the file, in milliseconds. After it, the space is free again. */
-  readonly holdMs: number;
-  readonly maxBytes: number;
-  readonly maxFiles: number;
+  readonly ms: number;
 };
 
+type Limits = { readonly userId: string; readonly maxBytes: number; readonly maxFiles: number };
+
 /** The row of a file, or the limit that the file would exceed. Neither is set if the file was removed. */
-export interface Reserved {
-  readonly file?: FileRow;
-  readonly full?: "bytes" | "files" | undefined;
+interface Reserved {
+  readonly file?: FileRow | undefined;
+  readonly full?: "bytes" | "files";
 }
 
-/**
- * Reserves the whole size of a file in its user's space, with one conditional update. Returns the existing row if the
- * user has a copy of the same source.
- */
-export const reserveSpace = operation(
+/** Reserves the whole size of a file in its user's space. */
+export const reserve = operation(
   "files/reserve",
-  async (transaction, input: NewFile): Promise<Reserved> => {
-    const { key, now, query } = transaction;
-    const { id, source, bytes, maxBytes, maxFiles } = input;
-    const known = (await findFile(transaction, id)) ?? (await findCopy());
-    if (known) return { file: known };
-    // the user was erased, or deleted the copy
-    if (source !== null && !(await isWaiting(source))) return {};
-    await addUser(transaction);
-    const [counted] = await query(
-      `UPDATE file_users SET files = files + 1, bytes = bytes + ?
-      WHERE key = ? AND files < ? AND bytes + ? <= ? RETURNING key`,
-      ...[bytes, key, maxFiles, bytes, maxBytes],
-    );
-    if (!counted) return { full: await findBound() };
-    const dueAt = now + input.holdMs;
-    await query(
-      `INSERT INTO files (key, id, state, bytes, counted, received, type, is_copy, source, task_id, upload_id, claim,
-      claimed_until, due_at, removals) VALUES (?, ?, 'open', ?, ?, 0, ?, ?, ?, ?, NULL, ?, ?, ?, 0)`,
-      ...[key, id, bytes, bytes, input.type, source === null ? 0 : 1],
-      ...[source, input.taskId, input.claim, dueAt, dueAt],
-    );
-    await scheduleSweep(transaction, input.userId);
-    return { file: (await findFile(transaction, id)) as FileRow };
-
-    async function isWaiting(source: string): Promise<boolean> {
-      const [copy] = await selectCopies(transaction, "source = ? AND url <> ''", source);
-      return copy !== undefined;
-    }
-
-    async function findCopy(): Promise<FileRow | undefined> {
-      if (source === null) return undefined;
-      const [copy] = await selectFiles(transaction, "source = ?", source);
-      if (!copy || copy.dueAt > now) return copy;
-      // an expired copy is about to be deleted: do not reuse it
-      await updateFile(transaction, copy.id, ["source = NULL"]);
-      return undefined;
-    }
-
-    async function findBound(): Promise<Reserved["full"]> {
-      const [sums] = await query<{ files: number }>("SELECT files FROM file_users WHERE key = ?", key);
-      return Number(sums?.files) >= maxFiles ? "files" : "bytes";
-    }
+  async (transaction, input: Reservation & Limits): Promise<Reserved> => {
+    const { id, isCopy, claim, bytes } = input;
+    const { now } = transaction;
+    const file = await findFile(transaction, id);
+    if (!isCopy && file) return { file };
+    // the copy was deleted, or a later attempt has begun
+    const isPending = file?.claim === claim && (file.state === "queued" || file.state === "open");
+    if (isCopy && !isPending) return {};
+    const sums = await openSums(transaction, input.userId);
+    const known = file?.bytes ?? 0;
+    const more = { files: known === 0 ? 1 : 0, bytes: bytes - known };
+    if (sums.files + more.files > input.maxFiles) return { full: "files" };
+    if (sums.bytes + more.bytes > input.maxBytes) return { full: "bytes" };
+    await addToSums(transaction, more);
+    const until = now + input.ms;
+    const open = { state: "open", bytes, claimedUntil: until, dueAt: until } as const;
+    if (!file) await insertFile(transaction, { ...createRow(id, now), claim, ...open });
+    else await updateFile(transaction, id, open);
+    await scheduleJobs(transaction);
+    return { file: await findFile(transaction, id) };
   },
 );
 
-/** New size of a file of unknown final size. */
-export type Growth = { readonly id: string; readonly bytes: number; readonly maxBytes: number };
-
-/** Raises the reserved size of a file, with one conditional update. */
-export const growFile = operation("files/grow", async (transaction, input: Growth): Promise<Reserved> => {
-  const { key, query } = transaction;
-  const { id, bytes, maxBytes } = input;
-  const file = await findFile(transaction, id);
-  if (file?.state !== "open") return {};
-  const more = bytes - file.bytes;
-  if (more > 0) {
-    const [counted] = await query(
-      "UPDATE file_users SET bytes = bytes + ? WHERE key = ? AND bytes + ? <= ? RETURNING key",
-      ...[more, key, more, maxBytes],
-    );
-    if (!counted) return { full: "bytes" };
-    await updateFile(transaction, id, ["bytes = ?, counted = ?", bytes, bytes]);
-  }
-  return { file: { ...file, bytes } };
-});
+/** Creates the row of an upload without bytes. */
+export function createRow(id: string, createdAt: number) {
+  const none = { source: null, taskId: null, url: null } as const;
+  return { id, ...NO_BYTES, type: "", isCopy: 0, ...none, attempts: 0, createdAt, retryAt: 0 } as const;
+}
 
 /**
- * Reserves the space of a file: its whole size in its user's space, and its first bytes in the space of all users. The
+ * Reserves the space of a file: its whole size in its user's space, and `bytes` in the space of all users. The
  * reservation expires unless the file is completed.
  *
- * @param firstBytes number of bytes to store first
- * @returns the row; the existing row if the user has a copy of the same source
- * @throws {Refusal} 413 if the user's space is full, 503 if the space of all users is full, 404 for a deleted copy
+ * @param bytes bytes in the bucket, plus the next part
+ * @throws {Refusal} 413 if the user's space is full, 503 if the space of all users is full, 404 for a removed file
  */
-export async function reserve(
+export async function reserveSpace(
   files: UserFiles,
-  file: Omit<NewFile, "userId" | "maxBytes" | "maxFiles">,
-  firstBytes: number,
+  reservation: Reservation,
+  bytes: number,
 ): Promise<FileRow> {
-  const { userId, settings } = files;
-  const { maxBytesPerUser: maxBytes, maxFilesPerUser: maxFiles } = settings;
-  const row = checkSpace(await files.run(reserveSpace, { ...file, userId, maxBytes, maxFiles }), settings);
-  if (row.id !== file.id) return row;
-  try {
-    await files.hold(row, firstBytes);
-  } catch (error) {
-    await files.abandon(row.id);
-    throw error;
-  }
-  return row;
+  const { maxBytesPerUser: maxBytes, maxFilesPerUser: maxFiles } = files.settings;
+  const input = { ...reservation, userId: files.userId, maxBytes, maxFiles };
+  const { file, full } = await files.run(reserve, input);
+  if (full === "files") throw refuseFile("too_many_files", { what: maxFiles });
+  if (full === "bytes") throw refuseFile("storage_full", { what: maxBytes });
+  if (!file) throw refuseFile("file_not_found");
+  await files.hold(file, bytes);
+  return file;
 }
+
+/** Number of expired rows that a reservation deletes. */
+const EXPIRED = 100;
+
+/** Space that a file holds among all users. */
+type Hold = {
+  readonly id: string;
+  /** Bytes to hold: bytes in the bucket, plus the next part. */
+  readonly bytes: number;
+  /** Whole size of the file, in bytes. It must also fit, but is not held. */
+  readonly wholeBytes: number;
+  /** Time until the space is freed automatically, in milliseconds. */
+  readonly ms: number;
+  readonly maxBytes: number;
+};
 
 /**
- * Raises the reserved size of a file, before the next part of a file of unknown size is stored.
- *
- * @throws {Refusal} as {@link reserve}
+ * Reserves space among all users. An upload holds its stored bytes and its next part, so that an upload with a large
+ * announced size and no bytes blocks no space. Returns false if the space is full.
  */
-export async function growSpace(files: UserFiles, file: Pick<Growth, "id" | "bytes">): Promise<FileRow> {
-  const { settings } = files;
-  const row = checkSpace(
-    await files.run(growFile, { ...file, maxBytes: settings.maxBytesPerUser }),
-    settings,
+export const holdSpace = operation("files/hold", async (transaction, hold: Hold): Promise<boolean> => {
+  const { key, now, query } = transaction;
+  // expired holds should have been released long ago
+  const expired = "id IN (SELECT id FROM file_holds WHERE key = ? AND ends_at <= ? LIMIT ?)";
+  await release(transaction, expired, key, now, EXPIRED);
+  const [known] = await query<{ bytes: number }>(
+    "SELECT bytes FROM file_holds WHERE key = ? AND id = ?",
+    ...[key, hold.id],
   );
-  await files.hold(row, file.bytes);
-  return row;
-}
+  const [total] = await query<{ bytes: number }>("SELECT bytes FROM file_totals WHERE key = ?", key);
+  const held = known?.bytes ?? 0;
+  const bytes = Math.max(held, hold.bytes);
+  if (bytes > held) {
+    const others = (total?.bytes ?? 0) - held;
+    if (others + Math.max(bytes, hold.wholeBytes) > hold.maxBytes) return false;
+    await query(
+      `INSERT INTO file_totals (key, bytes) VALUES (?, ?)
+        ON CONFLICT (key) DO UPDATE SET bytes = excluded.bytes`,
+      ...[key, others + bytes],
+    );
+  }
+  await query(
+    `INSERT INTO file_holds (key, id, bytes, ends_at) VALUES (?, ?, ?, ?)
+      ON CONFLICT (key, id) DO UPDATE SET bytes = excluded.bytes, ends_at = excluded.ends_at`,
+    ...[key, hold.id, bytes, now + hold.ms],
+  );
+  return true;
+});
 
-/** @throws {Refusal} 413 if the user's space is full, 404 for a removed file or an erased user */
-function checkSpace(
-  { file, full }: Reserved,
-  { maxBytesPerUser, maxFilesPerUser }: UserFiles["settings"],
-): FileRow {
-  if (file && file.state !== "removed") return file;
-  if (full === "files") throw refuseFile("too_many_files", { what: maxFilesPerUser });
-  if (full === "bytes") throw refuseFile("storage_full", { what: maxBytesPerUser });
-  throw refuseFile("file_not_found");
+/** Frees the space of files that the bucket has deleted. */
+export const releaseSpace = operation(
+  "files/release-space",
+  async (transaction, { ids }: { readonly ids: readonly string[] }): Promise<void> => {
+    for (const id of ids) await release(transaction, "id = ?", id);
+  },
+);
+
+async function release({ key, query }: Transaction, where: string, ...values: readonly Value[]) {
+  const sql = `DELETE FROM file_holds WHERE key = ? AND ${where} RETURNING bytes`;
+  const released = await query<{ bytes: number }>(sql, key, ...values);
+  const sum = released.reduce((all, { bytes }) => all + bytes, 0);
+  if (sum > 0) await query("UPDATE file_totals SET bytes = bytes - ? WHERE key = ?", sum, key);
 }

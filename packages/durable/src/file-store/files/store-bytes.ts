@@ -1,155 +1,114 @@
-import { limitTime } from "@sluice/worker-proxy/plugin";
-import type { UploadedPart } from "../../buckets/bucket.js";
 import { type FileBody, openUpload } from "./file-body.js";
-import { MARGIN_MS, PART_BYTES, UPLOAD_MS, UPLOAD_TTL_MS } from "./options.js";
-import { addPart, beginUpload, completeFile } from "./parts.js";
+import { ATTEMPT_MS, PART_BYTES, UPLOAD_TTL_MS } from "./options.js";
+import { addPart, beginUpload, completeFile, type WholeFile } from "./parts.js";
 import { readFile, readParts } from "./readings.js";
 import { callStorage, refuseFile } from "./refusals.js";
-import { reserve } from "./space.js";
+import { endAttempt } from "./removal.js";
+import { reserveSpace } from "./space.js";
 import { checkFound, toBucketKey, type UserFiles } from "./store.js";
 import type { FileRow } from "./tables.js";
 
-/** A new file of a request. */
-type BegunFile = Pick<FileRow, "id" | "bytes">;
-
-/**
- * Timeout of one part, in milliseconds: half the time of {@link UPLOAD_TTL_MS}, so that a failed part can be sent
- * again.
- */
-export const PART_MS = UPLOAD_TTL_MS / 2;
-
-/** Reserves space, and stores the first bytes of a file. Frees the space if this fails. */
+/** Reserves space, and stores the first bytes of an upload. Frees the space if this fails. */
 export async function storeFile(
   files: UserFiles,
   body: FileBody,
-  file: BegunFile,
+  { id, bytes }: Pick<FileRow, "id" | "bytes">,
   readType: () => Promise<string>,
 ): Promise<FileRow> {
   const claim = crypto.randomUUID();
-  const holdMs = UPLOAD_MS + MARGIN_MS;
-  const begun = { ...file, type: "", source: null, taskId: null, claim, holdMs };
-  // reserve the space before reading the body, so that an erasure finds the row
-  return await storeReserved(files, begun, body.length, async () => {
-    const typed = { ...file, claim, type: await readType() };
-    if (file.bytes === body.length) return await putWhole(files, body, typed, files.settings.retentionMs);
-    return await putFirst(files, body, typed);
+  return await endOnError(files, { id, claim }, async () => {
+    // reserve the space before reading the body, so that an erasure finds the row
+    const space = { id, claim, bytes, isCopy: false, ms: ATTEMPT_MS };
+    const row = await reserveSpace(files, space, body.length);
+    const type = await readType();
+    if (bytes > body.length)
+      return await storePart(files, body, { ...row, uploadId: await openParts(files, id, type) });
+    const options = { httpMetadata: { contentType: type } };
+    await body.through((content) => files.bucket.put(toBucketKey(id), content, options));
+    return await finishFile(files, { id, claim, type, retentionMs: files.settings.retentionMs });
   });
 }
 
-/** Reserves space, and stores a file with `put`. Frees the space if `put` fails. */
-export async function storeReserved(
+/** Runs the work of a claim, and ends the claim if the work fails. */
+export async function endOnError<T>(
   files: UserFiles,
-  file: Parameters<typeof reserve>[1],
-  firstBytes: number,
-  put: () => Promise<FileRow>,
-): Promise<FileRow> {
-  const row = await reserve(files, file, firstBytes);
-  if (row.id !== file.id) return row;
+  { id, claim }: Pick<FileRow, "id" | "claim">,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
-    return await put();
+    return await work();
   } catch (error) {
-    await files.discard(file.id);
+    // if this fails too, the sweep ends the claim
+    await files
+      .run(endAttempt, { id, claim })
+      .then(files.remove)
+      .catch(() => {});
     throw error;
   }
 }
 
-/** Stores a file in one piece. @throws {Refusal} 404 if it was removed in the meantime */
-export async function putWhole(
-  files: UserFiles,
-  body: FileBody,
-  { id, type }: Pick<FileRow, "id" | "type">,
-  retentionMs: number,
-): Promise<FileRow> {
+/** Opens a multipart upload, and stores its id before the first part. @throws {Refusal} 404 for a removed file */
+export async function openParts({ bucket, run }: UserFiles, id: string, type: string): Promise<string> {
   const options = { httpMetadata: { contentType: type } };
-  await body.through((content) => files.bucket.put(toBucketKey(id), content, options));
-  return await finishFile(files, id, type, retentionMs);
-}
-
-async function putFirst(
-  files: UserFiles,
-  body: FileBody,
-  { id, type, claim }: Pick<FileRow, "id" | "type" | "claim">,
-): Promise<FileRow> {
-  const options = { httpMetadata: { contentType: type } };
-  const upload = await callStorage(() => files.bucket.createMultipartUpload(toBucketKey(id), options));
-  // store the id before the first part, so that the parts can always be found. R2 aborts an empty upload after 7 days
-  checkFound(await files.run(beginUpload, { id, type, uploadId: upload.uploadId }));
-  const { etag } = await body.through((content) => sendPart(files, id, () => upload.uploadPart(1, content)));
-  const part = {
-    id,
-    userId: files.userId,
-    claim,
-    number: 1,
-    etag,
-    from: 0,
-    to: PART_BYTES,
-    ttlMs: UPLOAD_TTL_MS,
-  };
-  return checkFound(await files.run(addPart, part));
+  const { uploadId } = await callStorage(() => bucket.createMultipartUpload(toBucketKey(id), options));
+  checkFound(await run(beginUpload, { id, type, uploadId }));
+  return uploadId;
 }
 
 /** Stores the part that a request has claimed. */
-export async function storePart(files: UserFiles, request: Request, row: FileRow): Promise<FileRow> {
-  const { id, received: from, claim, uploadId, bytes } = row;
+export async function storePart(
+  files: UserFiles,
+  body: FileBody,
+  { id, received: from, claim, uploadId, bytes }: FileRow,
+): Promise<FileRow> {
   const to = Math.min(bytes, from + PART_BYTES);
-  return await limitTime(PART_MS, async (signal) => {
-    const body = openUpload(request, signal);
-    try {
-      if (body.length !== to - from) throw refuseFile("part_size", { what: to - from });
-      await files.hold(row, to);
-      const upload = files.bucket.resumeMultipartUpload(toBucketKey(id), uploadId as string);
-      // if the part is stored without a row, the next attempt replaces it
-      const number = from / PART_BYTES + 1;
-      const send = (content: ReadableStream<Uint8Array>) => upload.uploadPart(number, content);
-      const { etag } = await body.through((content) => sendPart(files, id, () => send(content)));
-      const part = { id, userId: files.userId, claim, number, etag, from, to };
-      return checkFound(await files.run(addPart, { ...part, ttlMs: UPLOAD_TTL_MS }));
-    } finally {
-      body.cancel();
-    }
-  });
+  if (body.length !== to - from) throw refuseFile("part_size", { what: to - from });
+  const upload = files.bucket.resumeMultipartUpload(toBucketKey(id), uploadId as string);
+  // if the part is stored without a row, the next attempt replaces it
+  const number = from / PART_BYTES + 1;
+  const { etag } = await body.through((content) =>
+    upload.uploadPart(number, content).catch((error: unknown) => checkOvertaken(files, id, error)),
+  );
+  return checkFound(await files.run(addPart, { id, claim, number, etag, from, to, ttlMs: UPLOAD_TTL_MS }));
+}
+
+/** Stores the next part of an upload: the body of a request. */
+export async function storeNextPart(files: UserFiles, request: Request, row: FileRow, signal: AbortSignal) {
+  const body = openUpload(request, signal);
+  try {
+    await files.hold(row, Math.min(row.bytes, row.received + PART_BYTES));
+    return await storePart(files, body, row);
+  } finally {
+    body.cancel();
+  }
 }
 
 /**
  * Combines the parts. If an earlier request combined them but ended before it stored the row, the file already exists.
  */
-export async function joinParts(files: UserFiles, { id, bytes, type, uploadId }: FileRow): Promise<FileRow> {
+export async function joinParts(files: UserFiles, row: FileRow): Promise<FileRow> {
+  const { id, claim, bytes, type, uploadId } = row;
   const parts = await files.run(readParts, { id });
-  const list = parts.map(({ number, etag }) => ({ partNumber: number, etag }));
   const upload = files.bucket.resumeMultipartUpload(toBucketKey(id), uploadId as string);
   await callStorage(async () => {
     try {
-      await upload.complete(list);
+      await upload.complete([...parts]);
     } catch (error) {
       const file = await files.bucket.head(toBucketKey(id));
       if (file?.size !== bytes) await checkOvertaken(files, id, error);
     }
   });
-  return await finishFile(files, id, type, files.settings.retentionMs);
+  return await finishFile(files, { id, claim, type, retentionMs: files.settings.retentionMs });
 }
 
-/**
- * Completes the row of a file. Deletes a file that was removed in the meantime. @throws {Refusal} 404 for such a file
- */
-export async function finishFile(
-  files: UserFiles,
-  id: string,
-  type: string,
-  retentionMs: number,
-): Promise<FileRow> {
-  const whole = await files.run(completeFile, { id, userId: files.userId, type, retentionMs });
-  if (!whole) await files.discard(id);
-  return checkFound(whole);
+/** Completes the row of a file. @throws {Refusal} 404 for a file that was removed in the meantime */
+export async function finishFile({ run }: UserFiles, file: WholeFile): Promise<FileRow> {
+  return checkFound(await run(completeFile, file));
 }
 
-/**
- * Sends a part. @throws {Refusal} 404 or 409 if the upload ended without this part; otherwise the error of the bucket
- */
-function sendPart(files: UserFiles, id: string, send: () => Promise<UploadedPart>): Promise<UploadedPart> {
-  return send().catch((error: unknown) => checkOvertaken(files, id, error));
-}
-
+/** @throws {Refusal} 404 or 409 if the upload ended without this part; otherwise the error of the bucket */
 async function checkOvertaken(files: UserFiles, id: string, error: unknown): Promise<never> {
-  const { state, received } = checkFound(await files.run(readFile, { id, now: Date.now() }));
-  throw state === "whole" ? refuseFile("upload_offset", { what: received }) : error;
+  const row = await files.run(readFile, { id });
+  if (row?.state === "whole") throw refuseFile("upload_offset", { what: row.received });
+  throw row?.state === "open" ? error : refuseFile("file_not_found");
 }

@@ -1,13 +1,14 @@
-import type { BoundHost, JSONValue, Operation, Reading, User } from "@sluice/worker-proxy";
-import { ensure, type PluginServer, readBinding, readOption } from "@sluice/worker-proxy/plugin";
+import type { BoundHost, JobEvent, JSONValue, Operation, Reading } from "@sluice/worker-proxy";
+import { ensure, logError, type PluginServer, readBinding, readOption } from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { createUserKey } from "../../host/user-key.js";
 import { createLinks, type Links } from "./links.js";
 import { checkSecrets, type FileSettings } from "./options.js";
+import { isVisible, readFile } from "./readings.js";
 import { callStorage, refuseFile } from "./refusals.js";
-import { endRemoval, removeFile } from "./removal.js";
-import { type FileRow, TOTAL_KEY } from "./tables.js";
-import { holdSpace, releaseSpace } from "./total.js";
+import { endRemoval } from "./removal.js";
+import { holdSpace, releaseSpace } from "./space.js";
+import { type FileRow, TOTAL_KEYS } from "./tables.js";
 
 /**
  * Time after its expiry for which a file holds space among all users, in milliseconds. Then its space is freed even if
@@ -55,7 +56,9 @@ export function createStore<Env>(settings: FileSettings<Env>) {
    */
   async function open(env: Env, userId: string, host = getServer().host(env)): Promise<UserFiles> {
     const [bucket, links] = [await readBucket(env), await readLinks(env)];
-    return openUserFiles({ userId, settings, bucket, links }, host, await createUserKey(userId));
+    const report: Report = ({ id, bytes, isCopy }, event) =>
+      getServer().report({ kind: isCopy ? "copy" : "upload", id, bytes, user: userId, ...event }, env);
+    return openUserFiles({ userId, settings, bucket, links, report }, host, await createUserKey(userId));
   }
 }
 
@@ -64,15 +67,25 @@ interface Opened {
   readonly settings: FileSettings<never>;
   readonly bucket: Bucket;
   readonly links: Links;
+  readonly report: Report;
 }
+
+/** Reports an event of a file. */
+type Report = (
+  file: Pick<FileRow, "id" | "bytes"> & Partial<Pick<FileRow, "isCopy">>,
+  event: Pick<JobEvent, "outcome" | "code" | "attempts" | "nextAt">,
+) => void;
 
 /** The files of one user, for one request or job. */
 export type UserFiles = ReturnType<typeof openUserFiles>;
 
+/** A file or an unfinished upload in the bucket. */
+type StoredFile = Pick<FileRow, "id" | "uploadId" | "isCopy">;
+
 function openUserFiles(opened: Opened, host: BoundHost, key: string) {
-  const { userId, settings, bucket } = opened;
-  const { maxBytesTotal, maxUploadBytes, retentionMs, archive } = settings;
-  return { ...opened, run, hold, deleteAll, abandon, discard };
+  const { userId, settings, bucket, links, report } = opened;
+  const { maxBytesTotal, maxUploadBytes, maxCopyBytes, retentionMs, archive } = settings;
+  return { ...opened, run, checkId, find, hold, deleteFiles, remove };
 
   /** Runs an operation on the user's rows. @throws {Refusal} 503 if the database fails */
   async function run<Input extends JSONValue, Output>(
@@ -82,82 +95,89 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
     return await callStorage(() => host.run(key, operation, input));
   }
 
+  /** Returns an id of this user. @throws {Refusal} 404 for another id, before any database query */
+  async function checkId(id = ""): Promise<string> {
+    if (!(await links.isOwn(id, userId))) throw refuseFile("file_not_found");
+    return id;
+  }
+
+  /** Finds a file. @throws {Refusal} 404 for a missing file, and for an id of another user */
+  async function find(given: string | undefined): Promise<FileRow> {
+    const row = await run(readFile, { id: await checkId(given) });
+    return checkFound(row && isVisible(row) ? row : undefined);
+  }
+
   /**
    * Reserves space among all users.
    *
    * @param bytes bytes in the bucket, plus the next part
    * @throws {Refusal} 503 if the space is full
    */
-  async function hold(
-    { id, bytes: wholeBytes, isCopy }: Pick<FileRow, "id" | "bytes" | "isCopy">,
-    bytes: number,
-  ): Promise<void> {
+  async function hold({ id, bytes: wholeBytes, isCopy }: FileRow, bytes: number): Promise<void> {
     if (maxBytesTotal === false) return;
-    const storedMs = isCopy ? (archive?.retentionMs ?? retentionMs) : retentionMs;
-    const isHeld = await callStorage(() =>
-      host.run(TOTAL_KEY, holdSpace, {
-        ...{ id, bytes, wholeBytes, isCopy: isCopy === 1, maxUploadBytes, maxBytes: maxBytesTotal },
-        endsInMs: storedMs + GRACE_MS,
-      }),
-    );
-    if (isHeld) return;
-    const problem = `fileStore: maxBytesTotal is used up${isCopy ? "" : ", or the part that uploads may take"}`;
+    const [totalKey, maxBytes] = isCopy
+      ? [TOTAL_KEYS.copies, maxCopyBytes]
+      : [TOTAL_KEYS.uploads, maxUploadBytes];
+    const ms = GRACE_MS + ((isCopy && archive?.retentionMs) || retentionMs);
+    const input = { id, bytes, wholeBytes, maxBytes, ms };
+    if (await callStorage(() => host.run(totalKey, holdSpace, input))) return;
+    const problem = `fileStore: maxBytesTotal is used up by ${isCopy ? "copies" : "uploads"}`;
     throw refuseFile("storage_full_for_all", { headers: { "retry-after": "3600" }, problem });
   }
 
   /**
-   * Deletes files from the bucket, and frees their space. Returns the rows of the files that the bucket did not delete,
-   * and one of its errors.
+   * Deletes marked files from the bucket, frees their space, and ends their rows. It can be repeated. Returns an error
+   * of the bucket if it may still have some of the files: then the sweep tries again.
    */
-  async function deleteAll(files: readonly StoredName[]) {
-    const { left, cause } = await deleteFromBucket(bucket, files);
-    const gone = files.filter((file) => !left.includes(file)).map(({ id }) => id);
-    const rows = await end(
-      gone,
-      left.map(({ id }) => id),
-    );
-    return { left: rows, cause, isWhole: left.length === 0 };
-  }
-
-  /** Frees the space of a file without bytes in the bucket. */
-  async function abandon(id: string): Promise<void> {
-    await run(removeFile, { id, userId, isForGood: false });
-    await end([id], []);
-  }
-
-  /**
-   * Deletes a file. If the process ends between two steps, the sweep does the rest.
-   *
-   * @param isForGood true if the owner deletes the file: a copy is then not made again. False if the request or attempt
-   * that stores the file gives up
-   * @throws {Refusal} 503 if the bucket fails
-   */
-  async function discard(id: string, isForGood = false): Promise<void> {
-    const row = await run(removeFile, { id, userId, isForGood });
-    const { left, cause } = await deleteFromBucket(bucket, [{ id, uploadId: row?.uploadId ?? null }]);
-    if (left.length > 0)
-      throw refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
-    await end([id], []);
-  }
-
-  /** Frees the space of deleted files, and ends their rows. */
-  async function end(gone: readonly string[], left: readonly string[]): Promise<readonly FileRow[]> {
+  async function deleteFiles(files: readonly StoredFile[]): Promise<unknown> {
+    const left = new Set<StoredFile>();
+    let cause: unknown;
+    const fail = (failed: readonly StoredFile[]) => (error: unknown) => {
+      for (const file of failed) left.add(file);
+      cause = error;
+    };
+    // parts take space until their upload is aborted
+    await Promise.all(files.map((file) => abortUpload(file).catch(fail([file]))));
+    const keys = files.map(({ id }) => toBucketKey(id));
+    if (keys.length > 0) await bucket.delete(keys).catch(fail(files));
+    const gone = files.filter((file) => !left.has(file));
     // free the total space first: if the process ends here, the user's rows cause a repeat
-    if (maxBytesTotal !== false && gone.length > 0)
-      await callStorage(() => host.run(TOTAL_KEY, releaseSpace, { ids: gone }));
-    return await run(endRemoval, { userId, gone, left });
+    for (const isCopy of maxBytesTotal === false ? [] : [0, 1]) {
+      const ids = gone.filter((file) => file.isCopy === isCopy).map(({ id }) => id);
+      const totalKey = isCopy ? TOTAL_KEYS.copies : TOTAL_KEYS.uploads;
+      if (ids.length > 0) await callStorage(() => host.run(totalKey, releaseSpace, { ids }));
+    }
+    const toIds = (some: Iterable<StoredFile>) => Array.from(some, ({ id }) => id);
+    const remaining = await run(endRemoval, { gone: toIds(gone), left: toIds(left) });
+    if (remaining.length > 0)
+      logError(`fileStore: the bucket did not delete ${remaining.length} files; another attempt follows`);
+    for (const row of remaining)
+      report(row, { outcome: "waiting", code: "not_deleted", attempts: row.removals, nextAt: row.dueAt });
+    return cause;
+  }
+
+  async function abortUpload({ id, uploadId }: StoredFile): Promise<void> {
+    if (uploadId === null) return;
+    try {
+      await bucket.resumeMultipartUpload(toBucketKey(id), uploadId).abort();
+    } catch (error) {
+      if (!String(error).includes(NO_SUCH_UPLOAD)) throw error;
+    }
+  }
+
+  /** Deletes a marked file. If the process ends before that, the sweep does it. @throws {Refusal} 503 if the bucket fails */
+  async function remove(file: FileRow | undefined): Promise<void> {
+    if (file?.state !== "removed") return;
+    const cause = await deleteFiles([file]);
+    if (cause !== undefined)
+      throw refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
   }
 }
 
 /** Returns a row. @throws {Refusal} 404 for a removed file */
 export function checkFound(file: FileRow | undefined): FileRow {
-  if (!file) throw refuseFile("file_not_found");
+  if (file?.state !== "open" && file?.state !== "whole") throw refuseFile("file_not_found");
   return file;
-}
-
-/** Checks that an id belongs to a user, before any database query. @throws {Refusal} 404 for an id of another user */
-export async function checkOwner(links: Links, id: string, { id: userId }: Pick<User, "id">): Promise<void> {
-  if (!(await links.isOwn(id, userId))) throw refuseFile("file_not_found");
 }
 
 /** Returns the name of a file in the bucket. */
@@ -165,43 +185,5 @@ export function toBucketKey(id: string): string {
   return `media/${id}`;
 }
 
-/** A file or an unfinished upload in the bucket. */
-export interface StoredName {
-  readonly id: string;
-  readonly uploadId: string | null;
-}
-
 /** R2's error code for a missing upload: it was aborted or completed before. */
 const NO_SUCH_UPLOAD = "10024";
-
-/**
- * Deletes files and unfinished uploads from the bucket. It can be repeated: a missing file is not an error. Returns the
- * files that the bucket may still have after a failure, and one of its errors.
- */
-export async function deleteFromBucket(bucket: Bucket, files: readonly StoredName[]) {
-  if (files.length === 0) return { left: files, cause: undefined };
-  const left: StoredName[] = [];
-  let cause: unknown;
-  // parts take space until their upload is aborted
-  const abort = (file: StoredName) =>
-    abortUpload(bucket, file).catch((error: unknown) => {
-      left.push(file);
-      cause = error;
-    });
-  await Promise.all(files.map(abort));
-  try {
-    await bucket.delete(files.map(({ id }) => toBucketKey(id)));
-    return { left, cause };
-  } catch (error) {
-    return { left: files, cause: error };
-  }
-}
-
-async function abortUpload(bucket: Bucket, { id, uploadId }: StoredName): Promise<void> {
-  if (uploadId === null) return;
-  try {
-    await bucket.resumeMultipartUpload(toBucketKey(id), uploadId).abort();
-  } catch (error) {
-    if (!String(error).includes(NO_SUCH_UPLOAD)) throw error;
-  }
-}

@@ -3,11 +3,11 @@ import { createTenancy, Refusal } from "@sluice/worker-proxy/plugin";
 import { readText } from "../../admin/body.js";
 import { ExportPage } from "../../admin/export-page.js";
 import { describeFile } from "./describe-file.js";
-import { readCopies, readFile, readPage } from "./readings.js";
+import { isVisible, readFile, readPage } from "./readings.js";
 import { refuseFile } from "./refusals.js";
-import { eraseFiles, sweepPage } from "./removal.js";
+import { eraseFiles, removeFile, sweepPage } from "./removal.js";
 import type { Store } from "./store.js";
-import type { CopyRow, FileRow } from "./tables.js";
+import type { FileRow } from "./tables.js";
 
 /** Creates the functions for operators to export, erase and remove the files of a user. */
 export function createUserFiles<Env>(store: Store<Env>) {
@@ -16,23 +16,23 @@ export function createUserFiles<Env>(store: Store<Env>) {
     {
       name: "files/remove",
       run: async (env, body) => ({
-        removed: await remove(env, readText(body, "user"), readText(body, "id")),
+        removed: await removeOne(env, readText(body, "user"), readText(body, "id")),
       }),
     },
   ];
   return { userData, operations };
 
-  async function remove(env: Env, userId: string, id: string): Promise<boolean> {
-    const { links, run, discard } = await store.open(env, userId);
-    if (!(await links.isOwn(id, userId)) || !(await run(readFile, { id, now: Date.now() }))) return false;
-    await discard(id, true);
+  async function removeOne(env: Env, userId: string, id: string): Promise<boolean> {
+    const { run, remove } = await store.open(env, userId);
+    const row = await run(readFile, { id });
+    if (!row || !isVisible(row)) return false;
+    await remove(await run(removeFile, { id }));
     return true;
   }
 
   async function eraseUser(env: Env, userId: string): Promise<void> {
     const { run } = await store.open(env, userId);
-    for (let after: string | undefined = ""; after !== undefined; )
-      after = (await run(eraseFiles, { after, userId })).next;
+    for (let after: string | undefined = ""; after !== undefined; ) after = await run(eraseFiles, { after });
     const context = { host: store.server.host(env), env };
     for (let isMore = true; isMore; ) {
       const { count, cause } = await sweepPage(store, context, userId);
@@ -42,24 +42,21 @@ export function createUserFiles<Env>(store: Store<Env>) {
     }
   }
 
-  /** Exports the files, then the pending and finished copies. */
-  async function exportUser(env: Env, userId: string, cursor = "files:"): Promise<ExportPage> {
+  async function exportUser(env: Env, userId: string, after = ""): Promise<ExportPage> {
     const { run } = await store.open(env, userId);
+    const { files, next } = await run(readPage, { after });
     const page = new ExportPage();
-    const [, part = "files", from = ""] = /^(files|copies):([\w-]*)$/.exec(cursor) ?? [];
-    let after: string | undefined = from;
-    if (part === "files") {
-      const { rows, next } = await run(readPage, { after, now: Date.now() });
-      page.items.push(...rows.map(toUserFile));
-      if (next !== undefined) page.cursor = `files:${next}`;
-      after = next === undefined ? "" : undefined;
-    }
-    if (after === undefined) return page;
-    const { rows, next } = await run(readCopies, { after });
-    page.items.push(...rows.map(toUserCopy));
-    if (next !== undefined) page.cursor = `copies:${next}`;
+    page.items.push(...files.filter((row) => isVisible(row) || !isStored(row)).map(exportFile));
+    page.cursor = next;
     return page;
   }
+}
+
+const isStored = ({ state }: FileRow) => state !== "queued" && state !== "ended";
+
+function exportFile({ id, state, bytes, received, type, dueAt, isCopy, attempts, taskId }: FileRow) {
+  const known = { id, state, bytes, received, type, isCopy: isCopy === 1, attempts };
+  return { ...known, dueAt, taskId: taskId ?? undefined };
 }
 
 /** Matches a URL without a query, or with only a cursor. */
@@ -72,22 +69,14 @@ export function createFileList<Env>(store: Store<Env>) {
     const query = CURSOR.exec(request.url);
     if (!query) throw new Refusal("query_not_allowed");
     const files = await store.open(env, user.id);
-    const { rows, next } = await files.run(readPage, { after: query[1] ?? "", now: Date.now() });
+    const { files: rows, next } = await files.run(readPage, { after: query[1] ?? "" });
     const secrets = await store.server.readSecrets(env);
     const { sign } = createTenancy(secrets, user);
-    const described = rows.map(async (row) => {
+    const described = rows.filter(isVisible).map(async (row) => {
       const { taskId } = row;
       const task = taskId !== null && { taskId: secrets.length > 0 ? await sign("task", taskId) : taskId };
       return { ...(await describeFile(store, request, files, row)), ...task };
     });
     return Response.json({ files: await Promise.all(described), next });
   };
-}
-
-function toUserCopy({ id, taskId, url, nextAt, attempts }: CopyRow) {
-  return { id, taskId: taskId ?? undefined, isWaiting: url !== "", attempts, nextAt };
-}
-
-function toUserFile({ id, bytes, received, type, dueAt, isCopy, taskId }: FileRow) {
-  return { id, bytes, received, type, expiresAt: dueAt, isCopy: isCopy === 1, taskId: taskId ?? undefined };
 }
