@@ -122,18 +122,9 @@ function isFilled(value: unknown): boolean {
 }
 
 /** The response, written anew, with each id marked for its user: the id of the request, or a new task's or asset's. */
-async function writeJSON<Env>(
-  json: unknown,
-  { route, admitted, report, tenancy, settings }: Exchange<Env>,
-): Promise<string> {
+async function writeJSON<Env>(json: unknown, exchange: Exchange<Env>): Promise<string> {
+  const { route, admitted, tenancy, settings } = exchange;
   const marked = route.ids && (await route.group?.ids?.mark(json, route.ids, admitted, tenancy));
-  if (marked || route.name === "images") {
-    // the id that the client gets: the gateway may have given one
-    const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
-    const seen = marked ? { ...admitted, ...marked, headers } : admitted;
-    const told = settings.plugins.map(async ({ answered }) => answered?.(seen, json));
-    for (const result of await Promise.allSettled(told))
-      if (result.status === "rejected") report.logFailure("plugins: answered", result.reason);
-  }
+  if (marked || route.name === "images") await settings.run?.tellResponse(exchange, { json, marked });
   return JSON.stringify(json, marked && ((_, value) => (value === marked.id ? marked.sentId : value)));
 }
