@@ -14,7 +14,7 @@ import { passResponse } from "./gateway/respond.js";
 import { Refusal, toRefusal } from "./refusals/refusal.js";
 import { refuse } from "./refusals/refuse.js";
 import { type Incoming, openReport, type Report } from "./refusals/report.js";
-import { checkOptions, proxies, type Registered, type Settings } from "./settings.js";
+import { checkOptions, proxies, type Registered, type ServeAs, type Settings } from "./settings.js";
 
 /** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */
 export interface GatewayProxy<Env = unknown> {
@@ -45,11 +45,9 @@ export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayP
   const proxy: GatewayProxy<Env> = {
     fetch: (request, env, context) => respond(settings, { request, env: env as Env, context }),
   };
-  const registered: Registered<Env> = {
-    settings,
-    serveAs: (request, user, env) => respond(settings, { request, env, context: undefined }, user),
-  };
-  proxies.set(proxy, registered as unknown as Registered<never>);
+  const serveAs: ServeAs<Env> = (request, user, env) =>
+    respond(settings, { request, env, context: undefined }, user);
+  proxies.set(proxy, { settings, serveAs } as unknown as Registered<never>);
   settings.run?.connect(proxy);
   return proxy;
 }

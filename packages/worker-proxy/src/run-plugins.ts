@@ -5,7 +5,7 @@ import { isPublicURL } from "./checks/addresses.js";
 import type { FindOperator } from "./checks/operator.js";
 import type { Found, Match, Route } from "./checks/path.js";
 import type { Account, Exchange, Reading, SeenResponse } from "./gateway/exchange.js";
-import { findPasser } from "./gateway/passers.js";
+import { findPasser } from "./gateway/stored.js";
 import { isCredential } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import { Refusal } from "./refusals/refusal.js";

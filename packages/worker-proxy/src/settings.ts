@@ -1,3 +1,4 @@
+import type { Host } from "./api/host.js";
 import type { Caps, Limits, ProxyOptions, Timeout } from "./api/options.js";
 import type { ProxyPlugin, User } from "./api/plugin.js";
 import type { RouteGroup } from "./api/routes.js";
@@ -14,36 +15,33 @@ import type { PluginRun } from "./run-plugins.js";
 const isFunction = (value: unknown) => typeof value === "function";
 const isOptional = (value: unknown) => value === undefined || isFunction(value);
 const isObject = (value: unknown) => typeof value === "object" && value !== null;
-/** The value may also come from the environment, and is checked by its reader. */
+/** The value may come from the environment, so its reader checks it. */
 const isRead = () => true;
-const isListOf = (value: unknown, isEntry: (entry: never) => unknown) =>
-  Array.isArray(value) && value.every(isEntry as (entry: unknown) => unknown);
-/** A field of a body: `extra_body.top_k`. */
-const PATH = /^[a-z_]\w*(?:\.\w+)*$/i;
 
-/** What each option has to be, in code and in words. TypeScript checks the rest. */
+function isListOf(value: unknown, isEntry: (entry: unknown) => unknown): value is unknown[] {
+  return Array.isArray(value) && value.every(isEntry);
+}
+
+const isPath = (path: unknown) => /^[a-z_]\w*(?:\.\w+)*$/i.test(path as string);
+const isGroup = (group: unknown) => (group as RouteGroup)?.paths;
+
+/** A test for the value of each option, and words for what to give. TypeScript checks the rest. */
 const OPTIONS: Readonly<Record<string, readonly [isValid: (value: never) => unknown, words: string]>> = {
   baseURL: [isRead, ""],
   apiKey: [isFunction, "a function, (env) => env.GATEWAY_API_KEY"],
   authenticate: [
     (value) => value === "public" || isFunction(value),
-    'a function that says who asks, or "public" if everybody may spend',
+    'a function that finds the user, or "public"',
   ],
   origins: [isRead, ""],
   credentials: [isRead, ""],
   models: [isRead, ""],
-  allowFields: [
-    (value) => isListOf(value, (path: string) => PATH.test(path)),
-    'names or paths of fields, ["n", "extra_body.top_k"]',
-  ],
-  routes: [
-    (value: readonly []) => value.length && isListOf(value, (group: RouteGroup) => group?.paths),
-    "some of chat, images, videos, assets, epsilon",
-  ],
+  allowFields: [(value) => isListOf(value, isPath), 'names or paths of fields, ["n", "extra_body.top_k"]'],
+  routes: [(value) => isListOf(value, isGroup) && value[0], "some of chat, images, videos, assets, epsilon"],
   secret: [isOptional, "a function"],
   rateLimit: [isOptional, "a function"],
   mediaURLs: [
-    (value) => ["public", "any"].includes(value) || isFunction(value),
+    (value) => value === "public" || value === "any" || isFunction(value),
     '"public", "any" or a function of the address',
   ],
   basePath: [(value) => /^(?:\/[\w-]+)*$/.test(value), '"" or a path like "/api"'],
@@ -53,7 +51,7 @@ const OPTIONS: Readonly<Record<string, readonly [isValid: (value: never) => unkn
   // a plugin that is not called would do nothing
   plugins: [(value) => isListOf(value, isObject), "a list, [budget(…)]"],
   host: [
-    (value: ProxyOptions["host"]) => value === undefined || isFunction(value?.open),
+    (value) => value === undefined || isFunction((value as Host)?.open),
     "what cloudflareHost(…), nodeHost(…) or postgresHost(…) returns",
   ],
   onEvent: [isOptional, "a function"],
@@ -63,6 +61,11 @@ const OPTIONS: Readonly<Record<string, readonly [isValid: (value: never) => unkn
 const LIMITS = { maxBodyBytes: 33_554_432, maxDataURIBytes: 20_971_520, maxStreamsPerUser: 16 };
 const TIMEOUT = { bodyMs: 30_000, firstChunkMs: 600_000, chunkMs: 60_000, totalMs: 900_000 };
 
+const USUAL = {
+  ...{ routes: [chat], plugins: [], allowFields: [] },
+  ...{ basePath: "", mediaURLs: "public", limits: {}, timeout: {}, gateway: {} },
+} as const satisfies Partial<ProxyOptions>;
+
 /** The options with their defaults, and with each check that needs no request done. */
 export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
 
@@ -70,16 +73,15 @@ export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
 export function checkOptions<Env>(given: ProxyOptions<Env>) {
   ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
   for (const name of Object.keys(given)) ensure(name in OPTIONS, `${name}: is no option of createProxy`);
-  const { gateway = {}, plugins = [], routes = [chat], basePath = "" } = given;
-  const { allowFields = [], mediaURLs = "public", limits: sizes = {}, timeout: times = {} } = given;
-  const usual = { gateway, plugins, routes, basePath, allowFields, mediaURLs, limits: sizes, timeout: times };
-  const options = { ...given, ...usual };
+  const said = Object.entries(given).filter(([, value]) => value !== undefined);
+  const options = { ...USUAL, ...(Object.fromEntries(said) as typeof USUAL & ProxyOptions<Env>) };
   for (const [name, [isValid, words]] of Object.entries(OPTIONS))
     ensure(isValid(options[name as keyof typeof options] as never), `${name}: give ${words}`);
-  const { apiKey, authenticate, secret } = options;
+  const { apiKey, authenticate, secret, gateway, routes, allowFields, mediaURLs } = options;
+  const plugins: readonly ProxyPlugin<Env>[] = options.plugins;
   const isPublic = authenticate === "public";
-  const limits: typeof LIMITS & Limits = checkNumbers("limits", LIMITS, sizes, "maxTokens");
-  const timeout: Required<Timeout> = checkNumbers("timeout", TIMEOUT, times);
+  const limits: typeof LIMITS & Limits = checkNumbers("limits", LIMITS, options.limits, "maxTokens");
+  const timeout: Required<Timeout> = checkNumbers("timeout", TIMEOUT, options.timeout);
   const run = findRunner(plugins)?.(plugins);
   const own = routes.flatMap((group) =>
     group.paths(gateway).map((path) => ({ ...path, name: group.name, group })),
@@ -179,11 +181,13 @@ function checkSecrets(given: unknown): readonly string[] {
   return secrets as readonly string[];
 }
 
+/** Serves a request of the operator's own code for a user, who does not have to sign in. */
+export type ServeAs<Env> = (request: Request, user: User, env: Env) => Promise<Response>;
+
 /** A proxy, as its own code and its plugins reach it. */
 export interface Registered<Env> {
   readonly settings: Settings<Env>;
-  /** Serves a request of the operator's own code for a user, who does not have to sign in. */
-  readonly serveAs: (request: Request, user: User, env: Env) => Promise<Response>;
+  readonly serveAs: ServeAs<Env>;
 }
 
 /** All proxies. */

@@ -46,7 +46,7 @@ export function parseJSON(text: string): unknown {
 }
 
 /** More than any response of the spec has. */
-export const MAX_JSON = { values: 1_000_000, depth: 100 };
+export const MAX_JSON = { values: 1_000_000, levels: 100 };
 
 function tryParse(text: string): unknown {
   try {

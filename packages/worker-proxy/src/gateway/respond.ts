@@ -2,7 +2,6 @@ import { Refusal } from "../refusals/refusal.js";
 import type { Exchange } from "./exchange.js";
 import { selectHeaders } from "./key.js";
 import { passStream } from "./pass-stream.js";
-import type { PassResponse } from "./passers.js";
 import { readJSON } from "./read-json.js";
 
 /**
@@ -81,3 +80,10 @@ export function checkType(
   const what = ": no JSON and no event stream; the proxy's operator checks `baseURL`";
   throw new Refusal("upstream_type", { what, outcome: "refused" });
 }
+
+/** Passes the response of a plugin on unread. */
+export type PassResponse = (
+  exchange: Exchange<never>,
+  response: Response,
+  headers: Record<string, string>,
+) => Promise<Response>;
