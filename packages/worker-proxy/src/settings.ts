@@ -25,37 +25,31 @@ function isListOf(value: unknown, isEntry: (entry: unknown) => unknown): value i
 const isPath = (path: unknown) => /^[a-z_]\w*(?:\.\w+)*$/i.test(path as string);
 const isGroup = (group: unknown) => (group as RouteGroup)?.paths;
 
+type OptionRow = readonly [isValid: (value: never) => unknown, words: string];
+
+const addRows = (names: string, ...row: OptionRow) =>
+  Object.fromEntries(names.split(" ").map((name) => [name, row]));
+
 /** A test for the value of each option, and words for what to give. TypeScript checks the rest. */
-const OPTIONS: Readonly<Record<string, readonly [isValid: (value: never) => unknown, words: string]>> = {
-  baseURL: [isRead, ""],
+const OPTIONS: Readonly<Record<string, OptionRow>> = {
+  ...addRows("baseURL origins credentials models", isRead, ""),
+  ...addRows("secret rateLimit onEvent fetch", isOptional, "a function"),
+  ...addRows("limits timeout gateway", isObject, "an object"),
   apiKey: [isFunction, "a function, (env) => env.GATEWAY_API_KEY"],
-  authenticate: [
-    (value) => value === "public" || isFunction(value),
-    'a function that finds the user, or "public"',
-  ],
-  origins: [isRead, ""],
-  credentials: [isRead, ""],
-  models: [isRead, ""],
+  authenticate: [(value) => value === "public" || isFunction(value), 'a function, or "public" for everybody'],
   allowFields: [(value) => isListOf(value, isPath), 'names or paths of fields, ["n", "extra_body.top_k"]'],
   routes: [(value) => isListOf(value, isGroup) && value[0], "some of chat, images, videos, assets, epsilon"],
-  secret: [isOptional, "a function"],
-  rateLimit: [isOptional, "a function"],
   mediaURLs: [
-    (value) => value === "public" || value === "any" || isFunction(value),
-    '"public", "any" or a function of the address',
+    (value) => ["public", "any"].includes(value) || isFunction(value),
+    '"public", "any" or a function',
   ],
   basePath: [(value) => /^(?:\/[\w-]+)*$/.test(value), '"" or a path like "/api"'],
-  limits: [isObject, "an object"],
-  timeout: [isObject, "an object"],
-  gateway: [isObject, "an object"],
   // a plugin that is not called would do nothing
   plugins: [(value) => isListOf(value, isObject), "a list, [budget(…)]"],
   host: [
-    (value) => value === undefined || isFunction((value as Host)?.open),
-    "what cloudflareHost(…), nodeHost(…) or postgresHost(…) returns",
+    (value) => !value || isFunction((value as Host).open),
+    "what cloudflareHost(…) or nodeHost(…) returns",
   ],
-  onEvent: [isOptional, "a function"],
-  fetch: [isOptional, "a function"],
 };
 
 const LIMITS = { maxBodyBytes: 33_554_432, maxDataURIBytes: 20_971_520, maxStreamsPerUser: 16 };
@@ -82,7 +76,12 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
   const isPublic = authenticate === "public";
   const limits: typeof LIMITS & Limits = checkNumbers("limits", LIMITS, options.limits, "maxTokens");
   const timeout: Required<Timeout> = checkNumbers("timeout", TIMEOUT, options.timeout);
-  const run = findRunner(plugins)?.(plugins);
+  const open = plugins.find((plugin) => plugin.run)?.run as OpenPlugins<Env> | undefined;
+  ensure(
+    open || plugins.length === 0,
+    "plugins: make each by definePlugin({ … }) of @sluice/worker-proxy/plugin",
+  );
+  const run = open?.(plugins);
   const own = routes.flatMap((group) =>
     group.paths(gateway).map((path) => ({ ...path, name: group.name, group })),
   );
@@ -116,15 +115,8 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
   };
 }
 
-/** Finds the code that runs plugins, which comes with each of them. */
-function findRunner<Env>(plugins: readonly ProxyPlugin<Env>[]) {
-  const run = plugins.find((plugin) => plugin.run)?.run;
-  ensure(
-    run || plugins.length === 0,
-    "plugins: make each by definePlugin({ … }) of @sluice/worker-proxy/plugin",
-  );
-  return run as ((plugins: readonly ProxyPlugin<Env>[]) => PluginRun<Env>) | undefined;
-}
+/** The code that runs plugins, which comes with each of them. */
+type OpenPlugins<Env> = (plugins: readonly ProxyPlugin<Env>[]) => PluginRun<Env>;
 
 /** @throws {TypeError} for an unknown name, and for a value that is not a number: every comparison with it is false */
 function checkNumbers<Numbers extends object>(

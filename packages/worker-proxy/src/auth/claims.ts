@@ -7,6 +7,7 @@ import {
   jwtVerify,
 } from "jose";
 import type { User } from "../api/plugin.js";
+import { tryParse } from "../base/parse.js";
 import { waitAtMost } from "../base/time.js";
 import { openCall } from "../gateway/call.js";
 import { readText } from "../gateway/read-json.js";
@@ -141,19 +142,11 @@ async function fetchJSON(url: string, headers: Readonly<Record<string, string>>,
   try {
     const response = await call.wait(() => fetch(request), "upstream_unreachable");
     const text = await readText({ response, call }, RESPONSE_CHARACTERS).catch(emptyIfLarge);
-    return { status: response.status, json: parsed(text) };
+    return { status: response.status, json: tryParse(text) };
   } catch (error) {
     throw call.stopped ? new Error("it took too long") : (error as Refusal).cause;
   } finally {
     call.close();
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

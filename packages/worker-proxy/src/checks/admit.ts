@@ -45,12 +45,9 @@ export async function admit<Env>(
   const body = await readBody(incoming.request, limits, plugin?.takesBody);
   if (!group || (plugin && !ids))
     return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
-  if (sentId !== undefined || route.isLookup) {
-    if (body) checkFields(body, { Id: "+" });
-    // an `Id` that is not a string matches no asset
-    const sent = sentId ?? (typeof body?.["Id"] === "string" ? body["Id"] : "");
-    const id = ids && group.ids ? await group.ids.verify(rules.tenancy, ids, sent) : sent;
-    return { ...incoming, id, sentId: sent, ...(body && { body: { Id: id } }) };
+  if (ids && group.ids && (sentId !== undefined || route.isLookup)) {
+    const named = await group.ids.verify(rules.tenancy, ids, sentId ?? body ?? "");
+    return { ...incoming, ...named, ...(body && { body: { Id: named.id } }) };
   }
   return body ? await admitBody(group, body, incoming, settings, rules) : incoming;
 }
