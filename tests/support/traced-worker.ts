@@ -2,6 +2,7 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { createProxyTelemetry } from "@sluice/otel/proxy";
 import { createProxy } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 
 interface Env {
   readonly GATEWAY: string;
@@ -29,7 +30,7 @@ const proxy = createProxy<Env>({
   authenticate: () => ({ id: "ada@example.com" }),
   origins: (env) => [env.SITE],
   models: ["delta-5.3"],
-  plugins: [{ traceparent: (begun) => sdk?.telemetry.traceparent(begun) }],
+  plugins: [definePlugin({ traceparent: (begun) => sdk?.telemetry.traceparent(begun) })],
   onEvent(event, env, context) {
     const { provider, telemetry } = getSDK(env);
     telemetry.onEvent(event);

@@ -1,4 +1,5 @@
 import { createProxy, type ProxyOptions, type ProxyPlugin } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { asked, type Env, openProxy } from "../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../worker-proxy/test/support/key.js";
@@ -18,7 +19,7 @@ function notesPart(name = "notes", fails = () => false) {
     ["ann", "a note of ann"],
     ["bob", "a note of bob"],
   ]);
-  const part: ProxyPlugin<Env> = {
+  const part: ProxyPlugin<Env> = definePlugin({
     userData: {
       name,
       eraseUser: async (_, id) => {
@@ -36,7 +37,7 @@ function notesPart(name = "notes", fails = () => false) {
         },
       },
     ],
-  };
+  });
   return { part, kept };
 }
 
@@ -148,9 +149,9 @@ describe("case 132: a path of operators", () => {
 
   test("A path of an extension that does not say for whom is nobody's", async () => {
     const serve = async () => Response.json({});
-    const open: ProxyPlugin<Env> = {
+    const open: ProxyPlugin<Env> = definePlugin({
       routes: [{ name: "admin", method: "POST", path: "/v1/admin/x/y", id: "own", serve }],
-    };
+    });
     const { post } = openAdmin({}, { plugins: [open] });
     expect((await post("/v1/admin/x/y")).status).toBe(404);
   });

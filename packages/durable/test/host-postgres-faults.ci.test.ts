@@ -1,5 +1,6 @@
 import { postgresHost } from "@sluice/durable/postgres";
 import type { BoundHost } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { faultPart, hold, planInnocent, readIds, readSum, reserve } from "./fixture/fault-part.js";
@@ -149,13 +150,13 @@ describe("A proxy whose database is away", () => {
       host,
       fetch: async () => Response.json({}),
       plugins: [
-        {
+        definePlugin({
           storage: faultPart,
           connect: (connected) => {
             bound = connected.host({});
           },
           send: async () => Response.json({ total: await bound?.run("a", reserve, { id: "one" }) }),
-        },
+        }),
       ],
     });
     const close = async () => {

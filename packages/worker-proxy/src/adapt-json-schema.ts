@@ -1,4 +1,5 @@
 import type { ProxyPlugin } from "./api/plugin.js";
+import { definePlugin } from "./define-plugin.js";
 
 type Body = Record<string, unknown>;
 
@@ -16,12 +17,12 @@ const JSON_ONLY = "Answer with JSON only, without any other text.";
  * ```
  */
 export function adaptJSONSchema(): ProxyPlugin {
-  return {
+  return definePlugin({
     adapt(body, hasField, route) {
       if (route === "chat") adapt(body, hasField);
       return undefined;
     },
-  };
+  });
 }
 
 /** Leaves any other `response_format` as it is: the check of fields refuses it. */

@@ -1,5 +1,6 @@
 import type { ProxyPlugin } from "./api/plugin.js";
 import type { Body, RouteName } from "./api/routes.js";
+import { definePlugin } from "./define-plugin.js";
 import { Refusal, refuseAs } from "./refusals/refusal.js";
 
 /** Fields that OpenAI clients send to any gateway, and that change little where they are left out. */
@@ -38,7 +39,7 @@ const instead: Readonly<Record<string, string>> = {
  * ```
  */
 export function adaptOpenAI(): ProxyPlugin {
-  return {
+  return definePlugin({
     adapt(body, hasField, route, model) {
       if (route === "chat") rewriteChat(body, model);
       const paths = dropped[route]?.split(/\s+/).filter((path) => !hasField(path)) ?? [];
@@ -47,7 +48,7 @@ export function adaptOpenAI(): ProxyPlugin {
         if (!hasField(path)) refuseField(body, path, advice);
       return gone;
     },
-  };
+  });
 }
 
 /** Deletes a field wherever it is. Returns true if one had a value. */

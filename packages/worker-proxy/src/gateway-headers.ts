@@ -1,4 +1,5 @@
 import type { AdmittedRequest, ProxyPlugin } from "./api/plugin.js";
+import { definePlugin } from "./define-plugin.js";
 import { ensure, readOption } from "./refusals/read-option.js";
 
 /** Headers of a request, by their names. */
@@ -21,7 +22,7 @@ export function gatewayHeaders<Env = unknown>(
     typeof read === "function",
     'gatewayHeaders: give a function, (admitted) => ({ "x-name": "value" })',
   );
-  return { headers: (admitted) => readOption("gatewayHeaders", read, admitted, checkHeaders) };
+  return definePlugin({ headers: (admitted) => readOption("gatewayHeaders", read, admitted, checkHeaders) });
 }
 
 /** Headers that are the proxy's own, the platform's, or about one connection alone. */

@@ -1,5 +1,6 @@
 import type { Checked, ProxyPlugin } from "./api/plugin.js";
 import { waitAtMost } from "./base/time.js";
+import { definePlugin } from "./define-plugin.js";
 import { openCall } from "./gateway/call.js";
 import { parseJSON, readText } from "./gateway/read-json.js";
 import { readRefusal } from "./gateway/read-refusal.js";
@@ -53,7 +54,7 @@ const TEMPLATE = /^https:\/\/(?:[^/]+\.)?example\.(?:com|net|org)(?:[:/]|$)/;
 export function health<Env = unknown>({ checkGateway = false }: HealthOptions = {}): ProxyPlugin<Env> {
   let server: Server<Env> | undefined;
   let last: { readonly at: number; readonly verdict: Promise<Verdict> } | undefined;
-  return {
+  return definePlugin({
     connect(given) {
       server = given as Server<Env>;
     },
@@ -70,7 +71,7 @@ export function health<Env = unknown>({ checkGateway = false }: HealthOptions = 
         },
       },
     ],
-  };
+  });
 
   /** Callers share one request to the gateway. workerd drops it when the caller that sent it leaves: hence the timer. */
   async function poll(settings: Settings<Env>, env: Env, host: string): Promise<string | undefined> {

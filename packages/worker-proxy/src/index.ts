@@ -60,6 +60,6 @@ export { type RateLimitBinding, type WorkersRateLimitOptions, workersRateLimit }
 export { gatewayHeaders } from "./gateway-headers.js";
 export { type HealthOptions, health } from "./health.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
-export { readStreams } from "./reading/read-streams.js";
+export { readStreams } from "./read-streams.js";
 export { chat } from "./routes/chat.js";
 export { assets, epsilon, images, videos } from "./routes/media.js";

@@ -13,6 +13,7 @@ export { readBody } from "./checks/body.js";
 export { createTenancy } from "./checks/ids.js";
 export { isFile } from "./checks/media.js";
 export { createFindOperator } from "./checks/operator.js";
+export { definePlugin } from "./define-plugin.js";
 export { type Call, openCall } from "./gateway/call.js";
 export type { Account, StreamEnd } from "./gateway/exchange.js";
 export { containsKey, selectHeaders } from "./gateway/key.js";

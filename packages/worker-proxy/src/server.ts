@@ -2,28 +2,26 @@ import type { PluginServer } from "./api/host.js";
 import type { User } from "./api/plugin.js";
 import { logCause, notify } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
-import type { Settings } from "./settings.js";
+import { proxies, type Registered, type Settings } from "./settings.js";
 
 /** The values that this package's own plugins get from their proxy. */
 export interface Server<Env> extends PluginServer<Env> {
   readonly settings: Settings<Env>;
-  readonly serveAs: ServeAs<Env>;
 }
 
-/** Serves a request of the operator's own code for a user, who does not have to sign in. */
-export type ServeAs<Env> = (request: Request, user: User, env: Env) => Promise<Response>;
-
-/** The servers of all proxies. */
+/** The servers of all proxies that have one. */
 const servers = new WeakMap<object, Server<never>>();
 /** The hosts of all proxies. The objects of a second proxy would ask the gateway of the first one. */
 const hosts = new WeakSet<object>();
 
-/** Opens the host of a proxy, and connects its plugins. */
-export function openServer<Env>(proxy: object, settings: Settings<Env>, serveAs: ServeAs<Env>): void {
+/** Opens the server of a proxy with its host, once. */
+export function openServer<Env>(proxy: object): Server<Env> {
+  const { settings } = findProxy<Env>(proxy);
   const { plugins, host: database, log } = settings;
+  const known = servers.get(proxy);
+  if (known) return known as unknown as Server<Env>;
   const parts = plugins.flatMap(({ storage }) => storage ?? []);
   const advice = "give what cloudflareHost(…), nodeHost(…) or postgresHost(…) returns";
-  ensure(!database || typeof database.open === "function", `host: ${advice}`);
   ensure(database || parts.length === 0, `host: a plugin stores data; ${advice}`);
   ensure(!database || !hosts.has(database), "host: belongs to one proxy; make another one");
   const setup: PluginServer<Env>["setup"] = {
@@ -35,17 +33,23 @@ export function openServer<Env>(proxy: object, settings: Settings<Env>, serveAs:
   const server: Server<Env> = {
     ...settings,
     settings,
+    meter: settings.run?.meter,
     database,
     setup,
-    serveAs,
     host(env) {
       ensure(bound, "host: this proxy has none");
       return bound(env);
     },
     report: (event, env, context) => notify(settings, event, { env, context }),
   };
-  servers.set(proxy, server as Server<never>);
-  for (const plugin of plugins) plugin.connect?.(server);
+  servers.set(proxy, server as unknown as Server<never>);
+  return server;
+}
+
+function findProxy<Env>(proxy: object) {
+  const found = proxies.get(proxy);
+  ensure(found, "proxy: give the proxy that createProxy made");
+  return found as unknown as Registered<Env>;
 }
 
 /**
@@ -58,13 +62,7 @@ export function openServer<Env>(proxy: object, settings: Settings<Env>, serveAs:
  * ```
  */
 export function findServer<Env>(proxy: object): PluginServer<Env> {
-  return find(proxy);
-}
-
-function find<Env>(proxy: object): Server<Env> {
-  const server = servers.get(proxy);
-  ensure(server, "proxy: give the proxy that createProxy made");
-  return server as unknown as Server<Env>;
+  return openServer(proxy);
 }
 
 /** The options of `createClient` for a client that sends through a proxy in the same process, as one user. */
@@ -85,13 +83,13 @@ export interface UserConnection {
  * ```
  */
 export function connectAs<Env>(proxy: object, user: User, env: Env): UserConnection {
-  const { basePath, serveAs } = find<Env>(proxy);
+  const { settings, serveAs } = findProxy<Env>(proxy);
   ensure(
     typeof user?.id === "string" && user.id !== "",
     "user: a request needs the user that it is sent for",
   );
   return {
-    baseURL: `https://inside.invalid${basePath}`,
+    baseURL: `https://inside.invalid${settings.basePath}`,
     fetch: (request) => serveAs(request, user, env),
   };
 }

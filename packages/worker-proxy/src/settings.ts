@@ -1,39 +1,64 @@
-import type { Caps, Limits, MediaURLs, ProxyOptions, Timeout } from "./api/options.js";
-import type { Meter, ProxyPlugin } from "./api/plugin.js";
+import type { Host } from "./api/host.js";
+import type { Caps, Limits, ProxyOptions, Timeout } from "./api/options.js";
+import type { ProxyPlugin, User } from "./api/plugin.js";
 import type { RouteGroup } from "./api/routes.js";
-import { isPublicURL } from "./checks/addresses.js";
 import { createRules, type FindRules, hasField } from "./checks/fields.js";
 import { belongsTo } from "./checks/models.js";
 import type { Route } from "./checks/path.js";
 import { createStreamCount } from "./checks/streams.js";
-import type { Reading } from "./gateway/exchange.js";
 import { createUpstream } from "./gateway/upstream.js";
 import { createLines } from "./refusals/log.js";
 import { createReader, ensure } from "./refusals/read-option.js";
 import { chat } from "./routes/chat.js";
+import type { PluginRun } from "./run-plugins.js";
 
-/** The options by the type of their values. TypeScript checks the rest, and the code below what would be unsafe. */
-const OPTIONS = {
-  function: ["secret", "rateLimit", "fetch", "onEvent"],
-  object: ["routes", "limits", "timeout", "gateway", "allowFields"],
-  any: [
-    "authenticate",
-    "baseURL",
-    "origins",
-    "models",
-    "basePath",
-    "credentials",
-    "mediaURLs",
-    "host",
-    "apiKey",
-    "plugins",
+const isFunction = (value: unknown) => typeof value === "function";
+const isOptional = (value: unknown) => value === undefined || isFunction(value);
+const isObject = (value: unknown) => typeof value === "object" && value !== null;
+/** The value may come from the environment, so its reader checks it. */
+const isRead = () => true;
+
+function isListOf(value: unknown, isEntry: (entry: unknown) => unknown): value is unknown[] {
+  return Array.isArray(value) && value.every(isEntry);
+}
+
+const isPath = (path: unknown) => /^[a-z_]\w*(?:\.\w+)*$/i.test(path as string);
+const isGroup = (group: unknown) => (group as RouteGroup)?.paths;
+
+type OptionRow = readonly [isValid: (value: never) => unknown, words: string];
+
+const addRows = (names: string, ...row: OptionRow) =>
+  Object.fromEntries(names.split(" ").map((name) => [name, row]));
+
+/** A test for the value of each option, and words for what to give. TypeScript checks the rest. */
+const OPTIONS: Readonly<Record<string, OptionRow>> = {
+  ...addRows("baseURL origins credentials models", isRead, ""),
+  ...addRows("secret rateLimit onEvent fetch", isOptional, "a function"),
+  ...addRows("limits timeout gateway", isObject, "an object"),
+  apiKey: [isFunction, "a function, (env) => env.GATEWAY_API_KEY"],
+  authenticate: [(value) => value === "public" || isFunction(value), 'a function, or "public" for everybody'],
+  allowFields: [(value) => isListOf(value, isPath), 'names or paths of fields, ["n", "extra_body.top_k"]'],
+  routes: [(value) => isListOf(value, isGroup) && value[0], "some of chat, images, videos, assets, epsilon"],
+  mediaURLs: [
+    (value) => ["public", "any"].includes(value) || isFunction(value),
+    '"public", "any" or a function',
+  ],
+  basePath: [(value) => /^(?:\/[\w-]+)*$/.test(value), '"" or a path like "/api"'],
+  // a plugin that is not called would do nothing
+  plugins: [(value) => isListOf(value, isObject), "a list, [budget(…)]"],
+  host: [
+    (value) => !value || isFunction((value as Host).open),
+    "what cloudflareHost(…) or nodeHost(…) returns",
   ],
 };
 
-/** A field of a body: `extra_body.top_k`. */
-const PATH = /^[a-z_]\w*(?:\.\w+)*$/i;
 const LIMITS = { maxBodyBytes: 33_554_432, maxDataURIBytes: 20_971_520, maxStreamsPerUser: 16 };
 const TIMEOUT = { bodyMs: 30_000, firstChunkMs: 600_000, chunkMs: 60_000, totalMs: 900_000 };
+
+const USUAL = {
+  ...{ routes: [chat], plugins: [], allowFields: [] },
+  ...{ basePath: "", mediaURLs: "public", limits: {}, timeout: {}, gateway: {} },
+} as const satisfies Partial<ProxyOptions>;
 
 /** The options with their defaults, and with each check that needs no request done. */
 export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
@@ -41,65 +66,44 @@ export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
 export function checkOptions<Env>(given: ProxyOptions<Env>) {
   ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
-  for (const [name, value] of Object.entries<unknown>({ ...given })) {
-    const [type] = Object.entries(OPTIONS).find(([, names]) => names.includes(name)) ?? [];
-    ensure(type, `${name}: is no option of createProxy`);
-    ensure(type === "any" || value === undefined || typeof value === type, `${name}: give a ${type}`);
-  }
-  const { apiKey, authenticate, secret, gateway = {}, plugins = [], routes = [chat], basePath = "" } = given;
+  for (const name of Object.keys(given)) ensure(name in OPTIONS, `${name}: is no option of createProxy`);
+  const said = Object.entries(given).filter(([, value]) => value !== undefined);
+  const options = { ...USUAL, ...(Object.fromEntries(said) as typeof USUAL & ProxyOptions<Env>) };
+  for (const [name, [isValid, words]] of Object.entries(OPTIONS))
+    ensure(isValid(options[name as keyof typeof options] as never), `${name}: give ${words}`);
+  const { apiKey, authenticate, secret, gateway, routes, allowFields, mediaURLs } = options;
+  const plugins: readonly ProxyPlugin<Env>[] = options.plugins;
   const isPublic = authenticate === "public";
-  ensure(typeof apiKey === "function", "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
+  const limits: typeof LIMITS & Limits = checkNumbers("limits", LIMITS, options.limits, "maxTokens");
+  const timeout: Required<Timeout> = checkNumbers("timeout", TIMEOUT, options.timeout);
+  const open = plugins.find((plugin) => plugin.run)?.run as OpenPlugins<Env> | undefined;
   ensure(
-    isPublic || typeof authenticate === "function",
-    'authenticate: give a function that says who asks, or "public" if everybody may spend',
+    open || plugins.length === 0,
+    "plugins: make each by definePlugin({ … }) of @sluice/worker-proxy/plugin",
   );
-  // a plugin that is not called would do nothing
-  ensure(
-    plugins.every?.((plugin) => typeof plugin === "object"),
-    "plugins: give a list, [budget(…)]",
+  const run = open?.(plugins);
+  const own = routes.flatMap((group) =>
+    group.paths(gateway).map((path) => ({ ...path, name: group.name, group })),
   );
-  ensure(/^(?:\/[\w-]+)*$/.test(basePath), 'basePath: give "" or a path like "/api"');
-  ensure(
-    routes.length > 0 && routes.every((group) => group?.paths),
-    "routes: give some of chat, images, videos, assets, epsilon",
-  );
-  const { allowFields = [], mediaURLs = "public" } = given;
-  ensure(
-    Array.isArray(allowFields) && allowFields.every((path) => PATH.test(path)),
-    'allowFields: give names or paths of fields, ["n", "extra_body.top_k"]',
-  );
-  ensure(
-    mediaURLs === "public" || mediaURLs === "any" || typeof mediaURLs === "function",
-    'mediaURLs: give "public", "any" or a function of the address',
-  );
-  const limits: typeof LIMITS & Limits = checkNumbers("limits", LIMITS, given.limits, "maxTokens");
-  const timeout: Required<Timeout> = checkNumbers("timeout", TIMEOUT, given.timeout);
-  const [meter, other] = plugins.filter((plugin): plugin is Meter<Env> => plugin.reserve !== undefined);
-  ensure(!other, "plugins: two of them reserve; give one budget");
-  const reading = plugins.find(({ streamReader }) => streamReader)?.streamReader as Reading | undefined;
-  ensure(!meter || reading, "plugins: one reserves; add readStreams(), which reads what was used");
-  const table = createTable(routes, gateway, plugins);
+  const table: readonly Route[] = [...own, ...(run?.createRoutes(routes) ?? [])];
   const owned = table.find(({ ids }) => ids)?.name;
   ensure(isPublic || secret || !owned, `secret: ${owned} needs one, which keeps users apart`);
   const findRules = createRules(allowFields);
   return {
-    ...given,
-    ...createUpstream(given, timeout.firstChunkMs),
+    ...options,
+    ...createUpstream(options, timeout.firstChunkMs),
     table,
-    basePath,
-    plugins,
     limits,
     timeout,
-    mediaURLs: addOwnURLs(mediaURLs, plugins),
+    run,
+    mediaURLs: run?.allowURLs(mediaURLs) ?? mediaURLs,
     findRules,
     isPublic,
-    meter,
-    reading,
     /** Undefined without a meter: nothing reads the usage of streams. */
-    asksUsage: meter ? gateway.includeUsage : false,
+    asksUsage: run?.meter ? gateway.includeUsage : false,
     /** Undefined where all callers are one user, and where a plugin bounds the streams. */
     countStream:
-      isPublic || plugins.some(({ boundsStreams }) => boundsStreams)
+      isPublic || run?.boundsStreams
         ? undefined
         : createStreamCount(limits.maxStreamsPerUser, timeout.totalMs),
     log: { apiKey, secret, lines: createLines() },
@@ -111,11 +115,14 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
   };
 }
 
+/** The code that runs plugins, which comes with each of them. */
+type OpenPlugins<Env> = (plugins: readonly ProxyPlugin<Env>[]) => PluginRun<Env>;
+
 /** @throws {TypeError} for an unknown name, and for a value that is not a number: every comparison with it is false */
 function checkNumbers<Numbers extends object>(
   subject: string,
   usual: Numbers,
-  given: object = {},
+  given: object,
   more = "",
 ): Numbers {
   for (const [name, value] of Object.entries(given)) {
@@ -125,45 +132,12 @@ function checkNumbers<Numbers extends object>(
   return { ...usual, ...given };
 }
 
-/** Returns the routes that are open. A plugin's route in a group of the gateway is open with its group. */
-function createTable<Env>(
-  groups: readonly RouteGroup[],
-  gateway: NonNullable<ProxyOptions["gateway"]>,
-  plugins: readonly ProxyPlugin<Env>[],
-): readonly Route[] {
-  const names: readonly string[] = ["chat", "images", "videos", "assets", "epsilon"];
-  const added = plugins.flatMap((plugin) => [
-    ...(plugin.routes ?? []),
-    ...(plugin.createRoutes?.(plugins) ?? []),
-  ]);
-  return [
-    ...groups.flatMap((group) => group.paths(gateway).map((path) => ({ ...path, name: group.name, group }))),
-    ...added.flatMap((plugin) => {
-      const { name, method, path, id, isPublic } = plugin;
-      const isReading = method === "GET" || method === "HEAD";
-      ensure(!isPublic || isReading, "plugins: a public route only reads: GET or HEAD");
-      const group = groups.find((group) => group.name === name);
-      if (names.includes(name) && !group) return [];
-      return { name, method, path, ids: id === "task" ? ("task" as const) : undefined, group, plugin };
-    }),
-  ];
-}
-
-/** Lets requests also name the addresses of files that plugins store. */
-function addOwnURLs(given: MediaURLs, plugins: readonly ProxyPlugin<never>[]): MediaURLs {
-  const own = plugins.filter(({ allowsMediaURL }) => allowsMediaURL);
-  if (given === "any" || own.length === 0) return given;
-  const isGiven = given === "public" ? isPublicURL : given;
-  return (url) => own.some((plugin) => plugin.allowsMediaURL?.(url)) || isGiven(url);
-}
-
 function checkOrigins(given: unknown): readonly string[] {
-  const isOrigin = (text: unknown) => typeof text === "string" && URL.parse(text)?.origin === text;
   ensure(
-    Array.isArray(given) && given.every(isOrigin),
+    isListOf(given, (text: unknown) => typeof text === "string" && URL.parse(text)?.origin === text),
     'origins: give exact origins, ["https://app.example.com"], without a path or wildcard',
   );
-  return given;
+  return given as readonly string[];
 }
 
 function checkModels(
@@ -173,7 +147,7 @@ function checkModels(
 ): ReadonlyMap<string, Caps> {
   const entries: [string, Caps][] = Array.isArray(given)
     ? given.map((id) => [id, {}])
-    : Object.entries((typeof given === "object" ? (given ?? {}) : {}) as Readonly<Record<string, Caps>>);
+    : Object.entries((isObject(given) ? given : {}) as Readonly<Record<string, Caps>>);
   ensure(
     entries.length > 0 && entries.every(([id]) => typeof id === "string" && id !== ""),
     'models: give the ids that may be asked, ["delta-5.3"]',
@@ -191,10 +165,22 @@ function checkModels(
 }
 
 function checkSecrets(given: unknown): readonly string[] {
-  const secrets: readonly unknown[] = [given].flat();
+  const secrets = [given].flat();
   ensure(
-    secrets.length > 0 && secrets.every((text) => typeof text === "string" && text.length >= 32),
+    secrets.length > 0 && isListOf(secrets, (text: unknown) => typeof text === "string" && text.length >= 32),
     "secret: give at least 32 random characters; is the secret set?",
   );
   return secrets as readonly string[];
 }
+
+/** Serves a request of the operator's own code for a user, who does not have to sign in. */
+export type ServeAs<Env> = (request: Request, user: User, env: Env) => Promise<Response>;
+
+/** A proxy, as its own code and its plugins reach it. */
+export interface Registered<Env> {
+  readonly settings: Settings<Env>;
+  readonly serveAs: ServeAs<Env>;
+}
+
+/** All proxies. */
+export const proxies = new WeakMap<object, Registered<never>>();

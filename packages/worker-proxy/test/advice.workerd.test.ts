@@ -42,22 +42,23 @@ test.each([
 });
 
 test.each([
-  ["", "/chat/completions", "/v1/chat/completions"],
-  ["", "/images/generations", "/v1/images/generations"],
-  ["/api", "/api/chat/completions", "/api/v1/chat/completions"],
-  ["/api", "/v1/chat/completions", "/api/v1/chat/completions"],
-  ["", "/api/v1/chat/completions", "/v1/chat/completions"],
-  ["", "/v1/v1/chat/completions", "/v1/chat/completions"],
-  ["", "/v1/chat/completions/", "/v1/chat/completions"],
-  ["", "/v1//chat/completions", "/v1/chat/completions"],
+  ["", "/chat/completions"],
+  ["", "/images/generations"],
+  ["/api", "/api/chat/completions"],
+  ["/api", "/v1/chat/completions"],
+  ["", "/api/v1/chat/completions"],
+  ["", "/v1/v1/chat/completions"],
+  ["", "/v1/chat/completions/"],
+  ["", "/v1//chat/completions"],
 ] as const)(
-  "a base URL that does not fit is told with the right path: basePath %j and %s",
-  async (basePath, path, meant) => {
+  "a base URL that does not fit is told with the paths that are served: basePath %j and %s",
+  async (basePath, path) => {
     const { ask, reached } = openProxy({ basePath, routes: ["chat", "images"] });
     const { status, error } = await ask(asked({ path }));
     expect([status, error?.["code"]]).toEqual([404, "not_found"]);
-    expect(error?.["message"]).toBe(`there is nothing at this path; did you mean ${meant}?`);
-    expect(lines()).toEqual([expect.stringContaining(`: "${path}"`)]);
+    expect(error?.["message"]).toBe(
+      `there is nothing at this path; the proxy serves ${basePath}/v1/chat/completions, ${basePath}/v1/images/generations; its operator lists \`routes\``,
+    );
     expect(reached).toEqual([]);
   },
 );

@@ -1,5 +1,5 @@
 import { createProxy, readStreams, type User } from "@sluice/worker-proxy";
-import { connectAs, createFindOperator } from "@sluice/worker-proxy/plugin";
+import { connectAs, createFindOperator, definePlugin } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, chat, fine } from "./support/in-process.js";
@@ -99,7 +99,7 @@ describe("case 240: a request of the operator's own code for a user", () => {
     const { proxy } = openClosedProxy({
       secret: () => SECRET,
       plugins: [
-        {
+        definePlugin({
           routes: [
             {
               name: "admin",
@@ -110,7 +110,7 @@ describe("case 240: a request of the operator's own code for a user", () => {
               serve,
             },
           ],
-        },
+        }),
       ],
     });
     const { baseURL, fetch } = connectAs(proxy, ada, env);

@@ -1,5 +1,5 @@
 import type { BoundHost, HostSetup, ProxyPlugin } from "@sluice/worker-proxy";
-import { connectAs, type PluginServer } from "@sluice/worker-proxy/plugin";
+import { connectAs, definePlugin, type PluginServer } from "@sluice/worker-proxy/plugin";
 import { createEvents, readChanges, serveEvents } from "./events.js";
 import { pull, servePull } from "./pull.js";
 import { createPush, type Quota, servePush } from "./push.js";
@@ -42,7 +42,7 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
     if (!server) throw new TypeError("sync: list it in the `plugins` of createProxy");
     return server.host(env);
   };
-  return {
+  return definePlugin({
     storage: {
       tables: TABLES,
       operations: [...[push, pull, readChanges, search], ...userDataOperations, ...(turns?.operations ?? [])],
@@ -74,7 +74,7 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
       }),
       ...(turns?.createRoutes(host) ?? []),
     ],
-  };
+  });
 }
 
 /** Opens the turns of a server. */

@@ -7,7 +7,7 @@ import type {
   ProxyPlugin,
   User,
 } from "@sluice/worker-proxy";
-import { createFindOperator, ensure, Refusal } from "@sluice/worker-proxy/plugin";
+import { createFindOperator, definePlugin, ensure, Refusal } from "@sluice/worker-proxy/plugin";
 import { checkNames } from "../shared/check-options.js";
 import { checkUserData, type ExportOptions, eraseFrom, exportFrom } from "./user-data.js";
 
@@ -62,7 +62,7 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
       run: async (env, { user }) => eraseFrom(getServer(), env, user as string),
     },
   ];
-  return {
+  return definePlugin({
     connect(given) {
       ensure(!server, "admin: belongs to one proxy; make another one");
       ensure(!given.isPublic, 'plugins: admin can\'t be open with authenticate: "public"');
@@ -78,7 +78,7 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
       checkOperations(operations.map(({ name }) => name));
       return operations.map((operation) => createRoute(operation, isOperator));
     },
-  };
+  });
 }
 
 function checkOperations(names: readonly string[]): void {

@@ -1,4 +1,5 @@
 import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 
 import { offerResults } from "../shared/results.js";
 import { createArchive } from "./archive/archive.js";
@@ -51,7 +52,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
   const store = createStore(settings);
   const { archive: storeResults, watchResponse } = createArchive(store);
   const offer = `archive=${archive?.retentionMs}`;
-  const plugin: ProxyPlugin<Env> = {
+  const plugin: ProxyPlugin<Env> = definePlugin({
     storage: {
       tables: FILE_TABLES,
       operations: OPERATIONS,
@@ -67,7 +68,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
       offers: { videos: offer, images: offer },
       answered: async (admitted: AdmittedRequest<Env>, json: unknown) => watchResponse(admitted, json),
     }),
-  };
+  });
   if (archive) offerResults(plugin, storeResults);
   return plugin;
 }

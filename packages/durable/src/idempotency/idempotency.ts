@@ -1,5 +1,12 @@
 import type { AdmittedRequest, CallOutcome, ProxyPlugin } from "@sluice/worker-proxy";
-import { checkType, hashText, isUnconnected, markStored, type Refusal } from "@sluice/worker-proxy/plugin";
+import {
+  checkType,
+  definePlugin,
+  hashText,
+  isUnconnected,
+  markStored,
+  type Refusal,
+} from "@sluice/worker-proxy/plugin";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { createRefusalHead, jobRefusal } from "../jobs/refusals.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
@@ -81,7 +88,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     // the erasure of a user deletes everything, even the key
     stop: () => jobRefusal("user_erased"),
   });
-  return {
+  return definePlugin({
     storage: jobs.storage,
     connect: jobs.connect,
     createRoutes: jobs.createRoutes,
@@ -93,7 +100,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
       const hasKey = admitted.request.headers.has("idempotency-key");
       return isCreate && hasKey ? send(admitted as AdmittedRequest<unknown>) : undefined;
     },
-  };
+  });
 
   async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
     const id = await hashText(readKey(admitted.request) ?? "");

@@ -1,5 +1,5 @@
 import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
-import { hashText, markStored } from "@sluice/worker-proxy/plugin";
+import { definePlugin, hashText, markStored } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { jobRefusal } from "../jobs/refusals.js";
@@ -79,7 +79,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
       return "stream_stopped";
     },
   });
-  return {
+  return definePlugin({
     storage: jobs.storage,
     connect(server) {
       jobs.connect(server as never);
@@ -98,7 +98,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
       admitted.route === "chat" && admitted.body?.["stream"] === true
         ? send(admitted as AdmittedRequest<unknown>)
         : undefined,
-  };
+  });
 
   async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
     checkSignal();

@@ -1,5 +1,5 @@
 import type { Job, PluginServer, ProxyPlugin, StoredPart } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/plugin";
+import { definePlugin, ensure } from "@sluice/worker-proxy/plugin";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { deadLetterStorage } from "./dead-letter-rows.js";
 import { createDeadLetterOperations } from "./dead-letters.js";
@@ -70,7 +70,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     { ...DELIVER, run: (context, input) => deliverEnd(server(), handlers, context, input) },
   ];
   const events = { name: "videos", path: "/v1/video/generations/{id}/events", id: "task" } as const;
-  return {
+  return definePlugin({
     checks: onEnd.flatMap(({ checks = [] }) => checks),
     offers: { videos: "video-events, video-watch" },
     routes: [
@@ -95,7 +95,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     answered: serve.answered,
     userData: createUserData(server),
     ...(onEnd.length > 0 && { operations: createDeadLetterOperations((env: Env) => server().host(env)) }),
-  };
+  });
 
   function server(): PluginServer<Env> {
     ensure(connected, "videoWatch: give it to the plugins of a proxy");

@@ -10,6 +10,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { BegunRequest, ProxyEvent, ProxyPlugin, RequestEvent } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { NAME, SCHEMA_URL } from "../name.js";
 import { omitUndefined } from "../omit-undefined.js";
 import { createOpenSpans } from "../open-spans.js";
@@ -67,7 +68,7 @@ export function createProxyTelemetry({
       description: "Duration of HTTP server requests.",
       advice: { explicitBucketBoundaries: SECONDS },
     });
-  return {
+  return definePlugin({
     traceparent(begun) {
       const span = start(begun);
       open.of(span.spanContext().spanId, () => span);
@@ -82,7 +83,7 @@ export function createProxyTelemetry({
       span?.end(endedAt);
       duration.record(event.durationMs / 1000, measure(event));
     },
-  };
+  });
 
   /**
    * Returns the span of a finished request. Undefined if the span was abandoned. Starts the span of a request that was

@@ -213,8 +213,13 @@ export interface BegunRequest {
   readonly startedAt: number;
 }
 
-/** An addition to a proxy, as those of `@sluice/durable`. Its fields are in the order of a request. */
+/**
+ * An addition to a proxy, as those of `@sluice/durable`. Its fields are in the order of a request. `definePlugin` of `/plugin`
+ * makes one.
+ */
 export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
+  /** The code that runs plugins. `definePlugin` adds it. */
+  readonly run?: (plugins: readonly ProxyPlugin<never>[]) => unknown;
   /** The tables, operations and jobs that it stores. The proxy needs a `host` then. @default it stores nothing */
   readonly storage?: StoredPart;
   /** Called once by `createProxy`. A plugin belongs to one proxy. */

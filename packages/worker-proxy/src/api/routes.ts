@@ -77,7 +77,12 @@ export interface Tenancy {
 /** Signs and verifies the ids of a group of routes. */
 export interface IdRules {
   createTenancy(secrets: readonly string[], user: User): Tenancy;
-  verify(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string>;
+  /** Returns the id that a path or the body of a lookup names. @throws {Refusal} 404 for an id of another user */
+  verify(
+    tenancy: Tenancy | undefined,
+    kind: IdKind,
+    sent: string | Body,
+  ): Promise<{ readonly id: string; readonly sentId: string }>;
   /** Reads the id of a response, and marks it for its user. Undefined for a response without an id. */
   mark(
     json: unknown,

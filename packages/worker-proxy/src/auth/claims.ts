@@ -7,7 +7,8 @@ import {
   jwtVerify,
 } from "jose";
 import type { User } from "../api/plugin.js";
-import { type Flights, share } from "../base/share.js";
+import { tryParse } from "../base/parse.js";
+import { waitAtMost } from "../base/time.js";
 import { openCall } from "../gateway/call.js";
 import { readText } from "../gateway/read-json.js";
 import { ensure, readOption } from "../refusals/read-option.js";
@@ -141,7 +142,7 @@ async function fetchJSON(url: string, headers: Readonly<Record<string, string>>,
   try {
     const response = await call.wait(() => fetch(request), "upstream_unreachable");
     const text = await readText({ response, call }, RESPONSE_CHARACTERS).catch(emptyIfLarge);
-    return { status: response.status, json: parsed(text) };
+    return { status: response.status, json: tryParse(text) };
   } catch (error) {
     throw call.stopped ? new Error("it took too long") : (error as Refusal).cause;
   } finally {
@@ -149,18 +150,12 @@ async function fetchJSON(url: string, headers: Readonly<Record<string, string>>,
   }
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Time in milliseconds before keys are fetched again. A withdrawn key is accepted for this time. */
 const FRESH_MS = 600_000;
 /** Time in milliseconds for which an unknown `kid` causes no new fetch. */
 const COOLDOWN_MS = 30_000;
+/** Time in milliseconds for which others wait for a fetch before one more is begun. */
+const WAIT_MS = 1000;
 /** Time in milliseconds for which a failure is kept: shorter, since every user is refused meanwhile. */
 const RETRY_MS = 5000;
 interface Keys {
@@ -176,9 +171,9 @@ interface Keys {
  * The function throws a `Refusal` with 503 where the keys can't be had.
  */
 export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
-  const flights: Flights<Keys | Refusal> = new Map();
-  const keeping = { freshMs: (keys: Keys | Refusal) => (keys instanceof Refusal ? RETRY_MS : 0) };
   let held: Keys | undefined;
+  /** The fetch under way, or the last one if it failed. */
+  let flight: { until: number; readonly keys: Promise<Keys> } | undefined;
   /** The last fetch for an unknown `kid`. The fetches that are due are not among them: a new key may follow them at once. */
   let search: { readonly startedAt: number; readonly keys: Promise<Keys> } | undefined;
 
@@ -206,11 +201,23 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
     return search.keys;
   }
 
+  /** Waits for the fetch under way, a second at most: a Worker drops a fetch when the client of its request leaves. */
   async function load(): Promise<Keys> {
-    const keys = await share(flights, url, keeping, () => read().catch((error: Refusal) => error));
-    if (keys instanceof Refusal) throw keys;
-    held = keys;
-    return keys;
+    const askedAt = Date.now();
+    while (flight && Date.now() < flight.until) {
+      await waitAtMost(flight.until - Date.now(), flight.keys);
+      if (held && held.readAt >= askedAt) return held;
+    }
+    const own = { until: Date.now() + WAIT_MS, keys: read() };
+    flight = own;
+    try {
+      held = await own.keys;
+      if (flight === own) flight = undefined;
+      return held;
+    } catch (error) {
+      own.until = Date.now() + RETRY_MS;
+      throw error;
+    }
   }
 
   async function read(): Promise<Keys> {

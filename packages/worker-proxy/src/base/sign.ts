@@ -16,12 +16,7 @@ export async function signMark(secret: string, text: string): Promise<string> {
   const hash = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", encoder.encode(secret), hash, false, ["sign"]);
   const mark = await crypto.subtle.sign("HMAC", key, encoder.encode(text));
-  return encodeMark(new Uint8Array(mark));
-}
-
-/** The first {@link MARK} letters of bytes in Base64 for addresses. */
-function encodeMark(bytes: Uint8Array): string {
-  const base64 = btoa(String.fromCharCode(...bytes));
+  const base64 = btoa(String.fromCharCode(...new Uint8Array(mark)));
   return base64.slice(0, MARK_LENGTH).replaceAll("+", "-").replaceAll("/", "_");
 }
 

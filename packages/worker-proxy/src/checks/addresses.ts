@@ -1,4 +1,3 @@
-import type { MediaURLs } from "../api/options.js";
 import type { Address, CheckRules } from "../api/routes.js";
 import { decide, Refusal } from "../refusals/refusal.js";
 
@@ -33,19 +32,15 @@ export async function checkAddress(
     throw refuseMedia(path, "is too large");
   }
   const url = PLAIN.test(text) ? URL.parse(text) : null;
-  if (url && (await isAllowed(url, mediaURLs))) return;
+  const isAllowed = mediaURLs === "public" ? isPublicURL : mediaURLs;
+  // a promise is truthy, whatever it resolves to
+  if (url && (await decide("mediaURLs", "media_unavailable", () => isAllowed(url) === true))) return;
   throw refuseMedia(path, "must be a public https address, or an image in Base64");
 }
 
 /** Refuses the address of a field. */
 export function refuseMedia(path: string, what: string): Refusal {
   return new Refusal("media_not_allowed", { param: path || undefined, what });
-}
-
-async function isAllowed(url: URL, mediaURLs: Exclude<MediaURLs, "any">): Promise<boolean> {
-  if (mediaURLs === "public") return isPublicURL(url);
-  // a promise is truthy, whatever it resolves to
-  return await decide("mediaURLs", "media_unavailable", () => mediaURLs(url) === true);
 }
 
 /**

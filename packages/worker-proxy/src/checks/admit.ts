@@ -10,15 +10,19 @@ import { checkFields, type FindRules, hasField } from "./fields.js";
 import { admitModels } from "./models.js";
 import type { Match } from "./path.js";
 
-/** The rules of the operator for what a request may say. */
-export interface BodyRules extends CheckRules {
+/** The settings for what a request may say. */
+interface BodySettings extends Pick<CheckRules, "mediaURLs"> {
   readonly limits: Required<Omit<Limits, "maxTokens">> & Limits;
   readonly timeout: Required<Timeout>;
-  readonly secrets: readonly string[];
   readonly findRules: FindRules;
   /** True where each stream is asked for its usage; undefined for models with the field. */
   readonly asksUsage: boolean | undefined;
-  readonly plugins: readonly Pick<ProxyPlugin<never>, "adapt">[];
+  readonly run: { readonly adapt: NonNullable<ProxyPlugin["adapt"]> } | undefined;
+}
+
+/** The values for the request's environment and user. */
+interface UserRules extends Pick<CheckRules, "models" | "tenancy"> {
+  readonly secrets: readonly string[];
 }
 
 type Incoming<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId" | "model" | "body">;
@@ -33,48 +37,44 @@ type Incoming<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId" | "model" | "bod
 export async function admit<Env>(
   { route, sentId }: Match,
   incoming: Incoming<Env>,
-  rules: BodyRules,
+  settings: BodySettings,
+  rules: UserRules,
 ): Promise<AdmittedRequest<Env>> {
   const { group, plugin, ids } = route;
-  const limits = { maxBytes: rules.limits.maxBodyBytes, ms: rules.timeout.bodyMs };
+  const limits = { maxBytes: settings.limits.maxBodyBytes, ms: settings.timeout.bodyMs };
   const body = await readBody(incoming.request, limits, plugin?.takesBody);
   if (!group || (plugin && !ids))
     return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
-  if (sentId !== undefined || route.isLookup) {
-    if (body) checkFields(body, { Id: "+" });
-    // an `Id` that is not a string matches no asset
-    const sent = sentId ?? (typeof body?.["Id"] === "string" ? body["Id"] : "");
-    const id = ids && group.ids ? await group.ids.verify(rules.tenancy, ids, sent) : sent;
-    return { ...incoming, id, sentId: sent, ...(body && { body: { Id: id } }) };
+  if (ids && group.ids && (sentId !== undefined || route.isLookup)) {
+    const named = await group.ids.verify(rules.tenancy, ids, sentId ?? body ?? "");
+    return { ...incoming, ...named, ...(body && { body: { Id: named.id } }) };
   }
-  return body ? await admitBody(group, body, incoming, rules) : incoming;
+  return body ? await admitBody(group, body, incoming, settings, rules) : incoming;
 }
 
 async function admitBody<Env>(
   group: RouteGroup,
   body: Body,
   incoming: Incoming<Env>,
-  rules: BodyRules,
+  { limits, mediaURLs, findRules, asksUsage, run }: BodySettings,
+  { models, tenancy, secrets }: UserRules,
 ): Promise<AdmittedRequest<Env>> {
-  const { models, findRules } = rules;
+  const rules = { models, mediaURLs, limits, tenancy };
   const names = admitModels(body, group, models, findRules);
   const [model] = names;
   const own = findRules(group, model);
   if (group.name === "chat") dropUserId(body, own.hasUserId === true);
-  const dropped = rules.plugins.flatMap(
-    ({ adapt }) => adapt?.(body, (path) => hasField(own, path), group.name, model) ?? [],
-  );
+  const dropped = run?.adapt(body, (path) => hasField(own, path), group.name, model) ?? [];
   const addresses = checkFields(body, own.fields);
   group.checkBody?.(body, rules, model);
   checkTokens(body);
-  const { maxTokens } = rules.limits;
+  const { maxTokens } = limits;
   const forAll = group.name === "chat" && maxTokens && { max_tokens: maxTokens };
   for (const name of names) applyCaps(body, own, { ...forAll, ...models.get(name) });
   for (const address of addresses) await (group.checkAddress ?? checkAddress)(address, rules);
-  if (own.hasUserId && rules.secrets.length > 0)
-    body["user_id"] = await signUser(rules.secrets, incoming.user.id);
+  if (own.hasUserId && secrets.length > 0) body["user_id"] = await signUser(secrets, incoming.user.id);
   // a response without usage can't be settled
-  if (body["stream"] === true && (rules.asksUsage ?? own.hasUserId))
+  if (body["stream"] === true && (asksUsage ?? own.hasUserId))
     body["stream_options"] = { include_usage: true };
   const texts = addresses.map(({ owner, name }) => owner[name] as string);
   return { ...incoming, model, body, dropped, addresses: texts };

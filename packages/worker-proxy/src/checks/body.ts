@@ -1,10 +1,10 @@
-import { collectBytes, openPieces, READ_BYTES } from "../base/bytes.js";
+import { openPieces, READ_BYTES } from "../base/bytes.js";
 import { waitAtMost } from "../base/time.js";
 import { Refusal, refuseSetup } from "../refusals/refusal.js";
 import { findExcess } from "./json-size.js";
 
 /** More than any request of the spec has; a JSON Schema of a tool included. */
-const MOST = { values: 200_000, depth: 64 };
+const MOST = { values: 200_000, levels: 64 };
 
 /**
  * Reads the body of a POST as a JSON object. Another method has no body, unless `takesBody` is true. Serialize the object
@@ -34,9 +34,9 @@ export async function readBody(
   const pieces = length > READ_BYTES || length === 0 ? openPieces(body, length || undefined) : undefined;
   try {
     // the platform's own read of what comes in one piece takes a third of the CPU, and can't be stopped
-    const reading = pieces ? readAll(pieces, length, maxBytes) : request.arrayBuffer().then(toBytes);
-    const bytes = await waitAtMost(ms, reading);
-    if (bytes) return parsed(bytes);
+    const reading = pieces ? readAll(pieces, maxBytes) : request.arrayBuffer().then((bytes) => decode(bytes));
+    const text = await waitAtMost(ms, reading);
+    if (text !== undefined) return parseObject(text);
   } catch (error) {
     throw error instanceof Refusal ? error : new Refusal("no_object");
   } finally {
@@ -45,38 +45,29 @@ export async function readBody(
   throw new Refusal("body_timeout");
 }
 
-const toBytes = (buffer: ArrayBuffer) => new Uint8Array(buffer);
+const decode = (bytes: ArrayBuffer) => new TextDecoder("utf-8", STRICT).decode(bytes);
+const STRICT = { fatal: true, ignoreBOM: true };
 
-async function readAll({ next }: ReturnType<typeof openPieces>, length: number, most: number) {
-  const bytes = collectBytes(length);
+async function readAll({ next }: ReturnType<typeof openPieces>, most: number): Promise<string> {
+  const utf8 = new TextDecoder("utf-8", STRICT);
+  let size = 0;
+  let text = "";
   for (let piece = await next(); piece; piece = await next()) {
-    if (bytes.size + piece.byteLength > most) throw new Refusal("body_too_large", { what: most });
-    bytes.add(piece);
+    size += piece.byteLength;
+    if (size > most) throw new Refusal("body_too_large", { what: most });
+    text += utf8.decode(piece, { stream: true });
   }
-  return bytes.view();
+  return text + utf8.decode();
 }
 
-function parsed(bytes: Uint8Array): Record<string, unknown> {
-  let json: unknown;
-  try {
-    const text = utf8.decode(bytes);
-    checkSize(text);
-    json = JSON.parse(text);
-  } catch (error) {
-    if (error instanceof Refusal) throw error;
-  }
+/** @throws what `JSON.parse` throws, and {@link Refusal} 400 for anything but an object of a fair size */
+function parseObject(text: string): Record<string, unknown> {
+  const passed = findExcess(text, MOST);
+  if (passed) throw new Refusal("too_much", { what: `has more than ${MOST[passed]} ${passed}` });
+  const json: unknown = JSON.parse(text);
   if (typeof json !== "object" || json === null || Array.isArray(json)) throw new Refusal("no_object");
   return json as Record<string, unknown>;
 }
-
-/** @throws {Refusal} 400 for more values, or deeper nesting, than the gateway's requests have */
-function checkSize(text: string): void {
-  const passed = findExcess(text, MOST);
-  if (passed === "depth") throw new Refusal("too_much", { what: `is nested deeper than ${MOST.depth}` });
-  if (passed) throw new Refusal("too_much", { what: `has more than ${MOST.values} values` });
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * Refuses a body of a GET, and of a DELETE where its size is known: some hosts give a DELETE an empty stream.

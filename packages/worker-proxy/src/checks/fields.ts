@@ -93,7 +93,10 @@ export function checkFields(body: Body, fields: Shape): readonly Address[] {
       const path = isFree(shape) ? parent : parent ? `${parent}.${name}` : name;
       if (field !== undefined) visit(owner, name, field, path);
       else if (owner[name] === null) delete owner[name];
-      else throw refuseUnknown(parent, name);
+      else {
+        const param = (parent && `${parent}.`) + JSON.stringify(name.slice(0, 40)).slice(1, -1);
+        throw new Refusal("field_not_allowed", { param, advice: param });
+      }
     }
   }
 
@@ -105,7 +108,12 @@ export function checkFields(body: Body, fields: Shape): readonly Address[] {
       if (!isList(shape)) throw refuseField(path, "must not be a list here");
       for (const at of value.keys()) visit(value as never, at, entry, path);
     } else if (typeof value === "object" && value !== null) visitFields(value as Owner, entry, path);
-    else checkPlain({ owner, name, path }, value, typeof entry === "string" ? entry : findMark(entry));
+    else
+      checkPlain(
+        { owner, name, path },
+        value,
+        typeof entry === "string" ? entry : (entry as { "": string })[""],
+      );
   }
 
   function checkPlain(field: Omit<Address, "takesAssets">, value: unknown, mark: string | undefined): void {
@@ -121,11 +129,6 @@ export function checkFields(body: Body, fields: Shape): readonly Address[] {
   }
 }
 
-/** Returns the mark of a plain value in the place of an object. */
-function findMark(fields: Shape): string | undefined {
-  return (fields as Readonly<Record<string, string>>)[""];
-}
-
 /** A text that begins like an address, once the control characters that some readers ignore are taken out. */
 const ADDRESS = /^\s*(?:[a-z][a-z\d+.-]*:[/\\]|[/\\]{2}|(?:https?|ftp|file|blob|data|asset):\S)/iu;
 
@@ -136,9 +139,4 @@ function isLikeAddress(text: string): boolean {
 
 function refuseField(param: string, what: string): Refusal {
   return new Refusal("bad_field", { param, what });
-}
-
-function refuseUnknown(parent: string, name: string): Refusal {
-  const param = (parent && `${parent}.`) + JSON.stringify(name.slice(0, 40)).slice(1, -1);
-  return new Refusal("field_not_allowed", { param, advice: param });
 }

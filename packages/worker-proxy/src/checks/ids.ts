@@ -3,6 +3,7 @@ import type { IdKind, IdRules, Tenancy } from "../api/routes.js";
 import { MARK_LENGTH, signMark } from "../base/sign.js";
 import { refuseAs } from "../refusals/refusal.js";
 import { mediaRefusals } from "../refusals/texts.js";
+import { checkFields } from "./fields.js";
 
 /**
  * Creates the marks of a user's ids. An id with the mark of another user does not verify.
@@ -63,8 +64,14 @@ function findId(json: unknown): string | undefined {
 
 /** The ids of tasks and assets. */
 export const ids: IdRules = {
-  createTenancy: createTenancy,
-  verify: verifyId,
+  createTenancy,
+  async verify(tenancy, kind, sent) {
+    if (typeof sent !== "string") checkFields(sent, { Id: "+" });
+    // an `Id` that is not a string matches no asset
+    const named = typeof sent === "string" ? sent : sent["Id"];
+    const sentId = typeof named === "string" ? named : "";
+    return { id: await verifyId(tenancy, kind, sentId), sentId };
+  },
   async mark(json, kind, admitted, tenancy) {
     const id = admitted.id ?? findId(json);
     if (id === undefined) return undefined;

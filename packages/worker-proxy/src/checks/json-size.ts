@@ -1,7 +1,7 @@
 /** Bounds of JSON. */
 export interface JSONSize {
   readonly values: number;
-  readonly depth: number;
+  readonly levels: number;
 }
 
 const QUOTE = 0x22;
@@ -26,7 +26,7 @@ export function findExcess(json: string, most: JSONSize): keyof JSONSize | undef
     else if ((letter & ~BRACE) === OPEN) {
       values += 1;
       depth += 1;
-      if (depth > most.depth) return "depth";
+      if (depth > most.levels) return "levels";
     } else if ((letter & ~BRACE) === CLOSE) depth -= 1;
     else continue;
     if (values > most.values) return "values";

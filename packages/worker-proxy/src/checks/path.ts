@@ -81,17 +81,13 @@ export function listMethods(matches: readonly Match[]): string {
   return matches.map(({ route }) => route.method).join(", ");
 }
 
-/** Names the path that was meant: the base URL of a client often has one `/v1` or `basePath` too many or too few. */
+/** Names the paths that are served: the base URL of a client often has one `/v1` or `basePath` too many or too few. */
 function refusePath(
   pathname: string,
   { basePath, table }: { readonly basePath: string; readonly table: readonly Route[] },
 ): Refusal {
-  const sent = pathname.replace(/\/+/g, "/").replace(/\/$/, "");
-  const meant = table.find(({ name, path }) => name !== "admin" && sent.endsWith(path.replace(/^\/v1/, "")));
-  if (meant)
-    return new Refusal("not_found", { what: `; did you mean ${basePath}${meant.path}?`, advice: pathname });
   // a path like those of the spec
-  if (!/\/(?:v1|gamma|epsilon)\//.test(sent)) return new Refusal("not_found");
+  if (!/\/(?:v1|chat|images|video|gamma|epsilon)\//.test(pathname)) return new Refusal("not_found");
   const open = table.flatMap(({ path, plugin }) => (plugin ? [] : basePath + path)).join(", ");
   return new Refusal("not_found", { what: `; the proxy serves ${open}; its operator lists \`routes\`` });
 }

@@ -53,8 +53,7 @@ export async function checkRate<Env>(
   route: Route,
 ): Promise<void> {
   const asked = { user, route: route.name, method: route.method, isPoll: isPoll(route), request };
-  const limited = () => rateLimit(asked, env);
-  const verdict = await decide("rateLimit", "rate_limit_unavailable", limited);
+  const verdict = await decide("rateLimit", "rate_limit_unavailable", () => rateLimit(asked, env));
   if (verdict)
     throw refuseTooMany("rate_limited", verdict.retryAfterMs, { limit: verdict.limit ?? "requests" });
 }

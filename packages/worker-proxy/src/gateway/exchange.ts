@@ -1,13 +1,5 @@
 import type { Timeout } from "../api/options.js";
-import type {
-  AdmittedRequest,
-  CallOutcome,
-  Meter,
-  Payable,
-  ProxyPlugin,
-  Reservation,
-  Usage,
-} from "../api/plugin.js";
+import type { AdmittedRequest, CallOutcome, Meter, Payable, Reservation, Usage } from "../api/plugin.js";
 import type { Tenancy } from "../api/routes.js";
 import type { Route } from "../checks/path.js";
 import type { Refusal } from "../refusals/refusal.js";
@@ -38,9 +30,24 @@ export interface Exchange<Env> {
 /** The settings for responses. */
 interface ResponseSettings<Env> {
   readonly timeout: Required<Timeout>;
+  /** The plugins; undefined without any. */
+  readonly run: ResponsePlugins<Env> | undefined;
+}
+
+/** The points at which plugins act on a response. */
+interface ResponsePlugins<Env> {
   /** Reads the gateway's streams; undefined where the platform passes them on. */
-  readonly reading: Reading | undefined;
-  readonly plugins: readonly ProxyPlugin<Env>[];
+  readonly readStream: ReadStream | undefined;
+  /** Reserves what a request can cost. @throws {Refusal} 429 when nothing is left, 503 when the meter fails */
+  openAccount(exchange: Exchange<Env>): Promise<Account | undefined>;
+  /** Shows a response of JSON to the plugins. */
+  tellResponse(exchange: Exchange<Env>, seen: SeenResponse): Promise<void>;
+}
+
+/** A response of JSON, with the id in it as the gateway and as the user know it. */
+export interface SeenResponse {
+  readonly json: unknown;
+  readonly marked: { readonly id: string; readonly sentId: string } | undefined;
 }
 
 /** Reads a stream of the gateway and passes it on, event by event. */

@@ -1,5 +1,6 @@
 import type { CallOutcome, Usage } from "../api/plugin.js";
 import { type OwnBytes, openPieces } from "../base/bytes.js";
+import { tryParse } from "../base/parse.js";
 import { findExcess } from "../checks/json-size.js";
 import { Refusal } from "../refusals/refusal.js";
 import type { Exchange, GatewayResponse } from "./exchange.js";
@@ -10,7 +11,7 @@ const MAX_JSON_CHARACTERS = 32 * 1024 * 1024;
 
 /** Reads a response of JSON, checks it and writes it again. @throws {Refusal} 502 for invalid JSON, and after a cut */
 export async function readJSON<Env>(exchange: Exchange<Env>, response: Response): Promise<OwnBytes> {
-  const { report, account, call, keys, settings } = exchange;
+  const { report, account, call, keys, settings, route, admitted, tenancy } = exchange;
   const text = await readText({ response, call }, MAX_JSON_CHARACTERS, settings.timeout.chunkMs);
   const json = parseJSON(text);
   const { usage, choices } = { ...(json as { usage?: Usage; choices?: unknown }) };
@@ -22,7 +23,15 @@ export async function readJSON<Env>(exchange: Exchange<Env>, response: Response)
   // a chat without a `finish_reason` may lack its end
   else if (Array.isArray(choices) && !choices.every((choice) => choice?.finish_reason))
     report.known.outcome = "unconfirmed";
-  return new TextEncoder().encode(await writeJSON(json, exchange));
+  const { ids, group } = route;
+  const marked = ids && (await group?.ids?.mark(json, ids, admitted, tenancy));
+  if (marked || route.name === "images") await settings.run?.tellResponse(exchange, { json, marked });
+  // written anew, with each id marked for its user: the id of the request, or a new task's or asset's
+  const written = JSON.stringify(
+    json,
+    marked && ((_, value) => (value === marked.id ? marked.sentId : value)),
+  );
+  return new TextEncoder().encode(written);
 }
 
 /**
@@ -46,15 +55,7 @@ export function parseJSON(text: string): unknown {
 }
 
 /** More than any response of the spec has. */
-export const MAX_JSON = { values: 1_000_000, depth: 100 };
-
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+export const MAX_JSON = { values: 1_000_000, levels: 100 };
 
 /**
  * Reads the whole text of a response.
@@ -119,21 +120,4 @@ function hasFailed(json: unknown): boolean {
 /** Returns false for null, `""`, `{}` and `[]`: many services send an `error` that is empty. */
 function isFilled(value: unknown): boolean {
   return typeof value === "object" && value !== null ? Object.values(value).some(isFilled) : Boolean(value);
-}
-
-/** The response, written anew, with each id marked for its user: the id of the request, or a new task's or asset's. */
-async function writeJSON<Env>(
-  json: unknown,
-  { route, admitted, report, tenancy, settings }: Exchange<Env>,
-): Promise<string> {
-  const marked = route.ids && (await route.group?.ids?.mark(json, route.ids, admitted, tenancy));
-  if (marked || route.name === "images") {
-    // the id that the client gets: the gateway may have given one
-    const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
-    const seen = marked ? { ...admitted, ...marked, headers } : admitted;
-    const told = settings.plugins.map(async ({ answered }) => answered?.(seen, json));
-    for (const result of await Promise.allSettled(told))
-      if (result.status === "rejected") report.logFailure("plugins: answered", result.reason);
-  }
-  return JSON.stringify(json, marked && ((_, value) => (value === marked.id ? marked.sentId : value)));
 }

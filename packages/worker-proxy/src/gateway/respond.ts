@@ -2,18 +2,18 @@ import { Refusal } from "../refusals/refusal.js";
 import type { Exchange } from "./exchange.js";
 import { selectHeaders } from "./key.js";
 import { passStream } from "./pass-stream.js";
-import { findPasser } from "./passers.js";
 import { readJSON } from "./read-json.js";
 
 /**
  * Creates the response to the client from a successful response of the gateway or of a plugin.
  *
+ * @param pass passes a response of a plugin on in another way
  * @throws {Refusal} 502 for a response that is neither JSON nor an event stream, or breaks off
  */
 export async function passResponse<Env>(
   exchange: Exchange<Env>,
   response: Response,
-  isPlugins: boolean,
+  pass?: PassResponse,
 ): Promise<Response> {
   const { route, report, admitted, keys } = exchange;
   const { known } = report;
@@ -23,17 +23,16 @@ export async function passResponse<Env>(
   known.requestId = headers["x-request-id"] ??= known.requestId;
   headers["x-sluice-source"] = "upstream";
   if (admitted.dropped?.length) headers["x-sluice-dropped"] = admitted.dropped.join(", ");
-  const pass = isPlugins && findPasser(response);
   if (pass) return await pass(exchange as unknown as Exchange<never>, response, headers);
   if (status === 204 && route.plugin) return passEmpty(exchange, headers);
   const { type, body } = checkType(response, route.name === "chat" || route.plugin !== undefined);
   headers["content-type"] = type;
   if (type === "application/json") return await passJSON(exchange, response, headers);
   const onEnd = (code?: string) => report.end(code?.startsWith("client_") ? 499 : status, code);
-  const { reading } = exchange.settings;
+  const { run } = exchange.settings;
   const stream =
-    reading && !route.plugin
-      ? reading.readStream(exchange, body, onEnd)
+    run?.readStream && !route.plugin
+      ? run.readStream(exchange, body, onEnd)
       : passStream(exchange, body, { isChat: !route.plugin, onEnd });
   return new Response(stream, { status, headers });
 }
@@ -81,3 +80,10 @@ export function checkType(
   const what = ": no JSON and no event stream; the proxy's operator checks `baseURL`";
   throw new Refusal("upstream_type", { what, outcome: "refused" });
 }
+
+/** Passes the response of a plugin on unread. */
+export type PassResponse = (
+  exchange: Exchange<never>,
+  response: Response,
+  headers: Record<string, string>,
+) => Promise<Response>;

@@ -1,7 +1,6 @@
 import { containsKey } from "./key.js";
 import { passStream } from "./pass-stream.js";
-import { setPasser } from "./passers.js";
-import { checkType, passEmpty, passJSON } from "./respond.js";
+import { checkType, type PassResponse, passEmpty, passJSON } from "./respond.js";
 
 /** Facts about a response that a plugin has requested, read, checked and paid for: it passes unread. */
 export interface StoredMark {
@@ -22,7 +21,7 @@ export interface StoredMark {
  * ```
  */
 export function markStored(marked: Response, { streamId, isReplayed, endCode }: StoredMark): Response {
-  return setPasser(marked, async (exchange, response, headers) => {
+  passers.set(marked, async (exchange, response, headers) => {
     const { report, admitted, route, keys } = exchange;
     const { known } = report;
     const { status } = response;
@@ -52,4 +51,13 @@ export function markStored(marked: Response, { streamId, isReplayed, endCode }: 
     };
     return new Response(passStream(exchange, body, { isChat: false, onEnd }), { status, headers });
   });
+  return marked;
+}
+
+/** The functions that pass marked responses on. The responses of all others are checked as the gateway's. */
+const passers = new WeakMap<Response, PassResponse>();
+
+/** Returns the function that passes a response on; undefined without a mark. */
+export function findPasser(response: Response): PassResponse | undefined {
+  return passers.get(response);
 }

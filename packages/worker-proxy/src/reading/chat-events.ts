@@ -1,7 +1,7 @@
-import { isRecord, parseJSON } from "@sluice/core/extend";
 import { createEventParser, createStrayLines, isErrorEvent, type ServerSentEvent } from "@sluice/core/sse";
 import type { Usage } from "../api/plugin.js";
 import { collectBytes } from "../base/bytes.js";
+import { tryParse } from "../base/parse.js";
 import { findExcess } from "../checks/json-size.js";
 import { unescapeJSON } from "../gateway/key.js";
 import { MAX_JSON } from "../gateway/read-json.js";
@@ -107,7 +107,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
     const { isOver } = chat.state;
     if (findExcess(data, MAX_JSON))
       throw new Refusal("upstream_type", { what: ": its JSON has too many values" });
-    const json = parseJSON(data);
+    const json = tryParse(data);
     // a client may take each line for JSON, or all lines together
     check(json ?? unescapeJSON(data.replaceAll("\n", "")));
     isWhole = typeof json === "object" || data.trimEnd() === "[DONE]";
@@ -139,6 +139,10 @@ function isLineEnd(byte: number | undefined): boolean {
 }
 
 type JSONObject = Readonly<Record<string, unknown>>;
+
+function isRecord(value: unknown): value is JSONObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 /** @param choices the `n` of the request */
 function openChat(choices: number) {
@@ -231,7 +235,7 @@ function readTexts(events: string, { head, tail }: Alike): readonly string[] | u
   const written = events.slice(head.length, end).split(tail + head);
   if (!NOT_PLAIN.test(written.join(""))) return written;
   // a JSON string can't contain a line feed: each text is one string, or the parser fails
-  const texts = parseJSON(`["${written.join('",\n"')}"]`) as readonly string[] | undefined;
+  const texts = tryParse(`["${written.join('",\n"')}"]`) as readonly string[] | undefined;
   const areTexts = texts?.length === written.length && texts.every((text) => typeof text === "string");
   return areTexts ? texts : undefined;
 }

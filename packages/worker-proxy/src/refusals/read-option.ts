@@ -8,7 +8,7 @@ import { refuseSetup } from "./refusal.js";
  * ```ts
  * function quota(limit: number): ProxyPlugin<Env> {
  *   ensure(limit > 0, "quota: give a limit above 0");
- *   return {};
+ *   return definePlugin({});
  * }
  * ```
  */

@@ -11,7 +11,9 @@ export async function refuse<Env>(
   const { known, secrets } = report;
   const { lines } = failed.log;
   const { status, code, message } = describeRefusal(refusal);
-  const { advice, headers, budget, limit, reason } = refusal.details;
+  const { advice, headers, budget, limit, reason, outcome } = refusal.details;
+  // `retry-after` on a request that may be done would tell clients to pay for it twice
+  const isPassing = PASSING.test(refusal.reason) && outcome !== "unknown";
   known.requestId = headers?.["x-request-id"] ?? known.requestId;
   if (advice) lines?.add(message, JSON.stringify(advice.slice(0, 100)));
   lines?.flush();
@@ -23,7 +25,7 @@ export async function refuse<Env>(
   const all = {
     "x-sluice-source": "proxy",
     // clients wait as long as they are told: a random wait spreads clients that failed together
-    ...(isPassing(refusal) && { "retry-after": String(1 + Math.floor(Math.random() * 3)) }),
+    ...(isPassing && { "retry-after": String(1 + Math.floor(Math.random() * 3)) }),
     ...headers,
     "x-request-id": known.requestId,
     "content-type": "application/json",
@@ -31,12 +33,5 @@ export async function refuse<Env>(
   return new Response(formatError(refusal), { status: status === 499 ? 408 : status, headers: all });
 }
 
-/**
- * Returns true for a refusal that a short wait may help. `retry-after` on a request that may be done would tell clients to
- * pay for it twice.
- */
-function isPassing({ reason, details }: Refusal): boolean {
-  const passing =
-    /^upstream_(?:unreachable|error)$|^(?:authentication|rate_limit|budget|storage)_unavailable$/;
-  return passing.test(reason) && details.outcome !== "unknown";
-}
+/** Refusals that a short wait may help. */
+const PASSING = /^upstream_(?:unreachable|error)$|^(?:authentication|rate_limit|budget|storage)_unavailable$/;

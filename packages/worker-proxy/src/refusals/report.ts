@@ -1,4 +1,4 @@
-import type { Outcome, RequestEvent } from "../api/events.js";
+import type { RequestEvent } from "../api/events.js";
 import type { AdmittedRequest } from "../api/plugin.js";
 import { type Listeners, logCause, notify } from "./log.js";
 
@@ -39,19 +39,14 @@ export function openReport<Env>(listeners: Listeners<Env>, incoming: Incoming<En
       if (isOver) return;
       isOver = true;
       report.onEnd();
-      const outcome = readOutcome(status, code, known.outcome);
+      const refused = status === 499 ? "left" : status < 500 ? "refused" : "failed";
+      const outcome = status >= 400 ? refused : code ? "cut" : (known.outcome ?? "complete");
       const durationMs = Date.now() - startedAt;
       const event = { ...known, kind: "request", method, status, outcome, durationMs } as const;
       notify(listeners, { ...event, ...(code && { code }) }, incoming);
     },
   };
   return report;
-}
-
-function readOutcome(status: number, code: string | undefined, end: Outcome = "complete"): Outcome {
-  if (status === 499) return "left";
-  if (status >= 400) return status < 500 ? "refused" : "failed";
-  return code ? "cut" : end;
 }
 
 /** The header of W3C Trace Context: version, trace id, parent id, flags; neither id may be all zeros. */

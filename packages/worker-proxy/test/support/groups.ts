@@ -8,6 +8,7 @@ import {
   type RouteGroup,
   videos,
 } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 
 const groups: Readonly<Record<GatewayRoute, RouteGroup>> = { chat, images, videos, assets, epsilon };
 
@@ -16,10 +17,15 @@ export type NamedOptions<Env> = Partial<Omit<ProxyOptions<Env>, "routes">> & {
   readonly routes?: readonly (GatewayRoute | RouteGroup)[] | undefined;
 };
 
-/** Replaces the names of groups by the groups. */
-export function findGroups<Env>({ routes, ...options }: NamedOptions<Env>): Partial<ProxyOptions<Env>> {
+/** Replaces the names of groups by the groups, and defines the plugins. */
+export function findGroups<Env>({
+  routes,
+  plugins,
+  ...options
+}: NamedOptions<Env>): Partial<ProxyOptions<Env>> {
   return {
     ...options,
+    ...(plugins && { plugins: plugins.map((plugin) => definePlugin(plugin)) }),
     ...(routes && { routes: routes.map((group) => (typeof group === "string" ? groups[group] : group)) }),
   };
 }

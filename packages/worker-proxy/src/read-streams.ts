@@ -1,7 +1,8 @@
-import type { ProxyPlugin } from "../api/plugin.js";
-import type { Exchange } from "../gateway/exchange.js";
-import { relay } from "./relay.js";
-import { openAccount } from "./reservation.js";
+import type { ProxyPlugin } from "./api/plugin.js";
+import { definePlugin } from "./define-plugin.js";
+import type { Exchange } from "./gateway/exchange.js";
+import { relay } from "./reading/relay.js";
+import { openAccount } from "./reading/reservation.js";
 
 /**
  * Reads each stream of the gateway event by event, as a budget needs it. Its events then have `usage`, `timeout.chunkMs`
@@ -14,7 +15,7 @@ import { openAccount } from "./reservation.js";
  * ```
  */
 export function readStreams(): ProxyPlugin {
-  return { streamReader: { readStream, openAccount } };
+  return definePlugin({ streamReader: { readStream, openAccount } });
 }
 
 function readStream<Env>(

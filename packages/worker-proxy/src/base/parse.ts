@@ -1,0 +1,8 @@
+/** Parses JSON. Returns undefined for invalid JSON. */
+export function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

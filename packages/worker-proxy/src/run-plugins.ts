@@ -1,0 +1,178 @@
+import type { ProxyOptions } from "./api/options.js";
+import type { AdmittedRequest, Meter, ProxyPlugin, User } from "./api/plugin.js";
+import type { RouteGroup } from "./api/routes.js";
+import { isPublicURL } from "./checks/addresses.js";
+import type { FindOperator } from "./checks/operator.js";
+import type { Found, Match, Route } from "./checks/path.js";
+import type { Account, Exchange, Reading, SeenResponse } from "./gateway/exchange.js";
+import { findPasser } from "./gateway/stored.js";
+import { isCredential } from "./refusals/log.js";
+import { ensure } from "./refusals/read-option.js";
+import { Refusal } from "./refusals/refusal.js";
+import { type Incoming, isTraceparent, type Report } from "./refusals/report.js";
+import { openServer } from "./server.js";
+
+/** The plugins of a proxy, at the points of a request at which they act. */
+export type PluginRun<Env> = ReturnType<typeof runPlugins<Env>>;
+
+/** A request with a user, before its body is read. */
+type SignedIn<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId">;
+
+const GATEWAY_GROUPS: readonly string[] = ["chat", "images", "videos", "assets", "epsilon"];
+
+/** @throws {TypeError} for plugins that do not work together */
+export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
+  const [meter, other] = plugins.filter((plugin): plugin is Meter<Env> => plugin.reserve !== undefined);
+  ensure(!other, "plugins: two of them reserve; give one budget");
+  const reading = plugins.find(({ streamReader }) => streamReader)?.streamReader as Reading | undefined;
+  ensure(!meter || reading, "plugins: one reserves; add readStreams(), which reads what was used");
+  return {
+    meter,
+    readStream: reading?.readStream,
+    boundsStreams: plugins.some(({ boundsStreams }) => boundsStreams),
+    connect,
+    createRoutes,
+    allowURLs,
+    findOperator,
+    listOffers: ({ name }: Route) => plugins.flatMap(({ offers }) => offers?.[name] ?? []).join(", "),
+    serveRaw,
+    adapt: (...body: Parameters<NonNullable<ProxyPlugin["adapt"]>>) =>
+      plugins.flatMap(({ adapt }) => adapt?.(...body) ?? []),
+    checkRequest,
+    readHeaders,
+    send,
+    openAccount,
+    findPasser,
+    tellResponse,
+  };
+
+  function connect(proxy: object): void {
+    const server = openServer<Env>(proxy);
+    for (const plugin of plugins) plugin.connect?.(server);
+  }
+
+  /** Creates the routes of the plugins. A plugin's route in a group of the gateway is open with its group. */
+  function createRoutes(groups: readonly RouteGroup[]): readonly Route[] {
+    const added = plugins.flatMap((plugin) => [
+      ...(plugin.routes ?? []),
+      ...(plugin.createRoutes?.(plugins) ?? []),
+    ]);
+    return added.flatMap((plugin) => {
+      const { name, method, path, id, isPublic } = plugin;
+      const isReading = method === "GET" || method === "HEAD";
+      ensure(!isPublic || isReading, "plugins: a public route only reads: GET or HEAD");
+      const group = groups.find((group) => group.name === name);
+      if (GATEWAY_GROUPS.includes(name) && !group) return [];
+      return { name, method, path, ids: id === "task" ? ("task" as const) : undefined, group, plugin };
+    });
+  }
+
+  /** Lets requests also name the addresses of files that plugins store. */
+  function allowURLs(given: NonNullable<ProxyOptions["mediaURLs"]>): typeof given {
+    const own = plugins.filter(({ allowsMediaURL }) => allowsMediaURL);
+    if (given === "any" || own.length === 0) return given;
+    const isGiven = given === "public" ? isPublicURL : given;
+    return (url) => own.some((plugin) => plugin.allowsMediaURL?.(url)) || isGiven(url);
+  }
+
+  /** Finds the operator of a request for a hidden path. For everybody else the path does not exist. */
+  async function findOperator(
+    settings: Parameters<FindOperator<Env>>[0],
+    incoming: Incoming<Env>,
+    found: Found,
+    report: Report,
+    sender: User | undefined,
+  ): Promise<User | undefined> {
+    const [first] = found.matches;
+    const isHidden = first?.route.name === "admin";
+    const find = isHidden && !sender && (first.route.plugin?.findOperator as FindOperator<Env> | undefined);
+    const operator = find ? await find(settings, incoming, first.route, report) : undefined;
+    // the operator's own code sends to the gateway alone
+    if (sender || (isHidden && !operator)) found.matches = found.matches.filter(({ route }) => !route.plugin);
+    return operator;
+  }
+
+  /** Returns the response of a plugin that reads and sends bytes. They say themselves how long they may be stored. */
+  async function serveRaw(
+    { route, sentId }: Match,
+    signedIn: SignedIn<Env>,
+    report: Report,
+    headers: Record<string, string>,
+  ): Promise<Response> {
+    const admitted = { ...signedIn, ...(sentId !== undefined && { id: sentId, sentId }) };
+    const response = await runHook(() => route.plugin?.serve(admitted as AdmittedRequest<never>));
+    if (!response) throw new Refusal("not_found");
+    if (response.headers.has("cache-control")) delete headers["cache-control"];
+    report.end(response.status);
+    return new Response(response.body, response);
+  }
+
+  async function checkRequest(admitted: AdmittedRequest<Env>): Promise<void> {
+    for (const plugin of plugins) await runHook(() => plugin.checkRequest?.(admitted));
+  }
+
+  /** Reads the headers that plugins add, and the `traceparent` of the proxy's own span. Adds credentials to `keys`. */
+  async function readHeaders(
+    admitted: AdmittedRequest<Env>,
+    { known, startedAt, logFailure, secrets }: Report,
+    keys: string[],
+  ): Promise<Record<string, string>> {
+    const { traceparent } = known;
+    const begun = { method: admitted.request.method, route: admitted.route, traceparent, startedAt };
+    const headers: Record<string, string> = {};
+    for (const plugin of plugins) {
+      Object.assign(headers, await plugin.headers?.(admitted));
+      try {
+        const own = plugin.traceparent?.(begun);
+        if (isTraceparent(own)) known.ownTraceparent = headers["traceparent"] = own;
+      } catch (error) {
+        logFailure("traceparent", error);
+      }
+    }
+    secrets.push(...Object.values(headers));
+    for (const [name, value] of Object.entries(headers)) if (isCredential(name)) keys.push(value);
+    return headers;
+  }
+
+  /**
+   * Returns the response of a plugin in the gateway's place, if one gives any.
+   *
+   * @throws {Refusal} 503 where the plugin fails
+   */
+  function send({ route, admitted, call, settings }: Exchange<Env>): Promise<Response | undefined> {
+    const limit = { ms: settings.timeout.firstChunkMs, late: "upstream_timeout" } as const;
+    const ask = () =>
+      runHook(async () => {
+        let response = route.plugin?.serve(admitted as AdmittedRequest<never>);
+        for (const plugin of plugins) response ??= plugin.send?.(admitted, meter !== undefined);
+        return await response;
+      });
+    return call.wait(ask, "upstream_unreachable", limit);
+  }
+
+  async function openAccount({ admitted, report }: Exchange<Env>): Promise<Account | undefined> {
+    if (!meter) return undefined;
+    return await reading?.openAccount(meter, admitted, (paid) => void Object.assign(report.known, paid));
+  }
+
+  /** Shows a response of JSON to the plugins before the client gets it. */
+  async function tellResponse({ admitted, report }: Exchange<Env>, seen: SeenResponse): Promise<void> {
+    const { json, marked } = seen;
+    // the id that the client gets: the gateway may have given one
+    const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
+    const shown = marked ? { ...admitted, ...marked, headers } : admitted;
+    const told = plugins.map(async (plugin) => plugin.answered?.(shown, json));
+    for (const result of await Promise.allSettled(told))
+      if (result.status === "rejected") report.logFailure("plugins: answered", result.reason);
+  }
+}
+
+/** Runs code of a plugin that decides about a request. @throws {Refusal} the plugin's, or 503 where it fails */
+async function runHook<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal("extension_unavailable", { problem: "plugins failed", cause: error });
+  }
+}
