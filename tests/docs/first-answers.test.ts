@@ -30,7 +30,8 @@ const files = execFileSync(
   .filter(
     (name) => /\.(?:md|ts|tsx|vue|svelte|js|html)$/.test(name) && !/\/tests?\/|\.test\.|decisions/.test(name),
   );
-const written = files.flatMap((name) => questionsIn(readFileSync(join(root, name), "utf8")));
+const texts = files.map((name) => readFileSync(join(root, name), "utf8"));
+const written = texts.flatMap(questionsIn);
 const offered = demoPrompts.filter(({ room }) => room === "chat").map(({ prompt }) => prompt);
 // a text with a placeholder is no question yet, and one with a fault is the question without it
 const questions = [...written, ...offered]
@@ -39,7 +40,9 @@ const questions = [...written, ...offered]
   .filter((text) => text !== "");
 
 test("The questions of the docs are found", () => {
-  expect(questions.length).toBeGreaterThan(50);
+  // the docs have fewer questions when they get shorter, but a pattern that finds none is wrong
+  expect(places.filter((place) => !texts.some((text) => text.search(place) >= 0))).toEqual([]);
+  expect(offered).not.toEqual([]);
   for (const known of ["Why is the sky blue?", "What can you do?", "Explain the quadratic formula", "Hello"])
     expect(questions).toContain(known);
 });

@@ -27,7 +27,7 @@ const spendAll = () => ["--spend", "chat", "--spend", IMAGE, "--spend", VIDEO, "
 
 /** Names of the assumptions that a request to a gateway can check. */
 const checked = Object.entries(assumptions)
-  .filter(([, { check, group }]) => check !== "none" && group !== "Worker")
+  .filter(([, { check, group }]) => check !== "use" && group !== "Worker")
   .map(([name]) => name as GatewayDifference);
 
 describe("sluice doctor against the emulator", () => {
@@ -66,7 +66,7 @@ describe("Without --spend, sluice doctor", () => {
   test("says which rows need it", async () => {
     const { doctor } = openEmulator();
     const { out } = await doctor([]);
-    expect(out).toMatch(/\n {2}11 rows: no request shows them\n {2}17 rows need --spend chat\n/);
+    expect(out).toMatch(/\n {2}7 rows: only use shows them\n {2}17 rows need --spend chat\n/);
   });
 });
 
@@ -277,7 +277,7 @@ describe("sluice doctor tells what an address is:", () => {
       request.url === `${ADDRESS}/` ? new Response("", { status: 404 }) : emulator.fetch(request),
     );
     const { out } = await doctor([], { env: { GATEWAY_API_KEY: "" } });
-    expect(out).toMatch(/ is an API that refuses requests without a right key\.\s+13 requests\./);
+    expect(out).toMatch(/ is an API that refuses requests without a right key\.\s+15 requests\./);
     expect(out).toMatch(/\n {2}chat-path, .*key-accepted, [^:]*:\s+no key is set:\s+GATEWAY_API_KEY/s);
   });
 

@@ -4,9 +4,11 @@ import {
   generateImages,
   getVideoTask,
   type RecordStorage,
+  resumeChat,
   streamChat,
 } from "@sluice/core";
 import {
+  createChatStore,
   formatReceiptsCSV,
   listReceipts,
   memoryStorage,
@@ -25,7 +27,9 @@ import {
   settled,
   stoppedClock,
   streamAnswer,
+  waitUntil,
 } from "../../core/test/support/gateway.js";
+import { addIds, serveStored } from "../../core/test/support/kept.js";
 
 const reef = { model: "gamma-image-5-0-260128", prompt: "A reef", size: "2048x2048" } as const;
 const picture = () =>
@@ -196,6 +200,83 @@ describe("a receipt", () => {
     const text = JSON.stringify(await list());
     expect(text).toContain("delta-5.3");
     expect(text).not.toMatch(/sky|sk-0123456789/);
+  });
+});
+
+describe("a response that the proxy stores", () => {
+  const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+  const events = [frame({ content: "one " }), frame({ content: "two" }, "stop", { usage }), DONE];
+  const bytes = new TextEncoder().encode(addIds(events.slice(0, 1))).length;
+
+  /** Opens a page with receipts, behind the proxy. */
+  function openPage(storage: RecordStorage, cuts: Parameters<typeof serveStored>[1]) {
+    const clock = stoppedClock();
+    const { client } = serveStored(events, cuts, { clock, retry: { limit: 0 } });
+    recordReceipts(client, { storage });
+    const list = async () => {
+      await settled();
+      return listReceipts(client, { storage });
+    };
+    return { client, clock, list };
+  }
+
+  /** Opens a page after another was closed during a response. */
+  async function reload(cuts: Parameters<typeof serveStored>[1]) {
+    const [receipts, chats, reloaded] = [memoryStorage(), memoryStorage(), memoryStorage()];
+    const before = openPage(receipts, [{ bytes, ending: "silence" }]);
+    const closed = createChatStore(before.client, { id: "a", model: "alpha-v4.1-flash", storage: chats });
+    closed.subscribe(() => {});
+    void closed.send("Hello");
+    await settled();
+    await before.clock.advance(1000);
+    await before.clock.advance(1000);
+    expect(closed.getSnapshot().messages.at(-1)?.content).toBe("one ");
+    const left = await before.list();
+    expect(left).toMatchObject([{ outcome: "pending", billing: "maybe" }]);
+
+    // a copy under another id: the chat of the closed page still holds its lock
+    await reloaded.write("chat/b", await chats.read("chat/a"));
+    vi.setSystemTime(Date.UTC(2026, 11, 1));
+    const after = openPage(receipts, cuts);
+    const chat = createChatStore(after.client, { id: "b", model: "alpha-v4.1-flash", storage: reloaded });
+    chat.subscribe(() => {});
+    await waitUntil(() => chat.getSnapshot().messages.at(-1)?.outcome !== undefined);
+    return { left, now: await after.list() };
+  }
+
+  test("has one receipt, which the page after a reload ends", async () => {
+    const { left, now } = await reload([]);
+    expect(now).toEqual([
+      expect.objectContaining({
+        callId: left[0]?.callId,
+        endedAt: Date.UTC(2026, 11, 1),
+        outcome: "complete",
+        billing: "yes",
+        responseId: "chat-1",
+        usage,
+      }),
+    ]);
+  });
+
+  test("leaves its receipt as it is if the proxy no longer stores it", async () => {
+    const headers = { "x-sluice-source": "proxy" };
+    const { left, now } = await reload([Response.json({}, { status: 404, headers })]);
+    expect(now).toEqual(left);
+  });
+
+  test("is found by its response id when an app reads it to its end", async () => {
+    const receipts = memoryStorage();
+    const { client, clock, list } = openPage(receipts, [
+      { bytes, ending: "drop" },
+      refusal(401),
+      refusal(401),
+    ]);
+    await clock.advanceUntil(catchError(streamChat(client, question).result()), 1000);
+    expect(await list()).toMatchObject([{ outcome: "truncated", billing: "maybe" }]);
+    await resumeChat(client, "s-1").result();
+    const [receipt] = await list();
+    expect(receipt).toMatchObject({ outcome: "complete", billing: "yes", usage });
+    expect(receipt?.error).toBeUndefined();
   });
 });
 

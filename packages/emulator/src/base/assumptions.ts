@@ -6,9 +6,9 @@ export interface Assumption {
   readonly text: string;
   /**
    * What shows if it holds: a request that is never charged (`free`), a small chat, image or video that is charged, or
-   * no request (`none`).
+   * only the use of the gateway (`use`).
    */
-  readonly check: "free" | "chat" | "image" | "video" | "none";
+  readonly check: "free" | "chat" | "image" | "video" | "use";
   /** Rules of `docs/spec/wire.md` that depend on it. @default none */
   readonly rules?: readonly string[];
   /** Words of `docs/spec/gateway.md` that leave it open. @default none: the interface states it */
@@ -126,7 +126,7 @@ export const assumptions = {
   "rate-limit": {
     group: "Connection",
     text: "A 429 may have `Retry-After`, and another attempt may succeed.",
-    check: "none",
+    check: "use",
     rules: ["3.12", "3.16"],
     open: ["Numeric rate limits: not shown"],
     remedy: "Set `retry` of `createClient`.",
@@ -134,7 +134,7 @@ export const assumptions = {
   "no-version": {
     group: "Connection",
     text: "No header selects a version of the interface.",
-    check: "none",
+    check: "free",
     open: ["any version header: not shown"],
     remedy: "Set `headers` of `createClient`.",
   },
@@ -294,7 +294,7 @@ export const assumptions = {
   "image-count": {
     group: "Images",
     text: "`max_images` has no bound of its own.",
-    check: "none",
+    check: "use",
     rules: ["1.41"],
     open: ["Bounds of `max_images`: not shown"],
     remedy: "Set a cap in `models` of the proxy.",
@@ -351,21 +351,21 @@ export const assumptions = {
   "task-cancel": {
     group: "Videos",
     text: "A task cannot be canceled.",
-    check: "none",
+    check: "free",
     rules: ["3.15"],
     remedy: "An abort ends the waiting alone.",
   },
   "task-lifetime": {
     group: "Videos",
     text: "A task, and the URL of an image or a video, live for 24 hours.",
-    check: "none",
+    check: "use",
     rules: ["3.14"],
     remedy: "Save a result when it is ready.",
   },
   "video-items": {
     group: "Videos",
     text: "Video and audio items of `content` have `video_url` and `audio_url`.",
-    check: "none",
+    check: "use",
     rules: ["1.63", "1.64"],
     open: ["Shapes of video and audio content items"],
     remedy: "Send the items as your gateway documents them. The client only warns.",
@@ -373,7 +373,7 @@ export const assumptions = {
   "video-defaults": {
     group: "Videos",
     text: "Optional fields of `gamma-video-2.0` and `gamma-video-fast` may be absent.",
-    check: "none",
+    check: "use",
     rules: ["1.3", "1.6"],
     open: ["Defaults of these fields: not shown"],
     remedy: "Set `resolution`, `ratio` and `duration` in each request.",
@@ -381,14 +381,14 @@ export const assumptions = {
   "no-events": {
     group: "Videos",
     text: "The gateway pushes nothing: the client polls.",
-    check: "none",
+    check: "use",
     open: ["Events: not shown"],
     remedy: "Nothing to do.",
   },
   "epsilon-shapes": {
     group: "Videos",
     text: "The epsilon endpoints take and return any JSON.",
-    check: "none",
+    check: "free",
     rules: ["3.21"],
     open: ["Request and response shapes for the four `epsilon` endpoints: not shown"],
     remedy: "Check the responses in your own code.",
@@ -405,7 +405,7 @@ export const assumptions = {
   "asset-form": {
     group: "Assets",
     text: "A form has the field names of the JSON, and no optional field is required.",
-    check: "none",
+    check: "free",
     rules: ["1.71"],
     open: ["Required flags of the body fields: not shown"],
     remedy: "Send assets as JSON.",
@@ -413,7 +413,7 @@ export const assumptions = {
   "asset-record": {
     group: "Assets",
     text: "A record has `Status`. Any status but `Active` and `Failed` is pending.",
-    check: "none",
+    check: "use",
     rules: ["3.17"],
     open: [
       "Fields of the asset group record: not shown",
@@ -481,7 +481,7 @@ type Rows = typeof assumptions;
 
 /** Name of an assumption that requests can check. */
 export type CheckedAssumption = {
-  [Name in AssumptionName]: Rows[Name]["check"] extends "none" ? never : Name;
+  [Name in AssumptionName]: Rows[Name]["check"] extends "use" ? never : Name;
 }[AssumptionName];
 
 /** Name of a checked assumption about the gateway, which the option `differs` breaks. */

@@ -48,6 +48,7 @@ const changes: Readonly<Record<GatewayDifference, Change>> = {
       ? response
       : { ...response, headers: { "content-type": "text/plain" }, body: "Something is wrong." },
   "invalid-request": (response) => (response.status === 400 ? createServerError() : response),
+  "no-version": (response) => ({ ...response, headers: { ...response.headers, "api-version": "2026-11" } }),
   // `x-request-id` is added after all changes
   "request-id": (response) => response,
 
@@ -125,6 +126,18 @@ const changes: Readonly<Record<GatewayDifference, Change>> = {
     data: {},
     ...(result_url ? { download: result_url } : {}),
   })),
+  "task-cancel": (response, { request, record }) =>
+    request.method === "DELETE" && isTask(record.path)
+      ? createUnknownId("There is no such task.", "task_not_found")
+      : response,
+  "epsilon-shapes": (response, { record }) =>
+    record.path.startsWith("/epsilon/")
+      ? { ...response, headers: { "content-type": "text/plain" }, body: "There is no such video." }
+      : response,
+  "asset-form": (response, { request }) =>
+    request.headers.get("content-type")?.startsWith("multipart/")
+      ? { ...createBadRequest("Send JSON."), status: 415 }
+      : response,
   "task-progress": changeTask((task, nth) => ({ ...task, progress: `${Math.max(0, 90 - nth * 10)}%` })),
 };
 

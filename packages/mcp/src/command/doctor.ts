@@ -129,10 +129,10 @@ function readPrices(path: string): Prices {
 
 /** Lists the requests. */
 function formatRequests({ address, chats, images, videos, origins }: Plan): string {
-  const format = ({ method, path, key, headers, body }: Probe) => {
+  const format = ({ method, path, key, headers, body, isForm }: Probe) => {
     const credentials = { own: "your key", none: "no key", wrong: "a wrong key" }[key];
     const origin = headers?.["origin"] ? `, from ${headers["origin"]}` : "";
-    const json = body ? `  ${JSON.stringify(body)}` : "";
+    const json = body ? `${isForm ? ", as a form" : ""}  ${JSON.stringify(body)}` : "";
     return `${method.padEnd(4)}  ${address}${path}\n      ${credentials}${origin}${json}\n`;
   };
   const post = (path: string, body: object) => format({ method: "POST", path, key: "own", body });

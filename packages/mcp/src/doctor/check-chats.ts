@@ -1,18 +1,20 @@
 import { describeThrown, isRecord } from "@sluice/core/extend";
-import type { AssumptionName, assumptions } from "@sluice/emulator/assumptions";
 import { type ChatCall, type ChatRun, readEvents, readUsages } from "./chats.js";
 import { describe, isBetween, readError } from "./check-connection.js";
-import { type Check, type Checks, combine, confirm, type Finding, refute, skip } from "./findings.js";
+import {
+  type Check,
+  type Checks,
+  combine,
+  combineModels,
+  confirm,
+  type Finding,
+  refute,
+  skip,
+} from "./findings.js";
 import type { Exchange } from "./send.js";
 
-type ChatName = {
-  [Name in AssumptionName]: (typeof assumptions)[Name] extends { group: "Chat"; check: "chat" }
-    ? Name
-    : never;
-}[AssumptionName];
-
 /** Checks by small chats. */
-export const chatChecks: Checks<ChatName> = {
+export const chatChecks = {
   "client-stream": checkCalls("stream", checkClient),
   "client-whole": checkCalls("whole", checkClient),
   "stream-type": checkStreams(({ exchange }) => {
@@ -84,14 +86,11 @@ export const chatChecks: Checks<ChatName> = {
     if (!whole || model === "delta-5.3") return skip("no request had an unknown field");
     return checkAdditions(whole);
   }),
-  "delta-fields": checkRuns(({ model, whole }) => {
-    if (!whole || model !== "delta-5.3") return skip("no chat was with delta-5.3");
-    return checkAdditions(whole);
-  }),
-  "delta-tools": checkRuns(({ model, tool }) => {
-    if (!tool || model !== "delta-5.3") return skip("no chat was with delta-5.3");
-    const { status = 0 } = tool.exchange;
-    return isBetween(status, 400, 499) ? refute(describe(tool.exchange)) : checkAdditions(tool);
+  "delta-fields": checkDelta(({ whole }) => whole && checkAdditions(whole)),
+  "delta-tools": checkDelta(({ tool }) => {
+    if (!tool) return undefined;
+    const isRefused = isBetween(tool.exchange.status, 400, 499);
+    return isRefused ? refute(describe(tool.exchange)) : checkAdditions(tool);
   }),
   unbuffered: checkStreams(({ exchange }) => {
     const events = readEvents(exchange).length;
@@ -101,7 +100,7 @@ export const chatChecks: Checks<ChatName> = {
     if (exchange.ms < MIN_MS) return skip("the stream was too fast to tell");
     return refute(`${events} events in ${exchange.pieces} piece(s)`);
   }),
-};
+} satisfies Checks;
 
 const DONE = "[DONE]";
 const MIN_EVENTS = 6;
@@ -124,16 +123,14 @@ function checkAdditions({ refused, exchange }: ChatCall): Finding {
 }
 
 function checkRuns(check: (run: ChatRun) => Finding): Check {
-  return ({ chats }) => {
-    const findings = chats.map((run) => ({ ...check(run), model: run.model }));
-    // models of one gateway often differ in the same way
-    const named = findings.map((finding) => {
-      if (finding.verdict !== "differs") return finding;
-      const same = findings.filter(({ verdict, found }) => verdict === "differs" && found === finding.found);
-      return refute(`${same.map(({ model }) => model).join(", ")}: ${finding.found}`);
-    });
-    return combine(named, "no chat was sent");
-  };
+  return ({ chats }) => combineModels(chats, check, "no chat was sent");
+}
+
+/** Checks the chats with `delta-5.3`. */
+function checkDelta(check: (run: ChatRun) => Finding | undefined): Check {
+  return checkRuns(
+    (run) => (run.model === "delta-5.3" ? check(run) : undefined) ?? skip("no chat was with delta-5.3"),
+  );
 }
 
 function checkCalls(name: "stream" | "whole", check: (call: ChatCall) => Finding): Check {

@@ -1,5 +1,4 @@
 import { isRecord } from "@sluice/core/extend";
-import type { CheckedAssumption } from "@sluice/emulator/assumptions";
 import {
   type Check,
   type Checks,
@@ -13,21 +12,8 @@ import {
 import type { Exchanges } from "./probes.js";
 import type { Exchange } from "./send.js";
 
-type FreeName = Extract<
-  CheckedAssumption,
-  | `${string}-path`
-  | "no-redirect"
-  | `key-${string}`
-  | "wrong-key"
-  | "error-body"
-  | "invalid-request"
-  | "request-id"
-  | "unknown-task"
-  | "asset-lookup"
->;
-
 /** Checks by requests that are never charged. */
-export const connectionChecks: Checks<FreeName> = {
+export const connectionChecks = {
   "no-redirect": (evidence) => {
     const { status, headers } = evidence.exchanges.chat;
     return isRedirected(evidence)
@@ -84,13 +70,27 @@ export const connectionChecks: Checks<FreeName> = {
   },
   "request-id": ({ exchanges: { chat } }) =>
     chat.headers.has("x-request-id") ? confirm() : refute("no `x-request-id`"),
-  "unknown-task": (evidence) => {
-    const { task } = evidence.exchanges;
-    if (isKeyRefused(evidence)) return describeRefusal(evidence);
-    if (checkPath("video")(evidence).verdict !== "holds") return skip("there are no videos");
-    return isOneOf(task.status, 404, 400) ? confirm(describe(task)) : refute(describe(task));
+  "no-version": ({ exchanges: { chat } }) => {
+    const versions = [...chat.headers].filter(([name]) => /\bversion$/.test(name));
+    return versions.length === 0 ? confirm() : refute(versions.map((one) => one.join(": ")).join(", "));
   },
-};
+  "unknown-task": checkBelow("video", ({ task }) =>
+    isOneOf(task.status, 404, 400) ? confirm(describe(task)) : refute(describe(task)),
+  ),
+  "task-cancel": checkBelow("video", ({ taskDelete, unknownPost }) => {
+    const isUnknown = taskDelete.status === 404 && isSameError(taskDelete, unknownPost);
+    return isUnknown || isOneOf(taskDelete.status, 405, 501) ? confirm() : refute(describe(taskDelete));
+  }),
+  "epsilon-shapes": checkBelow("epsilon", ({ epsilon }) =>
+    epsilon.json === undefined ? refute(describe(epsilon)) : confirm(),
+  ),
+  "asset-form": checkBelow("asset", ({ asset, assetForm }) => {
+    if (describe(assetForm) === describe(asset)) return confirm();
+    return assetForm.status === 415
+      ? refute(describe(assetForm))
+      : skip(`a form gets ${describe(assetForm)}`);
+  }),
+} satisfies Checks;
 
 const NO_CHATS = "there is no chat endpoint";
 
@@ -115,6 +115,15 @@ function checkPath(name: PathName): Check {
     const isClosed = evidence.kind === "worker" && exchange.status === 404 && name !== "chat";
     if (isClosed) return skip("the Worker does not open this route");
     return refute(exchange.status === 404 ? "404, as for an unknown path" : describe(exchange));
+  };
+}
+
+/** Checks what is below a path. Without the path, nothing can be said. */
+function checkBelow(name: PathName, check: (exchanges: Exchanges) => Finding): Check {
+  return (evidence) => {
+    const path = checkPath(name)(evidence);
+    if (path.verdict === "holds") return check(evidence.exchanges);
+    return path.verdict === "unclear" ? path : skip(`${name}-path differs`);
   };
 }
 

@@ -1,20 +1,19 @@
 import { isRecord } from "@sluice/core/extend";
 import { describe } from "./check-connection.js";
-import { type Check, type Checks, combine, confirm, type Finding, refute, skip } from "./findings.js";
+import {
+  type Check,
+  type Checks,
+  combine,
+  combineModels,
+  confirm,
+  type Finding,
+  refute,
+  skip,
+} from "./findings.js";
 import { type MediaRun, readImages, readTask } from "./media.js";
 
-type MediaName =
-  | "image-result"
-  | "image-size"
-  | "file-url"
-  | "task-known"
-  | "task-shape"
-  | "task-status"
-  | "task-url"
-  | "task-progress";
-
 /** Checks by one image or one video. */
-export const mediaChecks: Checks<MediaName> = {
+export const mediaChecks = {
   "image-result": checkMedia("image", ({ created }) => {
     if (created.status !== 200) return skip(describe(created));
     const images = readImages(created);
@@ -69,24 +68,19 @@ export const mediaChecks: Checks<MediaName> = {
       ? confirm()
       : refute(`${known.join(", ")} %`);
   }),
-};
+} satisfies Checks;
 
 function checkMedia(kind: MediaRun["kind"], check: (run: MediaRun) => Finding): Check {
-  return ({ media }) =>
-    combine(
-      media.filter((run) => run.kind === kind).map((run) => addModel(run, check(run))),
-      `no ${kind} was made`,
-    );
+  return ({ media }) => {
+    const runs = media.filter((run) => run.kind === kind);
+    return combineModels(runs, check, `no ${kind} was made`);
+  };
 }
 
 function checkTasks(check: (run: MediaRun) => Finding): Check {
   return checkMedia("video", (run) =>
     run.created.status === 200 ? check(run) : skip(describe(run.created)),
   );
-}
-
-function addModel({ model }: MediaRun, finding: Finding): Finding {
-  return finding.verdict === "differs" ? refute(`${model}: ${finding.found}`) : finding;
 }
 
 /** Returns the task of a query, with or without its envelope. */

@@ -1,14 +1,12 @@
-import type { AssumptionName } from "@sluice/emulator/assumptions";
 import { describe, isKeyRefused, readError } from "./check-connection.js";
-import { type Check, type Checks, combine, confirm, type Evidence, refute, skip } from "./findings.js";
+import { type Checks, combine, confirm, refute, skip } from "./findings.js";
 import type { Exchange } from "./send.js";
-
-type WorkerName = Extract<AssumptionName, `worker-${string}`>;
 
 /** Headers that a page of another origin has to be able to read. */
 const READ_HEADERS = ["retry-after", "x-request-id", "x-sluice-offers", "x-sluice-source", "x-stream-id"];
 
-const checks: Checks<WorkerName> = {
+/** Checks of a Worker. */
+export const workerChecks = {
   "worker-health": ({ exchanges: { health } }) =>
     health.status === 200 && (health.json as { status?: unknown } | undefined)?.status === "ok"
       ? confirm()
@@ -60,15 +58,7 @@ const checks: Checks<WorkerName> = {
     if (!chats.some(({ isAborted }) => isAborted)) return skip("no stream was aborted");
     return sawAbort ? confirm() : refute("the gateway wrote the stream to its end");
   },
-};
-
-/** Checks of a Worker. They say nothing about other servers. */
-export const workerChecks = Object.fromEntries(
-  Object.entries(checks).map(([name, check]): [string, Check] => [
-    name,
-    (evidence: Evidence) => (evidence.kind === "worker" ? check(evidence) : skip("this is no Worker")),
-  ]),
-) as Checks<WorkerName>;
+} satisfies Checks;
 
 /** Checks if a response is from the Worker itself, not from the gateway behind it. */
 function isOwn({ headers }: Exchange): boolean {

@@ -1,6 +1,11 @@
 import { type Clock, createClient } from "@sluice/core";
 import { isRecord } from "@sluice/core/extend";
-import { type Assumption, type AssumptionName, assumptions } from "@sluice/emulator/assumptions";
+import {
+  type Assumption,
+  type AssumptionName,
+  assumptions,
+  type CheckedAssumption,
+} from "@sluice/emulator/assumptions";
 import { type ChatRun, runChats } from "./chats.js";
 import { chatChecks } from "./check-chats.js";
 import { connectionChecks, hasPath, isKeyRefused, isRedirected } from "./check-connection.js";
@@ -59,7 +64,7 @@ export interface Report {
   readonly tokens: number;
 }
 
-const checks: Readonly<Record<string, Check>> = {
+const checks: Readonly<Record<CheckedAssumption, Check>> = {
   ...connectionChecks,
   ...chatChecks,
   ...mediaChecks,
@@ -155,22 +160,21 @@ function listRows(evidence: Evidence, plan: Plan): Row[] {
   return Object.entries(assumptions).flatMap(([key, { group, text, remedy, check }]): Row[] => {
     const name = key as AssumptionName;
     if (group === "Worker" && evidence.kind !== "worker") return [];
-    const reason = findReason(name, evidence, plan);
-    const finding = reason === undefined ? checks[name]?.(evidence) : undefined;
-    return [{ name, group, text, remedy, check, ...(finding ?? skip(reason ?? NO_REQUEST)) }];
+    return [{ name, group, text, remedy, check, ...checkAssumption(name, evidence, plan) }];
   });
 }
 
-/** Returns the reason why an assumption is not checked. */
-function findReason(name: AssumptionName, evidence: Evidence, plan: Plan): string | undefined {
+/** Checks an assumption, or says why it is not checked. */
+function checkAssumption(name: AssumptionName, evidence: Evidence, plan: Plan): Finding {
   const { check } = assumptions[name];
-  if (check === "none") return NO_REQUEST;
-  if (isRedirected(evidence) && name !== "no-redirect") return "the address redirects";
-  return isPaidFor(check, plan) ? undefined : `${NEEDS}${SPENDING[check]}`;
+  if (check === "use") return skip(ONLY_USE);
+  if (isRedirected(evidence) && name !== "no-redirect") return skip("the address redirects");
+  if (!isPaidFor(check, plan)) return skip(`${NEEDS}${SPENDING[check]}`);
+  return checks[name as CheckedAssumption](evidence);
 }
 
 /** Reason of a row that no request can check. */
-export const NO_REQUEST = "no request shows it";
+export const ONLY_USE = "only use shows it";
 /** Begin of the reason of a row that the user did not allow. */
 export const NEEDS = "it needs ";
 

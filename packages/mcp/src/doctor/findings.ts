@@ -1,4 +1,3 @@
-import type { AssumptionName } from "@sluice/emulator/assumptions";
 import type { ChatRun } from "./chats.js";
 import type { MediaRun } from "./media.js";
 import type { Exchanges } from "./probes.js";
@@ -39,8 +38,8 @@ export interface Finding {
 /** A check of one assumption. */
 export type Check = (evidence: Evidence) => Finding;
 
-/** Checks of a group of assumptions. */
-export type Checks<Name extends AssumptionName> = Readonly<Record<Name, Check>>;
+/** Checks by the name of their assumption. */
+export type Checks = Readonly<Record<string, Check>>;
 
 export const confirm = (found = ""): Finding => ({ verdict: "holds", found });
 export const refute = (found: string): Finding => ({ verdict: "differs", found });
@@ -52,4 +51,19 @@ export function combine(findings: readonly Finding[], nothing: string): Finding 
   const bad = pick("differs");
   if (bad.length > 0) return refute([...new Set(bad.map(({ found }) => found))].join("; "));
   return pick("holds")[0] ?? pick("unclear")[0] ?? skip(nothing);
+}
+
+/** Checks each run of a model, and names the models that differ in the same way. */
+export function combineModels<Run extends { readonly model: string }>(
+  runs: readonly Run[],
+  check: (run: Run) => Finding,
+  nothing: string,
+): Finding {
+  const findings = runs.map((run) => ({ ...check(run), model: run.model }));
+  const named = findings.map((finding) => {
+    if (finding.verdict !== "differs") return finding;
+    const same = findings.filter(({ verdict, found }) => verdict === "differs" && found === finding.found);
+    return refute(`${same.map(({ model }) => model).join(", ")}: ${finding.found}`);
+  });
+  return combine(named, nothing);
 }

@@ -1,5 +1,5 @@
 import { wrap } from "../base/wrap.js";
-import { NEEDS, NO_REQUEST, type Report, type Row } from "./diagnose.js";
+import { NEEDS, ONLY_USE, type Report, type Row } from "./diagnose.js";
 
 const KINDS: Readonly<Record<Report["kind"], string>> = {
   nothing: "does not respond",
@@ -51,12 +51,12 @@ function formatRow({ name, text, verdict, found, remedy }: Row, names: number, w
 function formatSummary(rows: readonly Row[], width: number): string {
   const pick = (verdict: Row["verdict"]) => rows.filter((row) => row.verdict === verdict);
   const unclear = pick("unclear");
-  const isExpected = ({ found }: Row) => found === NO_REQUEST || found.startsWith(NEEDS);
+  const isExpected = ({ found }: Row) => found === ONLY_USE || found.startsWith(NEEDS);
   // failures come before rows that the user did not allow
   const sorted = unclear.toSorted((a, b) => Number(isExpected(a)) - Number(isExpected(b)));
   const lines = [...groupRows(sorted, ({ found }) => found)].flatMap(([reason, own]) => {
     const count = formatCount(own.length, "row");
-    if (reason === NO_REQUEST) return `  ${count}: no request shows ${own.length === 1 ? "it" : "them"}`;
+    if (reason === ONLY_USE) return `  ${count}: only use shows ${own.length === 1 ? "it" : "them"}`;
     if (reason.startsWith(NEEDS))
       return `  ${count} ${own.length === 1 ? "needs" : "need"} ${reason.slice(NEEDS.length)}`;
     return wrap(`${own.map(({ name }) => name).join(", ")}: ${reason}`, width, "  ");

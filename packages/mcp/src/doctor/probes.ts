@@ -12,7 +12,15 @@ const free = {
   image: { method: "POST", path: "/v1/images/generations", key: "own", body: {} },
   video: { method: "POST", path: "/v1/video/generations", key: "own", body: {} },
   task: { method: "GET", path: "/v1/video/generations/sluice-doctor-unknown", key: "own" },
+  taskDelete: { method: "DELETE", path: "/v1/video/generations/sluice-doctor-unknown", key: "own" },
   asset: { method: "POST", path: "/gamma/asset/CreateAsset", key: "own", body: {} },
+  assetForm: {
+    method: "POST",
+    path: "/gamma/asset/CreateAsset",
+    key: "own",
+    body: { Doctor: "1" },
+    isForm: true,
+  },
   assetLookup: {
     method: "POST",
     path: "/gamma/asset/GetAsset",
@@ -23,7 +31,7 @@ const free = {
 } as const satisfies Readonly<Record<string, Probe>>;
 
 /** Requests that are not sent to a server that responds to an empty chat: it may make images of nothing, too. */
-export const emptyMedia: readonly string[] = ["image", "video", "asset"] satisfies FreeName[];
+export const emptyMedia: readonly string[] = ["image", "video", "asset", "assetForm"] satisfies FreeName[];
 
 /** More requests for a Worker, which are not charged either: it has to refuse them, and they have no message. */
 const worker = {

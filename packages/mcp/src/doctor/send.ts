@@ -4,13 +4,15 @@ import { createRecorder, type Recording } from "@sluice/emulator/recordings";
 
 /** A request of the doctor, as data: `--dry-run` prints it. */
 export interface Probe {
-  readonly method: "GET" | "POST" | "OPTIONS";
+  readonly method: "GET" | "POST" | "DELETE" | "OPTIONS";
   /** Path below the base URL. */
   readonly path: string;
   /** Credentials: the user's key, none, or a key that no server knows. */
   readonly key: "own" | "none" | "wrong";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object;
+  /** True for a `body` that is sent as a form. @default false: JSON */
+  readonly isForm?: boolean;
   /** Time for the whole response, in milliseconds. @default 20,000 */
   readonly limitMs?: number;
 }
@@ -116,16 +118,16 @@ export function createSender({ address, key, fetch, clock, signal }: SenderOptio
     return sendOnce(probe);
   }
 
-  async function sendOnce({ method, path, key: wanted, headers, body, limitMs = PROBE_MS }: Probe) {
+  async function sendOnce({ method, path, key: wanted, headers, body, isForm, limitMs = PROBE_MS }: Probe) {
     const given = { own: key, none: undefined, wrong: WRONG_KEY }[wanted];
     const request = new Request(BASE_URL + path, {
       method,
       headers: {
         ...(given !== undefined && { authorization: `Bearer ${given}` }),
-        ...(body && { "content-type": "application/json" }),
+        ...(body && { "content-type": isForm ? FORM_TYPE : "application/json" }),
         ...headers,
       },
-      body: body ? JSON.stringify(body) : null,
+      body: body ? (isForm ? encodeForm(body) : JSON.stringify(body)) : null,
       signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),
     });
     try {
@@ -165,6 +167,17 @@ function toExchange(tapped: Tapped | undefined, failure?: string): Exchange {
   if (!tapped) return { ...NO_EXCHANGE, failure };
   const { status, headers, text, pieces, startedAt, lastAt } = tapped;
   return { status, headers, text, json: parseJSON(text), pieces, ms: lastAt - startedAt, failure };
+}
+
+/** A fixed boundary, so that a recording is the same each time. */
+const BOUNDARY = "sluice-doctor";
+const FORM_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
+
+function encodeForm(fields: object): string {
+  const parts = Object.entries(fields).map(
+    ([name, value]) => `--${BOUNDARY}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  );
+  return `${parts.join("")}--${BOUNDARY}--\r\n`;
 }
 
 /** Names the cause of a failed `fetch`, whose own message is only "fetch failed". */

@@ -89,7 +89,7 @@ export function addStep(receipt: Receipt, step: CallEvent, now: number): Receipt
     responseModel,
     usage,
     billing: findBilling(receipt, error),
-    ...(error !== undefined && { error: describe(error) }),
+    error: error === undefined ? undefined : describe(error),
   };
 }
 

@@ -4,7 +4,7 @@ import { reportStorageFailure } from "../base/platform-limits.js";
 import { getClientStorage } from "../storage/client-storage.js";
 import { registerForget } from "../storage/in-use.js";
 import { createRecordWriter, type RecordWriter } from "../storage/record-writer.js";
-import { addStep, createReceipt, isCallEvent, type Receipt } from "./receipt.js";
+import { addStep, type CallEvent, createReceipt, isCallEvent, type Receipt } from "./receipt.js";
 
 /** Options of {@link recordReceipts}. */
 export interface RecordReceiptsOptions {
@@ -15,7 +15,8 @@ export interface RecordReceiptsOptions {
 /**
  * Stores a receipt for each later request of a client that may cost money: chats, images, video tasks, assets and epsilon
  * requests, whoever sends them (stores, batches, tools or your code). A receipt is stored before the request is sent,
- * and again at its end. After a crash it stays `pending`, with the billing `maybe`. {@link listReceipts} reads them.
+ * and again at its end. After a crash it stays `pending`, with the billing `maybe`. A response that a proxy stores ends
+ * its receipt when it is read again, e.g. after a reload. {@link listReceipts} reads the receipts.
  *
  * A receipt takes about 500 bytes, and is stored under the month (UTC) of its request. `signOut(client)` removes the
  * receipts of the user. A storage that fails emits `storage-error`; its receipts are written when it works again.
@@ -38,28 +39,48 @@ export function recordReceipts(client: Client, { storage }: RecordReceiptsOption
   const writers = new Map<string, RecordWriter>();
   const open = new Map<string, Receipt>();
   let isStopped = false;
-  const unregister = registerForget(client, () => open.clear());
+  let signOuts = 0;
+  const unregister = registerForget(client, () => {
+    signOuts += 1;
+    open.clear();
+  });
   const unsubscribe = subscribeToEvents(client, (event) => {
-    if (!isCallEvent(event) || !isCreatePath(event.path)) return;
+    if (!isCallEvent(event)) return;
+    if (event.path.startsWith(STREAMS)) return endResumed(event).catch(report);
+    if (!isCreatePath(event.path)) return;
     const now = Date.now();
     const known = open.get(event.callId);
     // a call that began before the recording or after its end has no receipt
     if (!known && (isStopped || event.type !== "request" || event.attempt > 1)) return;
     const receipt = addStep(known ?? createReceipt(event, now), event, now);
     open.set(event.callId, receipt);
-    if (event.type !== "request" && event.type !== "end") return;
-    const writer = getWriter(formatMonth(receipt.startedAt));
     // the client sends the request when its receipt is stored
-    return writer.markAndWrite(event.callId).then(() => {
-      // a receipt that could not be written stays for the next attempt
-      if (event.type === "end" && !writer.unsaved.has(event.callId)) open.delete(event.callId);
-      if (isStopped) close();
-    });
+    if (event.type === "request" || event.type === "end") return write(receipt);
   });
   return () => {
     isStopped = true;
     close();
   };
+
+  async function write({ callId, startedAt }: Receipt): Promise<void> {
+    const writer = getWriter(formatMonth(startedAt));
+    await writer.markAndWrite(callId);
+    // a receipt that could not be written stays for the next attempt
+    if (open.get(callId)?.endedAt !== undefined && !writer.unsaved.has(callId)) open.delete(callId);
+    if (isStopped) close();
+  }
+
+  /** Ends the receipt of a response that was read from the proxy, e.g. by the page after a reload. */
+  async function endResumed(event: CallEvent): Promise<void> {
+    // without a part of the response, an error says nothing about its request
+    if (event.type !== "end" || (event.error !== undefined && event.responseId === undefined)) return;
+    const [now, before] = [Date.now(), signOuts];
+    const receipts = await listReceipts(client, { storage, since: now - MAX_STORED_MS });
+    const receipt = receipts.findLast((one) => isSameResponse(one, event));
+    if (receipt?.billing !== "maybe" || open.has(receipt.callId) || signOuts > before) return;
+    open.set(receipt.callId, addStep(receipt, event, now));
+    await write(receipt);
+  }
 
   /** Stops listening after the end of the last recorded request. */
   function close(): void {
@@ -76,11 +97,26 @@ export function recordReceipts(client: Client, { storage }: RecordReceiptsOption
       storage: own,
       collection: formatCollection(month),
       createRecord: (key) => open.get(key),
-      onFailure: (error) => reportStorageFailure(client, error),
+      onFailure: report,
     });
     writers.set(month, created);
     return created;
   }
+
+  function report(error: unknown): void {
+    reportStorageFailure(client, error);
+  }
+}
+
+/** Begin of the path of a response that a proxy stores. */
+const STREAMS = "/v1/chat/streams/";
+/** Longer than a proxy stores a response that nobody reads. */
+const MAX_STORED_MS = 24 * 60 * 60 * 1000;
+
+/** Both ids are unique. A page that was closed during a response stored only the id of the message. */
+function isSameResponse(receipt: Receipt, event: CallEvent & { type: "end" }): boolean {
+  const ids = ["messageId", "responseId"] as const;
+  return ids.some((id) => receipt[id] !== undefined && receipt[id] === event[id]);
 }
 
 /** Options of {@link listReceipts}. */
