@@ -16,7 +16,6 @@ const root = `${import.meta.dirname}/../../`;
 const copied = [
   "chat-form",
   "download",
-  "field-labels",
   "form-fields",
   "image-form",
   "stored-list",

@@ -25,7 +25,7 @@ export function ChatStart() {
       </div>
       <Suspense>
         {isListOpen && (
-          <Dialog title="Chats" side="left" isPlain isOpen onOpenChange={setIsListOpen}>
+          <Dialog title="Chats" isDrawer isPlain isOpen onOpenChange={setIsListOpen}>
             {list}
           </Dialog>
         )}

@@ -5,8 +5,8 @@ import { Download } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Badge, Button } from "@/components/sluice/button";
 import { formatCost } from "@/components/sluice/cost-text";
+import { saveFile } from "@/components/sluice/download";
 import { formatModel } from "@/components/sluice/format";
-import { saveFile } from "@/components/sluice/save-file";
 import { client, storage } from "./client.js";
 import { prices } from "./prices.js";
 import { formatRoute } from "./rooms.js";
@@ -32,7 +32,7 @@ export function Receipts() {
           {writeCost(receipts)}
           {uncertain > 0 && <span className="text-warning"> · {uncertain} may be charged</span>}
         </p>
-        <Button onClick={() => saveFile(new Blob([formatReceiptsCSV(receipts)]), "receipts.csv")}>
+        <Button onClick={() => saveFile(new File([formatReceiptsCSV(receipts)], "receipts.csv"))}>
           <Download aria-hidden />
           CSV
         </Button>

@@ -4,13 +4,14 @@ import { checkRequest } from "@sluice/core/schemas";
 import { estimateCost } from "@sluice/prices";
 import { useVideoTask, useVideoTasks, type VideoTaskEntry } from "@sluice/react";
 import { useRef, useState } from "react";
+import { listURLs } from "@/components/sluice/form-fields";
 import { MediaFields } from "@/components/sluice/media-fields";
 import { MediaSettings } from "@/components/sluice/media-settings";
 import { PromptForm } from "@/components/sluice/prompt-form";
 import { createStoredList, isStoredItem, type StoredItem } from "@/components/sluice/stored-list";
 import { toast } from "@/components/sluice/toasts";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
-import { listURLs, type MediaDraft, useMediaForm } from "@/components/sluice/use-media-form";
+import { type MediaDraft, useMediaForm } from "@/components/sluice/use-media-form";
 import { createVideoForm, createVideoRequest } from "@/components/sluice/video-form";
 import { estimateTime, getVideoState } from "@/components/sluice/video-progress";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
@@ -175,5 +176,5 @@ function Task({ entry, ...rest }: TaskProps) {
   const taskId = getVideoState(entry) === "unknown" ? entry.handle?.id : undefined;
   const { refetch } = useVideoTask({ taskId, ...options });
   const isAway = useStore(isOffline);
-  return <VideoTaskCard entry={entry} isOffline={isAway} onCheck={refetch} onNotice={toast} {...rest} />;
+  return <VideoTaskCard entry={entry} isOffline={isAway} onCheck={refetch} {...rest} />;
 }

@@ -3,9 +3,10 @@
 import type { ChatMessage, VideoTaskEntry } from "@sluice/react";
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/sluice/button";
-import { Budget, Cost, Estimate } from "@/components/sluice/cost";
+import { Cost, Estimate } from "@/components/sluice/cost";
 import { Elsewhere, SyncStatus } from "@/components/sluice/devices";
 import { ImageTile } from "@/components/sluice/image-tile";
+import { Markdown } from "@/components/sluice/markdown";
 import { UserMessage } from "@/components/sluice/message";
 import { ModelMenu } from "@/components/sluice/model-menu";
 import { ModelSettings } from "@/components/sluice/model-settings";
@@ -14,8 +15,7 @@ import { Select } from "@/components/sluice/select";
 import { Steps } from "@/components/sluice/steps";
 import { Toasts, toast } from "@/components/sluice/toasts";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
-import { Retrying } from "@/components/sluice/waiting";
-import { MarkdownAnswer } from "./markdown";
+import { markdown } from "./markdown";
 import { VideoForm } from "./video-form";
 
 /* States that a page seldom comes to: each component in those that only a server, another device or bad luck brings. */
@@ -63,7 +63,6 @@ const ratios = [
 /** The components in rare states. */
 export function Gallery() {
   const [pressed, setPressed] = useState("nothing");
-  const [retryAt] = useState(() => Date.now() + 60_000);
   const [model, setModel] = useState<(typeof models)[number]["id"]>("delta-5.3");
   const [settings, setSettings] = useState(plain);
   const [ratio, setRatio] = useState<(typeof ratios)[number]["value"]>("1:1");
@@ -80,13 +79,12 @@ export function Gallery() {
           answers={[thought]}
           isBusy={false}
           toolTitles={{ draw: "Make an image" }}
-          estimateTool={() => ({ amount: 0.04, min: 0.04, currency: "USD", missing: [] })}
           onApprove={press("approve")}
           onDeny={press("deny")}
         />
       </Part>
       <Part title="Markdown">
-        <MarkdownAnswer />
+        <Markdown text={markdown} />
       </Part>
       <Part title="Model">
         <ModelMenu models={models} model={model} onChange={setModel} />
@@ -99,28 +97,15 @@ export function Gallery() {
       <Part title="Form of a video">
         <VideoForm />
       </Part>
-      <Part title="Retry">
-        <Retrying title="Too many requests" at={retryAt} onRetryNow={press("retry now")} />
-      </Part>
       <Part title="Devices">
-        <Elsewhere chat={{ isRunningElsewhere: true, stop() {} }} isLast />
+        <Elsewhere chat={{ isRunningElsewhere: true, stop: press("stop") }} />
         <SyncStatus chat={{ sync: { isSyncing: true, unsent: 1 }, unsaved: 0 }} />
         <SyncStatus
           chat={{ sync: { isSyncing: false, unsent: 1, error: new Error("no network") }, unsaved: 0 }}
         />
         <SyncStatus chat={{ sync: undefined, unsaved: 2 }} />
       </Part>
-      <Part title="Budget and cost">
-        <Budget
-          budget={{
-            by: "user",
-            unit: "tokens",
-            limit: 200_000,
-            reserved: 8192,
-            remaining: 50_000,
-            resetsAt: Date.UTC(2030, 0, 1),
-          }}
-        />
+      <Part title="Cost">
         <Cost cost={{ amount: 0.0214, currency: "USD", missing: ["an answer"] }} />
         <Estimate estimate={{ amount: 120, min: 30, currency: "USD", missing: [] }}>
           <Button onClick={press("generate")}>Generate</Button>

@@ -16,14 +16,7 @@ import { tools, toolTitles } from "./tools";
 /** The room for chat: the conversations of this browser, and the one that is open. */
 export function ChatRoom() {
   const [id, setId] = useState(createId);
-  const [folder, setFolder] = useState<string>();
-  const { conversations, folders, removed, isRestoring, ...verbs } = useConversations({
-    storage,
-    activeId: id,
-    folder,
-  });
-  // also where its last conversation went
-  if (folder !== undefined && !isRestoring && !folders.includes(folder)) setFolder(undefined);
+  const { conversations, removed, update, remove, restore } = useConversations({ storage, activeId: id });
   const last = removed.at(-1);
   return (
     <div className="flex min-h-0 grow max-md:flex-col">
@@ -36,7 +29,7 @@ export function ChatRoom() {
           New chat
         </Button>
         {last && (
-          <Button look="quiet" onClick={() => verbs.restore(last.id)}>
+          <Button look="quiet" onClick={() => restore(last.id)}>
             <span className="truncate">Undo: delete {last.title}</span>
           </Button>
         )}
@@ -44,13 +37,9 @@ export function ChatRoom() {
           conversations={conversations}
           activeId={id}
           onOpen={setId}
-          onUpdate={verbs.update}
-          folders={folders}
-          folder={folder}
-          onFolder={setFolder}
-          onRenameFolder={verbs.renameFolder}
+          onUpdate={update}
           onRemove={(one) => {
-            verbs.remove(one.id);
+            remove(one.id);
             if (one.id === id) setId(createId());
           }}
         />

@@ -241,14 +241,12 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     timeout: 120_000,
   }, async () => {
     await open("&gallery");
-    await page.getByText("50,000 tokens of 200,000 tokens left").waitFor();
-    await page.getByText("From another device").waitFor();
+    await page.getByText("Answering elsewhere").waitFor();
     await page.getByText("2 messages are not saved.").waitFor();
     const markdown = page.getByRole("region", { name: "Markdown" });
-    await markdown.getByRole("listitem", { name: "#0b7a72" }).waitFor();
     await markdown.getByRole("button", { name: "Show image from pictures.example" }).waitFor();
     await expect.poll(axe).toEqual([]);
-    for (const name of ["Stop", "Retry now", "Retry anyway", "Generate"]) {
+    for (const name of ["Stop", "Retry anyway", "Generate"]) {
       await button(name).click();
       await page.getByText(`Pressed: ${name.toLowerCase()}`).waitFor();
     }
@@ -258,7 +256,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
       .click();
     await page.getByText("Pressed: version").waitFor();
     await page.getByText("The user wants an image.").waitFor();
-    await page.getByRole("group", { name: "Make an image" }).getByText("0.04 USD").waitFor();
+    await page.getByRole("group", { name: "Make an image" }).waitFor();
     await button("Approve").click();
     await page.getByText("Pressed: approve").waitFor();
     expect(problems).toEqual([]);

@@ -40,13 +40,13 @@ function parseLines(text: string): readonly string[] {
 
 const betaFields = `
   prompt: text, at input.prompt, maxLength 5000
-  first_frame: media, at input.media, media image, sources file url, accept image/jpeg,image/png,image/bmp,image/webp, max 1
-  last_frame: media, at input.media, media image, sources file url, accept image/jpeg,image/png,image/bmp,image/webp, max 1
-  reference_image: media, at input.media, media image, sources file url, accept image/jpeg,image/png,image/bmp,image/webp, max 10
-  reference_video: media, at input.media, media video, sources url, accept, max 5
-  reference_audio: media, at input.media, media audio, sources url, accept, max 5
-  file: media, at input.media, media file, sources url, accept, max 1
-  link: media, at input.media, media link, sources url, accept, max 1
+  first_frame: media, at input.media, media image, accept image/jpeg,image/png,image/bmp,image/webp, max 1
+  last_frame: media, at input.media, media image, accept image/jpeg,image/png,image/bmp,image/webp, max 1
+  reference_image: media, at input.media, media image, accept image/jpeg,image/png,image/bmp,image/webp, max 10
+  reference_video: media, at input.media, media video, accept, max 5
+  reference_audio: media, at input.media, media audio, accept, max 5
+  file: media, at input.media, media file, accept, max 1
+  link: media, at input.media, media link, accept, max 1
   ratio: choice, at parameters.ratio, default adaptive, choices adaptive(Fit to input) 16:9(16:9) 4:3(4:3) 1:1(1:1) 3:4(3:4) 9:16(9:16)
   resolution: choice, at parameters.resolution, default 1080P, choices 1080P(1080p) 720P(720p) 480P(480p)
   duration: number, at parameters.duration, default 5, min 2, max 30, step 1, unit s, auto -1
@@ -58,11 +58,11 @@ const betaFields = `
 /** The fields that both models of the second generation have, up to the resolution. */
 const gamma2 = `
     prompt: text, at content
-    first_frame: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp, max 1
-    last_frame: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp, max 1
-    reference_image: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp
-    reference_video: media, at content, media video, sources url, accept
-    reference_audio: media, at content, media audio, sources url, accept
+    first_frame: media, at content, media image, accept image/png,image/jpeg,image/webp, max 1
+    last_frame: media, at content, media image, accept image/png,image/jpeg,image/webp, max 1
+    reference_image: media, at content, media image, accept image/png,image/jpeg,image/webp
+    reference_video: media, at content, media video, accept
+    reference_audio: media, at content, media audio, accept
     ratio: choice, choices 16:9(16:9) 4:3(4:3) 1:1(1:1) 3:4(3:4) 9:16(9:16) 21:9(21:9) adaptive(Fit to input)`;
 
 const videoFields: readonly (readonly [VideoModel, string])[] = [
@@ -72,8 +72,8 @@ const videoFields: readonly (readonly [VideoModel, string])[] = [
     "gamma-video-1-5-pro-251215",
     `
     prompt: text, at content
-    first_frame: media, at content, media image, sources url, accept, max 1
-    last_frame: media, at content, media image, sources url, accept, max 1
+    first_frame: media, at content, media image, accept, max 1
+    last_frame: media, at content, media image, accept, max 1
     ratio: choice, default adaptive, choices adaptive(Fit to input) 16:9(16:9) 4:3(4:3) 1:1(1:1) 3:4(3:4) 9:16(9:16) 21:9(21:9)
     resolution: choice, default 720p, choices 480p(480p) 720p(720p) 1080p(1080p)
     duration: number, default 5, min 4, max 12, step 1, unit s, auto -1
@@ -86,7 +86,7 @@ const videoFields: readonly (readonly [VideoModel, string])[] = [
     "gamma-video-1-0-pro-fast-251015",
     `
     prompt: text, at content
-    first_frame: media, at content, media image, sources url, accept, max 1
+    first_frame: media, at content, media image, accept, max 1
     ratio: choice, default 16:9, choices 16:9(16:9) 4:3(4:3) 1:1(1:1) 3:4(3:4) 9:16(9:16) 21:9(21:9)
     resolution: choice, default 1080p, choices 480p(480p) 720p(720p) 1080p(1080p)
     duration: number, default 5, min 2, max 12, step 1, unit s
@@ -183,7 +183,7 @@ test.each<[ImageModel, number, string]>([
   expect(fields.filter(({ name }) => name !== "size").map(formatLine)).toEqual(
     parseLines(`
     prompt: text
-    image: media, media image, sources file url, accept image/png,image/jpeg,image/webp
+    image: media, media image, accept image/png,image/jpeg,image/webp
     sequential_image_generation: switch, default false
     max_images: number, hidden, at sequential_image_generation_options.max_images, min 1, step 1
     watermark: switch, advanced, default false

@@ -215,16 +215,15 @@ test("a value that the new model does not have is left out, and comes back with 
   expect(createVideoRequest("gamma-video-2.0", values)).toMatchObject({ resolution: "4k" });
 });
 
-test("the media of a video decide its mode, and the mode decides what is shown", () => {
+test("the media of a video decide which fields are shown", () => {
   const shownOf = (model: VideoModel, values: FormValues) =>
     createVideoForm(model, values)
       .fields.filter(({ isShown }) => isShown)
       .map(({ name }) => name);
   const frames: FormValues = { first_frame: [url] };
-  expect(createVideoForm("beta3.0-video", {}).mode).toBe("text");
-  expect(createVideoForm("beta3.0-video", frames).mode).toBe("frames");
-  expect(createVideoForm("beta3.0-video", { reference_image: [url] }).mode).toBe("references");
+  expect(shownOf("beta3.0-video", {})).toEqual(expect.arrayContaining(["first_frame", "reference_image"]));
   expect(shownOf("beta3.0-video", frames)).not.toContain("reference_image");
+  expect(shownOf("beta3.0-video", { reference_image: [url] })).not.toContain("first_frame");
   expect(shownOf("beta3.0-video", { link: [url] })).not.toContain("file");
   expect(shownOf("beta3.0-video", { file: [url], link: [url] })).toContain("file");
   expect(shownOf("gamma-video-1-5-pro-251215", {})).toContain("camera_fixed");
@@ -233,7 +232,9 @@ test("the media of a video decide its mode, and the mode decides what is shown",
 });
 
 test("the frame of another model's form is no frame for a model that takes none", () => {
-  expect(createVideoForm("gamma-video-1-0-pro-fast-251015", { last_frame: [url] }).mode).toBe("text");
+  const { fields } = createVideoForm("gamma-video-1-0-pro-fast-251015", { last_frame: [url] });
+  // a model with a frame has no still camera
+  expect(fields.find(({ name }) => name === "camera_fixed")?.isShown).toBe(true);
 });
 
 test("a beta video has its media in `input`, a gamma video in `content`", () => {

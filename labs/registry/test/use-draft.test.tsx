@@ -12,7 +12,6 @@ afterEach(() => localStorage.clear());
 interface FieldProps {
   readonly draftKey?: string;
   readonly storage?: RecordStorage;
-  readonly parse?: (stored: unknown) => string | undefined;
 }
 
 function Field({ draftKey = "chat/a", ...options }: FieldProps) {
@@ -151,24 +150,6 @@ test("A draft can be changed by a function, and components with the same key sho
   fireEvent.change(fields()[0] as HTMLElement, { target: { value: "Why" } });
   fireEvent.click(screen.getAllByRole("button", { name: "shout" })[1] as HTMLElement);
   expect(fields().map(({ value }) => value)).toEqual(["Why!", "Why!", ""]);
-});
-
-test("A parser reads what was stored, and nothing where nothing was", async () => {
-  const storage = memoryStorage();
-  await storage.write("drafts", new Map([["old", { text: "Why" }]]));
-  await storage.write("drafts", new Map([["other", 7]]));
-  const parse = (stored: unknown) => (stored === 7 ? undefined : (stored as { text: string }).text);
-  const { client } = page();
-  render(
-    <GatewayProvider client={client}>
-      {["old", "other", "new"].map((key) => (
-        <Field key={key} draftKey={key} storage={storage} parse={parse} />
-      ))}
-    </GatewayProvider>,
-  );
-  await rest();
-  const fields = screen.getAllByRole<HTMLTextAreaElement>("textbox");
-  expect(fields.map(({ value }) => value)).toEqual(["Why", "", ""]);
 });
 
 function Tags({ storage }: { storage: RecordStorage }) {

@@ -47,7 +47,8 @@ export function AssistantMessage(props: AssistantMessageProps) {
   );
 }
 
-function renderPlainText(text: string): ReactNode {
+/** Shows a text as it is. */
+export function renderPlainText(text: string): ReactNode {
   return (
     <p dir="auto" className="wrap-anywhere whitespace-pre-wrap">
       {text}

@@ -11,20 +11,15 @@ type State = ReturnType<typeof useAttachments>;
 
 interface AttachButtonProps {
   readonly attachments: State;
-  readonly className?: string;
 }
 
 /** The button that adds images to a message. */
-export function AttachButton({ attachments, className }: AttachButtonProps) {
+export function AttachButton({ attachments }: AttachButtonProps) {
   const picker = useRef<HTMLInputElement>(null);
   return (
     <>
       <input {...attachments.inputProps} ref={picker} aria-label={attachmentWords.field} className="hidden" />
-      <IconButton
-        label={attachmentWords.add}
-        className={cn(className)}
-        onClick={() => picker.current?.click()}
-      >
+      <IconButton label={attachmentWords.add} onClick={() => picker.current?.click()}>
         <Paperclip aria-hidden />
       </IconButton>
     </>
@@ -40,8 +35,6 @@ interface AttachmentsProps {
   readonly onSwitchModel?: () => void;
   /** Called after the user took the note about files away, which had the focus. */
   readonly onDismiss?: () => void;
-  /** Lines about the files that were not added. @default one for each problem */
-  readonly refusals?: readonly string[];
 }
 
 /** The images that go with a message, and what is wrong with others. */
@@ -49,14 +42,13 @@ export function Attachments(props: AttachmentsProps) {
   const { attachments, model, seeingModel, onSwitchModel, onDismiss } = props;
   const { problems, isPreparing, isBlind, dismiss } = attachments;
   // many files with one problem are one line
-  const lines = props.refusals ?? [...new Set(problems.map(({ message }) => message))];
+  const lines = [...new Set(problems.map(({ message }) => message))];
   return (
     <>
       <Previews attachments={attachments} />
       <Refusals
         // at once, however long each file takes to be read
         lines={isPreparing ? [] : lines}
-        dismiss={attachmentWords.dismiss}
         onDismiss={() => {
           dismiss();
           onDismiss?.();
@@ -113,12 +105,10 @@ interface RefusalsProps {
   /** Problems, one line for each reason. */
   readonly lines: readonly ReactNode[];
   readonly onDismiss: () => void;
-  /** Name of the button that takes the note away. */
-  readonly dismiss?: string;
 }
 
 /** The files that were not added, with one announcement for however many. */
-export function Refusals({ lines, onDismiss, dismiss = attachmentWords.dismiss }: RefusalsProps) {
+export function Refusals({ lines, onDismiss }: RefusalsProps) {
   if (lines.length === 0) return null;
   return (
     <div role="alert" className="flex items-start gap-2 pl-2 text-sm text-destructive">
@@ -127,7 +117,7 @@ export function Refusals({ lines, onDismiss, dismiss = attachmentWords.dismiss }
           <p key={index}>{line}</p>
         ))}
       </div>
-      <IconButton label={dismiss} className="-my-0.5" onClick={onDismiss}>
+      <IconButton label={attachmentWords.dismiss} className="-my-0.5" onClick={onDismiss}>
         <X aria-hidden />
       </IconButton>
     </div>

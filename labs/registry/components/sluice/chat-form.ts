@@ -12,9 +12,7 @@ import {
 } from "@/components/sluice/form-fields";
 
 /** Abilities and settings of a chat model. */
-export interface ChatModelInfo {
-  /** Id of the model. */
-  readonly model: ChatModel;
+interface ChatModelInfo {
   /** True for a model that sees images. */
   readonly seesImages: boolean;
   /** Says if the model calls tools; `unlisted`: the spec does not list them, and they may be ignored. */
@@ -23,8 +21,6 @@ export interface ChatModelInfo {
   readonly thinking: "always" | "optional" | "never";
   /** True for a model with a JSON mode. */
   readonly hasJSONMode: boolean;
-  /** Most tokens of an answer. */
-  readonly maxTokens: number;
   /**
    * Settings of the model. Not described: `messages`, `stream` and `tools`, which the chat has itself; `user_id`,
    * `stream_options` and `response_format`, which are no matter of the user.
@@ -48,12 +44,10 @@ export function describeChatModel(model: ChatModel, values: FormValues = NO_VALU
   const row = models[model];
   const kinds: readonly string[] = row.thinking;
   return {
-    model,
     seesImages: row.seesImages,
     tools: row.tools === "unlisted" ? "unlisted" : row.tools ? "yes" : "no",
     thinking: kinds.length === 0 ? "never" : kinds.length === 1 ? "always" : "optional",
     hasJSONMode: row.jsonMode,
-    maxTokens: row.maxTokens,
     fields: createFields(model, values),
   };
 }

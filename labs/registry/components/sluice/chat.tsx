@@ -18,15 +18,14 @@ const loadTurn = () => import("@/components/sluice/chat-turn");
 /** Loads after the composer: a new chat has no turn. */
 const ChatTurn = lazy(async () => ({ default: (await loadTurn()).ChatTurn }));
 
-interface ChatLogProps
-  extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "estimateTool" | "renderTool" | "describe"> {
+interface ChatLogProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool" | "describe"> {
   /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during an answer. */
   readonly chat: UseChatStreamResult;
   /** Id of the conversation. */
   readonly id: string;
   /** Content of a chat without messages. */
   readonly empty?: ReactNode;
-  /** Name of the log, for screen readers. @default that of `words` */
+  /** Name of the log, for screen readers. @default the word of `words` */
   readonly label?: string;
 }
 

@@ -1,32 +1,22 @@
 "use client";
 
 import { Download, WrapText } from "lucide-react";
-import { type ComponentProps, isValidElement, type ReactNode, useContext, useState } from "react";
+import { type ComponentProps, isValidElement, type ReactNode, useState } from "react";
 import { type ExtraProps, useIsCodeFenceIncomplete } from "streamdown";
 import { IconButton, Skeleton } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
+import { saveFile } from "@/components/sluice/download";
 import { FORMULA } from "@/components/sluice/formulas";
 import { Highlighted } from "@/components/sluice/highlighted-code";
-import { BlocksContext } from "@/components/sluice/markdown-context";
-import { markdownWords } from "@/components/sluice/markdown-words";
-import { saveText } from "@/components/sluice/save-file";
+import { markdownWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
-/** Code of an answer, in colors, with its language and tools. A block of a language that the app draws is drawn. */
+/** Code of a response, in colors, with its language and tools. */
 export function CodeBlock({ children }: ComponentProps<"pre"> & ExtraProps) {
   const isIncomplete = useIsCodeFenceIncomplete();
-  const blocks = useContext(BlocksContext);
   const { code, language } = readCode(children);
   if (language === FORMULA) return <Skeleton label={markdownWords.formula} className="h-12" />;
-  const plain = <Code code={code} language={language} isIncomplete={isIncomplete} />;
-  const Block = Object.hasOwn(blocks, language) ? blocks[language] : undefined;
-  return Block ? (
-    <Block code={code} isIncomplete={isIncomplete}>
-      {plain}
-    </Block>
-  ) : (
-    plain
-  );
+  return <Code code={code} language={language} isIncomplete={isIncomplete} />;
 }
 
 interface CodeProps {
@@ -51,7 +41,10 @@ function Code({ code, language, isIncomplete }: CodeProps) {
         </IconButton>
         <IconButton
           label={markdownWords.download}
-          onClick={() => saveText(code, `code.${extensions[language] ?? (language || "txt")}`)}
+          onClick={() => {
+            const name = `code.${extensions[language] ?? (language || "txt")}`;
+            saveFile(new File([code], name, { type: "text/plain" }));
+          }}
         >
           <Download aria-hidden />
         </IconButton>

@@ -22,8 +22,6 @@ interface ComposerProps {
   /** True where nothing can be sent now. @default false */
   readonly isBlocked?: boolean;
   readonly onPaste?: ClipboardEventHandler;
-  /** Called when an input method begins to compose a word, and when it ends. */
-  readonly onComposing?: ((isComposing: boolean) => void) | undefined;
   readonly field?: RefObject<HTMLTextAreaElement | null>;
   /** Content before the box: `Queue`. */
   readonly before?: ReactNode;
@@ -35,7 +33,7 @@ interface ComposerProps {
 
 /** The place to write a message. Enter sends, and Shift + Enter begins a line. */
 export function Composer(props: ComposerProps) {
-  const { text, onText, onSend, isBusy = false, hasFiles = false, isBlocked = false, onComposing } = props;
+  const { text, onText, onSend, isBusy = false, hasFiles = false, isBlocked = false } = props;
   const own = useRef<HTMLTextAreaElement>(null);
   const { field = own } = props;
   const isEmpty = text.trim() === "" && !hasFiles;
@@ -70,8 +68,6 @@ export function Composer(props: ComposerProps) {
             {...fieldProps}
             onPaste={props.onPaste}
             onKeyDown={onKeyDown}
-            onCompositionStart={() => onComposing?.(true)}
-            onCompositionEnd={() => onComposing?.(false)}
             className="field-sizing-content max-h-48 min-w-0 grow basis-full resize-none bg-transparent px-2 py-1 outline-none placeholder:truncate pointer-coarse:min-h-11 [@media(height<32rem)]:order-2 [@media(height<32rem)]:max-h-16 [@media(height<32rem)]:basis-0 [@media(height<32rem)_and_(width<24rem)]:placeholder:opacity-0"
           />
           {props.children}

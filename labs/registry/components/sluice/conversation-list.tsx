@@ -1,179 +1,183 @@
 "use client";
 
-import type { Conversation } from "@sluice/react";
-import { Folder, FolderMinus, FolderOpen, Pencil } from "lucide-react";
-import { useState } from "react";
-import { Button } from "@/components/sluice/button";
-import {
-  ConversationRow,
-  type ConversationVerbs,
-  NameForm,
-  RowMenu,
-} from "@/components/sluice/conversation-row";
+import type { Conversation, UseConversationsResult } from "@sluice/react";
+import { Ellipsis, Pencil, Pin, PinOff, Trash2 } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import { IconButton } from "@/components/sluice/button";
+import { Menu } from "@/components/sluice/popups";
 import { useListFocus } from "@/components/sluice/use-list-focus";
 import { conversationWords } from "@/components/sluice/words";
+import { cn } from "@/lib/utils";
 
-type Words = typeof conversationWords;
-
-interface FolderVerbs {
-  /** Name of the folder that is shown alone: the option `folder` of `useConversations`. */
-  readonly folder?: string | undefined;
-  /** Shows a folder alone, or all conversations. */
-  readonly onFolder?: (folder: string | undefined) => void;
-  /** Gives a folder another name: `renameFolder`. An empty one ends it. */
-  readonly onRenameFolder?: (folder: string, name: string) => unknown;
-}
-
-interface ConversationListProps extends ConversationVerbs, FolderVerbs {
+interface ConversationListProps extends ConversationVerbs {
   /** Conversations of `useConversations`, newest first. */
   readonly conversations: readonly Conversation[];
-  /** Id of the one that is shown. */
+  /** Id of the open conversation. */
   readonly activeId?: string | undefined;
-  /** Names of the folders: `folders` of `useConversations`. @default there are no folders */
-  readonly folders?: readonly string[];
 }
 
-/** Conversations by folder and by the day of their last question, with what each one does now. */
-export function ConversationList(props: ConversationListProps) {
-  const { conversations, activeId, folders, folder, onFolder, onRenameFolder, ...verbs } = props;
+interface ConversationVerbs {
+  /** Address of a conversation. @default `onOpen` alone opens it */
+  readonly createHref?: (id: string) => string;
+  readonly onOpen?: (id: string) => void;
+  /** Changes the title, or pins the conversation: `update` of `useConversations`. */
+  readonly onUpdate: UseConversationsResult["update"];
+  /** Deletes the conversation: `remove`. `restore` brings it back. */
+  readonly onRemove: (conversation: Conversation) => unknown;
+}
+
+/** Conversations by the day of their last question, the pinned ones first, each with its state. */
+export function ConversationList({ conversations, activeId, ...verbs }: ConversationListProps) {
   const focus = useListFocus<HTMLDivElement>();
-  const groups = groupConversations(conversations, folder).map(({ name, day, list }) => (
-    <div key={day ?? `folder ${name}`} className="pb-3">
-      {day ? (
-        <h2 className="px-3 py-1 text-xs font-medium text-muted-foreground">{conversationWords.days[day]}</h2>
-      ) : (
-        <FolderHeading name={name} isAlone={name === folder} onFolder={onFolder} onRename={onRenameFolder} />
-      )}
-      <ul>
-        {list.map((one) => (
-          <ConversationRow
-            key={one.id}
-            {...verbs}
-            conversation={one}
-            isOpen={one.id === activeId}
-            folders={folders}
-          />
-        ))}
-      </ul>
-    </div>
-  ));
+  const today = new Date().setHours(0, 0, 0, 0);
   return (
     <div {...focus} className="outline-none">
-      {groups}
-      {folder !== undefined && onFolder && (
-        <Button look="quiet" onClick={() => onFolder(undefined)}>
-          {conversationWords.showAll}
-        </Button>
-      )}
+      {days.map((day) => {
+        const list = conversations.filter((one) => findDay(one, today) === day);
+        return (
+          list.length > 0 && (
+            <div key={day} className="pb-3">
+              <h2 className="px-3 py-1 text-xs font-medium text-muted-foreground">
+                {conversationWords.days[day]}
+              </h2>
+              <ul>
+                {list.map((one) => (
+                  <Row key={one.id} {...verbs} conversation={one} isOpen={one.id === activeId} />
+                ))}
+              </ul>
+            </div>
+          )
+        );
+      })}
     </div>
   );
 }
 
-interface FolderHeadingProps {
-  readonly name: string;
-  /** True where no other folder is shown. */
-  readonly isAlone: boolean;
-  readonly onFolder: FolderVerbs["onFolder"];
-  readonly onRename: FolderVerbs["onRenameFolder"];
-}
-
-/** The name of a folder: a press shows it alone, or all again. */
-function FolderHeading({ name, isAlone, onFolder, onRename }: FolderHeadingProps) {
-  const [isRenaming, setIsRenaming] = useState(false);
-  const Icon = isAlone ? FolderOpen : Folder;
-  const row = `folder ${name}`;
-  if (isRenaming)
-    return (
-      <div data-row={row}>
-        <NameForm
-          name={name}
-          label={conversationWords.folder}
-          onRename={(text) => {
-            if (text.trim() === "") return;
-            onRename?.(name, text);
-            if (isAlone) onFolder?.(text.trim());
-          }}
-          onClose={() => setIsRenaming(false)}
-        />
-      </div>
-    );
-  return (
-    <div data-row={row} className="group/row flex items-center">
-      <h2 className="min-w-0 grow">
-        <Button
-          look="quiet"
-          aria-pressed={isAlone}
-          data-tip={isAlone ? conversationWords.showAll : conversationWords.showFolder}
-          className="w-full justify-start text-xs"
-          onClick={() => onFolder?.(isAlone ? undefined : name)}
-        >
-          <Icon aria-hidden />
-          <span dir="auto" className="truncate">
-            {name}
-          </span>
-        </Button>
-      </h2>
-      {onRename && (
-        <RowMenu
-          label={conversationWords.folderActions(name)}
-          items={[
-            {
-              label: conversationWords.renameFolder,
-              icon: <Pencil aria-hidden />,
-              onSelect: () => setIsRenaming(true),
-            },
-            {
-              label: conversationWords.endFolder,
-              icon: <FolderMinus aria-hidden />,
-              onSelect: () => void onRename(name, ""),
-            },
-          ]}
-        />
-      )}
-    </div>
-  );
-}
-
-type Day = keyof Words["days"];
-
-interface Group {
-  /** Absent from a folder. */
-  readonly day?: Day;
-  /** Name of a folder, or the day. */
-  readonly name: string;
-  readonly list: readonly Conversation[];
-}
-
-const days: readonly Day[] = ["today", "yesterday", "lastDays", "older"];
-
-/** Groups conversations: pinned ones, then each folder, then the others by the day of their last question. */
-function groupConversations(
-  conversations: readonly Conversation[],
-  alone: string | undefined,
-): readonly Group[] {
-  const today = new Date().setHours(0, 0, 0, 0);
-  // in a folder that is shown alone, the pinned ones are in it, too
-  const pinned = conversations.filter(({ isPinned }) => isPinned && alone === undefined);
-  const rest = conversations.filter((one) => !pinned.includes(one));
-  const folders = [...new Set(rest.map(({ folder }) => folder ?? "").filter(Boolean))];
-  const groups: Group[] = [
-    { day: "pinned", name: "pinned", list: pinned },
-    ...folders
-      .sort((a, b) => a.localeCompare(b))
-      .map((name) => ({ name, list: rest.filter(({ folder }) => folder === name) })),
-    ...days.map((day) => ({
-      day,
-      name: day,
-      list: rest.filter((one) => !one.folder && findDay(one, today) === day),
-    })),
-  ];
-  return groups.filter(({ list }) => list.length > 0);
-}
-
+type Day = keyof (typeof conversationWords)["days"];
+const days: readonly Day[] = ["pinned", "today", "yesterday", "lastDays", "older"];
 const DAY_MS = 86_400_000;
 
-function findDay({ updatedAt }: Conversation, today: number): Day {
+function findDay({ isPinned, updatedAt }: Conversation, today: number): Day {
+  if (isPinned) return "pinned";
   if (updatedAt >= today) return "today";
   if (updatedAt >= today - DAY_MS) return "yesterday";
   return updatedAt >= today - 7 * DAY_MS ? "lastDays" : "older";
+}
+
+interface RowProps extends ConversationVerbs {
+  readonly conversation: Conversation;
+  readonly isOpen: boolean;
+}
+
+/** Opens a conversation, and has a menu of its actions. */
+function Row({ conversation, isOpen, createHref, onOpen, onUpdate, onRemove }: RowProps) {
+  const { id, title, status, isPinned = false } = conversation;
+  const [isRenaming, setIsRenaming] = useState(false);
+  const state = conversationWords.states[status];
+  const name = title || conversationWords.untitled;
+  if (isRenaming)
+    return (
+      <li data-row={id}>
+        <TitleForm
+          title={title}
+          onRename={(text) => onUpdate(id, { title: text })}
+          onClose={() => setIsRenaming(false)}
+        />
+      </li>
+    );
+  const link = {
+    "aria-current": isOpen ? ("page" as const) : undefined,
+    onClick: () => onOpen?.(id),
+    className:
+      "flex min-h-8 min-w-0 grow cursor-pointer items-center gap-2 rounded-lg pl-3 text-left text-sm pointer-coarse:min-h-11",
+    children: (
+      <>
+        <span dir="auto" className="truncate">
+          {name}
+        </span>
+        {state && (
+          <span
+            role="img"
+            aria-label={state}
+            data-tip={state}
+            className={cn(
+              "size-2 shrink-0 rounded-full",
+              status === "error" ? "bg-destructive" : "animate-pulse bg-info",
+            )}
+          />
+        )}
+      </>
+    ),
+  };
+  return (
+    <li
+      data-row={id}
+      className={cn("group/row flex items-center rounded-lg hover:bg-secondary", isOpen && "bg-secondary")}
+    >
+      {createHref ? <a href={createHref(id)} {...link} /> : <button type="button" {...link} />}
+      <Menu
+        align="end"
+        trigger={
+          <IconButton
+            label={conversationWords.actions(name)}
+            className="opacity-0 group-focus-within/row:opacity-100 group-hover/row:opacity-100 aria-expanded:opacity-100 pointer-coarse:opacity-100"
+          >
+            <Ellipsis aria-hidden />
+          </IconButton>
+        }
+        items={[
+          {
+            label: conversationWords.rename,
+            icon: <Pencil aria-hidden />,
+            onSelect: () => setIsRenaming(true),
+          },
+          {
+            label: isPinned ? conversationWords.unpin : conversationWords.pin,
+            icon: isPinned ? <PinOff aria-hidden /> : <Pin aria-hidden />,
+            onSelect: () => onUpdate(id, { isPinned: !isPinned }),
+          },
+          {
+            label: conversationWords.remove,
+            icon: <Trash2 aria-hidden />,
+            onSelect: () => void onRemove(conversation),
+            isDanger: true,
+          },
+        ]}
+      />
+    </li>
+  );
+}
+
+interface TitleFormProps {
+  readonly title: string;
+  readonly onRename: (title: string) => void;
+  readonly onClose: () => void;
+}
+
+/** The field for a title, in place of its row. Escape changes nothing. */
+function TitleForm({ title, onRename, onClose }: TitleFormProps) {
+  const [text, setText] = useState(title);
+  const submit = (event?: FormEvent) => {
+    event?.preventDefault();
+    onRename(text);
+    onClose();
+  };
+  return (
+    <form onSubmit={submit}>
+      <input
+        aria-label={conversationWords.title}
+        dir="auto"
+        value={text}
+        // the menu gives the focus back to its button first
+        ref={(input) => {
+          if (!input || document.activeElement === input) return;
+          setTimeout(() => input.select());
+        }}
+        onChange={({ target }) => setText(target.value)}
+        onBlur={() => submit()}
+        onKeyDown={(event) => event.key === "Escape" && onClose()}
+        className="min-h-8 w-full rounded-lg border border-primary bg-card px-3 text-sm pointer-coarse:min-h-11"
+      />
+    </form>
+  );
 }

@@ -29,7 +29,7 @@ export function formatEstimate({ amount, min, currency, missing }: ShownEstimate
 }
 
 /** Formats an amount with two significant digits, or as a whole number above 100. */
-export function formatAmount(amount: number): string {
+function formatAmount(amount: number): string {
   const digits = amount >= 100 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 2 };
   return amount.toLocaleString("en", digits);
 }

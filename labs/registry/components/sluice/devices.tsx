@@ -5,45 +5,26 @@ import { Square } from "lucide-react";
 import { Badge, Button } from "@/components/sluice/button";
 import { deviceWords } from "@/components/sluice/words";
 
-interface AnswerSourceProps {
-  /** Origin of the answer: that of its message, or a chat of another tab. */
-  readonly text: string;
-  /** True while it is in flight there. @default false */
-  readonly isLive?: boolean;
-  /** Stops it there: `stop` of `useChatStream`. @default no button for it */
-  readonly onStop?: (() => void) | undefined;
-}
-
-/** Says where an answer is from, and stops it there. */
-export function AnswerSource({ text, isLive = false, onStop }: AnswerSourceProps) {
-  return (
-    <p className="flex items-center gap-2">
-      <Badge tone={isLive ? "info" : "neutral"}>
-        {isLive && <span aria-hidden className="size-2 animate-pulse rounded-full bg-info" />}
-        {text}
-      </Badge>
-      {onStop && (
-        <Button look="quiet" onClick={onStop}>
-          <Square aria-hidden className="fill-current" />
-          {deviceWords.stop}
-        </Button>
-      )}
-    </p>
-  );
-}
-
 interface ElsewhereProps {
   /** Return value of `useChatStream`. */
   readonly chat: Pick<UseChatStreamResult, "isRunningElsewhere" | "stop">;
-  /** True for the last message of the chat: the one that another tab may work on. */
-  readonly isLast: boolean;
 }
 
-/** Says that another tab, or a server, answers. */
-export function Elsewhere({ chat, isLast }: ElsewhereProps) {
-  return isLast && chat.isRunningElsewhere ? (
-    <AnswerSource isLive text={deviceWords.elsewhere} onStop={chat.stop} />
-  ) : null;
+/** Says that another tab, or a server, works on the last message, and stops it there. */
+export function Elsewhere({ chat }: ElsewhereProps) {
+  if (!chat.isRunningElsewhere) return null;
+  return (
+    <p className="flex items-center gap-2">
+      <Badge tone="info">
+        <span aria-hidden className="size-2 animate-pulse rounded-full bg-info" />
+        {deviceWords.elsewhere}
+      </Badge>
+      <Button look="quiet" onClick={chat.stop}>
+        <Square aria-hidden className="fill-current" />
+        {deviceWords.stop}
+      </Button>
+    </p>
+  );
 }
 
 /** Describes an error of a chat on several devices. `describeError` describes the others. */
@@ -58,35 +39,21 @@ export function describeSyncError(
 interface SyncStatusProps {
   /** Return value of `useChatStream`. */
   readonly chat: Pick<UseChatStreamResult, "sync" | "unsaved">;
-  /** Words of an error. @default `describeSyncError` */
-  readonly describe?: (error: Error) => Pick<ErrorDescription, "title" | "hint">;
 }
 
-/** Says what the server does not have yet, and what this device could not keep. */
-export function SyncStatus({ chat, describe = describeSyncError }: SyncStatusProps) {
-  const { sync, unsaved } = chat;
-  if (unsaved > 0) return <SyncNote title={deviceWords.unsaved(unsaved)} hint={deviceWords.unsavedHint} />;
-  if (sync?.error) {
-    const { title, hint } = describe(sync.error);
-    return <SyncNote title={title} hint={hint} />;
-  }
-  return <SyncNote {...(sync?.isSyncing && { hint: deviceWords.syncing })} />;
-}
-
-interface SyncNoteProps {
-  /** What is wrong. */
-  readonly title?: string | undefined;
-  /** What happens, or what to do. */
-  readonly hint?: string | undefined;
-}
-
-/** A line about what is kept. Its place is there without one, so that screen readers hear when it comes. */
-export function SyncNote({ title, hint }: SyncNoteProps) {
+/** Says what the server does not have yet, and what this browser could not store. */
+export function SyncStatus({ chat: { sync, unsaved } }: SyncStatusProps) {
+  const problem =
+    unsaved > 0
+      ? { title: deviceWords.unsaved(unsaved), hint: deviceWords.unsavedHint }
+      : sync?.error && describeSyncError(sync.error);
+  const hint = problem ? problem.hint : sync?.isSyncing && deviceWords.syncing;
   return (
+    // the element is there without a text, so that screen readers announce a new text
     <div role="status" className="px-4 text-center text-xs">
-      {(title ?? hint) && (
+      {hint && (
         <p className="pb-1">
-          {title && <span className="text-warning">{title} </span>}
+          {problem && <span className="text-warning">{problem.title} </span>}
           <span className="text-muted-foreground">{hint}</span>
         </p>
       )}

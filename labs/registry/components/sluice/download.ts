@@ -9,12 +9,6 @@
  */
 export type DownloadResult = "saved" | "opened" | "expired" | "failed";
 
-/** Options of {@link downloadMedia}. */
-export interface DownloadOptions {
-  /** Aborts the download; then it rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
-}
-
 /** Statuses that say that a file is not there, or that its link has ended. */
 const GONE: ReadonlySet<number> = new Set([403, 404, 410]);
 
@@ -27,7 +21,6 @@ const REVOKE_AFTER_MS = 60_000;
  * A link alone would open a file of another server instead of saving it. The file is read into memory first.
  *
  * @param name begin of the file's name, of any text: a prompt will do. The extension follows from the file's type.
- * @throws the signal's reason after an abort; nothing else
  * @example
  * ```tsx
  * function Picture({ url, prompt }: { url: string; prompt: string }) {
@@ -38,19 +31,15 @@ const REVOKE_AFTER_MS = 60_000;
  * }
  * ```
  */
-export function downloadMedia(
-  url: string,
-  name: string,
-  options: DownloadOptions = {},
-): Promise<DownloadResult> {
-  return withFile(url, name, options, (file) => {
-    save(file);
+export function downloadMedia(url: string, name: string): Promise<DownloadResult> {
+  return withFile(url, name, (file) => {
+    saveFile(file);
     return "saved";
   });
 }
 
 /**
- * Result of {@link shareFile}.
+ * Result of {@link shareMedia}.
  *
  * - `shared`: another app has the file
  * - `cancelled`: the user has chosen no app, or the browser still asks for one
@@ -64,7 +53,6 @@ export type ShareResult = "shared" | "cancelled" | "saved";
  * as {@link downloadMedia} does.
  *
  * @param name begin of the file's name, of any text: a prompt will do. The extension follows from the file's type.
- * @throws the signal's reason after an abort; nothing else
  * @example
  * ```tsx
  * function Picture({ url, prompt }: { url: string; prompt: string }) {
@@ -74,24 +62,11 @@ export type ShareResult = "shared" | "cancelled" | "saved";
  * }
  * ```
  */
-export function shareMedia(
-  url: string,
-  name: string,
-  options: DownloadOptions = {},
-): Promise<ShareResult | DownloadResult> {
-  return withFile(url, name, options, shareFile);
+export function shareMedia(url: string, name: string): Promise<ShareResult | DownloadResult> {
+  return withFile(url, name, shareFile);
 }
 
-/**
- * Shares a file with an app of the user's choice, or saves it where the browser shares no such file. Some browsers share
- * pictures, films, sounds, PDFs and plain text alone.
- *
- * @example
- * ```ts
- * const result = await shareFile(new File(["Hello"], "chat.txt", { type: "text/plain" }));
- * ```
- */
-export async function shareFile(file: File): Promise<ShareResult> {
+async function shareFile(file: File): Promise<ShareResult> {
   const data = { files: [file] };
   try {
     if (navigator.canShare?.(data)) {
@@ -102,34 +77,29 @@ export async function shareFile(file: File): Promise<ShareResult> {
     // the second: the browser asks already
     if (error instanceof Error && /^(?:Abort|InvalidState)Error$/.test(error.name)) return "cancelled";
   }
-  save(file);
+  saveFile(file);
   return "saved";
 }
 
 async function withFile<Result>(
   url: string,
   name: string,
-  { signal }: DownloadOptions,
   take: (file: File) => Result | Promise<Result>,
 ): Promise<Result | Exclude<DownloadResult, "saved">> {
   try {
-    const answer = await fetch(url, {
-      credentials: "omit",
-      referrerPolicy: "no-referrer",
-      ...(signal && { signal }),
-    });
-    if (!answer.ok) return GONE.has(answer.status) ? "expired" : "failed";
-    const blob = await answer.blob();
+    const response = await fetch(url, { credentials: "omit", referrerPolicy: "no-referrer" });
+    if (!response.ok) return GONE.has(response.status) ? "expired" : "failed";
+    const blob = await response.blob();
     const { type } = blob;
     return await take(new File([blob], formatFileName(name, type, url), { type }));
   } catch {
-    signal?.throwIfAborted();
     // without a network a tab would show an error
     return navigator.onLine === false ? "failed" : openInTab(url);
   }
 }
 
-function save(file: File): void {
+/** Saves a file in the folder of downloads, under its name. */
+export function saveFile(file: File): void {
   const href = URL.createObjectURL(file);
   Object.assign(document.createElement("a"), { href, download: file.name }).click();
   setTimeout(() => URL.revokeObjectURL(href), REVOKE_AFTER_MS);

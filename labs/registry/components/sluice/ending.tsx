@@ -4,7 +4,7 @@ import { type ChatMessage, describeError, type ErrorDescription } from "@sluice/
 import { CircleAlert, Info, RotateCw, StepForward } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
-import { useSecondsUntil } from "@/components/sluice/waiting";
+import { useNow } from "@/components/sluice/use-now";
 import { endingWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
@@ -17,12 +17,10 @@ interface EndingProps {
   readonly onContinue?: (() => unknown) | undefined;
   /** Words of an error. @default `describeError` */
   readonly describe?: ((error: Error) => ErrorDescription) | undefined;
-  /** Button that chooses another model, and asks again. */
-  readonly switchModel?: ReactNode;
 }
 
 /** The end of an answer that is not whole: the reason, and one way on. */
-export function Ending({ message, onRetry, onContinue, describe, switchModel }: EndingProps) {
+export function Ending({ message, onRetry, onContinue, describe }: EndingProps) {
   const { outcome, error } = message;
   const onRest = onContinue && (
     <Button {...onPressOnce(() => void onContinue())}>
@@ -32,7 +30,7 @@ export function Ending({ message, onRetry, onContinue, describe, switchModel }: 
   );
   if (error)
     return (
-      <ErrorNote error={error} onRetry={onRetry} describe={describe} switchModel={switchModel}>
+      <ErrorNote error={error} onRetry={onRetry} describe={describe}>
         {hasRest(message) && onRest}
       </ErrorNote>
     );
@@ -65,16 +63,15 @@ export function canRetry({ outcome, error, content }: ChatMessage): boolean {
   );
 }
 
-interface UnansweredProps extends Pick<EndingProps, "describe" | "switchModel"> {
+interface UnansweredProps extends Pick<EndingProps, "describe"> {
   /** Error of the chat: `error` of `useChatStream`. */
   readonly error: Error | undefined;
   readonly onRetry: () => unknown;
 }
 
 /** The place of an answer that never began. */
-export function Unanswered({ error, onRetry, describe, switchModel }: UnansweredProps) {
-  if (error)
-    return <ErrorNote error={error} onRetry={onRetry} describe={describe} switchModel={switchModel} />;
+export function Unanswered({ error, onRetry, describe }: UnansweredProps) {
+  if (error) return <ErrorNote error={error} onRetry={onRetry} describe={describe} />;
   return (
     <Note icon={<Info aria-hidden />} title={endingWords.unanswered}>
       <RetryButton onRetry={onRetry} />
@@ -82,21 +79,19 @@ export function Unanswered({ error, onRetry, describe, switchModel }: Unanswered
   );
 }
 
-interface ErrorNoteProps extends Pick<EndingProps, "onRetry" | "describe" | "switchModel"> {
+interface ErrorNoteProps extends Pick<EndingProps, "onRetry" | "describe"> {
   readonly error: Error;
   /** Another action. */
   readonly children?: ReactNode;
 }
 
 /** An error in words, with the action that helps. */
-function ErrorNote({ error, onRetry, describe, switchModel, children }: ErrorNoteProps) {
-  const { title, hint, action, retryAt } = (describe ?? describeError)(error);
-  const seconds = useSecondsUntil(retryAt);
+function ErrorNote({ error, onRetry, describe = describeError, children }: ErrorNoteProps) {
+  const { title, hint, action, retryAt } = describe(error);
   return (
     <div role="alert">
       <Note isError icon={<CircleAlert aria-hidden />} title={title} hint={hint}>
-        {onRetry && isRepeatable(action) && <RetryButton onRetry={onRetry} seconds={seconds} />}
-        {onRetry && action === "switch-model" && switchModel}
+        {onRetry && isRepeatable(action) && <RetryButton key={retryAt} onRetry={onRetry} retryAt={retryAt} />}
         {children}
       </Note>
     </div>
@@ -105,10 +100,13 @@ function ErrorNote({ error, onRetry, describe, switchModel, children }: ErrorNot
 
 interface RetryButtonProps {
   readonly onRetry: () => unknown;
-  readonly seconds?: number;
+  /** Time from which a retry helps, in Unix milliseconds. */
+  readonly retryAt?: number | undefined;
 }
 
-function RetryButton({ onRetry, seconds = 0 }: RetryButtonProps) {
+function RetryButton({ onRetry, retryAt = 0 }: RetryButtonProps) {
+  const now = useNow(250, retryAt > 0);
+  const seconds = Math.ceil((retryAt - now) / 1000);
   return (
     <Button {...onPressOnce(() => void onRetry())}>
       <RotateCw aria-hidden />

@@ -1,69 +1,15 @@
-/** Name of a field of a form: the last part of the gateway's own name, or the role of a file. */
-export type FieldName =
-  | "prompt"
-  | "thinking"
-  | "reasoning_effort"
-  | "max_tokens"
-  | "temperature"
-  | "top_p"
-  | "frequency_penalty"
-  | "presence_penalty"
-  | "stop"
-  | "image"
-  | "size"
-  | "sequential_image_generation"
-  | "max_images"
-  | "seed"
-  | "watermark"
-  | "add_logo"
-  | "position"
-  | "language"
-  | "opacity"
-  | "resolution"
-  | "ratio"
-  | "duration"
-  | "audio"
-  | "generate_audio"
-  | "prompt_extend"
-  | "camera_fixed"
-  | "return_last_frame"
-  | "web_search"
-  | "first_frame"
-  | "last_frame"
-  | "reference_image"
-  | "reference_video"
-  | "reference_audio"
-  | "file"
-  | "link";
-
 /** Label and hint of one field. */
-export interface FieldText {
+interface FieldText {
   /** Label of one to three words. */
   readonly label: string;
   /** Sentence that helps to fill it in; empty where the label says it all. */
   readonly hint: string;
 }
 
-/** Labels of all fields and choices. A missing name is a type error. */
-export interface FieldLabels {
-  /** Label and hint of each field. */
-  readonly fields: Readonly<Record<FieldName, FieldText>>;
-  /** Labels of the choices that are no number or size. */
-  readonly choices: Readonly<Record<"low" | "high" | "max" | "adaptive", string>>;
-}
-
 const plain = (label: string, hint = ""): FieldText => ({ label, hint });
 
-/**
- * English labels. Spread them to replace some.
- *
- * @example
- * ```ts run
- * const fields = { ...fieldLabels.fields, prompt: { label: "Beschreibung", hint: "Was soll zu sehen sein?" } };
- * const labels = { ...fieldLabels, fields };
- * ```
- */
-export const fieldLabels: FieldLabels = {
+/** Labels of all fields and choices. */
+export const fieldLabels = {
   fields: {
     prompt: plain("Prompt", "Describe what you want to see."),
     thinking: plain("Thinking", "The model thinks before it answers."),
@@ -103,3 +49,6 @@ export const fieldLabels: FieldLabels = {
   },
   choices: { low: "Low", high: "High", max: "Max", adaptive: "Fit to input" },
 };
+
+/** Name of a field of a form: the last part of the gateway's own name, or the role of a file. */
+export type FieldName = keyof typeof fieldLabels.fields;

@@ -59,8 +59,6 @@ export function TextArea({ className, ...rest }: ComponentProps<"textarea">) {
 }
 
 interface NumberFieldProps {
-  /** Name of the field, for screen readers. A `Field` around it gives one, too. */
-  readonly label?: string;
   /** Undefined where the field is empty. */
   readonly value: number | undefined;
   readonly onChange: (value: number | undefined) => void;
@@ -68,15 +66,14 @@ interface NumberFieldProps {
   readonly max?: number;
   readonly step?: number;
   readonly placeholder?: string;
-  readonly disabled?: boolean;
 }
 
 const stepButton =
   "inline-flex size-8 pointer-coarse:size-11 items-center justify-center text-muted-foreground hover:bg-secondary disabled:opacity-50";
 
-/** A number that may be left out, with buttons for one step. */
+/** A number that may be left out, with buttons for one step. A `Field` around it gives its name. */
 export function NumberField(props: NumberFieldProps) {
-  const { label, value, onChange, placeholder, ...bounds } = props;
+  const { value, onChange, placeholder, ...bounds } = props;
   return (
     <BaseNumber.Root
       value={value ?? null}
@@ -88,7 +85,6 @@ export function NumberField(props: NumberFieldProps) {
           <Minus className="size-4" aria-hidden />
         </BaseNumber.Decrement>
         <BaseNumber.Input
-          aria-label={label}
           placeholder={placeholder}
           className="min-h-8 pointer-coarse:min-h-11 pointer-coarse:min-w-11 field-sizing-content min-w-11 border-x px-2 bg-transparent text-center text-sm tabular-nums -outline-offset-2"
         />
@@ -110,21 +106,13 @@ interface SliderProps {
   /** Writes the value, for people: `5 s`. */
   readonly format?: (value: number) => string;
   readonly onChange: (value: number) => void;
-  readonly disabled?: boolean;
 }
 
 /** A number within bounds. */
 export function Slider(props: SliderProps) {
-  const { label, value, min, max, step = 1, format = String, onChange, disabled = false } = props;
+  const { label, value, min, max, step = 1, format = String, onChange } = props;
   return (
-    <BaseSlider.Root
-      value={value}
-      min={min}
-      max={max}
-      step={step}
-      disabled={disabled}
-      onValueChange={onChange}
-    >
+    <BaseSlider.Root value={value} min={min} max={max} step={step} onValueChange={onChange}>
       <div className="flex justify-between text-sm">
         <BaseSlider.Label>{label}</BaseSlider.Label>
         <BaseSlider.Value className="text-muted-foreground tabular-nums">

@@ -138,7 +138,7 @@ export function SwitchChips({ form }: FormProps) {
     <fieldset aria-label={formWords.options} className="flex flex-wrap gap-2">
       {fields.map((field) => {
         const Icon = switchIcons[field.name];
-        const isOn = isSwitchedOn(form, field);
+        const isOn = Boolean(form.values[field.name] ?? field.default);
         return (
           <Chip
             key={field.name}
@@ -153,13 +153,4 @@ export function SwitchChips({ form }: FormProps) {
       })}
     </fieldset>
   );
-}
-
-/** Says if a switch is on. */
-export function isSwitchedOn(
-  { values }: Pick<ShownForm, "values">,
-  { name, default: own }: SwitchField,
-): boolean {
-  const value = values[name];
-  return typeof value === "boolean" ? value : (own ?? false);
 }

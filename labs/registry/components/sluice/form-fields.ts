@@ -71,15 +71,10 @@ export interface ListField extends FieldParts<"list", readonly string[]> {
   readonly max: number;
 }
 
-/** Source of a file: a data URI of a file, an http(s) URL, or the `asset://` URI of a registered asset. */
-export type MediaSource = "file" | "url" | "asset";
-
 /** Files of one role, as URLs. */
 export interface MediaField extends FieldParts<"media", readonly string[]> {
   /** Kind of the files. */
   readonly media: "image" | "video" | "audio" | "file" | "link";
-  /** Sources that the model accepts. */
-  readonly sources: readonly MediaSource[];
   /** Types for `accept` of a file input; empty where the model takes no files. */
   readonly accept: string;
   /** Most files. Absent where the spec shows no limit. */
@@ -97,6 +92,12 @@ export type FormValue = string | number | boolean | readonly string[] | undefine
  * have is left out of the request.
  */
 export type FormValues = Readonly<Partial<Record<FieldName, FormValue>>>;
+
+/** Lists the URLs of a media field. */
+export function listURLs(values: FormValues, name: FieldName): readonly string[] {
+  const value = values[name];
+  return Array.isArray(value) ? value : [];
+}
 
 /** Place of a field: path in the request, and the flags that are not the usual ones. */
 interface Place {

@@ -1,9 +1,9 @@
 "use client";
 
 import { Chip } from "@/components/sluice/button";
-import { Field, NumberField, Slider, Switch } from "@/components/sluice/fields";
-import { type FormProps, findField, isSwitchedOn } from "@/components/sluice/form-chips";
-import type { NumberField as NumberParts } from "@/components/sluice/form-fields";
+import { FieldControl } from "@/components/sluice/field-control";
+import { Slider } from "@/components/sluice/fields";
+import { type FormProps, findField } from "@/components/sluice/form-chips";
 import { formWords } from "@/components/sluice/form-words";
 
 /** The length of a video: a slider, and "Auto" where the model can choose. */
@@ -47,36 +47,16 @@ export function MoreSettings({ form }: FormProps) {
         {formWords.more}
       </summary>
       <div className="flex flex-col gap-4 pt-2">
-        {fields.map((field) =>
-          field.kind === "switch" ? (
-            <Switch
-              key={field.name}
-              label={field.label}
-              checked={isSwitchedOn(form, field)}
-              onChange={(isOn) => form.set(field.name, isOn)}
-            />
-          ) : (
-            field.kind === "number" && <NumberSetting key={field.name} field={field} form={form} />
-          ),
-        )}
+        {fields.map((field) => (
+          <FieldControl
+            key={field.name}
+            field={field}
+            value={form.values[field.name]}
+            problem={form.problems.get(field.name)}
+            onChange={(value) => form.set(field.name, value)}
+          />
+        ))}
       </div>
     </details>
-  );
-}
-
-function NumberSetting({ field, form }: Required<FormProps> & { readonly field: NumberParts }) {
-  const value = form.values[field.name];
-  const problem = form.problems.get(field.name);
-  return (
-    <Field label={field.label} hint={field.hint} issues={problem ? [problem] : []}>
-      <NumberField
-        value={typeof value === "number" ? value : undefined}
-        placeholder={field.name === "seed" ? formWords.random : formWords.auto}
-        step={field.step}
-        {...(field.min !== undefined && { min: field.min })}
-        {...(field.max !== undefined && { max: field.max })}
-        onChange={(number) => form.set(field.name, number)}
-      />
-    </Field>
   );
 }

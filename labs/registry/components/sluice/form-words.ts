@@ -1,7 +1,4 @@
-/*
- * The words of fields, of the settings of a model, and of the forms of images and videos. Each component has a prop `words` for its part; an app in another
- * language changes them here.
- */
+/* The words of fields, of the settings of a model, and of the forms of images and videos. */
 
 /** Words of the buttons of a number. */
 export const numberWords = { less: "Less", more: "More" };
@@ -35,7 +32,6 @@ export const formWords = {
   more: "More settings",
   auto: "Auto",
   autoLength: "Auto length",
-  random: "Random",
   seconds: (count: number) => `${count} s`,
 };
 

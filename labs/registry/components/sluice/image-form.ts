@@ -11,9 +11,7 @@ import {
 } from "@/components/sluice/form-fields";
 
 /** Form of an image request. */
-export interface ImageForm {
-  /** Id of the model. */
-  readonly model: ImageModel;
+interface ImageForm {
   /** All fields of the request but `model`, those of a logo and the seed as advanced ones. */
   readonly fields: readonly FormField[];
 }
@@ -36,13 +34,11 @@ export function createImageForm(model: ImageModel, values: FormValues = NO_VALUE
   const isSequence = values.sequential_image_generation === true;
   const logo = { isAdvanced: true, isShown: values.add_logo === true };
   return {
-    model,
     fields: [
       pickParts("text", "prompt"),
       {
         ...pickParts("media", "image"),
         media: "image",
-        sources: ["file", "url"],
         accept: "image/png,image/jpeg,image/webp",
       },
       { ...pickParts("choice", "size"), choices: row.sizes.map(parseChoice) },

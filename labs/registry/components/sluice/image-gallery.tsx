@@ -5,12 +5,12 @@ import type { ImageRequestOf } from "@sluice/react";
 import { Copy, Download, RotateCcw, Share, Trash2 } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
-import { downloadMedia, shareMedia } from "@/components/sluice/download";
 import { formatModel } from "@/components/sluice/format";
 import { type ImageOrder, type ImageOrders, waitUntilAbandoned } from "@/components/sluice/image-orders";
 import { ImageTile } from "@/components/sluice/image-tile";
 import { ImageWall, PendingImages } from "@/components/sluice/image-wall";
-import { downloadWords, imageWords, shareWords } from "@/components/sluice/media-words";
+import { download, share } from "@/components/sluice/media-actions";
+import { imageWords } from "@/components/sluice/media-words";
 import type { MenuItem } from "@/components/sluice/popups";
 import { toast } from "@/components/sluice/toasts";
 
@@ -67,7 +67,7 @@ export function ImageGallery(props: ImageGalleryProps) {
             label: imageWords.download,
             icon: <Download aria-hidden />,
             stays: true,
-            onSelect: () => void save(url, prompt),
+            onSelect: () => void download(url, prompt),
           },
           {
             label: imageWords.share,
@@ -123,7 +123,7 @@ export function ImageGallery(props: ImageGalleryProps) {
                     actions={listActions(one)}
                     onOpen={() => setOpen(one.key)}
                     onDownload={(link) =>
-                      void save(one.image.url ?? "", one.order.request.prompt, link.onGone)
+                      void download(one.image.url ?? "", one.order.request.prompt, link.onGone)
                     }
                     onRemove={() => remove(one)}
                   >
@@ -190,18 +190,6 @@ function readSize({ order, image }: ShownImage): string | undefined {
 /** Number of images that a request asks for. */
 function countImages(request: Request | undefined): number {
   return request?.sequential_image_generation_options?.max_images ?? 1;
-}
-
-async function save(url: string, prompt: string, onGone?: () => void): Promise<void> {
-  const result = await downloadMedia(url, prompt);
-  if (result === "expired") onGone?.();
-  const text = downloadWords[result];
-  if (text) toast(text);
-}
-
-async function share(url: string, prompt: string): Promise<void> {
-  const text = shareWords[await shareMedia(url, prompt)];
-  if (text) toast(text);
 }
 
 /** Moves the focus to the item in the position of a removed item, after React has removed it. */

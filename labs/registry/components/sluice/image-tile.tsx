@@ -1,10 +1,10 @@
 "use client";
 
-import { CircleAlert, Download, Ellipsis, Maximize2, Trash2 } from "lucide-react";
+import { Download, Ellipsis, Maximize2, Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button, IconButton } from "@/components/sluice/button";
 import { parseSize } from "@/components/sluice/format";
-import { LinkedImage, MediaFrame } from "@/components/sluice/media-frame";
+import { LinkedImage, MediaFrame, MediaNote } from "@/components/sluice/media-frame";
 import { type MediaLink, useMediaLink } from "@/components/sluice/media-link";
 import { imageWords } from "@/components/sluice/media-words";
 import { Menu, type MenuItem } from "@/components/sluice/popups";
@@ -46,17 +46,11 @@ export function ImageTile(props: ImageTileProps) {
   );
   if (image.error)
     return (
-      <div
-        className="flex flex-col items-center justify-center gap-2 rounded-xl border bg-secondary/50 p-4 text-center text-sm"
-        style={shape}
-      >
-        <CircleAlert className="size-5 text-muted-foreground" aria-hidden />
-        <p>
-          <strong className="block font-medium">{imageWords.failed}</strong>
-          <span className="text-muted-foreground">{image.error.message}</span>
-        </p>
-        {children}
-        {remove}
+      <div className="rounded-xl border bg-secondary/50" style={shape}>
+        <MediaNote title={imageWords.failed} text={image.error.message}>
+          {children}
+          {remove}
+        </MediaNote>
       </div>
     );
   const isCovered = link.phase !== "loading" && link.phase !== "shown";

@@ -5,7 +5,7 @@ import type { Components, ExtraProps } from "streamdown";
 import { Button } from "@/components/sluice/button";
 import { CodeBlock } from "@/components/sluice/code-block";
 import { placeWidth } from "@/components/sluice/formulas";
-import { markdownWords } from "@/components/sluice/markdown-words";
+import { markdownWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
 /** Makes a component of an element and its classes. */

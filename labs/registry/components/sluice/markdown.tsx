@@ -3,7 +3,6 @@
 import { memo, useEffect, useState } from "react";
 import { type PluginConfig, Streamdown } from "streamdown";
 import { findFormulas } from "@/components/sluice/formulas";
-import { type Blocks, BlocksContext } from "@/components/sluice/markdown-context";
 import { elements } from "@/components/sluice/markdown-elements";
 import { runSoon } from "@/components/sluice/soon";
 import { cn } from "@/lib/utils";
@@ -14,13 +13,11 @@ interface MarkdownProps {
   readonly isLive?: boolean;
   /** Says if the text ends before its end: what it leaves open is closed, too. @default false */
   readonly isCut?: boolean;
-  /** Components for blocks of code that the app draws itself, by language. It is the same object in each render. */
-  readonly blocks?: Blocks;
 }
 
 /** An answer's text: Markdown with code in colors, tables and formulas. */
 export const Markdown = memo(function Markdown(props: MarkdownProps) {
-  const { text, isLive = false, isCut = false, blocks = noBlocks } = props;
+  const { text, isLive = false, isCut = false } = props;
   const isOpen = isLive || isCut;
   const { tex, places, hasMath } = findFormulas(
     isOpen ? cutTableHead(text.replace(OPEN_MARK, "")) : text,
@@ -28,27 +25,24 @@ export const Markdown = memo(function Markdown(props: MarkdownProps) {
   );
   const math = useMath(hasMath);
   return (
-    <BlocksContext value={blocks}>
-      <Streamdown
-        className={cn(
-          "flex min-w-0 flex-col gap-3 wrap-anywhere",
-          // a formula that is wider than its column scrolls; one in a table stays on one line
-          "[&_.katex-display]:[overflow:auto_hidden] [&_.katex-display]:py-1 [&_td_.katex]:whitespace-nowrap",
-        )}
-        dir="auto"
-        parseIncompleteMarkdown={isOpen}
-        isAnimating={isLive}
-        components={elements}
-        plugins={math ?? noPlugins}
-        controls={false}
-      >
-        {math ? tex : places}
-      </Streamdown>
-    </BlocksContext>
+    <Streamdown
+      className={cn(
+        "flex min-w-0 flex-col gap-3 wrap-anywhere",
+        // a formula that is wider than its column scrolls; one in a table stays on one line
+        "[&_.katex-display]:[overflow:auto_hidden] [&_.katex-display]:py-1 [&_td_.katex]:whitespace-nowrap",
+      )}
+      dir="auto"
+      parseIncompleteMarkdown={isOpen}
+      isAnimating={isLive}
+      components={elements}
+      plugins={math ?? noPlugins}
+      controls={false}
+    >
+      {math ? tex : places}
+    </Streamdown>
   );
 });
 
-const noBlocks: Blocks = {};
 const noPlugins: PluginConfig = {};
 let loadedMath: PluginConfig | undefined;
 

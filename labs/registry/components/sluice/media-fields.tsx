@@ -7,7 +7,7 @@ import { Button } from "@/components/sluice/button";
 import type { FieldName } from "@/components/sluice/field-labels";
 import { TextInput } from "@/components/sluice/fields";
 import type { ShownForm } from "@/components/sluice/form-chips";
-import type { MediaField } from "@/components/sluice/form-fields";
+import { listURLs, type MediaField } from "@/components/sluice/form-fields";
 import { mediaFormWords } from "@/components/sluice/media-words";
 import { Popover } from "@/components/sluice/popups";
 
@@ -29,12 +29,12 @@ export function MediaFields({ form, upload, onBusy }: MediaFieldsProps) {
   const [showsAll, setShowsAll] = useState(false);
   const fields = form.fields.filter((field): field is MediaField => field.kind === "media");
   const shown = fields.filter(
-    ({ name }, at) => showsAll || at < FIRST_FIELDS || listURLs(form, name).length > 0,
+    ({ name }, at) => showsAll || at < FIRST_FIELDS || listURLs(form.values, name).length > 0,
   );
   // `set` of a form replaces the value, and files arrive one after the other
   const urls = useRef(new Map<FieldName, readonly string[]>());
   useEffect(() => {
-    for (const { name } of fields) urls.current.set(name, listURLs(form, name));
+    for (const { name } of fields) urls.current.set(name, listURLs(form.values, name));
   });
   const add = (field: MediaField, added: readonly string[]) => {
     const { name, max = Number.POSITIVE_INFINITY } = field;
@@ -102,11 +102,6 @@ const FIRST_FIELDS = 2;
 /** Maximum number of files of a field without a limit of its own. */
 const MAX_FILES = 10;
 
-function listURLs({ values }: ShownForm, name: FieldName): readonly string[] {
-  const value = values[name];
-  return Array.isArray(value) ? value : [];
-}
-
 interface FieldTilesProps {
   readonly field: MediaField;
   readonly form: ShownForm;
@@ -116,7 +111,7 @@ interface FieldTilesProps {
 
 function FieldTiles({ field, form, onFiles, onLink }: FieldTilesProps) {
   const { name, label, max = MAX_FILES } = field;
-  const urls = listURLs(form, name);
+  const urls = listURLs(form.values, name);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the buttons inside do the same by keyboard
     <div

@@ -8,10 +8,10 @@ import { frameWords } from "@/components/sluice/media-words";
 import { cn } from "@/lib/utils";
 
 /** Kind of what a frame shows: a preview stands for something else that goes on without it. */
-export type MediaKind = "image" | "video" | "preview";
+type MediaKind = "image" | "video" | "preview";
 
 /** Says why a frame does not show its file; undefined while it loads or is shown. */
-export function describeLink(phase: LinkPhase, kind: MediaKind): string | undefined {
+function describeLink(phase: LinkPhase, kind: MediaKind): string | undefined {
   if (phase === "loading" || phase === "shown") return undefined;
   if (phase === "unloadable") return frameWords.unloadable;
   return phase === "unplayable" ? frameWords.unshowable[kind] : frameWords.gone[kind];
@@ -45,34 +45,53 @@ export function MediaFrame({ link, kind, element, caption, onDownload, children 
         </div>
       )}
       {title && (
-        <div className="flex size-full flex-col items-center justify-center-safe gap-2 overflow-y-auto p-4 text-center text-sm">
-          <CircleAlert className="size-5 shrink-0 text-muted-foreground" aria-hidden />
-          <p>
-            <strong className="block font-medium">{title}</strong>
-            {caption && (
-              <span dir="auto" className="line-clamp-2 text-muted-foreground">
-                {caption}
-              </span>
-            )}
-          </p>
-          <span className="flex flex-wrap justify-center gap-1">
-            {phase === "unplayable" && onDownload && (
-              <Button onClick={onDownload}>
-                <Download aria-hidden />
-                {frameWords.download}
-              </Button>
-            )}
-            {phase !== "expired" && (
-              <Button look="quiet" onClick={retry}>
-                <RotateCw aria-hidden />
-                {frameWords.retry}
-              </Button>
-            )}
-            {!isUsable && children}
-          </span>
-        </div>
+        <MediaNote title={title} text={caption}>
+          {phase === "unplayable" && onDownload && (
+            <Button onClick={onDownload}>
+              <Download aria-hidden />
+              {frameWords.download}
+            </Button>
+          )}
+          {phase !== "expired" && (
+            <Button look="quiet" onClick={retry}>
+              <RotateCw aria-hidden />
+              {frameWords.retry}
+            </Button>
+          )}
+          {!isUsable && children}
+        </MediaNote>
       )}
     </>
+  );
+}
+
+interface MediaNoteProps {
+  readonly title: string;
+  readonly text?: string | undefined;
+  /** True for a problem of the request; false for a file that this page can't show. @default false */
+  readonly isError?: boolean;
+  /** Buttons for what is left to do. */
+  readonly children?: ReactNode;
+}
+
+/** Fills the place of an image or a video with the reason why there is none. */
+export function MediaNote({ title, text, isError = false, children }: MediaNoteProps) {
+  return (
+    <div className="flex size-full flex-col items-center justify-center-safe gap-2 overflow-y-auto p-4 text-center text-sm">
+      <CircleAlert
+        className={cn("size-5 shrink-0", isError ? "text-destructive" : "text-muted-foreground")}
+        aria-hidden
+      />
+      <p>
+        <strong className="block font-medium">{title}</strong>
+        {text && (
+          <span dir="auto" className="line-clamp-3 text-muted-foreground">
+            {text}
+          </span>
+        )}
+      </p>
+      <span className="flex flex-wrap justify-center gap-1">{children}</span>
+    </div>
   );
 }
 

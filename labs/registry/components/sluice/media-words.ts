@@ -1,9 +1,6 @@
 import type { DownloadResult, ShareResult } from "@/components/sluice/download";
 
-/*
- * The words of the components for images and videos. Each component has a prop `words` for its part; an app in another
- * language changes them here.
- */
+/* The words of the components for images and videos. */
 
 /** Words of a place for an image or a film whose file can't be shown. */
 export const frameWords = {
@@ -98,34 +95,17 @@ export const assetWords = {
   remove: "Delete",
 };
 
-/** Progress of a video: what is known of the time that is left. */
-export type VideoProgress =
-  | { readonly phase: "starting" | "making" | "late"; readonly elapsed: string }
-  | { readonly phase: "left"; readonly left: string }
-  | { readonly phase: "almost" | "finishing" };
-
-/** Says how far a video is. */
-export function describeProgress(progress: VideoProgress): string {
-  switch (progress.phase) {
-    case "starting":
-      return `Starting · ${progress.elapsed}`;
-    case "making":
-      return `Making your video · ${progress.elapsed}`;
-    case "late":
-      return `Still working · ${progress.elapsed}`;
-    case "left":
-      return `About ${progress.left} left`;
-    case "almost":
-      return "Almost done";
-    case "finishing":
-      return "Finishing…";
-  }
-}
-
 /** Words of the card of a video. */
 export const videoWords = {
   states: { running: "Making your video", done: "Done", failed: "Failed", unknown: "Unknown" },
-  progress: describeProgress,
+  progress: {
+    starting: (time: string) => `Starting · ${time}`,
+    making: (time: string) => `Making your video · ${time}`,
+    late: (time: string) => `Still working · ${time}`,
+    left: (time: string) => `About ${time} left`,
+    almost: "Almost done",
+    finishing: "Finishing…",
+  },
   label: "Progress",
   offline: (isCreated: boolean) => (isCreated ? "Offline. It goes on later." : "Offline"),
   failed: "The video failed",

@@ -2,7 +2,7 @@
 
 import type { ChatMessage } from "@sluice/react";
 import { Pencil } from "lucide-react";
-import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { Branches } from "@/components/sluice/branches";
 import { Button, IconButton } from "@/components/sluice/button";
@@ -24,13 +24,11 @@ interface UserMessageProps {
   readonly onEdit?: (messageId: string, text: string) => unknown;
   /** Shows another version of it: `switchBranch` of `useChatStream`. */
   readonly onSwitchBranch?: (messageId: string) => void;
-  /** Content in place of the text. */
-  readonly children?: ReactNode;
 }
 
 /** A message of the user: a bubble that can be copied and edited. */
 export function UserMessage(props: UserMessageProps) {
-  const { message, isBusy = false, onEdit, onSwitchBranch, children } = props;
+  const { message, isBusy = false, onEdit, onSwitchBranch } = props;
   const { content, images = [], branches = [] } = message;
   const [isEditing, setIsEditing] = useState(false);
   const editButton = useRef<HTMLButtonElement>(null);
@@ -46,7 +44,7 @@ export function UserMessage(props: UserMessageProps) {
     >
       <h2 className="sr-only">{messageWords.user}</h2>
       <MessageImages images={images} />
-      {children || (content !== "" && <Bubble text={content} />)}
+      {content !== "" && <Bubble text={content} />}
       <div
         className={cn(
           "-mr-1 flex items-center text-muted-foreground transition-opacity group-focus-within/message:opacity-100 group-hover/message:opacity-100 group-focus-within/turn:opacity-100 group-hover/turn:opacity-100 pointer-coarse:opacity-100",

@@ -22,7 +22,7 @@ interface ModelMenuProps<Model extends ChatModel> {
   /** Id of the model that is chosen. */
   readonly model: Model;
   readonly onChange: (model: Model) => void;
-  /** Name of the button. @default that of `words` */
+  /** Name of the button. @default the word of `words` */
   readonly label?: string;
 }
 

@@ -3,10 +3,10 @@
 import type { ChatModel } from "@sluice/core";
 import { ChevronRight } from "lucide-react";
 import { describeChatModel } from "@/components/sluice/chat-form";
-import { Field, NumberField, Slider, Switch, TextArea, TextInput } from "@/components/sluice/fields";
-import type { FormField, FormValue, FormValues } from "@/components/sluice/form-fields";
+import { FieldControl } from "@/components/sluice/field-control";
+import { Field, Switch, TextArea } from "@/components/sluice/fields";
+import type { FormValues } from "@/components/sluice/form-fields";
 import { settingsWords } from "@/components/sluice/form-words";
-import { Select } from "@/components/sluice/select";
 
 /** Settings of a chat. They may stay when the model changes: each is used where the model has it. */
 interface Settings {
@@ -36,7 +36,7 @@ export function ModelSettings({ model, settings, onChange }: ModelSettingsProps)
     shown
       .filter((field) => field.isAdvanced === isAdvanced)
       .map((field) => (
-        <Control
+        <FieldControl
           key={field.name}
           field={field}
           value={values[field.name]}
@@ -80,71 +80,4 @@ export function ModelSettings({ model, settings, onChange }: ModelSettingsProps)
       </details>
     </>
   );
-}
-
-interface ControlProps {
-  readonly field: FormField;
-  readonly value: FormValue;
-  readonly onChange: (value: FormValue) => void;
-}
-
-function Control({ field, value, onChange }: ControlProps) {
-  const { label, hint } = field;
-  switch (field.kind) {
-    case "switch":
-      return <Switch label={label} checked={Boolean(value ?? field.default)} onChange={onChange} />;
-    case "choice":
-      return (
-        <Field label={label}>
-          <Select
-            value={typeof value === "string" ? value : ""}
-            options={[{ value: "", label: settingsWords.auto }, ...field.choices]}
-            onChange={(chosen) => onChange(chosen || undefined)}
-          />
-        </Field>
-      );
-    case "number":
-      if (field.step === 1)
-        return (
-          <Field label={label} hint={hint}>
-            <NumberField
-              value={typeof value === "number" ? value : undefined}
-              placeholder={settingsWords.auto}
-              onChange={onChange}
-              {...(field.min !== undefined && { min: field.min })}
-              {...(field.max !== undefined && { max: field.max })}
-            />
-          </Field>
-        );
-      return (
-        <Slider
-          label={label}
-          value={typeof value === "number" ? value : 1}
-          min={field.min ?? 0}
-          max={field.max ?? 2}
-          step={field.step}
-          format={(number) => (value === undefined ? settingsWords.auto : number.toFixed(2))}
-          onChange={onChange}
-        />
-      );
-    case "list":
-      return (
-        <Field label={label} hint={hint}>
-          <TextInput
-            value={Array.isArray(value) ? value.join(", ") : ""}
-            placeholder={settingsWords.none}
-            onChange={({ target }: { target: HTMLInputElement }) =>
-              onChange(parseTexts(target.value, field.max))
-            }
-          />
-        </Field>
-      );
-    default:
-      return null;
-  }
-}
-
-function parseTexts(text: string, most: number): readonly string[] | undefined {
-  if (text.trim() === "") return undefined;
-  return text.split(/,\s?/).slice(0, most);
 }

@@ -14,7 +14,7 @@ const popup =
   "origin-(--transform-origin) rounded-xl border bg-popover text-popover-foreground shadow-lg outline-none transition-[opacity,scale] data-ending-style:scale-97 data-ending-style:opacity-0 data-starting-style:scale-97 data-starting-style:opacity-0";
 
 /** The button that opens a popup. */
-export type Trigger = ReactElement<{
+type Trigger = ReactElement<{
   readonly onClick?: () => void;
   readonly onPointerEnter?: () => void;
   readonly onFocus?: () => void;
@@ -32,20 +32,18 @@ export interface MenuItem {
   readonly disabled?: boolean;
 }
 
-export interface MenuProps {
+interface MenuProps {
   /** The button that opens it; a `Button` or `IconButton`. */
   readonly trigger: Trigger;
   /** The actions; "line" separates groups. */
   readonly items: readonly (MenuItem | "line")[];
   readonly align?: "start" | "center" | "end";
-  /** @default false */
-  readonly defaultOpen?: boolean;
 }
 
 /** A list of actions behind a button. */
-export function Menu({ trigger, items, align = "start", defaultOpen = false }: MenuProps) {
+export function Menu({ trigger, items, align = "start" }: MenuProps) {
   return (
-    <BaseMenu.Root modal={false} defaultOpen={defaultOpen}>
+    <BaseMenu.Root modal={false}>
       <BaseMenu.Trigger render={trigger} />
       {/* it stands outside all parts of the page, and so is a part of its own */}
       <BaseMenu.Portal role="region" aria-label={popupWords.menu}>
@@ -77,19 +75,19 @@ export function Menu({ trigger, items, align = "start", defaultOpen = false }: M
   );
 }
 
-export interface PopoverProps extends Pick<MenuProps, "trigger" | "align" | "defaultOpen"> {
+interface PopoverProps extends Pick<MenuProps, "trigger"> {
   /** Name of the box, for screen readers. */
   readonly title: string;
   readonly children: ReactNode;
 }
 
 /** A small box of controls beside a button. */
-export function Popover({ title, trigger, align = "start", defaultOpen = false, children }: PopoverProps) {
+export function Popover({ title, trigger, children }: PopoverProps) {
   return (
-    <BasePopover.Root defaultOpen={defaultOpen}>
+    <BasePopover.Root>
       <BasePopover.Trigger render={trigger} />
       <BasePopover.Portal>
-        <BasePopover.Positioner sideOffset={6} align={align} className="z-50">
+        <BasePopover.Positioner sideOffset={6} align="start" className="z-50">
           <BasePopover.Popup
             className={cn(
               popup,
@@ -105,7 +103,7 @@ export function Popover({ title, trigger, align = "start", defaultOpen = false, 
   );
 }
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string;
   /** The button that opens it. Leave it out where `isOpen` comes from elsewhere. */
   readonly trigger?: Trigger;
@@ -114,21 +112,14 @@ export interface DialogProps {
   readonly children: ReactNode;
   /** Hides the title from the eye, not from screen readers. */
   readonly isPlain?: boolean;
-  /** The edge of the window that it slides in from, over all its height. @default it stands in the middle */
-  readonly side?: keyof typeof sides;
-  readonly className?: string;
-  /** @default false */
-  readonly defaultOpen?: boolean;
+  /** True for a box that slides in from the left edge of the window, over all its height. */
+  readonly isDrawer?: boolean;
 }
 
-const sides = {
-  left: "left-0 border-r data-ending-style:-translate-x-full data-starting-style:-translate-x-full",
-  right: "right-0 border-l data-ending-style:translate-x-full data-starting-style:translate-x-full",
-};
 const middle =
   "fixed top-[10vh] left-1/2 z-40 flex max-h-[80vh] w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 flex-col overflow-hidden";
-const edge =
-  "fixed inset-y-0 z-40 flex w-[min(22.5rem,calc(100vw-3rem))] flex-col bg-popover text-popover-foreground outline-none transition-transform";
+const drawer =
+  "fixed inset-y-0 left-0 z-40 flex w-[min(22.5rem,calc(100vw-3rem))] flex-col bg-popover text-popover-foreground border-r outline-none transition-transform data-ending-style:-translate-x-full data-starting-style:-translate-x-full";
 
 /** A box above the page that has to be closed first. */
 export function Dialog({
@@ -137,15 +128,12 @@ export function Dialog({
   isOpen,
   onOpenChange,
   isPlain = false,
-  side,
-  defaultOpen = false,
-  className,
+  isDrawer = false,
   children,
 }: DialogProps) {
   const box = useRef<HTMLDivElement>(null);
   return (
     <BaseDialog.Root
-      defaultOpen={defaultOpen}
       {...(isOpen !== undefined && { open: isOpen })}
       {...(onOpenChange && { onOpenChange: (open: boolean) => onOpenChange(open) })}
     >
@@ -155,8 +143,8 @@ export function Dialog({
         <BaseDialog.Popup
           ref={box}
           // not the button that closes it, whose tooltip would cover the first line
-          {...(!isPlain && !side && { initialFocus: box })}
-          className={cn(side ? [edge, sides[side]] : [popup, middle], className)}
+          {...(!isPlain && { initialFocus: box })}
+          className={cn(isDrawer ? drawer : [popup, middle])}
         >
           {isPlain ? (
             <BaseDialog.Title className="sr-only">{title}</BaseDialog.Title>
@@ -174,7 +162,7 @@ export function Dialog({
           )}
           <div
             className={
-              side
+              isDrawer
                 ? "flex min-h-0 grow flex-col overflow-y-auto"
                 : cn("min-h-0 overflow-y-auto", !isPlain && "p-4 pt-1")
             }

@@ -15,20 +15,17 @@ interface Option<Value extends string> {
   readonly note?: ReactNode;
 }
 
-export interface SelectProps<Value extends string> {
+interface SelectProps<Value extends string> {
   /** Name of the select, for screen readers, where no field around it gives one. */
   readonly label?: string;
   readonly value: Value;
   readonly options: readonly Option<Value>[];
   readonly onChange: (value: Value) => void;
-  /** @default false */
-  readonly disabled?: boolean;
-  readonly className?: string;
 }
 
 /** One of several values, chosen from a list. */
 export function Select<Value extends string>(props: SelectProps<Value>) {
-  const { label, value, options, onChange, disabled = false, className } = props;
+  const { label, value, options, onChange } = props;
   return (
     // the list would bring a style element, which a strict policy of the page refuses
     <CSPProvider disableStyleElements>
@@ -36,7 +33,6 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
         items={options}
         value={value}
         onValueChange={(chosen) => chosen !== null && onChange(chosen)}
-        disabled={disabled}
         modal={false}
       >
         <BaseSelect.Trigger
@@ -44,7 +40,6 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
           className={cn(
             "inline-flex min-h-8 cursor-pointer items-center justify-between gap-2 rounded-lg border border-input bg-card px-3 text-left text-sm",
             "hover:bg-secondary data-disabled:opacity-50 pointer-coarse:min-h-11 pointer-coarse:min-w-11",
-            className,
           )}
         >
           <span className="truncate">

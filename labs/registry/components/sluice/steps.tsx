@@ -3,7 +3,7 @@
 import type { ChatMessage, ChatToolCall, ToolCallState } from "@sluice/react";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
-import type { ShownEstimate } from "@/components/sluice/cost-text";
+import { renderPlainText } from "@/components/sluice/answer";
 import { ToolCallCard } from "@/components/sluice/tool-approval";
 import { stepWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
@@ -15,8 +15,6 @@ export interface StepsProps {
   readonly isBusy: boolean;
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
-  /** Cost of a call that waits for approval: `estimateCost` of `@sluice/prices`. @default no cost is shown */
-  readonly estimateTool?: (call: ChatToolCall) => ShownEstimate | undefined;
   /** Lets a call run: `approve` of `useChatStream`. */
   readonly onApprove: (toolCallId: string) => unknown;
   /** Refuses a call: `deny` of `useChatStream`. */
@@ -66,15 +64,7 @@ export function Steps(props: StepsProps) {
 }
 
 function StepsOf(props: StepsProps & { readonly answer: ChatMessage }) {
-  const {
-    answer,
-    toolTitles = {},
-    onApprove,
-    onDeny,
-    renderText = renderPlainText,
-    renderTool,
-    estimateTool,
-  } = props;
+  const { answer, toolTitles = {}, onApprove, onDeny, renderText = renderPlainText, renderTool } = props;
   const { content, reasoning, outcome, toolCalls = [] } = answer;
   return (
     <>
@@ -90,13 +80,7 @@ function StepsOf(props: StepsProps & { readonly answer: ChatMessage }) {
       )}
       {toolCalls.map((call) => (
         <Step key={call.id} icon={renderIcon(call.state)}>
-          <ToolCallCard
-            call={call}
-            title={getTitle(call, toolTitles)}
-            estimate={estimateTool?.(call)}
-            onApprove={onApprove}
-            onDeny={onDeny}
-          >
+          <ToolCallCard call={call} title={getTitle(call, toolTitles)} onApprove={onApprove} onDeny={onDeny}>
             {renderTool?.(call)}
           </ToolCallCard>
         </Step>
@@ -157,12 +141,4 @@ function summarizeSteps(
 
 function getTitle({ name }: ChatToolCall, titles: Titles): string {
   return titles[name] ?? name;
-}
-
-function renderPlainText(text: string): ReactNode {
-  return (
-    <p dir="auto" className="wrap-anywhere whitespace-pre-wrap">
-      {text}
-    </p>
-  );
 }

@@ -3,15 +3,12 @@
 import type { ChatToolCall } from "@sluice/react";
 import { type ReactNode, useId } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
-import { formatEstimate, type ShownEstimate } from "@/components/sluice/cost-text";
-import { costWords, toolWords } from "@/components/sluice/words";
+import { toolWords } from "@/components/sluice/words";
 
 interface ToolCallCardProps {
   readonly call: ChatToolCall;
   /** Name of the tool for people. @default its own name */
   readonly title?: string;
-  /** Cost of the call: `estimateCost` of `@sluice/prices`. @default no cost is shown */
-  readonly estimate?: ShownEstimate | undefined;
   /** Lets the call run: `approve` of `useChatStream`. */
   readonly onApprove: (toolCallId: string) => unknown;
   /** Refuses the call: `deny` of `useChatStream`. */
@@ -21,19 +18,19 @@ interface ToolCallCardProps {
 }
 
 /** A tool call: its arguments, its state, its result, and the approval that it waits for. */
-export function ToolCallCard({ call, onApprove, onDeny, estimate, children, ...props }: ToolCallCardProps) {
+export function ToolCallCard({ call, onApprove, onDeny, children, title = call.name }: ToolCallCardProps) {
   const { id, name, state, output, error, input } = call;
-  const title = useId();
+  const titleId = useId();
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has no place for the state beside its name
     <div
       role="group"
-      aria-labelledby={title}
+      aria-labelledby={titleId}
       className="flex flex-col gap-3 rounded-xl border bg-secondary/50 p-3"
     >
       <div className="flex flex-wrap items-baseline gap-x-2 text-sm">
-        <h3 id={title} className="font-medium">
-          {props.title ?? name}
+        <h3 id={titleId} className="font-medium">
+          {title}
         </h3>
         <code className="text-xs text-muted-foreground">{name}</code>
         <span className="ml-auto text-xs text-muted-foreground">{toolWords.states[state]}</span>
@@ -45,12 +42,6 @@ export function ToolCallCard({ call, onApprove, onDeny, estimate, children, ...p
             {toolWords.approve}
           </Button>
           <Button {...onPressOnce(() => void onDeny(id))}>{toolWords.deny}</Button>
-          {estimate && (
-            <p className="self-center text-xs text-muted-foreground tabular-nums">
-              <span className="sr-only">{costWords.title} </span>
-              {formatEstimate(estimate)}
-            </p>
-          )}
         </div>
       )}
       {state === "needs-output" && children}

@@ -2,15 +2,9 @@ import type { Client, RecordStorage } from "@sluice/core";
 import { useClient, webStorage } from "@sluice/react";
 import { useMemo, useReducer, useState, useSyncExternalStore } from "react";
 
-export interface UseDraftOptions<Value> {
+interface UseDraftOptions {
   /** Storage of the drafts. @default `localStorage`, through `webStorage` */
   readonly storage?: RecordStorage | undefined;
-  /**
-   * Reads a stored draft, which may be of an older version of the app; undefined stands for the initial value.
-   *
-   * @default objects take the place of the initial one field by field; other values need the same type
-   */
-  readonly parse?: ((stored: unknown) => Value | undefined) | undefined;
 }
 
 /**
@@ -21,7 +15,7 @@ export interface UseDraftOptions<Value> {
  * shown. On a server the draft is `initial`.
  *
  * @param key name of the draft: one for each conversation or form
- * @param initial value of an empty draft. It and `options.parse` are read once
+ * @param initial value of an empty draft. It is read once
  * @example
  * ```tsx
  * function Composer({ id }: { id: string }) {
@@ -39,10 +33,10 @@ export interface UseDraftOptions<Value> {
  * }
  * ```
  */
-export function useDraft<Value>(key: string, initial: Value, options: UseDraftOptions<Value> = {}) {
+export function useDraft<Value>(key: string, initial: Value, options: UseDraftOptions = {}) {
   const client = useClient();
   const { storage = localDrafts } = options;
-  const [first] = useState(() => ({ value: initial, isRestoring: true, parse: options.parse }));
+  const [first] = useState(() => ({ value: initial, isRestoring: true }));
   // React hears of stores only after it has painted. The handler of the next event must know what was typed before
   const [, changed] = useReducer((count: number) => count + 1, 0);
   const { subscribe, getState, ...verbs } = useMemo(() => {
@@ -73,10 +67,6 @@ interface State<Value> {
   readonly isRestoring: boolean;
 }
 
-interface First<Value> extends State<Value> {
-  readonly parse: UseDraftOptions<Value>["parse"];
-}
-
 interface Draft<Value> {
   state: State<Value>;
   readonly set: (value: Value) => void;
@@ -86,7 +76,7 @@ interface Draft<Value> {
 const drafts = new WeakMap<Client, WeakMap<RecordStorage, Map<string, unknown>>>();
 
 /** The draft that all components with this key share. */
-function openDraft<Value>(client: Client, storage: RecordStorage, key: string, first: First<Value>) {
+function openDraft<Value>(client: Client, storage: RecordStorage, key: string, first: State<Value>) {
   const ofClient = drafts.get(client) ?? new WeakMap<RecordStorage, Map<string, unknown>>();
   drafts.set(client, ofClient);
   const ofStorage = ofClient.get(storage) ?? new Map<string, unknown>();
@@ -108,7 +98,7 @@ function createDraft<Value>(
   collection: string,
   storage: RecordStorage,
   key: string,
-  { value, parse = (stored) => likeInitial(value, stored) }: First<Value>,
+  { value }: State<Value>,
   forget: () => void,
 ): Draft<Value> {
   const listeners = new Set<() => void>();
@@ -143,7 +133,10 @@ function createDraft<Value>(
       return new Map<string, unknown>();
     });
     const stored = isTouched ? undefined : records.get(key);
-    show({ value: stored === undefined ? draft.state.value : (parse(stored) ?? value), isRestoring: false });
+    show({
+      value: stored === undefined ? draft.state.value : (likeInitial(value, stored) ?? value),
+      isRestoring: false,
+    });
   }
 
   function show(state: State<Value>): void {

@@ -2,7 +2,7 @@ import type { Issue, RecordStorage } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
 import { useState } from "react";
 import type { FieldName } from "@/components/sluice/field-labels";
-import type { FormField, FormValue, FormValues } from "@/components/sluice/form-fields";
+import { type FormField, type FormValue, type FormValues, listURLs } from "@/components/sluice/form-fields";
 import { collectProblems } from "@/components/sluice/form-problems";
 import { useDraft } from "@/components/sluice/use-draft";
 
@@ -67,9 +67,3 @@ export function useMediaForm<Model extends string>(options: MediaFormOptions<Mod
 
 /** Return value of `useMediaForm`. */
 export type MediaForm<Model extends string> = ReturnType<typeof useMediaForm<Model>>;
-
-/** Lists the URLs of a media field. */
-export function listURLs(values: FormValues, name: FieldName): readonly string[] {
-  const value = values[name];
-  return Array.isArray(value) ? value : [];
-}

@@ -18,11 +18,7 @@ import {
 } from "@/components/sluice/video-media";
 
 /** Form of a video request. */
-export interface VideoForm {
-  /** Id of the model. */
-  readonly model: VideoModel;
-  /** Starting point of the video: a text alone, frames of it, or references. It follows from the values. */
-  readonly mode: VideoMode;
+interface VideoForm {
   /**
    * Fields of the request but `model`. Not described: `seed` and `camera_fixed` of `gamma-video-2.0` and
    * `gamma-video-fast`, which the spec does not list for them.
@@ -38,16 +34,14 @@ const NO_VALUES: FormValues = {};
  * @param values the form as it is filled in: its media decide the mode, and the mode decides which fields are shown
  * @example
  * ```tsx
- * const { mode, fields } = createVideoForm("beta3.0-video", { first_frame: ["https://example.com/reef.png"] });
- * // mode is "frames"; the field `reference_image` is not shown: no request has frames and references
+ * const { fields } = createVideoForm("beta3.0-video", { first_frame: ["https://example.com/reef.png"] });
+ * // the field `reference_image` is not shown: no request has frames and references
  * ```
  */
 export function createVideoForm(model: VideoModel, values: FormValues = NO_VALUES): VideoForm {
   const mode = findMode(model, values);
   const maxLength = "promptMax" in models[model] ? models["beta3.0-video"].promptMax : undefined;
   return {
-    model,
-    mode,
     fields: [
       {
         ...pickParts("text", "prompt", { path: isBeta(model) ? "input.prompt" : "content" }),

@@ -40,7 +40,7 @@ export function createMediaFields(model: VideoModel, values: FormValues): MediaF
       isShown: !isBeta(model) || isAllowed(role, mode, values),
     }),
     media: kinds[role],
-    ...findSources(model, role),
+    accept: listTypes(model, role),
     ...findMax(model, role),
   }));
 }
@@ -82,16 +82,12 @@ function isGiven(value: FormValue): boolean {
   return Array.isArray(value) && value.length > 0;
 }
 
-function findSources(model: VideoModel, role: MediaRole): Pick<MediaField, "sources" | "accept"> {
+/** Lists the types of files that a model takes as data; none if it takes links alone. */
+function listTypes(model: VideoModel, role: MediaRole): string {
   const row = models[model];
-  if (kinds[role] === "image" && row.family === "beta")
-    return {
-      sources: ["file", "url"],
-      accept: row.imageFormats.map((format) => `image/${format}`).join(","),
-    };
-  if (kinds[role] === "image" && (row.family === "2-0" || row.family === "fast"))
-    return { sources: ["file", "url", "asset"], accept: "image/png,image/jpeg,image/webp" };
-  return { sources: ["url"], accept: "" };
+  if (kinds[role] !== "image") return "";
+  if (row.family === "beta") return row.imageFormats.map((format) => `image/${format}`).join(",");
+  return row.family === "2-0" || row.family === "fast" ? "image/png,image/jpeg,image/webp" : "";
 }
 
 function findMax(model: VideoModel, role: MediaRole): { readonly max?: number } {

@@ -1,11 +1,13 @@
 import type { VideoTaskEntry } from "@sluice/react";
 import { useState } from "react";
 import { formatDuration } from "@/components/sluice/format";
-import { describeProgress } from "@/components/sluice/media-words";
+import { videoWords } from "@/components/sluice/media-words";
 import { useNow } from "@/components/sluice/use-now";
 
+const words = videoWords.progress;
+
 /** State of a video for people. A create without an answer, or a task that is not checked any more, is `unknown`. */
-export type VideoState = "running" | "done" | "failed" | "unknown";
+type VideoState = "running" | "done" | "failed" | "unknown";
 
 /** State of a video for people. */
 export function getVideoState({ task, error, state }: VideoTaskEntry): VideoState {
@@ -15,7 +17,7 @@ export function getVideoState({ task, error, state }: VideoTaskEntry): VideoStat
 }
 
 /** Progress of a video, for a bar and a line of text. Between two reports of the gateway it is an estimate. */
-export interface Progress {
+interface Progress {
   /** From 0 to 1; undefined where nobody knows. */
   readonly share: number | undefined;
   readonly text: string;
@@ -42,15 +44,11 @@ const LATE = 1.2;
  *
  * @param usualMs time that the last videos of the model took, in milliseconds
  */
-export function useProgress(
-  entry: VideoTaskEntry,
-  usualMs: number | undefined,
-  words = describeProgress,
-): Progress {
+export function useProgress(entry: VideoTaskEntry, usualMs: number | undefined): Progress {
   const now = useNow(1000);
   const share = entry.task?.progress ?? 0;
   const [report, setReport] = useState<Report>({ share, at: now, shown: 0 });
-  const progress = computeProgress(entry, report, usualMs, now, words);
+  const progress = computeProgress(entry, report, usualMs, now);
   if (share !== report.share) setReport({ share, at: now, shown: progress.share ?? 0 });
   return progress;
 }
@@ -60,9 +58,8 @@ function computeProgress(
   report: Report,
   usualMs: number | undefined,
   now: number,
-  words: typeof describeProgress,
 ): Progress {
-  if (task?.state === "result-pending") return { share: ALMOST, text: words({ phase: "finishing" }) };
+  if (task?.state === "result-pending") return { share: ALMOST, text: words.finishing };
   const elapsed = Math.max(0, now - submittedAt);
   const inQueue = task?.startedAt && task.submittedAt ? task.startedAt - task.submittedAt : 0;
   const byReport =
@@ -75,19 +72,16 @@ function computeProgress(
   if (total === undefined)
     return {
       share: report.share || undefined,
-      text: words({ phase: task?.state === "running" ? "making" : "starting", elapsed: time }),
+      text: task?.state === "running" ? words.making(time) : words.starting(time),
     };
   return {
     share: Math.min(ALMOST, Math.max(report.share, report.shown, elapsed / total)),
-    text:
-      elapsed > LATE * total
-        ? describeProgress({ phase: "late", elapsed: time })
-        : describeTime(total - elapsed, words),
+    text: elapsed > LATE * total ? words.late(time) : describeTime(total - elapsed),
   };
 }
 
-function describeTime(left: number, words: typeof describeProgress): string {
-  return words(left < 1500 ? { phase: "almost" } : { phase: "left", left: formatDuration(left) });
+function describeTime(leftMs: number): string {
+  return leftMs < 1500 ? words.almost : words.left(formatDuration(leftMs));
 }
 
 /** Number of videos that the usual time is made of. */

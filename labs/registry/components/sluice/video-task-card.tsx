@@ -1,14 +1,13 @@
 "use client";
 
-import { describeError, type ErrorDescription, type VideoTaskEntry } from "@sluice/react";
-import { CircleAlert, Download, RotateCcw, Share } from "lucide-react";
-import type { ReactNode } from "react";
-import { Badge, Button, IconButton, ProgressBar } from "@/components/sluice/button";
-import { downloadMedia, shareMedia } from "@/components/sluice/download";
+import { describeError, type VideoTaskEntry } from "@sluice/react";
+import { Download, RotateCcw, Share } from "lucide-react";
+import { Badge, Button, IconButton, onPressOnce, ProgressBar } from "@/components/sluice/button";
 import { formatModel } from "@/components/sluice/format";
-import { MediaFrame } from "@/components/sluice/media-frame";
+import { download, share } from "@/components/sluice/media-actions";
+import { MediaFrame, MediaNote } from "@/components/sluice/media-frame";
 import { useMediaLink } from "@/components/sluice/media-link";
-import { downloadWords, shareWords, videoWords } from "@/components/sluice/media-words";
+import { videoWords } from "@/components/sluice/media-words";
 import { DeleteVideo, LastFrame, LinkBadge } from "@/components/sluice/video-details";
 import { VideoPlayer } from "@/components/sluice/video-player";
 import { getVideoState, useProgress } from "@/components/sluice/video-progress";
@@ -29,26 +28,16 @@ interface VideoTaskCardProps {
   /** Sends it again, where nobody knows if it was ordered. @default no button for it */
   readonly onRetry?: (() => void) | undefined;
   readonly onRemove: () => void;
-  /** Takes a short message: that a download has failed, or what became of a shared file. */
-  readonly onNotice?: (text: string) => void;
-  /** Words of an error. @default `describeError` */
-  readonly describe?: (error: unknown) => ErrorDescription;
 }
 
 /** A video, however far it is. */
 export function VideoTaskCard(props: VideoTaskCardProps) {
-  const { entry, poster, onReuse, onRemove, onNotice } = props;
+  const { entry, poster, onReuse, onRemove } = props;
   const { task, label = entry.model } = entry;
   const state = getVideoState(entry);
   const video = task?.state === "succeeded" ? task : undefined;
   const link = useMediaLink(video?.url ?? "", video?.expiresAt);
-  const handOver = async (hand: typeof shareMedia, texts: typeof shareWords) => {
-    const result = video && (await hand(video.url, label));
-    if (result === "expired") link.onGone();
-    const text = result && texts[result];
-    if (text) onNotice?.(text);
-  };
-  const save = () => void handOver(downloadMedia, downloadWords);
+  const save = () => video && void download(video.url, label, link.onGone);
   return (
     <article aria-label={label} className="flex h-full flex-col overflow-hidden rounded-xl border bg-card">
       <p role="status" className="sr-only">
@@ -79,7 +68,10 @@ export function VideoTaskCard(props: VideoTaskCardProps) {
                 <IconButton label={videoWords.download} onClick={save}>
                   <Download aria-hidden />
                 </IconButton>
-                <IconButton label={videoWords.share} onClick={() => void handOver(shareMedia, shareWords)}>
+                <IconButton
+                  label={videoWords.share}
+                  onClick={() => void share(video.url, label, link.onGone)}
+                >
                   <Share aria-hidden />
                 </IconButton>
               </>
@@ -99,7 +91,7 @@ export function VideoTaskCard(props: VideoTaskCardProps) {
 }
 
 function Running({ entry, poster, usualMs, isOffline = false }: VideoTaskCardProps) {
-  const { share, text } = useProgress(entry, usualMs, videoWords.progress);
+  const { share, text } = useProgress(entry, usualMs);
   return (
     <>
       {poster ? (
@@ -124,50 +116,25 @@ function Running({ entry, poster, usualMs, isOffline = false }: VideoTaskCardPro
 }
 
 /** A video that failed, that is not checked any more, or that nobody knows about. */
-function Problem({ entry, onCheck, onReuse, onRetry, describe = describeError }: VideoTaskCardProps) {
+function Problem({ entry, onCheck, onReuse, onRetry }: VideoTaskCardProps) {
   const { task, handle, error } = entry;
   if (task?.state === "failed")
     return (
-      <Message
-        title={videoWords.failed}
-        action={onReuse && <Button onClick={onReuse}>{videoWords.edit}</Button>}
-      >
-        {task.reason || videoWords.failedHint}
-      </Message>
+      <MediaNote isError title={videoWords.failed} text={task.reason || videoWords.failedHint}>
+        {onReuse && <Button onClick={onReuse}>{videoWords.edit}</Button>}
+      </MediaNote>
     );
   if (handle) {
-    const { title, hint } = describe(error);
+    const { title, hint } = describeError(error);
     return (
-      <Message title={title} action={<Button onClick={() => onCheck(handle.id)}>{videoWords.check}</Button>}>
-        {hint}
-      </Message>
+      <MediaNote isError title={title} text={hint}>
+        <Button onClick={() => onCheck(handle.id)}>{videoWords.check}</Button>
+      </MediaNote>
     );
   }
-  const retry = onRetry && (
-    <Button onClick={({ detail }) => detail < 2 && onRetry()}>{videoWords.retryLost}</Button>
-  );
   return (
-    <Message title={videoWords.lost} action={retry}>
-      {videoWords.lostHint}
-    </Message>
-  );
-}
-
-interface MessageProps {
-  readonly title: string;
-  readonly children: ReactNode;
-  readonly action: ReactNode;
-}
-
-function Message({ title, children, action }: MessageProps) {
-  return (
-    <div className="absolute inset-0 flex flex-col items-center justify-center-safe gap-2 overflow-y-auto p-4 text-center text-sm">
-      <CircleAlert className="size-5 shrink-0 text-destructive" aria-hidden />
-      <p>
-        <strong className="block font-medium">{title}</strong>
-        <span className="line-clamp-3 text-muted-foreground">{children}</span>
-      </p>
-      {action}
-    </div>
+    <MediaNote isError title={videoWords.lost} text={videoWords.lostHint}>
+      {onRetry && <Button {...onPressOnce(onRetry)}>{videoWords.retryLost}</Button>}
+    </MediaNote>
   );
 }

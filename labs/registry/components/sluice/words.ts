@@ -1,8 +1,8 @@
 import type { ChatMessage, ChatStatus, ToolCallState } from "@sluice/react";
 
 /*
- * The words of the components in this folder. Each component has a prop `words` for its part; an app in another language
- * changes them here. The words of errors come from `describeError` of `@sluice/react`.
+ * The words of the components. An app in another language changes them in its copy. The words of errors come from
+ * `describeError` of `@sluice/react`.
  */
 
 /** Words of what opens above the page. */
@@ -110,8 +110,6 @@ export const endingWords = {
   retry: "Try again",
   retryIn: (seconds: number) => `Try again (${seconds} s)`,
   continue: "Continue",
-  retrying: (title: string, seconds: number) => `${title}. Retrying in ${Math.max(1, seconds)} s`,
-  retryNow: "Retry now",
   silence: (ms: number) => `No new text for ${Math.floor(ms / 1000)} s. Wait, or stop it.`,
 };
 
@@ -152,14 +150,6 @@ export const conversationWords = {
   pin: "Pin",
   unpin: "Unpin",
   remove: "Delete",
-  folder: "Folder",
-  move: "Move to a folder",
-  takeOut: (folder: string) => `Take out of ${folder}`,
-  folderActions: (folder: string) => `Actions for the folder ${folder}`,
-  renameFolder: "Rename the folder",
-  endFolder: "Remove the folder, keep its chats",
-  showFolder: "Show this folder only",
-  showAll: "Show all chats",
 };
 
 /** Words about other devices, and about what the server has. */
@@ -178,15 +168,24 @@ export const deviceWords = {
   },
 };
 
-/** Words of costs and budgets. */
+/** Words of costs. */
 export const costWords = {
   title: "Cost",
   orMore: (amount: string) => `${amount} or more`,
   range: (amounts: readonly string[]) => amounts.join(" to "),
   later: "Known afterwards",
-  budgets: { user: "Your budget", session: "Budget of this session" },
-  left: (remaining: string, limit: string) => `${remaining} of ${limit} left`,
-  reserved: (amount: string) => `${amount} held for what is under way`,
-  resets: (time: string) => `Full again ${time}`,
-  units: { tokens: "tokens", own: "points" },
+};
+
+/** Words of what an answer shows: code, formulas and pictures. */
+export const markdownWords = {
+  /** Name of a block of code in a language. */
+  code: (language: string) => `Code: ${language}`,
+  /** Language of a block that names none. */
+  noLanguage: "text",
+  wrap: "Wrap lines",
+  download: "Download",
+  /** Name of the place of a formula that is still loading. */
+  formula: "Formula",
+  /** Button that loads a picture of another server; undefined where the address names none. */
+  showImage: (host: string | undefined) => (host ? `Show image from ${host}` : "Show image"),
 };
