@@ -46,7 +46,6 @@ export async function completeChat<const Model extends string, Checks extends bo
       subject: request,
       body: () => createWholeRequest(client, request, options),
       firstChunkMs: FIRST_CHUNK_MS,
-      repeat: "any",
       read({ json, mismatch, reported, totalMs }) {
         const error = findReportedError(json);
         if (error) throw reported(error);

@@ -294,7 +294,7 @@ function openResumedBytes(
       // the gateway has already responded, even if this request fails
       state: { delivery: "unknown" },
     };
-    const response = await send(client, own, { method: "get", headers: behind, repeat: "any" });
+    const response = await send(client, own, { method: "get", headers: behind });
     state.delivery = "unknown";
     if (response.status === 204 || isEventStream(response)) return response;
     // a page or a JSON error with status 200, for example of a network that requires a sign-in

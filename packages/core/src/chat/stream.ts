@@ -224,7 +224,7 @@ function openReader(
   limitFirstChunk();
   const createBody = () => createStreamedRequest(client, request as object, options);
   const requested = request
-    ? send(client, exchange, { method: "post", body: createBody, headers, repeat: "any" })
+    ? send(client, exchange, { method: "post", body: createBody, headers })
     : (source as Required<ResumedBytes>).request();
   const opening = requested.then((response) => {
     opened = response;
