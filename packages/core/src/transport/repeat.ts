@@ -1,8 +1,8 @@
 import ky from "ky";
-import type { rejectOnAbort } from "../base/clock.js";
+import { rejectOnAbort } from "../base/clock.js";
 import type { APIError, ConnectionError, Delivery, setDelivery } from "../vocabulary/errors.js";
 import { isTransient } from "./is-transient.js";
-import { getPauses } from "./pauses.js";
+import { createRetryClock } from "./pauses.js";
 import type { RepeatRule } from "./repeat-stored.js";
 import type { resolveAddress } from "./resolve-address.js";
 import type { Connection, Exchange } from "./send.js";
@@ -11,8 +11,8 @@ export { describeRefusal } from "./describe-refusal.js";
 export { describeResponse } from "./describe-response.js";
 export { requestOnce } from "./request-once.js";
 
-// Loaded after the first failed attempt. The caller passes the functions that it shares with this code: a module that
-// many later files import is split from the first file by bundlers.
+// Loaded after the first failed attempt. The caller passes what reaches the errors: bundlers split a module from the
+// first file if several later files reach it
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
@@ -25,9 +25,8 @@ export interface Repetition {
   readonly rule: RepeatRule | undefined;
   /** Sends the request once and records in the exchange's state how far it got. Rejects if it failed. */
   readonly attempt: (request: Request) => Promise<Response>;
-  readonly rejectOnAbort: typeof rejectOnAbort;
-  readonly resolveAddress: typeof resolveAddress;
   readonly setDelivery: typeof setDelivery;
+  readonly resolveAddress: typeof resolveAddress;
 }
 
 /**
@@ -37,7 +36,7 @@ export interface Repetition {
  * @throws the failure of the last attempt; the reason of the signal
  */
 export async function repeat(error: Error, repetition: Repetition): Promise<Response> {
-  const { client, init, exchange, attempt, rule, resolveAddress, rejectOnAbort, setDelivery } = repetition;
+  const { client, init, exchange, attempt, rule, setDelivery, resolveAddress } = repetition;
   const { limit } = exchange.retry;
   const { method = "get", ...others } = init;
   let waits = 0;
@@ -91,7 +90,7 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
     // one wait per failed and repeated attempt
     const step = { type: "retry", attempt: waits, delayMs, error: failure } as const;
     client.emit({ callId, kind, model, path, settings, ...step });
-    if (delayMs > 0) await rejectOnAbort(getPauses(client).clock(callId).sleep(delayMs, signal), signal);
+    if (delayMs > 0) await rejectOnAbort(createRetryClock(client, callId).sleep(delayMs, signal), signal);
   }
 }
 

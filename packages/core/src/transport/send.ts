@@ -408,9 +408,8 @@ export async function send(
           init,
           rule: isChat ? client.repeatsChats : repeats,
           attempt: (request) => attemptOnce([request]),
-          rejectOnAbort,
-          resolveAddress,
           setDelivery,
+          resolveAddress,
         });
       },
     );
