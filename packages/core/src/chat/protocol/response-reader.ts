@@ -1,7 +1,7 @@
 import { isRecord, parseJSON } from "../../transport/error-response.js";
 import type { Issue, Outcome } from "../../vocabulary/errors.js";
 import { createFold, type Fold } from "./accumulate.js";
-import { createCallReader } from "./call-reader.js";
+import type { CallReader, createCallReader } from "./call-reader.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming, ChatUsage } from "./delta.js";
 import { findOddField } from "./odd-fields.js";
 
@@ -68,6 +68,7 @@ const none: readonly unknown[] = [];
 /**
  * Creates the reader of one response; `emit` gets the deltas of its first choice.
  *
+ * @param createCalls creates the reader of tool calls, with the first call
  * @param warn gets, in development, one issue for fields of unexpected types, one for missing tool calls, and one for a
  *   missing end. Other choices have none
  * @param several true for a request with `n` > 1: the response is then choice 0, otherwise the first choice that
@@ -75,6 +76,7 @@ const none: readonly unknown[] = [];
  */
 export function createResponseReader(
   emit: (delta: ChatDelta) => void,
+  createCalls: CreateCalls,
   warn?: Warn,
   several = false,
   fields = createFieldReader(),
@@ -82,7 +84,7 @@ export function createResponseReader(
   const head = { id: "", model: "", created: 0 };
   const { text, list, record, entry } = fields;
   const noteOddField = createOddFieldNote(warn);
-  const calls = createCallReader(emit, fields);
+  let calls: CallReader | undefined;
   /** The other choices, each with its reader. */
   const others = new Map<number, { reader: ResponseReader; fold: Fold }>();
   let firstIndex = several ? 0 : undefined;
@@ -109,7 +111,7 @@ export function createResponseReader(
       return finishReason;
     },
     get problem() {
-      return calls.problem ?? [...others.values()].find(({ reader }) => reader.problem)?.reader.problem;
+      return calls?.problem ?? [...others.values()].find(({ reader }) => reader.problem)?.reader.problem;
     },
     head,
     read(chunk) {
@@ -131,7 +133,7 @@ export function createResponseReader(
       return hasContent || finishReason !== null;
     },
     finish() {
-      calls.finish();
+      calls?.finish();
       for (const { reader } of others.values()) reader.finish();
       noteEnd(finishReason, isMissingCalls(), warn);
       emit({ type: "finish", finishReason, outcome: findOutcome() });
@@ -165,14 +167,14 @@ export function createResponseReader(
 
   /** Returns true if the finish reason announced tool calls, but none came. */
   function isMissingCalls(): boolean {
-    return calls.count === 0 && findNamedOutcome(finishReason) === "tool-calls";
+    return !calls?.count && findNamedOutcome(finishReason) === "tool-calls";
   }
 
   function findOutcome(): Outcome {
     if (finishReason === null) return "unconfirmed";
     if (isMissingCalls()) return hasText ? "complete" : "error";
     // services that send `stop` after tool calls mean `tool_calls`
-    const fallback = calls.count > 0 ? "tool-calls" : "complete";
+    const fallback = calls?.count ? "tool-calls" : "complete";
     return findNamedOutcome(finishReason) ?? (/error/i.test(finishReason) ? "error" : fallback);
   }
 
@@ -200,7 +202,7 @@ export function createResponseReader(
     if (!other) {
       const fold = createFold();
       // only the first choice decides the end of the response
-      other = { fold, reader: createResponseReader(fold.add, undefined, false, fields) };
+      other = { fold, reader: createResponseReader(fold.add, createCalls, undefined, false, fields) };
       others.set(index, other);
     }
     return other.reader.read({ choices: [choice] });
@@ -219,7 +221,10 @@ export function createResponseReader(
     }
     // the older form of a call: at most one per response, without an id
     const entries = parts == null ? (call ? [{ function: call }] : none) : list(parts);
-    for (const one of entries) if (calls.read(one, chunks, isMessage)) carried = true;
+    for (const one of entries) {
+      calls ??= createCalls(emit, fields);
+      if (calls.read(one, chunks, isMessage)) carried = true;
+    }
   }
 
   function readPart(part: WireObject | undefined): void {
@@ -247,6 +252,7 @@ function readUsage(fields: FieldReader, value: unknown): ChatUsage | undefined {
 }
 
 type Warn = (issue: Issue) => void;
+type CreateCalls = typeof createCallReader;
 
 /** Creates a function that warns about the first field of an unexpected type. Returns undefined in production. */
 function createOddFieldNote(warn: Warn | undefined): ((chunk: WireObject) => void) | undefined {
