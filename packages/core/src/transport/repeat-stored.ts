@@ -2,7 +2,7 @@ import { openSpan, rejectOnAbort } from "../base/clock.js";
 import type { APIError } from "../vocabulary/errors.js";
 import { fetchOffers } from "./fetch-offers.js";
 import { parseOffers } from "./offers.js";
-import type { Connection, Exchange } from "./send.js";
+import { type Connection, type Exchange, pickIdentity } from "./send.js";
 
 /** A request after a temporary failure. */
 interface FailedRequest {
@@ -47,10 +47,16 @@ export const repeatIfStored: RepeatRule = async (failure, { client, exchange, in
  * Fetches the offers of the proxy after a lost response (wire, 6.2). Returns none for an unreachable proxy, because a
  * billed request must not be repeated on a guess.
  */
-async function waitForOffers(client: Connection, { signal, retry }: Exchange): Promise<readonly string[]> {
+async function waitForOffers(client: Connection, exchange: Exchange): Promise<readonly string[]> {
+  const { signal, retry } = exchange;
+  // the app's headers depend on the call
+  const named: Connection = {
+    ...client,
+    headers: (request) => client.headers({ ...pickIdentity(exchange), ...request }),
+  };
   for (let waits = 0; ; waits += 1) {
     const span = openSpan(client.clock, signal, OFFERS_MS, () => new Error("late"));
-    const offers = await fetchOffers(client, span.signal).catch(() => undefined);
+    const offers = await fetchOffers(named, span.signal).catch(() => undefined);
     span.end();
     if (offers || waits >= retry.limit || signal.aborted) return offers ?? [];
     const delayMs = Math.min(retry.maxRetryAfterMs, (0.5 + client.random() / 2) * FIRST_WAIT_MS * 2 ** waits);

@@ -1,21 +1,15 @@
 import { ConfigurationError } from "@sluice/core";
 import { type Chat, getLastMessage, type ReadOptions } from "./chat.js";
-import {
-  addOutput,
-  type ChatMessage,
-  type ChatToolCall,
-  type ChatTurn,
-  isOpen,
-  isPending,
-} from "./message.js";
+import { type ChatMessage, type ChatToolCall, type ChatTurn, isOpen, isPending } from "./message.js";
 import type { CallDecision } from "./runner.js";
+import { addOutput } from "./tool-results.js";
 import { createUnsentTurn } from "./turn-ends.js";
 import { beginRunnerTurn, beginTurn } from "./turns.js";
 
 const NO_RUNNER = "runner: this call belongs to a runner that the chat lacks";
 
 /** A decision before its message is known. */
-type NewDecision = CallDecision extends infer Decision
+export type NewDecision = CallDecision extends infer Decision
   ? Decision extends CallDecision
     ? Omit<Decision, "messageId">
     : never

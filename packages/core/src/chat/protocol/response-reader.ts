@@ -8,19 +8,6 @@ import { findOddField } from "./odd-fields.js";
 /** An object of the response's JSON. Any field may be missing or have any type. */
 export type WireObject = Readonly<Record<string, unknown>>;
 
-/** Reads fields of any type. A field of an unexpected type counts as absent. */
-export interface FieldReader {
-  /** True once a field had an unexpected type. */
-  isOdd: boolean;
-  /** Text; empty if absent. */
-  text(value: unknown): string;
-  /** Entries of an array; none if absent. */
-  list(value: unknown): readonly unknown[];
-  record(value: unknown): WireObject | undefined;
-  /** An entry of an array. Null is unexpected. */
-  entry(value: unknown): WireObject | undefined;
-}
-
 /** The counts that every model sends. */
 export const tokenCounts = ["prompt_tokens", "completion_tokens", "total_tokens"] as const;
 
@@ -79,10 +66,8 @@ export function createResponseReader(
   createCalls: CreateCalls,
   warn?: Warn,
   several = false,
-  fields = createFieldReader(),
 ): ResponseReader {
   const head = { id: "", model: "", created: 0 };
-  const { text, list, record, entry } = fields;
   const noteOddField = createOddFieldNote(warn);
   let calls: CallReader | undefined;
   /** The other choices, each with its reader. */
@@ -116,17 +101,18 @@ export function createResponseReader(
     head,
     read(chunk) {
       raw = chunk;
+      isOdd = false;
       // the first id counts: some services give the last chunk another one
       head.id ||= text(chunk.id);
       head.model ||= text(chunk.model);
       if (head.created === 0 && typeof chunk.created === "number") head.created = chunk.created;
       let hasContent = false;
       for (const value of list(chunk.choices)) {
-        const choice = entry(value);
+        const choice = record(value);
         if (choice && readChoice(choice)) hasContent = true;
       }
-      const counts = readUsage(fields, chunk.usage);
-      if (fields.isOdd) noteOddField?.(chunk);
+      const counts = readUsage(chunk.usage);
+      if (isOdd) noteOddField?.(chunk);
       if (!counts) return hasContent;
       usage = counts;
       emit({ type: "usage", usage });
@@ -202,7 +188,7 @@ export function createResponseReader(
     if (!other) {
       const fold = createFold();
       // only the first choice decides the end of the response
-      other = { fold, reader: createResponseReader(fold.add, createCalls, undefined, false, fields) };
+      other = { fold, reader: createResponseReader(fold.add, createCalls) };
       others.set(index, other);
     }
     return other.reader.read({ choices: [choice] });
@@ -213,7 +199,7 @@ export function createResponseReader(
     const { content, tool_calls: parts, function_call: call } = delta;
     push("reasoning-delta", text(delta.reasoning_content) || text(delta.reasoning));
     if (typeof content === "string") push("text-delta", content);
-    else for (const part of list(content)) readPart(entry(part));
+    else for (const part of list(content)) readPart(record(part));
     const refused = text(delta.refusal);
     if (refused) {
       refusal = (refusal ?? "") + refused;
@@ -222,7 +208,7 @@ export function createResponseReader(
     // the older form of a call: at most one per response, without an id
     const entries = parts == null ? (call ? [{ function: call }] : none) : list(parts);
     for (const one of entries) {
-      calls ??= createCalls(emit, fields);
+      calls ??= createCalls(emit);
       if (calls.read(one, chunks, isMessage)) carried = true;
     }
   }
@@ -231,7 +217,7 @@ export function createResponseReader(
     const thinking = part?.thinking;
     if (part?.type !== "thinking" || !thinking) push("text-delta", text(part?.text));
     else if (typeof thinking === "string") push("reasoning-delta", thinking);
-    else for (const thought of list(thinking)) push("reasoning-delta", text(entry(thought)?.text));
+    else for (const thought of list(thinking)) push("reasoning-delta", text(record(thought)?.text));
   }
 
   function push(type: "text-delta" | "reasoning-delta", text: string): void {
@@ -243,12 +229,11 @@ export function createResponseReader(
 }
 
 /** Reads the usage of a chunk; undefined if a count is not a number. */
-function readUsage(fields: FieldReader, value: unknown): ChatUsage | undefined {
-  const counts = fields.record(value);
-  if (!counts) return undefined;
-  const isOdd = tokenCounts.some((name) => counts[name] != null && typeof counts[name] !== "number");
-  fields.isOdd ||= isOdd;
-  return isOdd ? undefined : (counts as unknown as ChatUsage);
+function readUsage(value: unknown): ChatUsage | undefined {
+  const counts = record(value);
+  const isInvalid = tokenCounts.some((name) => counts?.[name] != null && typeof counts[name] !== "number");
+  isOdd ||= isInvalid;
+  return isInvalid ? undefined : (counts as unknown as ChatUsage | undefined);
 }
 
 type Warn = (issue: Issue) => void;
@@ -294,18 +279,26 @@ function noteEnd(finishReason: string | null, lacksCalls: boolean, warn: Warn | 
   } catch {}
 }
 
-function createFieldReader(): FieldReader {
-  const fields: FieldReader = {
-    isOdd: false,
-    text: (value) => (typeof value === "string" ? value : readAbsent(value, "")),
-    list: (value) => (Array.isArray(value) ? value : readAbsent(value, none)),
-    record: (value) => (isRecord(value) ? value : readAbsent(value, undefined)),
-    entry: (value) => (isRecord(value) ? value : readAbsent(value ?? "null", undefined)),
-  };
-  return fields;
+// a field of an unexpected type counts as absent
 
-  function readAbsent<Value>(value: unknown, instead: Value): Value {
-    fields.isOdd ||= value != null;
-    return instead;
-  }
+/** True once a field of the current chunk had an unexpected type. */
+let isOdd = false;
+
+/** Reads a text; empty if absent. */
+export function text(value: unknown): string {
+  return typeof value === "string" ? value : readAbsent(value, "");
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : readAbsent(value, none);
+}
+
+/** Reads an object. */
+export function record(value: unknown): WireObject | undefined {
+  return isRecord(value) ? value : readAbsent(value, undefined);
+}
+
+function readAbsent<Value>(value: unknown, instead: Value): Value {
+  isOdd ||= value != null;
+  return instead;
 }

@@ -157,7 +157,7 @@ export function createSpecialReader({
 
   function cut(): void {
     if (!answer.begun && foreign !== undefined) refuse(foreign, undefined);
-    else endCut(stray.words);
+    else endCut(stray.words && excerpt(readErrorText(scrub(stray.words)), 500));
   }
 
   function failReported({ message, type, code }: ErrorFields & { readonly message: string }): void {

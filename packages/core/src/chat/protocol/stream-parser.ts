@@ -1,10 +1,4 @@
-import {
-  type ErrorFields,
-  excerpt,
-  isRecord,
-  parseJSON,
-  readErrorText,
-} from "../../transport/error-response.js";
+import { type ErrorFields, isRecord, parseJSON } from "../../transport/error-response.js";
 import { createEventParser, type ServerSentEvent } from "../../transport/event-stream.js";
 import { StreamError, type StreamFailure } from "../../vocabulary/errors.js";
 import type { AssistantMessage } from "./delta.js";
@@ -73,7 +67,7 @@ export interface ParserContext {
   /** Ends a whole response. */
   readonly endAs: (type: "done" | "cut") => void;
   readonly endBroken: (problem: string, cause?: unknown) => void;
-  /** Ends a response whose bytes stopped; `words` came in place of the rest. */
+  /** Ends a response whose bytes stopped. `words` came in place of the rest, without the API key. */
   readonly endCut: (words?: string) => void;
   /** Ends with an error. Only the first end counts. */
   readonly close: (
@@ -131,6 +125,8 @@ export function createStreamParser(
   }
 
   function onEvent(event: ServerSentEvent): void {
+    // nearly all events, without a closure for each
+    if (special && !order.loading) return special.readEvent(event);
     order.run(
       () => (cases.loaded ? getSpecial().readEvent(event) : readPlain(event)),
       // what a stream without a response means depends on its text
@@ -177,7 +173,7 @@ export function createStreamParser(
 
   function endCut(words?: string): void {
     if (answer.finished) endAs("cut");
-    else close("cut", (facts) => createCutError(facts, undefined, words && scrub(words)));
+    else close("cut", (facts) => createCutError(facts, undefined, words));
   }
 
   function endAs(type: "done" | "cut"): void {
@@ -246,10 +242,9 @@ function createOrder(cases: SpecialCasesLoader, fail: (problem: string, cause: u
   }
 }
 
-/** Creates the error of a stream whose connection broke. `words`: a text that came instead of the rest. */
+/** Creates the error of a stream whose connection broke. `words` came instead of the rest. */
 export function createCutError(metadata: StreamMetadata, cause?: unknown, words?: string): Error {
-  const said = words && excerpt(readErrorText(words), 500);
-  const text = `the stream broke off before its end${said ? ` (${said})` : ""}; \`partial\` has the message so far`;
+  const text = `the stream broke off before its end${words ? ` (${words})` : ""}; \`partial\` has the message so far`;
   return createStreamError("truncated", text, metadata, {}, cause);
 }
 
