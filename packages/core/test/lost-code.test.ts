@@ -71,3 +71,53 @@ describe("a request whose code for failures is lost", () => {
     });
   });
 });
+
+const writeFrames = (data: readonly string[]) => data.map((text) => `data: ${text}\n\n`).join("");
+const text = '{"choices":[{"index":0,"delta":{"content":"Hi"}}]}';
+const stop = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
+const usage = '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}';
+const call =
+  '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"pay","arguments":"{}"}}]}}]}';
+
+describe("a stream whose code for special cases is lost", () => {
+  const open = async (data: readonly string[], rest = "") => {
+    const { streamChat, client } = await importWithout(
+      ["chat/protocol/special-cases"],
+      () => new Response(writeFrames(data) + rest, { headers: { "content-type": "text/event-stream" } }),
+    );
+    return streamChat(client, question).result();
+  };
+
+  test("A plain response is complete, with its usage", async () => {
+    await expect(open([text, stop, usage, "[DONE]"])).resolves.toMatchObject({
+      message: { content: "Hi" },
+      outcome: "complete",
+      usage: { total_tokens: 2 },
+    });
+  });
+
+  test.each([
+    ["an error", '{"error":{"message":"No."}}'],
+    ["a tool call", call],
+    ["a ping of another form", '{"type":"ping"}'],
+  ])("A response with %s is an error with the text so far, and no tool runs", async (_, frame) => {
+    await expect(open([text, frame, stop, "[DONE]"])).rejects.toMatchObject({
+      name: "StreamError",
+      reason: "malformed",
+      billing: "maybe",
+      partial: { content: "Hi" },
+    });
+  });
+
+  test.each([
+    ["within an event", 'data: {"choices":[{"ind'],
+    ["within the name of a field", "dat"],
+    ["between two events", ""],
+  ])("A response that breaks off %s is truncated", async (_, rest) => {
+    await expect(open([text], rest)).rejects.toMatchObject({ name: "StreamError", reason: "truncated" });
+  });
+
+  test("A stream without a response is no success", async () => {
+    await expect(open(["[DONE]"])).rejects.toMatchObject({ name: "StreamError" });
+  });
+});

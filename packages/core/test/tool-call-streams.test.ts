@@ -2,6 +2,7 @@ import { completeChat, defineTool, streamChat, toResponse } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { createChat } from "../../stores/test/support/chat.js";
 import { createFold } from "../src/chat/protocol/accumulate.js";
+import { createCallReader } from "../src/chat/protocol/call-reader.js";
 import { createResponseReader } from "../src/chat/protocol/response-reader.js";
 import { textAnswer } from "./support/answers.js";
 import { catchError, clientOf, DONE, frame, question, streamAnswer } from "./support/gateway.js";
@@ -10,7 +11,7 @@ import { type CallStream, callStreams } from "./support/tool-call-streams.js";
 /** Reads a stream as `streamChat` does, without the cost of a request. Undefined where it is an error. */
 function read({ chunks }: CallStream) {
   const fold = createFold();
-  const answer = createResponseReader(fold.add, () => {});
+  const answer = createResponseReader(fold.add, createCallReader, () => {});
   for (const tool_calls of chunks) answer.read({ choices: [{ index: 0, delta: { tool_calls } }] });
   answer.read({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] });
   if (answer.problem) return undefined;

@@ -144,6 +144,23 @@ describe("a chat whose own code can't be loaded", () => {
     expect(requests).toEqual(["POST"]);
   });
 
+  test("A call that waits stays pending without chat/json-later, and its approval is not sent", async () => {
+    const { createChatStore, client, requests } = await openPageWithout(["chat/json-later"], () =>
+      streamAnswer(textAnswer("Paid")),
+    );
+    const call = { id: "c", name: "pay", arguments: "{}", input: {}, state: "needs-approval" } as const;
+    const chat = createChatStore(client, {
+      model,
+      initialMessages: [
+        { role: "user", content: "Pay" },
+        { role: "assistant", content: "", toolCalls: [call] },
+      ],
+    });
+    expect(await chat.approve("c")).toMatchObject({ outcome: "not-sent", error: expect.any(Error) });
+    expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "c" }]);
+    expect(requests).toEqual([]);
+  });
+
   test.each([
     ["a history with tool calls", "chat/history"],
     ["prepareMessages", "chat/history"],

@@ -1,4 +1,5 @@
 import type { Client } from "@sluice/core";
+import { repeatIfStored } from "@sluice/core/extend";
 
 /** Receives the headers of a response, before its first token. */
 interface HeaderListeners {
@@ -20,5 +21,5 @@ export function watchHeaders(client: Client, { onId, onOpen }: HeaderListeners):
     return response;
   };
   // retry what may be billed only if the proxy stores the request
-  return { ...client, fetch, billsChatsOnce: true };
+  return { ...client, fetch, repeatsChats: repeatIfStored };
 }

@@ -77,7 +77,7 @@ async function requestFiles(
   body: object,
   options: RequestOptions,
 ): Promise<readonly NamedCopy[]> {
-  const call = { kind: "archive", method: "post", path: PATH, body: () => body, repeat: "any" } as const;
+  const call = { kind: "archive", method: "post", path: PATH, body: () => body } as const;
   const exchange = openExchange(client, { ...call, firstChunkMs: FIRST_CHUNK_MS }, options);
   let files: readonly NamedCopy[];
   try {

@@ -1,6 +1,7 @@
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { findId, requestRecord } from "../transport/json-response.js";
+import { repeatIfStored } from "../transport/repeat-stored.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { AssetHandle } from "../vocabulary/asset.js";
 import type { AssetRequest } from "./schema.js";
@@ -62,7 +63,7 @@ export async function createAsset<const Model extends string, Checks extends boo
         return createBody(request as Partial<AssetRequest>, encoding, options);
       },
       firstChunkMs: FIRST_CHUNK_MS,
-      repeat: "refused-only",
+      repeats: repeatIfStored,
       read(answer) {
         const id = findId(answer, "Id", "id");
         if (id === undefined) throw answer.mismatch("Id");

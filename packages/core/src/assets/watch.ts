@@ -46,7 +46,6 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
           path,
           body: body === undefined ? undefined : () => body,
           firstChunkMs: 60_000,
-          repeat: "any",
           read: ({ json }) => json,
         },
         options,

@@ -5,11 +5,13 @@ import { isRecord } from "../transport/error-response.js";
 import { requestRecord, type WholeResponse } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createFold, emptyMessage } from "./protocol/accumulate.js";
+import { createCallReader } from "./protocol/call-reader.js";
 import type { ChatResult } from "./protocol/delta.js";
 import { findReportedError } from "./protocol/reported-error.js";
 import { CHAT_PATH, createWholeRequest } from "./protocol/request.js";
 import { createResponseReader, tokenCounts, type WireObject } from "./protocol/response-reader.js";
 import type { ChatRequests } from "./protocol/schema.js";
+import { createSpecialReader } from "./protocol/special-reader.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
 
 /** Ten minutes: the headers arrive with the whole response, and a thinking model takes minutes. */
@@ -46,7 +48,6 @@ export async function completeChat<const Model extends string, Checks extends bo
       subject: request,
       body: () => createWholeRequest(client, request, options),
       firstChunkMs: FIRST_CHUNK_MS,
-      repeat: "any",
       read({ json, mismatch, reported, totalMs }) {
         const error = findReportedError(json);
         if (error) throw reported(error);
@@ -62,6 +63,8 @@ export async function completeChat<const Model extends string, Checks extends bo
   );
 }
 
+const cases = { createCallReader, createSpecialReader };
+
 /** Parses the response of a gateway that streams without a request to stream. */
 function parseStreamedResult(
   client: Client,
@@ -70,12 +73,13 @@ function parseStreamedResult(
 ): ChatResult {
   const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
-  const answer = createResponseReader(fold.add, client.warn, several);
+  const answer = createResponseReader(fold.add, createCallReader, client.warn, several);
   const parser = createStreamParser(
     answer,
     client.scrub,
     () => {},
     (body, context) => createAPIError({ status: 200 }, body, context),
+    { loaded: cases, load: async () => cases },
   );
   parser.push(new TextEncoder().encode(text));
   parser.push(undefined);
@@ -94,7 +98,7 @@ function parseResult(
   mismatch: WholeResponse["mismatch"],
 ): ChatResult {
   const fold = createFold();
-  const answer = createResponseReader(fold.add, warn);
+  const answer = createResponseReader(fold.add, createCallReader, warn);
   answer.read(completion);
   if (answer.problem) throw mismatch("choices.message.tool_calls");
   answer.finish();

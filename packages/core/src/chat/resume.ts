@@ -1,7 +1,7 @@
 import { createBackoff } from "../base/backoff.js";
 import type { Client, StreamResumption } from "../client.js";
 import type { HeadersInput } from "../transport/headers.js";
-import { getPauses } from "../transport/pauses.js";
+import { createRetryClock } from "../transport/pauses.js";
 import { type BodyReader, createBodyReader } from "../transport/read-body.js";
 import { readRefusal } from "../transport/refusal.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
@@ -135,7 +135,7 @@ function openResumedBytes(
   limit: number,
 ): ResumedBytes {
   const { signal, state, callId, kind, model } = exchange;
-  const waits = { clock: getPauses(client).clock(callId), random: client.random };
+  const waits = { clock: createRetryClock(client, callId), random: client.random };
   const backoff = createBackoff(waits, { limit, firstMs: FIRST_WAIT_MS, longestMs: MAX_WAIT_MS });
   const cursor = createEventCursor();
   const encoder = new TextEncoder();
@@ -294,7 +294,7 @@ function openResumedBytes(
       // the gateway has already responded, even if this request fails
       state: { delivery: "unknown" },
     };
-    const response = await send(client, own, { method: "get", headers: behind, repeat: "any" });
+    const response = await send(client, own, { method: "get", headers: behind });
     state.delivery = "unknown";
     if (response.status === 204 || isEventStream(response)) return response;
     // a page or a JSON error with status 200, for example of a network that requires a sign-in

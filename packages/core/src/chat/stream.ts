@@ -16,9 +16,10 @@ import {
   send,
 } from "../transport/send.js";
 import { sendDelete } from "../transport/send-delete.js";
-import { isGatewayError, TimeoutError } from "../vocabulary/errors.js";
+import { type Issue, isGatewayError, TimeoutError } from "../vocabulary/errors.js";
 import { createFold } from "./protocol/accumulate.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
+import { specialCases } from "./protocol/load-special-cases.js";
 import { CHAT_PATH, createStreamedRequest } from "./protocol/request.js";
 import { createResponseReader } from "./protocol/response-reader.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
@@ -189,7 +190,6 @@ function openReader(
 ) {
   const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
   const { signal, callId, firstChunkMs } = exchange;
-  const { headers } = options;
 
   const queue: ChatDelta[] = [];
   /** Number of deltas that the loop has taken. */
@@ -198,8 +198,9 @@ function openReader(
   let folded = 0;
   const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
-  const answer = createResponseReader(addDelta, (issue) => client.warn(issue, callId), several);
-  const parser = createStreamParser(answer, client.scrub, noteContent, describeBody);
+  const warn = (issue: Issue) => client.warn(issue, callId);
+  const answer = createResponseReader(addDelta, specialCases.createCallReader, warn, several);
+  const parser = createStreamParser(answer, client.scrub, noteContent, describeBody, specialCases);
 
   const settlement = createSettlement(client, exchange, (timing) => answer.toResult(fold.message, timing));
   const { ended, settle } = settlement;
@@ -209,27 +210,29 @@ function openReader(
   let isAlive = false;
   let isInGrace = false;
   let opened: Response | undefined;
-  let body: ByteReader<void> | undefined;
+  let body: ByteReader<Promise<void> | void> | undefined;
   /** The pending read. */
   let reading: Promise<void> | undefined;
   const source = ((client.resume as OpenResumption | undefined) ?? oneConnection).open({
     client,
     exchange,
-    headers,
+    headers: options.headers,
     id: request ? undefined : streamId,
     isFinished: () => answer.finished,
     onConnect: () => body?.restart(),
   });
 
   limitFirstChunk();
+  // early, because the network may fail later
+  specialCases.load().catch(() => {});
   const createBody = () => createStreamedRequest(client, request as object, options);
   const requested = request
-    ? send(client, exchange, { method: "post", body: createBody, headers, repeat: "any" })
+    ? send(client, exchange, { method: "post", body: createBody, headers: options.headers })
     : (source as Required<ResumedBytes>).request();
   const opening = requested.then((response) => {
     opened = response;
-    const handlers = { use, lose, resetsSilence };
-    body = readBody(client, { ...exchange, abort: expire }, source.read(response), handlers);
+    const limits = { ...exchange, abort: expire };
+    body = readBody(client, limits, source.read(response), { use, lose, resetsSilence });
   });
   opening.catch(fail);
   signal.addEventListener("abort", () => {
@@ -303,14 +306,14 @@ function openReader(
       callAfter(client.clock, FINISH_GRACE_MS, ended, () => body?.cancel());
     }
     // an error of the request ends the response
-    reading ??= body?.read() ?? opening.catch(() => {}).then(() => (reading = undefined));
+    reading ??= (body?.read() ?? opening.catch(() => {}).then(() => (reading = undefined))) as Promise<void>;
     return reading;
   }
 
-  function use(bytes: Uint8Array | undefined): void {
-    reading = undefined;
+  function use(bytes: Uint8Array | undefined): Promise<void> | undefined {
     if (taken === queue.length && folded === taken) queue.length = taken = folded = 0;
-    parser.push(bytes);
+    reading = parser.push(bytes)?.then(() => (reading = undefined));
+    return reading;
   }
 
   function lose(cause: unknown): void {

@@ -32,6 +32,7 @@ export { fetchOffers, isRemembered } from "../transport/fetch-offers.js";
 export { createRetryClock } from "../transport/pauses.js";
 export { readChunks } from "../transport/read-body.js";
 export { readRefusal } from "../transport/refusal.js";
+export { repeatIfStored } from "../transport/repeat-stored.js";
 export { requestOnce } from "../transport/request-once.js";
 export { closeExchange, type Exchange, emitStep, openExchange } from "../transport/send.js";
 export { assertVideoRequest } from "../videos/schema/request.js";

@@ -1,6 +1,7 @@
 import { assertClient } from "../base/note-options.js";
 import type { Client } from "../client.js";
 import { requestJSON } from "../transport/json-response.js";
+import { repeatIfStored } from "../transport/repeat-stored.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createTaskPath } from "../transport/task-path.js";
 import { addHandle, ValidationError } from "../vocabulary/errors.js";
@@ -53,7 +54,7 @@ export async function createEpsilonTask(
         return body;
       },
       firstChunkMs: CREATE_MS,
-      repeat: "refused-only",
+      repeats: repeatIfStored,
       read: ({ json }) => json,
     },
     options,
@@ -87,7 +88,6 @@ export async function getEpsilonTask(
         kind: "epsilon",
         path,
         firstChunkMs: QUERY_MS,
-        repeat: "any",
         read: ({ json }) => json,
       },
       options,

@@ -2,6 +2,7 @@ import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { findErrorFields, findReason, isRecord } from "../transport/error-response.js";
 import { readArchiveMs, readField, requestRecord } from "../transport/json-response.js";
+import { repeatIfStored } from "../transport/repeat-stored.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ImageRequest, ImageRequests } from "./schema.js";
 import { assertImageRequest } from "./schema.js";
@@ -114,7 +115,7 @@ export async function generateImages<const Model extends string, Checks extends 
         return request;
       },
       firstChunkMs: FIRST_CHUNK_MS,
-      repeat: "refused-only",
+      repeats: repeatIfStored,
       read({ json, mismatch, headers }) {
         if (!Array.isArray(json.data)) throw mismatch("data");
         const result = parseResult(client, { ...json, data: json.data }, request as ImageRequest);

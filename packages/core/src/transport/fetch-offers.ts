@@ -26,15 +26,16 @@ export function isRemembered(sentAt: number, forMs = REMEMBERED_MS): boolean {
 /**
  * Fetches the offers of the proxy from `GET /health`. A gateway without a proxy offers nothing.
  *
+ * @param signal aborts the request
  * @throws {ConnectionError} if the proxy is unavailable
  * @example
  * ```ts
  * const isOnce = (await fetchOffers(client)).includes("once");
  * ```
  */
-export async function fetchOffers(client: Connection): Promise<readonly string[]> {
+export async function fetchOffers(client: Connection, signal?: AbortSignal): Promise<readonly string[]> {
   try {
-    return await requestOnce(client, "/health", {}, ({ status, headers, body }) => {
+    return await requestOnce(client, "/health", signal ? { signal } : {}, ({ status, headers, body }) => {
       body?.cancel().catch(() => {});
       const offers = parseOffers(headers);
       if (!offers && (status === 408 || status === 429 || status >= 500))

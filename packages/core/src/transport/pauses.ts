@@ -1,23 +1,11 @@
-import type { Clock } from "../base/clock.js";
+import { type Clock, openSpan } from "../base/clock.js";
 import type { Connection } from "./send.js";
 
-/** The waits between attempts of all calls of a client. */
-interface Pauses {
-  /** Creates the clock for the waits of one call. */
-  readonly clock: (callId: string) => Clock;
-  /** Ends the waits of a call, or of all calls. Returns false if no call waited. */
-  readonly end: (callId?: string) => boolean;
-}
+/** A client. Its copies share its listeners, and so its waits. */
+type Waiting = Pick<Connection, "clock" | "listeners">;
 
-/** The waits of each client. A client and its copies share their listeners and so their waits. */
-const all = new WeakMap<object, Pauses>();
-
-/** Returns the waits of a client. */
-export function getPauses({ clock, listeners }: Pick<Connection, "clock" | "listeners">): Pauses {
-  const pauses = all.get(listeners) ?? createPauses(clock);
-  all.set(listeners, pauses);
-  return pauses;
-}
+/** The functions that end the waits of each client, with the id of the call that waits. */
+const waits = new WeakMap<object, Map<() => void, string>>();
 
 /**
  * Ends the wait before the next attempt of a call and sends the attempt at once. Call it when the user clicks "Try now"
@@ -30,8 +18,15 @@ export function getPauses({ clock, listeners }: Pick<Connection, "clock" | "list
  * addEventListener("online", () => retryNow(client));
  * ```
  */
-export function retryNow(client: Pick<Connection, "clock" | "listeners">, callId?: string): boolean {
-  return getPauses(client).end(callId);
+export function retryNow({ listeners }: Waiting, callId?: string): boolean {
+  const own = waits.get(listeners);
+  const found = [...(own ?? [])].filter(([, id]) => callId === undefined || id === callId);
+  for (const [end] of found) {
+    // a wait ends only once
+    own?.delete(end);
+    end();
+  }
+  return found.length > 0;
 }
 
 /**
@@ -45,44 +40,24 @@ export function retryNow(client: Pick<Connection, "clock" | "listeners">, callId
  * const backoff = createBackoff({ clock, random: client.random }, { limit: 5, firstMs: 1000, longestMs: 30_000 });
  * ```
  */
-export function createRetryClock(client: Pick<Connection, "clock" | "listeners">, callId: string): Clock {
-  return getPauses(client).clock(callId);
-}
-
-/** Creates the waits. Each one lasts as long as on `clock`, unless `end` ends it. */
-function createPauses(clock: Clock): Pauses {
-  const ends = new Map<() => void, string>();
-  return { clock: createClock, end };
-
-  function createClock(callId: string): Clock {
-    return { now: () => clock.now(), sleep: (ms, signal) => sleep(callId, ms, signal) };
-  }
-
-  async function sleep(callId: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
-    const early = new AbortController();
-    const abort = () => early.abort(signal?.reason);
-    if (signal?.aborted) abort();
-    signal?.addEventListener("abort", abort);
-    // nothing reads this reason
-    const endNow = () => early.abort(null);
-    ends.set(endNow, callId);
-    try {
-      await clock.sleep(ms, early.signal);
-    } catch (error) {
-      if (error !== null) throw error;
-    } finally {
-      ends.delete(endNow);
-      signal?.removeEventListener("abort", abort);
-    }
-  }
-
-  function end(callId?: string): boolean {
-    const found = [...ends].filter(([, id]) => callId === undefined || id === callId);
-    for (const [endNow] of found) {
-      // a wait ends only once
-      ends.delete(endNow);
-      endNow();
-    }
-    return found.length > 0;
-  }
+export function createRetryClock({ clock, listeners }: Waiting, callId: string): Clock {
+  const own = waits.get(listeners) ?? new Map<() => void, string>();
+  waits.set(listeners, own);
+  return {
+    now: () => clock.now(),
+    async sleep(ms, signal) {
+      const span = openSpan(clock, signal, Number.POSITIVE_INFINITY, () => undefined);
+      // nothing reads this reason
+      const end = () => span.abort(null);
+      own.set(end, callId);
+      try {
+        await clock.sleep(ms, span.signal);
+      } catch (error) {
+        if (error !== null) throw error;
+      } finally {
+        own.delete(end);
+        span.end();
+      }
+    },
+  };
 }

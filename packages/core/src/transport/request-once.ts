@@ -8,7 +8,7 @@ const TOTAL_MS = 30_000;
 /**
  * Sends one request outside of the client's calls, with its headers. It is not retried and emits no events.
  *
- * @param init further settings. Its headers are added to the client's headers
+ * @param init further settings. Its headers are added to the client's headers; its signal aborts the request
  * @param read reads or cancels the response's body
  * @throws a `DOMException` named `TimeoutError` after 30 s
  * @example
@@ -27,6 +27,8 @@ export async function requestOnce<T>(
   for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
   const late = new AbortController();
   const ended = new AbortController();
+  const { signal } = init;
+  signal?.addEventListener("abort", () => late.abort(signal.reason), { signal: ended.signal });
   const request = new Request(client.baseURL + path, {
     ...init,
     headers,

@@ -30,6 +30,7 @@ import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 import { loadRepeats, preloadRepeats } from "./load-repeats.js";
 import { readRefusal } from "./refusal.js";
+import type { RepeatRule } from "./repeat-stored.js";
 import { resolveAddress } from "./resolve-address.js";
 
 /** Time limits of a request, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
@@ -116,11 +117,11 @@ export interface Connection {
   /** Retries of every request. */
   readonly retry: Required<RetryOptions>;
   /**
-   * True if chat requests follow `refused-only`. Packages that send for another library set it.
+   * Rule for repeating chat requests. Packages that send for another library set `repeatIfStored`.
    *
-   * @default false
+   * @default they are repeated after every temporary failure
    */
-  readonly billsChatsOnce?: boolean;
+  readonly repeatsChats?: RepeatRule;
   /** Clock of all waits. */
   readonly clock: Clock;
   /** Listeners for the events. A client and its copies share them. */
@@ -153,6 +154,8 @@ export interface Exchange extends Span, CallIdentity {
     delivery: Delivery;
     /** The headers of the last response, which list the proxy's offers. */
     headers?: Headers;
+    /** Offers of the proxy, if they were fetched after a lost response. */
+    offers?: readonly string[];
   };
   /** The request, or the handle of a task. */
   readonly subject: unknown;
@@ -345,11 +348,10 @@ export interface Outgoing {
   readonly body?: (() => unknown) | undefined;
   readonly headers?: HeadersInput | undefined;
   /**
-   * Failures after which the request is repeated. `"any"`: all temporary failures. `"refused-only"`: a 429, because
-   * another attempt cannot bill twice. Also all temporary failures if the proxy replays responses by key, which it does
-   * not for a chat without streaming.
+   * Rule for repeating a create request other than a chat. Without a rule, the request is repeated after every temporary
+   * failure.
    */
-  readonly repeat: "any" | "refused-only";
+  readonly repeats?: RepeatRule | undefined;
 }
 
 /**
@@ -365,7 +367,7 @@ export interface Outgoing {
 export async function send(
   client: Connection,
   exchange: Exchange,
-  { method, body: makeBody, headers: extraHeaders, repeat }: Outgoing,
+  { method, body: makeBody, headers: extraHeaders, repeats }: Outgoing,
 ): Promise<Response> {
   const { path, signal, abort, firstChunkMs, retry, state } = exchange;
   let attempt = 0;
@@ -378,8 +380,8 @@ export async function send(
     const headers = await rejectOnAbort(client.headers(pickIdentity(exchange)), signal);
     for (const [name, value] of readHeaders(extraHeaders)) headers.set(name, value);
     // a query by POST creates nothing
-    const isCreate = method === "post" && (repeat === "refused-only" || exchange.kind === "chat");
-    if (isCreate && client.idempotencyKeys && !headers.has(KEY_HEADER))
+    const isChat = method === "post" && exchange.kind === "chat";
+    if ((isChat || repeats) && client.idempotencyKeys && !headers.has(KEY_HEADER))
       headers.set(KEY_HEADER, exchange.idempotencyKey ?? createRandomId());
     idempotencyKey = headers.get(KEY_HEADER) ?? undefined;
     // the platform sets the type of a form, with its boundary
@@ -404,12 +406,10 @@ export async function send(
           client,
           exchange,
           init,
-          rule: repeat,
+          rule: isChat ? client.repeatsChats : repeats,
           attempt: (request) => attemptOnce([request]),
-          openSpan,
-          rejectOnAbort,
-          resolveAddress,
           setDelivery,
+          resolveAddress,
         });
       },
     );

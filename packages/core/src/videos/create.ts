@@ -1,6 +1,7 @@
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { findId, readField, requestRecord } from "../transport/json-response.js";
+import { repeatIfStored } from "../transport/repeat-stored.js";
 import type { RequestOptions } from "../transport/send.js";
 import { findVideoModel } from "../vocabulary/media-models.js";
 import type { VideoTaskHandle } from "../vocabulary/video-task.js";
@@ -48,7 +49,7 @@ export async function createVideoTask<const Model extends string, Checks extends
         return request;
       },
       firstChunkMs: FIRST_CHUNK_MS,
-      repeat: "refused-only",
+      repeats: repeatIfStored,
       summary: ({ id, model }) => ({ id, ...(model && { model }) }),
       read(answer) {
         const id = findId(answer, "id", "task_id");

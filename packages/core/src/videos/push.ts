@@ -35,7 +35,7 @@ export async function* receiveVideoEvents(
   });
   try {
     closeIfHidden();
-    const response = await send(client, exchange, { method: "get", headers: options.headers, repeat: "any" });
+    const response = await send(client, exchange, { method: "get", headers: options.headers });
     const body = readBody(client, exchange, createBodyReader(response), {
       use(bytes) {
         if (bytes) parser.push(bytes);

@@ -109,7 +109,6 @@ async function queryTask(
       path: createVideoTaskPath(handle.id),
       subject: handle,
       firstChunkMs: 60_000,
-      repeat: "any",
       read({ json, reported, headers }) {
         if (isRefused(json)) throw reported();
         const keepMs = readArchiveMs(headers);

@@ -1,7 +1,6 @@
 import { ConfigurationError } from "@sluice/core";
 import type { Chat, ReadOptions } from "./chat.js";
 import {
-  addOutput,
   type ChatMessage,
   type ChatToolCall,
   type ChatTurn,
@@ -10,12 +9,13 @@ import {
   isPending,
 } from "./message.js";
 import type { CallDecision } from "./runner.js";
+import { addOutput } from "./tool-results.js";
 import { beginRunnerTurn, beginTurn } from "./turns.js";
 
 const NO_RUNNER = "runner: this call belongs to a runner that the chat lacks";
 
 /** A decision before its message is known. */
-type NewDecision = CallDecision extends infer Decision
+export type NewDecision = CallDecision extends infer Decision
   ? Decision extends CallDecision
     ? Omit<Decision, "messageId">
     : never

@@ -10,8 +10,9 @@ import {
   streamChat,
 } from "@sluice/core";
 import { canReuseKey, readStoredChat, toError } from "@sluice/core/extend";
-import type { PartialJSON } from "@sluice/core/partial-json";
 import { yieldToHost } from "../base/yield-to-host.js";
+import type { GrowingJSON } from "./growing-json.js";
+import { jsonCode } from "./load-json.js";
 import {
   type ChatMessage,
   type ChatTiming,
@@ -53,10 +54,8 @@ export function createResponse(
     ? streamChat(client, request, sending)
     : readStoredChat(client, streamId as string, sending);
   const before = stream.snapshot;
-  const argumentReaders: GrowingJSON[] = [];
   const shownCalls = new WeakMap<ToolCall, ChatToolCall>();
-  const objectReader = schema && createGrowingJSON(true);
-  let textRead = 0;
+  let json: GrowingJSON | undefined;
   let isComplete = false;
   let usage: ChatUsage | undefined;
   let shown: { of: unknown; streamId: string | undefined; message: ChatMessage } | undefined;
@@ -73,24 +72,18 @@ export function createResponse(
     },
     read,
     stop() {
-      // after the abort, the snapshot still has deltas that the parser has not seen
       stream.abort();
-      objectReader?.push(stream.snapshot.content.slice(textRead));
       return endWith({ outcome: "stopped" }, stream.timing);
     },
   };
 
   async function read(onDelta: () => void): Promise<ChatMessage> {
     let sliceEnd = clock.now() + SLICE_MS;
+    if (schema) void loadJSON();
     try {
       for await (const delta of stream) {
         if (delta.type === "usage") usage = delta.usage;
-        else if (delta.type === "tool-call-start") argumentReaders[delta.index] = createGrowingJSON();
-        else if (delta.type === "tool-call-delta") argumentReaders[delta.index]?.push(delta.arguments);
-        else if (delta.type === "text-delta") {
-          textRead += delta.text.length;
-          objectReader?.push(delta.text);
-        }
+        else if (delta.type === "tool-call-start") void loadJSON();
         onDelta();
         if (clock.now() < sliceEnd) continue;
         await yieldToHost();
@@ -98,10 +91,10 @@ export function createResponse(
       }
       const { outcome, timing, finishReason } = await stream.result();
       // if the code fails to load, the response counts as stored: `retry` reads it again, free of charge
-      const parser = schema && outcome === "complete" && (await import("./json-later.js"));
+      const parser = schema && outcome === "complete" && (await jsonCode.load());
       isComplete = true;
       if (outcome === "error") throw createFailedError(finishReason, stream.snapshot);
-      if (objectReader) await loadJSONReader();
+      if (schema) await loadJSON();
       const message = endWith({ outcome }, timing);
       return parser ? await parser.parseOutput(message, schema) : message;
     } catch (cause) {
@@ -136,21 +129,28 @@ export function createResponse(
     // the shown text stays until it has been read again
     if (content.length + (reasoning?.length ?? 0) < draft.content.length + (draft.reasoning?.length ?? 0))
       return draft;
+    const output = schema && json?.readOutput(content);
     return {
       ...draft,
       role: "assistant",
       content,
       ...(reasoning !== undefined && { reasoning }),
       ...(calls && { toolCalls: calls.map(showCall) }),
-      ...(objectReader?.value !== undefined && { output: objectReader.value }),
+      ...(output !== undefined && { output }),
     };
+  }
+
+  /** Loads the code for growing JSON. If that fails, JSON is parsed once it is complete. */
+  async function loadJSON(): Promise<void> {
+    const code = jsonCode.loaded ?? (await jsonCode.load().catch(() => undefined));
+    json ??= code?.createGrowingJSON();
   }
 
   function showCall(call: ToolCall, index: number): ChatToolCall {
     const known = shownCalls.get(call);
     if (known) return known;
     const { name, arguments: text } = call.function;
-    const input = argumentReaders[index]?.value;
+    const input = json?.readInput(index, text);
     const created: ChatToolCall = { id: call.id, name, arguments: text, input, state: "streaming" };
     if (input !== undefined) shownCalls.set(call, created);
     return created;
@@ -182,55 +182,4 @@ function findEnd(cause: unknown): Pick<ChatMessage, "outcome" | "error"> {
     return error.name === "AbortError" ? { outcome: "stopped" } : { outcome: "error", error };
   const isCut = error.name === "StreamError" && error.reason === "truncated";
   return { outcome: isCut ? "truncated" : "error", error };
-}
-
-/** JSON text that is still arriving. */
-interface GrowingJSON {
-  push(text: string): void;
-  /** Value of the text so far; undefined before the value begins, or before the parser is loaded. */
-  readonly value: unknown;
-}
-
-type Create = typeof import("@sluice/core/partial-json").createPartialJSON;
-let create: Create | undefined;
-let loading: Promise<void> | undefined;
-
-/** Loads the parser of partial JSON, which most chats never need. If loading fails, JSON is parsed once it is complete. */
-function loadJSONReader(): Promise<void> {
-  loading ??= import("./json-later.js").then(
-    ({ createPartialJSON }) => {
-      create = createPartialJSON;
-    },
-    () => {
-      loading = undefined;
-    },
-  );
-  return loading;
-}
-
-/**
- * Creates an empty document.
- *
- * @param isEmbedded true for JSON with words around it, as models write it. It begins at the first bracket
- */
-function createGrowingJSON(isEmbedded = false): GrowingJSON {
-  let unread = "";
-  let hasBegun = !isEmbedded;
-  let reader: PartialJSON | undefined;
-  void loadJSONReader();
-  return {
-    push(text) {
-      const start = hasBegun ? 0 : text.search(/[{[]/);
-      if (start === -1) return;
-      hasBegun = true;
-      unread += text.slice(start);
-    },
-    get value() {
-      reader ??= create?.();
-      if (!reader) return undefined;
-      reader.push(unread);
-      unread = "";
-      return reader.value;
-    },
-  };
 }

@@ -22,7 +22,7 @@ import {
   stop,
 } from "./chat.js";
 import type { ChatStore } from "./chat-store.js";
-import { decideCall } from "./decisions.js";
+import type { NewDecision } from "./decisions.js";
 import { parseInitialMessages } from "./initial-messages.js";
 import {
   addQuestion,
@@ -33,6 +33,7 @@ import {
   findVersionPoint,
   type Question,
 } from "./insertion-point.js";
+import { jsonCode } from "./load-json.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import { createQueue } from "./queue.js";
@@ -146,6 +147,11 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     );
     return turn;
   };
+  const decide = (decision: NewDecision) => {
+    const { loaded } = jsonCode;
+    if (loaded) return loaded.decideCall(chat, read, decision);
+    return jsonCode.load().then((code) => code.decideCall(chat, read, decision), createUnsentTurn);
+  };
   const verbs: ChatStore = {
     getSnapshot: store.getSnapshot,
     subscribe(listener) {
@@ -182,10 +188,10 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       storage.records?.noteChange(messageId);
       refresh(chat);
     },
-    approve: (toolCallId) => decideCall(chat, read, { type: "approve", toolCallId }),
+    approve: (toolCallId) => decide({ type: "approve", toolCallId }),
     deny: (toolCallId, reason = "the user did not allow the call") =>
-      decideCall(chat, read, { type: "deny", toolCallId, reason }),
-    addToolOutput: (toolCallId, output) => decideCall(chat, read, { type: "output", toolCallId, output }),
+      decide({ type: "deny", toolCallId, reason }),
+    addToolOutput: (toolCallId, output) => decide({ type: "output", toolCallId, output }),
     setMessages(messages) {
       const given = parseInitialMessages(messages, "messages");
       void use(chat).whenRestored(() => replaceAll(chat, given));

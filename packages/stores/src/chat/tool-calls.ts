@@ -8,14 +8,8 @@ import {
 } from "@sluice/core";
 import { describeThrown, openSpan, parseJSON, rejectOnAbort } from "@sluice/core/extend";
 import { type Chat, type ReadOptions, refresh } from "./chat.js";
-import {
-  addOutput,
-  type ChatMessage,
-  type ChatToolCall,
-  closeToolCalls,
-  failCall,
-  findJSONProblem,
-} from "./message.js";
+import { type ChatMessage, type ChatToolCall, closeToolCalls } from "./message.js";
+import { addOutput, failCall, findJSONProblem } from "./tool-results.js";
 import {
   checkInput,
   createRunningCall,

@@ -1,7 +1,8 @@
 import type { Client, ClientEvent, Tool, ToolContext } from "@sluice/core";
 import { awaitWithin, checkBySchema, parseJSON, toError } from "@sluice/core/extend";
 import { type Chat, refresh } from "./chat.js";
-import { type ChatMessage, type ChatToolCall, findJSONProblem, isFile, type ThreadFile } from "./message.js";
+import { type ChatMessage, type ChatToolCall, isFile, type ThreadFile } from "./message.js";
+import { findJSONProblem } from "./tool-results.js";
 
 /** Maximum time that `saveState` waits for the storage, in milliseconds. */
 const WRITE_MS = 500;

@@ -1,6 +1,6 @@
 import { parseJSON } from "../../transport/error-response.js";
 import type { ChatDelta } from "./delta.js";
-import type { FieldReader } from "./response-reader.js";
+import { record, text } from "./response-reader.js";
 
 /** Reads the tool calls of one response. The fragments of a call may arrive in many deltas. */
 export interface CallReader {
@@ -49,10 +49,7 @@ const NAMELESS = "it calls a tool without a name; no tool runs";
 const MAX_COMPARED = 1000;
 
 /** Creates a reader of tool calls. `emit` gets their deltas in order, as soon as a call has a name. */
-export function createCallReader(
-  emit: (delta: ChatDelta) => void,
-  { text, record, entry }: FieldReader,
-): CallReader {
+export function createCallReader(emit: (delta: ChatDelta) => void): CallReader {
   const calls: OpenCall[] = [];
   const named: OpenCall[] = [];
   const byId = new Map<string, OpenCall[]>();
@@ -70,7 +67,7 @@ export function createCallReader(
       return problem ?? (named.some((call) => call.isDoubtful && isBlank(call.text)) ? UNCLEAR : undefined);
     },
     read(value, chunk, isWhole) {
-      const given = entry(value);
+      const given = record(value);
       if (!given) return false;
       const fn = record(given.function) ?? {};
       const part: Fragment = {

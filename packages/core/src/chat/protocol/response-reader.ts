@@ -1,25 +1,12 @@
 import { isRecord, parseJSON } from "../../transport/error-response.js";
 import type { Issue, Outcome } from "../../vocabulary/errors.js";
 import { createFold, type Fold } from "./accumulate.js";
-import { createCallReader } from "./call-reader.js";
+import type { CallReader, createCallReader } from "./call-reader.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming, ChatUsage } from "./delta.js";
 import { findOddField } from "./odd-fields.js";
 
 /** An object of the response's JSON. Any field may be missing or have any type. */
 export type WireObject = Readonly<Record<string, unknown>>;
-
-/** Reads fields of any type. A field of an unexpected type counts as absent. */
-export interface FieldReader {
-  /** True once a field had an unexpected type. */
-  isOdd: boolean;
-  /** Text; empty if absent. */
-  text(value: unknown): string;
-  /** Entries of an array; none if absent. */
-  list(value: unknown): readonly unknown[];
-  record(value: unknown): WireObject | undefined;
-  /** An entry of an array. Null is unexpected. */
-  entry(value: unknown): WireObject | undefined;
-}
 
 /** The counts that every model sends. */
 export const tokenCounts = ["prompt_tokens", "completion_tokens", "total_tokens"] as const;
@@ -68,6 +55,7 @@ const none: readonly unknown[] = [];
 /**
  * Creates the reader of one response; `emit` gets the deltas of its first choice.
  *
+ * @param createCalls creates the reader of tool calls, with the first call
  * @param warn gets, in development, one issue for fields of unexpected types, one for missing tool calls, and one for a
  *   missing end. Other choices have none
  * @param several true for a request with `n` > 1: the response is then choice 0, otherwise the first choice that
@@ -75,14 +63,13 @@ const none: readonly unknown[] = [];
  */
 export function createResponseReader(
   emit: (delta: ChatDelta) => void,
+  createCalls: CreateCalls,
   warn?: Warn,
   several = false,
-  fields = createFieldReader(),
 ): ResponseReader {
   const head = { id: "", model: "", created: 0 };
-  const { text, list, record, entry } = fields;
   const noteOddField = createOddFieldNote(warn);
-  const calls = createCallReader(emit, fields);
+  let calls: CallReader | undefined;
   /** The other choices, each with its reader. */
   const others = new Map<number, { reader: ResponseReader; fold: Fold }>();
   let firstIndex = several ? 0 : undefined;
@@ -109,29 +96,30 @@ export function createResponseReader(
       return finishReason;
     },
     get problem() {
-      return calls.problem ?? [...others.values()].find(({ reader }) => reader.problem)?.reader.problem;
+      return calls?.problem ?? [...others.values()].find(({ reader }) => reader.problem)?.reader.problem;
     },
     head,
     read(chunk) {
       raw = chunk;
+      isOdd = false;
       // the first id counts: some services give the last chunk another one
       head.id ||= text(chunk.id);
       head.model ||= text(chunk.model);
       if (head.created === 0 && typeof chunk.created === "number") head.created = chunk.created;
       let hasContent = false;
       for (const value of list(chunk.choices)) {
-        const choice = entry(value);
+        const choice = record(value);
         if (choice && readChoice(choice)) hasContent = true;
       }
-      const counts = readUsage(fields, chunk.usage);
-      if (fields.isOdd) noteOddField?.(chunk);
+      const counts = readUsage(chunk.usage);
+      if (isOdd) noteOddField?.(chunk);
       if (!counts) return hasContent;
       usage = counts;
       emit({ type: "usage", usage });
       return hasContent || finishReason !== null;
     },
     finish() {
-      calls.finish();
+      calls?.finish();
       for (const { reader } of others.values()) reader.finish();
       noteEnd(finishReason, isMissingCalls(), warn);
       emit({ type: "finish", finishReason, outcome: findOutcome() });
@@ -165,14 +153,14 @@ export function createResponseReader(
 
   /** Returns true if the finish reason announced tool calls, but none came. */
   function isMissingCalls(): boolean {
-    return calls.count === 0 && findNamedOutcome(finishReason) === "tool-calls";
+    return !calls?.count && findNamedOutcome(finishReason) === "tool-calls";
   }
 
   function findOutcome(): Outcome {
     if (finishReason === null) return "unconfirmed";
     if (isMissingCalls()) return hasText ? "complete" : "error";
     // services that send `stop` after tool calls mean `tool_calls`
-    const fallback = calls.count > 0 ? "tool-calls" : "complete";
+    const fallback = calls?.count ? "tool-calls" : "complete";
     return findNamedOutcome(finishReason) ?? (/error/i.test(finishReason) ? "error" : fallback);
   }
 
@@ -200,7 +188,7 @@ export function createResponseReader(
     if (!other) {
       const fold = createFold();
       // only the first choice decides the end of the response
-      other = { fold, reader: createResponseReader(fold.add, undefined, false, fields) };
+      other = { fold, reader: createResponseReader(fold.add, createCalls) };
       others.set(index, other);
     }
     return other.reader.read({ choices: [choice] });
@@ -211,7 +199,7 @@ export function createResponseReader(
     const { content, tool_calls: parts, function_call: call } = delta;
     push("reasoning-delta", text(delta.reasoning_content) || text(delta.reasoning));
     if (typeof content === "string") push("text-delta", content);
-    else for (const part of list(content)) readPart(entry(part));
+    else for (const part of list(content)) readPart(record(part));
     const refused = text(delta.refusal);
     if (refused) {
       refusal = (refusal ?? "") + refused;
@@ -219,14 +207,17 @@ export function createResponseReader(
     }
     // the older form of a call: at most one per response, without an id
     const entries = parts == null ? (call ? [{ function: call }] : none) : list(parts);
-    for (const one of entries) if (calls.read(one, chunks, isMessage)) carried = true;
+    for (const one of entries) {
+      calls ??= createCalls(emit);
+      if (calls.read(one, chunks, isMessage)) carried = true;
+    }
   }
 
   function readPart(part: WireObject | undefined): void {
     const thinking = part?.thinking;
     if (part?.type !== "thinking" || !thinking) push("text-delta", text(part?.text));
     else if (typeof thinking === "string") push("reasoning-delta", thinking);
-    else for (const thought of list(thinking)) push("reasoning-delta", text(entry(thought)?.text));
+    else for (const thought of list(thinking)) push("reasoning-delta", text(record(thought)?.text));
   }
 
   function push(type: "text-delta" | "reasoning-delta", text: string): void {
@@ -238,15 +229,15 @@ export function createResponseReader(
 }
 
 /** Reads the usage of a chunk; undefined if a count is not a number. */
-function readUsage(fields: FieldReader, value: unknown): ChatUsage | undefined {
-  const counts = fields.record(value);
-  if (!counts) return undefined;
-  const isOdd = tokenCounts.some((name) => counts[name] != null && typeof counts[name] !== "number");
-  fields.isOdd ||= isOdd;
-  return isOdd ? undefined : (counts as unknown as ChatUsage);
+function readUsage(value: unknown): ChatUsage | undefined {
+  const counts = record(value);
+  const isInvalid = tokenCounts.some((name) => counts?.[name] != null && typeof counts[name] !== "number");
+  isOdd ||= isInvalid;
+  return isInvalid ? undefined : (counts as unknown as ChatUsage | undefined);
 }
 
 type Warn = (issue: Issue) => void;
+type CreateCalls = typeof createCallReader;
 
 /** Creates a function that warns about the first field of an unexpected type. Returns undefined in production. */
 function createOddFieldNote(warn: Warn | undefined): ((chunk: WireObject) => void) | undefined {
@@ -288,18 +279,26 @@ function noteEnd(finishReason: string | null, lacksCalls: boolean, warn: Warn | 
   } catch {}
 }
 
-function createFieldReader(): FieldReader {
-  const fields: FieldReader = {
-    isOdd: false,
-    text: (value) => (typeof value === "string" ? value : readAbsent(value, "")),
-    list: (value) => (Array.isArray(value) ? value : readAbsent(value, none)),
-    record: (value) => (isRecord(value) ? value : readAbsent(value, undefined)),
-    entry: (value) => (isRecord(value) ? value : readAbsent(value ?? "null", undefined)),
-  };
-  return fields;
+// a field of an unexpected type counts as absent
 
-  function readAbsent<Value>(value: unknown, instead: Value): Value {
-    fields.isOdd ||= value != null;
-    return instead;
-  }
+/** True once a field of the current chunk had an unexpected type. */
+let isOdd = false;
+
+/** Reads a text; empty if absent. */
+export function text(value: unknown): string {
+  return typeof value === "string" ? value : readAbsent(value, "");
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : readAbsent(value, none);
+}
+
+/** Reads an object. */
+export function record(value: unknown): WireObject | undefined {
+  return isRecord(value) ? value : readAbsent(value, undefined);
+}
+
+function readAbsent<Value>(value: unknown, instead: Value): Value {
+  isOdd ||= value != null;
+  return instead;
 }

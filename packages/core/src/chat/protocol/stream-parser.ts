@@ -1,17 +1,11 @@
-import {
-  type ErrorFields,
-  excerpt,
-  isRecord,
-  parseJSON,
-  readErrorText,
-} from "../../transport/error-response.js";
-import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
-import { StreamError, type StreamFailure, toJSONText } from "../../vocabulary/errors.js";
+import { type ErrorFields, isRecord, parseJSON } from "../../transport/error-response.js";
+import { createEventParser, type ServerSentEvent } from "../../transport/event-stream.js";
+import { StreamError, type StreamFailure } from "../../vocabulary/errors.js";
 import type { AssistantMessage } from "./delta.js";
-import { createFrameParser } from "./frame-json.js";
-import { findReportedError, hasErrorName, isErrorEvent, parseErrorText } from "./reported-error.js";
+import { createFrameParser, type FrameParser } from "./frame-json.js";
+import type { SpecialCases, SpecialCasesLoader } from "./load-special-cases.js";
 import type { ResponseReader, WireObject } from "./response-reader.js";
-import { createStrayLines } from "./stray-lines.js";
+import type { SpecialReader } from "./special-reader.js";
 
 /** Metadata of a stream that its errors carry. */
 export interface StreamMetadata {
@@ -48,42 +42,59 @@ export interface StreamParser {
   readonly end: StreamEnd | undefined;
   /** True once the bytes of a whole response have ended. */
   readonly isWhole: boolean;
-  /** Reads the next bytes; without any, the bytes have ended. */
-  push(bytes: Uint8Array | undefined): void;
+  /**
+   * Reads the next bytes; without any, the bytes have ended. Returns a promise if the code for a special case must be
+   * loaded first. It never rejects.
+   */
+  push(bytes: Uint8Array | undefined): Promise<void> | undefined;
   /** Ends the bytes after a broken connection. */
   cut(): void;
 }
 
+/** What the reader of special cases needs of the parser that hands over to it. */
+export interface ParserContext {
+  readonly answer: ResponseReader;
+  readonly frames: FrameParser;
+  /** Removes the API key from error texts. */
+  readonly scrub: (text: string) => string;
+  /** Creates the error of a body that contains no response. */
+  readonly createRefusal: CreateRefusal;
+  /** True once the response has ended. */
+  readonly hasEnded: () => boolean;
+  readonly readChunk: (chunk: WireObject) => void;
+  /** Reads bytes of an event stream. */
+  readonly pushEvents: (bytes: Uint8Array) => void;
+  /** Ends a whole response. */
+  readonly endAs: (type: "done" | "cut") => void;
+  readonly endBroken: (problem: string, cause?: unknown) => void;
+  /** Ends a response whose bytes stopped. `words` came in place of the rest, without the API key. */
+  readonly endCut: (words?: string) => void;
+  /** Ends with an error. Only the first end counts. */
+  readonly close: (
+    type: StreamEnd["type"],
+    toError?: StreamEnd["toError"],
+    fields?: ErrorFields | undefined,
+  ) => void;
+}
+
 /**
  * Creates the parser of one response. `answer` reads the chunks. `onContent` runs for each chunk with content. `scrub`
- * removes the API key from error texts. `createRefusal` creates the error of a body that contains no response.
+ * removes the API key from error texts. `createRefusal` creates the error of a body that contains no response. `cases`
+ * loads the code for tool calls, errors and text that is not an event. Until then, the parser reads plain chunks.
  */
 export function createStreamParser(
   answer: ResponseReader,
   scrub: (text: string) => string,
   onContent: () => void,
   createRefusal: CreateRefusal,
+  cases: SpecialCasesLoader,
 ): StreamParser {
   const frames = createFrameParser(parseJSON);
-  const decoder = new TextDecoder();
-  const stray = createStrayLines(failWithWords);
-  const events = createEventParser({
-    onEvent: readEvent,
-    onUnknownField(name, value) {
-      hasStray = true;
-      stray.add(name, value, isLastLine);
-    },
-  });
+  const order = createOrder(cases, endBroken);
+  const events = createEventParser({ onEvent, onUnknownField });
+  let special: SpecialReader | undefined;
   /** True for an error, a page or a whole response instead of a stream; undefined while only spaces have arrived. */
   let isText: boolean | undefined;
-  /** The body so far, unless it is a stream. */
-  let text = "";
-  /** The first text that is not part of a response. */
-  let foreign: string | undefined;
-  /** True once a line came that is not a field. Most streams have none, so they skip this work at each event. */
-  let hasStray = false;
-  /** Broken JSON that names an error without its message, which may follow. */
-  let wordlessError: string | undefined;
   /** True while the parser reads the last line, which may be truncated. */
   let isLastLine = false;
 
@@ -91,130 +102,80 @@ export function createStreamParser(
     end: undefined as StreamEnd | undefined,
     isWhole: false,
     push(bytes: Uint8Array | undefined) {
-      try {
+      order.attempt(() => {
         if (bytes) read(bytes);
-        else if (isText) readWhole(text + decoder.decode());
+        else if (isText) order.run(() => getSpecial().endBody());
         else endEvents();
-      } catch (cause) {
-        endBroken(`the stream can't be read: ${(cause as Error).message}`, cause);
-      }
+      });
+      return order.loading;
     },
-    cut,
+    cut: () => (special ? special.cut() : endCut()),
   };
   return parser;
 
   function read(bytes: Uint8Array): void {
+    if (parser.end) return;
     if (isText === undefined) {
       // skips a byte order mark, whose bytes are not ASCII. No line of a stream begins with a bracket
       const first = bytes.find((byte) => byte > 0x20 && byte < 0x80);
       if (first !== undefined) isText = "<{[".includes(String.fromCharCode(first));
     }
-    if (!isText && !parser.end) events.push(bytes);
-    if (isText === false || parser.end) return;
-    const isInFirstLine = !text.trim().includes("\n");
-    text += decoder.decode(bytes, { stream: true });
-    if (text.length > MAX_LENGTH) throw new RangeError(`it is longer than ${MAX_LENGTH} characters`);
-    if (!isInFirstLine) return;
-    // an error in the first line: a stream may follow, and the connection may stay open
-    const [line = "", rest] = text.trimStart().split("\n", 2);
-    if (rest !== undefined && findReportedError(parseJSON(line))) refuseWhole(line);
+    if (isText) order.run(() => getSpecial().readBody(bytes));
+    else events.push(bytes);
   }
 
-  /** Reads a body that is not a stream: a whole response, an error, or a page. */
-  function readWhole(whole: string): void {
-    const behind = whole.search(/\n(?:data|event):/);
-    const body = behind === -1 ? whole : whole.slice(0, behind);
-    const json = parseJSON(whole) ?? parseJSON(body);
-    // the message of a truncated error may follow it
-    if (json === undefined && hasErrorName(body)) readBehind(`${whole}\n\n`);
-    const { choices } = isRecord(json) ? json : {};
-    const [choice] = Array.isArray(choices) ? choices : [];
-    // a completion has a message. Any other JSON with status 200 is an error of the gateway
-    if (!isRecord(choice?.message ?? choice?.delta)) return refuseWhole(body);
-    readChunk(json as WireObject);
-    if (findReportedError(json)) return fail(body);
-    readBehind(whole.slice(body.length));
-    endWhole();
+  function onEvent(event: ServerSentEvent): void {
+    // nearly all events, without a closure for each
+    if (special && !order.loading) return special.readEvent(event);
+    order.run(
+      () => (cases.loaded ? getSpecial().readEvent(event) : readPlain(event)),
+      // what a stream without a response means depends on its text
+      () => isPlain(event) && (answer.begun || !isDone(event.data)),
+    );
   }
 
-  /** Reads the events after a body. */
-  function readBehind(rest: string): void {
-    events.push(new TextEncoder().encode(rest));
+  function onUnknownField(name: string, value: string): void {
+    // the name of a field that the end has truncated
+    if (isLastLine && value === "" && FIELDS.some((field) => field.startsWith(name))) return;
+    order.run(() => getSpecial().readLine(name, value, isLastLine));
+  }
+
+  function readPlain({ data }: ServerSentEvent): void {
+    if (parser.end || data === "") return;
+    if (isDone(data)) endAs("done");
+    else readChunk(frames.parse(data) as WireObject);
   }
 
   function endEvents(): void {
     isLastLine = true;
     const last = events.end();
-    if (parser.end) return;
     // an event without its blank line counts if it is complete, as `[DONE]` often is
-    if (last && isWholeEvent(last)) readEvent(last);
-    closeStray();
-    if (wordlessError !== undefined) fail(wordlessError);
-    cut();
+    if (last && isWholeEvent(last)) onEvent(last);
+    order.run(
+      () => (special ? special.end() : endCut()),
+      () => true,
+    );
   }
 
-  function readEvent(given: ServerSentEvent): void {
-    const { event, data } = given;
-    closeStray();
-    if (parser.end) return;
-    if (isDone(data)) return wordlessError === undefined ? endWhole() : fail(wordlessError);
-    const chunk = frames.parse(data);
-    // a frame that matches the template carries no error, and searching it costs more than parsing it
-    const hasFailed = !(frames.isAlike && event === "message") && isErrorEvent(given, chunk);
-    if ((data === "" || wordlessError !== undefined) && !hasFailed) return;
-    if (isRecord(chunk)) {
-      // an error frame may carry the last content
-      if (!hasFailed || chunk.choices) readChunk(chunk);
-      if (chunk.choices === undefined) foreign ??= data;
-    }
-    if (hasFailed) fail(data);
-    // an event with another name is not part of the chat and may carry anything
-    else if (!isRecord(chunk) && event === "message")
-      endBroken(`a frame of the stream is no JSON object ${excerpt(readErrorText(data), 80)}`.trimEnd());
+  /** Returns the reader of all that follows the first special case. */
+  function getSpecial(): SpecialReader {
+    special ??= (cases.loaded as SpecialCases).createSpecialReader({
+      ...{ answer, frames, scrub, createRefusal, readChunk, endAs, endBroken, endCut, close },
+      hasEnded: () => parser.end !== undefined,
+      pushEvents: events.push,
+    });
+    return special;
   }
 
   function readChunk(chunk: WireObject): void {
     if (answer.read(chunk)) onContent();
   }
 
-  function failWithWords(said: string): void {
-    if (wordlessError === undefined && parseErrorText(said).message === undefined) wordlessError = said;
-    else fail(said);
+  function endCut(words?: string): void {
+    if (answer.finished) endAs("cut");
+    else close("cut", (facts) => createCutError(facts, undefined, words));
   }
 
-  function closeStray(): void {
-    if (!hasStray) return;
-    stray.close();
-    foreign ??= stray.words;
-  }
-
-  /** Ends with an error: a refusal if no part of a response has arrived. */
-  function fail(said: string): void {
-    const json = parseJSON(said);
-    const fields = readReportedFields(said, json);
-    if (!answer.begun && isRecord(json)) refuse(said, fields);
-    else failReported(fields);
-  }
-
-  // only the first of the following ends counts
-
-  function endWhole(): void {
-    const { words } = stray;
-    if (!answer.begun) refuse(foreign ?? "", undefined);
-    // text replaced the rest
-    else if (words && !answer.finished)
-      failReported({ message: readErrorText(words) || "a text came in place of the rest" });
-    else endAs("done");
-  }
-
-  function cut(): void {
-    const { words } = stray;
-    if (!answer.begun && foreign !== undefined) refuse(foreign, undefined);
-    else if (answer.finished) endAs("cut");
-    else close("cut", (facts) => createCutError(facts, undefined, words && scrub(words)));
-  }
-
-  /** Ends a whole response. */
   function endAs(type: "done" | "cut"): void {
     const { problem } = answer;
     if (problem) return endBroken(`the response can't be read: ${problem}`);
@@ -223,23 +184,6 @@ export function createStreamParser(
 
   function endBroken(problem: string, cause?: unknown): void {
     close("malformed", (facts) => createStreamError("malformed", scrub(problem), facts, {}, cause));
-  }
-
-  function failReported({ message, type, code }: ErrorFields & { readonly message: string }): void {
-    const reason = CUT_CODES.includes(code) ? "truncated" : "server-error";
-    close("error", (facts) => createStreamError(reason, scrub(message), facts, { type, code }));
-  }
-
-  /** Ends with a body that contains no response. */
-  function refuse(body: string, fields: ErrorFields | undefined): void {
-    const clean = scrub(body);
-    close("refusal", ({ requestId }) => createRefusal(clean, { requestId, fields }), fields);
-  }
-
-  /** Ends with a body that is not a stream. */
-  function refuseWhole(body: string): void {
-    const isJSON = /^\s*[{[]/.test(body);
-    refuse(body, isJSON ? parseErrorText(body.trim()) : undefined);
   }
 
   function close(type: StreamEnd["type"], toError?: StreamEnd["toError"], fields?: ErrorFields): void {
@@ -252,15 +196,55 @@ export function createStreamParser(
 }
 
 /**
- * Error codes of a proxy that has lost the rest: after a broken connection to the gateway, which would look like a normal
- * end over HTTP, and of a stored response.
+ * Keeps the order of a stream's parts. A part that needs the code for special cases waits until it is loaded, and all
+ * parts after it wait, too. `fail` gets the problem of a part that can't be read.
  */
-const CUT_CODES: readonly unknown[] = ["upstream_cut", "stream_interrupted"];
+function createOrder(cases: SpecialCasesLoader, fail: (problem: string, cause: unknown) => void) {
+  let held: (() => void)[] | undefined;
+  const order = {
+    /** Resolves when no part waits any more; undefined if none waits. */
+    loading: undefined as Promise<void> | undefined,
+    attempt(act: () => void): void {
+      try {
+        act();
+      } catch (cause) {
+        fail(`the stream can't be read: ${(cause as Error).message}`, cause);
+      }
+    },
+    /** Reads a part: at once if it is plain or the code is loaded. */
+    run(act: () => void, isPlain = () => false): void {
+      if (held) held.push(act);
+      else if (cases.loaded || isPlain()) act();
+      else {
+        held = [act];
+        order.loading = cases.load().then(runHeld, failLoading);
+      }
+    },
+  };
+  return order;
 
-/** Creates the error of a stream whose connection broke. `words`: a text that came instead of the rest. */
+  function runHeld(): void {
+    const acts = release();
+    order.attempt(() => {
+      for (const act of acts) act();
+    });
+  }
+
+  function failLoading(cause: unknown): void {
+    release();
+    fail("the code that reads this part of the response could not be loaded", cause);
+  }
+
+  function release(): readonly (() => void)[] {
+    const acts = held ?? [];
+    held = order.loading = undefined;
+    return acts;
+  }
+}
+
+/** Creates the error of a stream whose connection broke. `words` came instead of the rest. */
 export function createCutError(metadata: StreamMetadata, cause?: unknown, words?: string): Error {
-  const said = words && excerpt(readErrorText(words), 500);
-  const text = `the stream broke off before its end${said ? ` (${said})` : ""}; \`partial\` has the message so far`;
+  const text = `the stream broke off before its end${words ? ` (${words})` : ""}; \`partial\` has the message so far`;
   return createStreamError("truncated", text, metadata, {}, cause);
 }
 
@@ -275,16 +259,18 @@ export function createStreamError(
   return new StreamError(text, { reason, partial, ...fields }, { cause, requestId });
 }
 
-/** Reads the fields of an error, with a default message. */
-function readReportedFields(said: string, json: unknown): ErrorFields & { readonly message: string } {
-  // choices beside an error may contain the model's text
-  const rest = isRecord(json) && excerpt(toJSONText({ ...json, choices: undefined }) ?? "", 500);
-  const fields = parseErrorText(said);
-  const instead = `the gateway reported an error without a message${rest ? `: ${rest}` : ""}`;
-  return { ...fields, message: fields.message ?? instead };
+/** The fields of an event. */
+const FIELDS = ["data", "event", "id", "retry"];
+
+/** Returns true for a chunk of a response that has neither an error nor tool calls, and for `[DONE]`. */
+function isPlain({ event, data }: ServerSentEvent): boolean {
+  if (event !== "message" || /error|_call/i.test(data)) return false;
+  const { choices, usage } = (parseJSON(data) ?? {}) as WireObject;
+  return Array.isArray(choices) ? choices.length > 0 || isRecord(usage) : data === "" || isDone(data);
 }
 
-function isDone(data: string): boolean {
+/** Returns true for the event that ends a stream. */
+export function isDone(data: string): boolean {
   return data.trimEnd() === "[DONE]";
 }
 

@@ -1,0 +1,188 @@
+import {
+  type ErrorFields,
+  excerpt,
+  isRecord,
+  parseJSON,
+  readErrorText,
+} from "../../transport/error-response.js";
+import { MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
+import { toJSONText } from "../../vocabulary/errors.js";
+import { findReportedError, hasErrorName, isErrorEvent, parseErrorText } from "./reported-error.js";
+import type { WireObject } from "./response-reader.js";
+import { createStrayLines } from "./stray-lines.js";
+import { createStreamError, isDone, type ParserContext } from "./stream-parser.js";
+
+/** Reads any body of status 200: events, errors in every form, pages, and whole responses in place of a stream. */
+export interface SpecialReader {
+  /** Reads an event. */
+  readEvent(event: ServerSentEvent): void;
+  /** Reads a line that is not a field of an event. `isLast`: it may be truncated. */
+  readLine(name: string, value: string, isLast: boolean): void;
+  /** Reads bytes of a body that is not a stream. */
+  readBody(bytes: Uint8Array): void;
+  /** Ends a body that is not a stream. */
+  endBody(): void;
+  /** Ends the events. */
+  end(): void;
+  /** Ends the bytes after a broken connection. */
+  cut(): void;
+}
+
+/**
+ * Error codes of a proxy that has lost the rest: after a broken connection to the gateway, which would look like a normal
+ * end over HTTP, and of a stored response.
+ */
+const CUT_CODES: readonly unknown[] = ["upstream_cut", "stream_interrupted"];
+
+/** Creates the reader of a stream from its first special case on. */
+export function createSpecialReader({
+  answer,
+  frames,
+  scrub,
+  createRefusal,
+  hasEnded,
+  readChunk,
+  pushEvents,
+  endAs,
+  endBroken,
+  endCut,
+  close,
+}: ParserContext): SpecialReader {
+  const decoder = new TextDecoder();
+  const stray = createStrayLines(failWithWords);
+  /** The body so far, unless it is a stream. */
+  let text = "";
+  /** The first text that is not part of a response. */
+  let foreign: string | undefined;
+  /** Broken JSON that names an error without its message, which may follow. */
+  let wordlessError: string | undefined;
+  /** True once a line came that is not a field. Most streams have none, so they skip this work at each event. */
+  let hasStray = false;
+
+  return {
+    readEvent,
+    readLine(name, value, isLast) {
+      hasStray = true;
+      stray.add(name, value, isLast);
+    },
+    readBody,
+    endBody: () => readWhole(text + decoder.decode()),
+    end() {
+      closeStray();
+      if (wordlessError !== undefined) fail(wordlessError);
+      cut();
+    },
+    cut,
+  };
+
+  function readBody(bytes: Uint8Array): void {
+    const isInFirstLine = !text.includes("\n");
+    text = (text + decoder.decode(bytes, { stream: true })).trimStart();
+    if (text.length > MAX_LENGTH) throw new RangeError(`it is longer than ${MAX_LENGTH} characters`);
+    if (!isInFirstLine) return;
+    // an error in the first line: a stream may follow, and the connection may stay open
+    const [line = "", rest] = text.split("\n", 2);
+    if (rest !== undefined && findReportedError(parseJSON(line))) refuseWhole(line);
+  }
+
+  /** Reads a body that is not a stream: a whole response, an error, or a page. */
+  function readWhole(whole: string): void {
+    const behind = whole.search(/\n(?:data|event):/);
+    const body = behind === -1 ? whole : whole.slice(0, behind);
+    const json = parseJSON(whole) ?? parseJSON(body);
+    // the message of a truncated error may follow it
+    if (json === undefined && hasErrorName(body)) readBehind(`${whole}\n\n`);
+    const { choices } = isRecord(json) ? json : {};
+    const [choice] = Array.isArray(choices) ? choices : [];
+    // a completion has a message. Any other JSON with status 200 is an error of the gateway
+    if (!isRecord(choice?.message ?? choice?.delta)) return refuseWhole(body);
+    readChunk(json as WireObject);
+    if (findReportedError(json)) return fail(body);
+    readBehind(whole.slice(body.length));
+    endWhole();
+  }
+
+  /** Reads the events after a body. */
+  function readBehind(rest: string): void {
+    pushEvents(new TextEncoder().encode(rest));
+  }
+
+  function readEvent(given: ServerSentEvent): void {
+    const { event, data } = given;
+    closeStray();
+    if (hasEnded()) return;
+    if (isDone(data)) return wordlessError === undefined ? endWhole() : fail(wordlessError);
+    const chunk = frames.parse(data);
+    // a frame that matches the template carries no error, and searching it costs more than parsing it
+    const hasFailed = !(frames.isAlike && event === "message") && isErrorEvent(given, chunk);
+    if ((data === "" || wordlessError !== undefined) && !hasFailed) return;
+    if (isRecord(chunk)) {
+      // an error frame may carry the last content
+      if (!hasFailed || chunk.choices) readChunk(chunk);
+      if (chunk.choices === undefined) foreign ??= data;
+    }
+    if (hasFailed) fail(data);
+    // an event with another name is not part of the chat and may carry anything
+    else if (!isRecord(chunk) && event === "message")
+      endBroken(`a frame of the stream is no JSON object ${excerpt(readErrorText(data), 80)}`.trimEnd());
+  }
+
+  function failWithWords(said: string): void {
+    if (wordlessError === undefined && parseErrorText(said).message === undefined) wordlessError = said;
+    else fail(said);
+  }
+
+  function closeStray(): void {
+    if (!hasStray) return;
+    stray.close();
+    foreign ??= stray.words;
+  }
+
+  /** Ends with an error: a refusal if no part of a response has arrived. */
+  function fail(said: string): void {
+    const json = parseJSON(said);
+    const fields = readReportedFields(said, json);
+    if (!answer.begun && isRecord(json)) refuse(said, fields);
+    else failReported(fields);
+  }
+
+  function endWhole(): void {
+    const { words } = stray;
+    if (!answer.begun) refuse(foreign ?? "", undefined);
+    // text replaced the rest
+    else if (words && !answer.finished)
+      failReported({ message: readErrorText(words) || "a text came in place of the rest" });
+    else endAs("done");
+  }
+
+  function cut(): void {
+    if (!answer.begun && foreign !== undefined) refuse(foreign, undefined);
+    else endCut(stray.words && excerpt(readErrorText(scrub(stray.words)), 500));
+  }
+
+  function failReported({ message, type, code }: ErrorFields & { readonly message: string }): void {
+    const reason = CUT_CODES.includes(code) ? "truncated" : "server-error";
+    close("error", (facts) => createStreamError(reason, scrub(message), facts, { type, code }));
+  }
+
+  /** Ends with a body that contains no response. */
+  function refuse(body: string, fields: ErrorFields | undefined): void {
+    const clean = scrub(body);
+    close("refusal", ({ requestId }) => createRefusal(clean, { requestId, fields }), fields);
+  }
+
+  /** Ends with a body that is not a stream. */
+  function refuseWhole(body: string): void {
+    const isJSON = /^\s*[{[]/.test(body);
+    refuse(body, isJSON ? parseErrorText(body.trim()) : undefined);
+  }
+}
+
+/** Reads the fields of an error, with a default message. */
+function readReportedFields(said: string, json: unknown): ErrorFields & { readonly message: string } {
+  // choices beside an error may contain the model's text
+  const rest = isRecord(json) && excerpt(toJSONText({ ...json, choices: undefined }) ?? "", 500);
+  const fields = parseErrorText(said);
+  const instead = `the gateway reported an error without a message${rest ? `: ${rest}` : ""}`;
+  return { ...fields, message: fields.message ?? instead };
+}

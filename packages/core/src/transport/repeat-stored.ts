@@ -1,0 +1,65 @@
+import { openSpan, rejectOnAbort } from "../base/clock.js";
+import type { APIError } from "../vocabulary/errors.js";
+import { fetchOffers } from "./fetch-offers.js";
+import { parseOffers } from "./offers.js";
+import { type Connection, type Exchange, pickIdentity } from "./send.js";
+
+/** A request after a temporary failure. */
+interface FailedRequest {
+  readonly client: Connection;
+  readonly exchange: Exchange;
+  readonly init: { readonly headers: Headers };
+}
+
+/** Decides if a request that may be billed is repeated after a temporary failure. */
+export type RepeatRule = (failure: Error, request: FailedRequest) => Promise<boolean>;
+
+/** Longest first wait for an unavailable proxy, in milliseconds. */
+const FIRST_WAIT_MS = 1000;
+/** Limit of one request for the offers, in milliseconds: the caller still waits for the error of its request. */
+const OFFERS_MS = 5000;
+
+/**
+ * Repeats a request only if that cannot bill twice: after a 429, or if the proxy replays the stored response to the same
+ * `idempotency-key`.
+ *
+ * @example
+ * ```ts
+ * import { streamChat } from "@sluice/core";
+ * import { repeatIfStored } from "@sluice/core/extend";
+ *
+ * const once = { ...client, repeatsChats: repeatIfStored };
+ * ```
+ */
+export const repeatIfStored: RepeatRule = async (failure, { client, exchange, init }) => {
+  if (failure.name === "APIError" && (failure as APIError).status === 429) return true;
+  const { kind, settings, signal, state } = exchange;
+  // a chat without streaming is not stored
+  const offer = kind !== "chat" ? "once" : settings?.stream ? "chat-once" : undefined;
+  if (!init.headers.has("idempotency-key") || !offer || state.delivery !== "unknown") return false;
+  if (state.headers) return parseOffers(state.headers)?.includes(offer) ?? false;
+  state.offers ??= await waitForOffers(client, exchange);
+  signal.throwIfAborted();
+  return state.offers.includes(offer);
+};
+
+/**
+ * Fetches the offers of the proxy after a lost response (wire, 6.2). Returns none for an unreachable proxy, because a
+ * billed request must not be repeated on a guess.
+ */
+async function waitForOffers(client: Connection, exchange: Exchange): Promise<readonly string[]> {
+  const { signal, retry } = exchange;
+  // the app's headers depend on the call
+  const named: Connection = {
+    ...client,
+    headers: (request) => client.headers({ ...pickIdentity(exchange), ...request }),
+  };
+  for (let waits = 0; ; waits += 1) {
+    const span = openSpan(client.clock, signal, OFFERS_MS, () => new Error("late"));
+    const offers = await fetchOffers(named, span.signal).catch(() => undefined);
+    span.end();
+    if (offers || waits >= retry.limit || signal.aborted) return offers ?? [];
+    const delayMs = Math.min(retry.maxRetryAfterMs, (0.5 + client.random() / 2) * FIRST_WAIT_MS * 2 ** waits);
+    await rejectOnAbort(client.clock.sleep(delayMs, signal), signal).catch(() => {});
+  }
+}
