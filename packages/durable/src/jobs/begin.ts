@@ -10,7 +10,7 @@ import { jobRefusal } from "./refusals.js";
 import { createPayable, createSettlement, type JobRequest } from "./sending.js";
 import { ALIVE_MS } from "./states.js";
 import type { Claimed, Free, JobStore } from "./store.js";
-import { type JobServer, logJob, reportJob } from "./tend.js";
+import { type JobServer, logJob, reportJob, type Tend } from "./tend.js";
 
 /** A request to send once for its id. */
 export type Begin = Omit<JobRequest, "owner" | "plan"> & {
@@ -21,6 +21,8 @@ export type Begin = Omit<JobRequest, "owner" | "plan"> & {
 };
 
 interface BeginOptions extends FollowOptions {
+  readonly store: JobStore;
+  readonly tend: Tend;
   readonly eventKind: JobEvent["kind"];
   /** The job that sends the request. */
   readonly run: Job<JobRequest>;
@@ -39,7 +41,7 @@ const FREE_MS = 2000;
  * id ends. It is a job, so that it continues when the client disconnects, and ends when the host closes.
  */
 export function createFree(store: JobStore): Job<Free> {
-  return job(`${store.options.kind}.retryFree`, 1, async ({ host, key, signal }, input: Free) => {
+  return job(`${store.kind}.retryFree`, 1, async ({ host, key, signal }, input: Free) => {
     const until = Date.now() + ALIVE_MS - FREE_MS - RETRY_MS;
     for (;;) {
       await Promise.race([new Promise((resolve) => setTimeout(resolve, RETRY_MS)), rejectOnAbort(signal)]);
