@@ -265,7 +265,8 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   const seen: unknown[] = [];
   for (let one = await tab.nextEvent(); !one.stopped; one = await tab.nextEvent())
     seen.push(one.data.data?.status ?? one.data.status ?? one.event);
-  expect(seen).toEqual(["queued", "QUEUED", "SUCCESS", "end"]);
+  // the latest response replaces the responses that the tab has not read
+  expect(seen).toEqual(["queued", "SUCCESS", "end"]);
 });
 
 describe("case 127: a dead letter", () => {
