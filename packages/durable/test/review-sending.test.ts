@@ -1,7 +1,7 @@
 import { budget, idempotency, resumableStreams } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import type { BoundHost } from "@sluice/worker-proxy";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
   end,
   openGateway,
@@ -99,6 +99,37 @@ test("a create whose claim was stored, though its response was lost, costs nothi
   expect(await response.json()).toMatchObject({ budgets: [{ spent: 0, reserved: 0 }] });
   expect((await create("one")).status).toBe(200);
   expect(gateway.requests.length).toBe(1);
+});
+
+test("a host that closes ends the attempts to free a key, and prints nothing afterwards", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const lines = silenceLog();
+  const starting = openFailingHost("start", async () => {
+    throw new Error("too many jobs and sources");
+  });
+  const { create, host } = openStoredProxy({
+    host: starting,
+    gateway: openGateway(image),
+    plugins: [idempotency()],
+  });
+  let attempts = 0;
+  host.fails = (operation) => {
+    const isFree = operation === "creates.free";
+    if (isFree) attempts += 1;
+    return isFree;
+  };
+  const creating = create("one");
+  await expect.poll(() => attempts).toBe(1);
+  await vi.advanceTimersByTimeAsync(3000);
+  expect([(await creating).status, attempts]).toEqual([503, 4]);
+  const closed = host.crash();
+  host.isGone = false;
+  await vi.advanceTimersByTimeAsync(1);
+  await closed;
+  lines.length = 0;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([attempts, lines]).toEqual([4, []]);
 });
 
 test("a fault within a plugin is reported as one, and is not tried again", async () => {

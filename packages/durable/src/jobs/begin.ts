@@ -3,13 +3,14 @@ import { decide, describeRefusal, openAccount, Refusal, waitAtMost } from "@slui
 import { findJobBudget } from "../budgets/job-budget.js";
 import { logLost } from "../budgets/operations.js";
 import { createTicket, type Plan, readRefusal } from "../budgets/reservations.js";
-import { source } from "../host/define.js";
+import { job, source } from "../host/define.js";
+import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { createErrorLine, type Follow, type FollowOptions, follow } from "./follow.js";
 import { jobRefusal } from "./refusals.js";
 import { createPayable, createSettlement, type JobRequest } from "./sending.js";
 import { ALIVE_MS } from "./states.js";
-import type { Claimed } from "./store.js";
-import { type JobServer, logJob, reportJob } from "./tend.js";
+import type { Claimed, Free, JobStore } from "./store.js";
+import { type JobServer, logJob, reportJob, type Tend } from "./tend.js";
 
 /** A request to send once for its id. */
 export type Begin = Omit<JobRequest, "owner" | "plan"> & {
@@ -20,9 +21,13 @@ export type Begin = Omit<JobRequest, "owner" | "plan"> & {
 };
 
 interface BeginOptions extends FollowOptions {
+  readonly store: JobStore;
+  readonly tend: Tend;
   readonly eventKind: JobEvent["kind"];
   /** The job that sends the request. */
   readonly run: Job<JobRequest>;
+  /** The job of {@link createFree}. */
+  readonly free: Job<Free>;
 }
 
 /** Maximum number of attempts to claim an id. Between two attempts a lost job with the same id is settled. */
@@ -30,6 +35,24 @@ const MAX_CLAIMS = 4;
 /** Pause after a failed attempt to free an id, and the maximum time that a client waits for it, in milliseconds. */
 const RETRY_MS = 1000;
 const FREE_MS = 2000;
+
+/**
+ * Creates the job that frees the id of a request that was not sent. It retries until shortly before the lease of the
+ * id ends. It is a job, so that it continues when the client disconnects, and ends when the host closes.
+ */
+export function createFree(store: JobStore): Job<Free> {
+  return job(`${store.kind}.retryFree`, 1, async ({ host, key, signal }, input: Free) => {
+    const until = Date.now() + ALIVE_MS - FREE_MS - RETRY_MS;
+    for (;;) {
+      await Promise.race([new Promise((resolve) => setTimeout(resolve, RETRY_MS)), rejectOnAbort(signal)]);
+      try {
+        return void (await host.run(key, store.free, input));
+      } catch (error) {
+        if (Date.now() >= until) throw error;
+      }
+    }
+  });
+}
 
 /**
  * Creates the source that begins a request in the process or object of its key, and reads the response. One transaction
@@ -128,24 +151,15 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
     }
   }
 
-  /**
-   * Frees the id of a request that was not sent. It retries until shortly before the lease ends, but the client waits
-   * at most {@link FREE_MS}.
-   */
+  /** Frees the id of a request that was not sent. The client waits at most {@link FREE_MS}. */
   async function freeUnsent({ host, key, env }: HostContext, request: JobRequest): Promise<void> {
     const { id, owner } = request;
-    const until = Date.now() + ALIVE_MS - RETRY_MS;
     const input = { id, owner, settlement: createSettlement(request, 0), isSettled: true };
-    const free = async (): Promise<unknown> => {
-      try {
-        return await host.run(key, options.store.free, input);
-      } catch (error) {
-        if (Date.now() >= until) return logJob(getServer(), `${kind}: an id could not be freed`, error, env);
-      }
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      return free();
-    };
-    await waitAtMost(FREE_MS, free());
+    const freed = host
+      .run(key, options.store.free, input)
+      .catch(() => host.start(key, options.free, input))
+      .catch((error) => logJob(getServer(), `${kind}: an id could not be freed`, error, env));
+    await waitAtMost(FREE_MS, freed);
   }
 
   async function settleStale(context: HostContext, id: string): Promise<void> {

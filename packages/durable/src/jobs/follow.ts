@@ -2,14 +2,14 @@ import type { HostContext, Source } from "@sluice/worker-proxy";
 import { formatError, type Refusal } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
 import { describeError, type SentError } from "../host/object-messages.js";
+import { shareByHost } from "../shared/share-by-host.js";
 import type { Feed } from "./feed.js";
 import { findLive } from "./live.js";
 import type { Reader } from "./readers.js";
-import type { JobStatus } from "./readings.js";
+import type { JobStatus, ReadStore } from "./readings.js";
 import { jobRefusal, storeRefusal } from "./refusals.js";
 import { openRowFeed } from "./row-feed.js";
 import { isOpen, type ResponseHead, type StoredRefusal } from "./states.js";
-import type { JobStore } from "./store.js";
 import type { Tend } from "./tend.js";
 
 /** A reader of a job. */
@@ -26,6 +26,8 @@ export type Follow = {
   readonly owner?: string;
   /** True if the request repeats an earlier one, so that it did not begin the job. */
   readonly isReplayed?: boolean;
+  /** Maximum number of readers of the key's jobs in one process. @default any */
+  readonly maxOfKey?: number;
 };
 
 /** The first line that a reader receives, as JSON: a missing job, an error, or the head of the response. */
@@ -41,6 +43,7 @@ export interface FollowHead {
   readonly isReplayed?: boolean;
 }
 
+/** Maximum number of readers of one response in one process. */
 const MAX_READERS = 8;
 /** Maximum number of bytes of one write. A client must read them within two beats. */
 const WRITE_BYTES = 64 * 1024;
@@ -55,17 +58,18 @@ export function errorLines(refusal: Refusal): string {
 }
 
 /** Creates the source that reads the responses of a store. */
-export function createFollow(store: JobStore, isStream: boolean, tend: Tend): Source<Follow> {
-  return source(`${store.options.kind}.follow`, (context, input) =>
+export function createFollow(store: ReadStore, isStream: boolean, tend?: Tend): Source<Follow> {
+  return source(`${store.kind}.follow`, (context, input) =>
     follow(context, input, { store, isStream, tend }),
   );
 }
 
 /** Options that all readers of a store share. */
 export interface FollowOptions {
-  readonly store: JobStore;
+  readonly store: ReadStore;
   readonly isStream: boolean;
-  readonly tend: Tend;
+  /** Checks a job whose owner may have ended. Absent if jobs have no owners. */
+  readonly tend?: Tend | undefined;
 }
 
 /** Creates the first line of a reader that gets an error instead of a response. */
@@ -81,6 +85,9 @@ export async function* follow(
 ): AsyncGenerator<Uint8Array, void> {
   const feed = findLive(context, store, input.id, input.owner) ?? openRowFeed(context, store, input.id, tend);
   const reader = feed.readers.join();
+  const counted = shareByHost<Set<Reader>>(context.host, "readers", store.kind, context.key);
+  const ofKey = counted.get() ?? new Set();
+  counted.set(ofKey);
   const leave = () => feed.readers.leave(reader);
   // removes the reader as soon as its client disconnects, even while it waits for events
   context.signal.addEventListener("abort", leave);
@@ -88,16 +95,24 @@ export async function* follow(
   try {
     const status = await awaitHead(feed, reader, input);
     if (reader.hasLeft || input.mode === "end") return;
-    const first = readHead(feed, status, input, isStream);
+    const first = readHead(feed, status, input, isStream, ofKey.size);
     // set before the head is sent, so that concurrent readers count this reader
     reader.isReading = first.head !== undefined && !first.isEmpty;
+    // the events of a watch may be minutes apart: a comment flushes the headers if no event follows at once
+    reader.isSilent = !store.attend;
+    if (reader.isReading) counted.set(ofKey.add(reader));
     const isReplayed = input.isReplayed && { isReplayed: true };
     yield encoder.encode(`${JSON.stringify({ ...first, ...isReplayed })}\n`);
     if (!first.head || first.isEmpty) return;
-    yield* readBody(feed, reader, input.after, first.head.type === EVENTS);
+    const { type } = first.head;
+    // an interrupted response is lost, but a client can open the events of a watch again
+    const interruption = store.attend && errorLines(jobRefusal("stream_interrupted"));
+    yield* readBody(feed, reader, input.after, type === EVENTS ? { interruption } : undefined);
   } finally {
     context.signal.removeEventListener("abort", leave);
     leave();
+    ofKey.delete(reader);
+    if (ofKey.size === 0) counted.delete(ofKey);
   }
 }
 
@@ -116,8 +131,9 @@ async function awaitHead(feed: Feed, reader: Reader, { mode }: Follow): Promise<
 function readHead(
   feed: Feed,
   status: JobStatus | null,
-  { mode, after }: Follow,
+  { mode, after, maxOfKey = Number.POSITIVE_INFINITY }: Follow,
   isStream: boolean,
+  ofKey: number,
 ): FollowHead {
   const isOver = status?.expiresAt !== undefined && status.expiresAt <= Date.now();
   if (!status || (status.state === "refused" && !status.head) || (mode === "rest" && isOver))
@@ -139,17 +155,24 @@ function readHead(
     if (!isOpen(state) && isWhole && state !== "lost" && after === lastId)
       return { head: { ...events, status: 204 }, isEmpty: true };
   }
-  if (!isText && feed.readers.reading >= MAX_READERS)
-    return refuse(jobRefusal("too_many_readers", { what: MAX_READERS, headers: { "retry-after": "60" } }));
+  const isFull = feed.readers.reading >= MAX_READERS;
+  if (!isText && (isFull || ofKey >= maxOfKey)) {
+    const what = isFull ? MAX_READERS : maxOfKey;
+    return refuse(jobRefusal("too_many_readers", { what, headers: { "retry-after": "60" } }));
+  }
   return { head: events };
 }
 
-/** Yields the events after an id, as fast as the client reads them. */
+/**
+ * Yields the body after an id, as fast as the client reads it.
+ *
+ * @param events the last event of an interrupted event stream; undefined for another body
+ */
 async function* readBody(
   feed: Feed,
   reader: Reader,
   after: number,
-  isEvents: boolean,
+  events: { readonly interruption: string | undefined } | undefined,
 ): AsyncGenerator<Uint8Array, void> {
   let at = after;
   for (;;) {
@@ -162,10 +185,13 @@ async function* readBody(
       at = part.lastId;
       yield* send(reader, part.bytes);
     } else if (part === "missing" || !status || status.state === "lost") {
-      if (!isEvents) throw new Error("the rest of a stored response is missing");
-      return yield* send(reader, encoder.encode(`${errorLines(jobRefusal("stream_interrupted"))}\n\n`));
+      if (!events) throw new Error("the rest of a stored response is missing");
+      const { interruption } = events;
+      return interruption === undefined
+        ? undefined
+        : yield* send(reader, encoder.encode(`${interruption}\n\n`));
     } else if (!isOpen(status.state)) return;
-    else if (reader.isSilent && isEvents) yield* send(reader, encoder.encode(COMMENT));
+    else if (reader.isSilent && events) yield* send(reader, encoder.encode(COMMENT));
     else await feed.changes.after(seen);
     if (reader.hasLeft) return;
   }

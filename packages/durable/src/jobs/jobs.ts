@@ -12,7 +12,7 @@ import {
 import { ensure, hashText, Refusal } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
 import { createUserKey } from "../host/user-key.js";
-import { type Begin, createBegin } from "./begin.js";
+import { type Begin, createBegin, createFree } from "./begin.js";
 import { createFollow, type Follow } from "./follow.js";
 import { readLive } from "./live.js";
 import { type OpenedResponse, openResponse } from "./open-response.js";
@@ -80,11 +80,12 @@ export function createJobs(options: JobsOptions): Jobs {
   const store: JobStore = createJobStore({ ...options, tendJob: tending });
   const run = createRun({ ...options, store, tend }, getServer);
   const follow = createFollow(store, isStream, tend);
-  const begin = createBegin({ ...options, store, tend, run }, getServer);
+  const free = createFree(store);
+  const begin = createBegin({ ...options, store, tend, run, free }, getServer);
   const storage: StoredPart = {
     tables: JOB_TABLES,
     operations: store.operations,
-    jobs: [tending, run] as never,
+    jobs: [tending, run, free] as never,
     sources: [follow, begin] as never,
   };
   const check = health<never>();

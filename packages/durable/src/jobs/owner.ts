@@ -1,5 +1,5 @@
 import type { HostContext } from "@sluice/worker-proxy";
-import { watchJob } from "./key-watch.js";
+import { watchOwned } from "./key-watch.js";
 import { type LiveJob, memory } from "./live.js";
 import { makeRows, type Part } from "./parts.js";
 import { ALIVE_MS, type Payment, RENEW_MS, type ResponseHead, type StopReason } from "./states.js";
@@ -65,7 +65,7 @@ export class JobOwner {
   constructor(options: OwnerOptions) {
     this.#options = options;
     const { context, store, live, id } = options;
-    this.#unwatch = watchJob(context, store, id, ({ stop, read_until }) => {
+    this.#unwatch = watchOwned(context, store, id, ({ stop, read_until }) => {
       if (stop) this.giveUp(stop);
       this.#attendedUntil = Math.max(this.#attendedUntil, read_until);
       if (live.unstoredBytes > 0 || live.head) this.#scheduleStore(this.#pauseMs());

@@ -1,4 +1,4 @@
-import type { Reader } from "@sluice/worker-proxy";
+import type { Operation, Reader } from "@sluice/worker-proxy";
 import { reading } from "../host/define.js";
 import { type JobState, parseJSON, type ResponseHead, type StopReason } from "./states.js";
 import type { TendInput } from "./store.js";
@@ -32,6 +32,18 @@ export interface OwnerChange {
   readonly read_until: number;
 }
 
+/** The reads of the jobs of a plugin, for its readers. */
+export interface ReadStore extends ReturnType<typeof createReadings> {
+  readonly kind: string;
+  /** Interval for reading rows without a notification, in milliseconds, because a notification may be lost. */
+  readonly lookMs: number;
+  /** Reports a reader to the owner of a job. Absent if jobs have no owners. */
+  readonly attend?: Operation<TendInput, "open" | "lost" | "ended">;
+}
+
+/** Number of jobs that one statement reads. */
+const PAGE = 32;
+
 const STATUS = "id, state, code, head, last_id, is_whole, alive_until, expires_at";
 
 /** Creates the reads of the jobs of a plugin. */
@@ -48,6 +60,24 @@ export function createReadings(kind: string) {
           id,
         );
         return row ? readStatus(row) : null;
+      },
+    ),
+    /** The states of several jobs. Missing jobs are left out. */
+    statuses: reading(
+      `${kind}.statuses`,
+      async (reader: Reader, { ids }: { readonly ids: readonly string[] }): Promise<readonly ListedJob[]> => {
+        const places = Array(PAGE).fill("?").join(", ");
+        const count = Math.ceil(ids.length / PAGE);
+        const pages = await Promise.all(
+          Array.from({ length: count }, (_, page) => {
+            const some = ids.slice(page * PAGE, (page + 1) * PAGE);
+            return reader.query<JobRow>(
+              `SELECT ${STATUS} FROM jobs WHERE key = ? AND kind = ? AND id IN (${places})`,
+              ...[reader.key, kind, ...some, ...Array<string>(PAGE - some.length).fill("")],
+            );
+          }),
+        );
+        return pages.flat().map((row) => ({ id: row.id, ...readStatus(row) }));
       },
     ),
     /** The rows after an event: the text in the row of the job, and the next row of `job_parts`. */

@@ -1,43 +1,46 @@
 import type { HostContext } from "@sluice/worker-proxy";
 import { shareByHost } from "../shared/share-by-host.js";
 import { type Feed, RowPages } from "./feed.js";
+import { watchStatus } from "./key-watch.js";
 import type { Part } from "./parts.js";
 import { Changes, Readers } from "./readers.js";
-import type { JobStatus } from "./readings.js";
+import type { JobStatus, ReadStore } from "./readings.js";
 import { isOpen } from "./states.js";
-import type { JobStore } from "./store.js";
 import type { Tend } from "./tend.js";
 
-/** Interval for reading rows without a notification, in milliseconds, because a notification may be lost. */
-const LOOK_MS = 2000;
-/** Number of reads between two writes that report a reader to the owner. */
-const LOOKS_PER_NOTE = 5;
+/** Interval at which a reader is reported to the owner of its job, in milliseconds. */
+const ATTEND_MS = 10_000;
 
-/** Reads the rows of a response that has ended, or whose job another process owns. */
+/** Reads the rows of a response that has ended, or that no owner in this process writes. */
 export class RowFeed implements Feed {
   readonly changes = new Changes();
   readonly readers: Readers;
   readonly isLive = false;
   readonly #context: HostContext;
-  readonly #store: JobStore;
+  readonly #store: ReadStore;
   readonly #id: string;
-  readonly #tend: Tend;
+  readonly #tend: Tend | undefined;
   readonly #rows: RowPages;
   #status: Promise<JobStatus | null> | undefined;
-  #stop: (() => void) | undefined;
-  #looks = 0;
-  #aliveUntil = Number.POSITIVE_INFINITY;
+  #unwatch = () => {};
+  #attendedAt = 0;
 
-  constructor(context: HostContext, store: JobStore, id: string, tend: Tend, onLeft: () => void) {
+  constructor(
+    context: HostContext,
+    store: ReadStore,
+    id: string,
+    tend: Tend | undefined,
+    onLeft: () => void,
+  ) {
     this.#context = context;
     this.#store = store;
     this.#id = id;
     this.#tend = tend;
     this.#rows = new RowPages(context, store, id);
     this.readers = new Readers(this.changes, () => {
-      if (this.readers.count > 0) return;
-      this.#stop?.();
-      onLeft();
+      this.#unwatch();
+      if (this.readers.count === 0) onLeft();
+      else this.#unwatch = watchStatus(context, store, id, (status) => this.#note(status));
     });
   }
 
@@ -61,54 +64,39 @@ export class RowFeed implements Feed {
       this.#status = undefined;
     });
     const status = await loading;
-    this.#aliveUntil = status?.aliveUntil ?? this.#aliveUntil;
-    if (status && isOpen(status.state)) this.#follow();
-    else this.#stop?.();
+    this.#attend(status);
     return status;
   }
 
-  /** Reads the rows of an open job after each change and at an interval. */
-  #follow(): void {
-    if (this.#stop || this.readers.count === 0) return;
-    const unsubscribe = this.#context.subscribe(() => this.#look());
-    const timer = setInterval(() => this.#lookAgain(), LOOK_MS);
-    this.#stop = () => {
-      unsubscribe();
-      clearInterval(timer);
-      this.#stop = undefined;
-    };
-    void this.#attend();
-  }
-
-  #lookAgain(): void {
-    this.#looks += 1;
-    if (this.#looks % LOOKS_PER_NOTE === 0 || Date.now() > this.#aliveUntil) void this.#attend();
-    this.#look();
-  }
-
-  #look(): void {
-    this.#status = undefined;
+  /** @param status undefined if it could not be read, so that the readers try it themselves */
+  #note(status: JobStatus | null | undefined): void {
+    this.#status = status === undefined ? undefined : Promise.resolve(status);
     this.#rows.clear();
     this.changes.notify();
+    if (status) this.#attend(status);
   }
 
-  /** Stores that the response has a reader, so that the owner stores events early. */
-  async #attend(): Promise<void> {
+  /** Reports a reader to the owner of an open job, so that it stores events early. Settles a lost job. */
+  #attend(status: JobStatus | null): void {
+    const { attend } = this.#store;
+    const now = Date.now();
+    const isDue = status && (now > status.aliveUntil || now - this.#attendedAt >= ATTEND_MS);
+    if (!attend || !isDue || !isOpen(status.state) || this.readers.count === 0) return;
+    this.#attendedAt = now;
     const { host, key } = this.#context;
-    try {
-      const state = await host.run(key, this.#store.attend, { id: this.#id });
-      if (state === "lost") await this.#tend(this.#context, this.#id);
+    const attended = host.run(key, attend, { id: this.#id }).then((state) => {
+      if (state === "lost") return this.#tend?.(this.#context, this.#id);
       // the owner did not know of this reader, so it published no change
-      if (state === "ended") this.#look();
-    } catch {
-      // the next read tries again
-    }
+      if (state === "ended") this.#note(undefined);
+    });
+    // the next read tries again
+    attended.catch(() => {});
   }
 }
 
 /** Opens the rows of a response. All readers of a process or object share the feed. */
-export function openRowFeed(context: HostContext, store: JobStore, id: string, tend: Tend): RowFeed {
-  const shared = shareByHost<RowFeed>(context.host, "rows", store.options.kind, context.key, id);
+export function openRowFeed(context: HostContext, store: ReadStore, id: string, tend?: Tend): RowFeed {
+  const shared = shareByHost<RowFeed>(context.host, "rows", store.kind, context.key, id);
   const feed = shared.get() ?? new RowFeed(context, store, id, tend, () => shared.delete(feed));
   shared.set(feed);
   return feed;

@@ -113,8 +113,7 @@ async function fail(sending: Sending, refusal: Refusal): Promise<void> {
   const outcome: CallOutcome = isSent ? (refusal.details.outcome ?? "unknown") : "not_reached";
   if (owner.gaveUp) return await giveUp(sending, owner.gaveUp, { callOutcome: outcome });
   const { status, code } = describeRefusal(refusal);
-  if (status >= 500)
-    await logJob(server, `${options.store.options.kind}: ${status} ${code}`, refusal, context.env);
+  if (status >= 500) await logJob(server, `${options.store.kind}: ${status} ${code}`, refusal, context.env);
   const jobOutcome = status < 500 ? "refused" : "failed";
   if (options.isFree(sending, refusal, outcome))
     return await free(sending, refusal, { outcome: jobOutcome, callOutcome: outcome });

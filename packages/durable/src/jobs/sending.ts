@@ -166,9 +166,7 @@ export async function readWhole(
     return { state: "failed", outcome: "failed", code: "upstream_type", ...paid };
   }
   if (!live.setText(text, { status, headers, type: "application/json" }))
-    logError(
-      `${options.store.options.kind}: a response of ${text.length} characters is not stored; see maxBytes`,
-    );
+    logError(`${options.store.kind}: a response of ${text.length} characters is not stored; see maxBytes`);
   return { state: "complete", outcome: paid.callOutcome === "refused" ? "failed" : "complete", ...paid };
 }
 

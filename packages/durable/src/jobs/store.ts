@@ -120,6 +120,8 @@ export type End = Append & {
 /** The end of a job that cost nothing. */
 export type Free = Owner & { readonly settlement: Settlement; readonly isSettled: boolean };
 
+/** Interval at which readers in other processes read rows without a notification, in milliseconds. */
+const LOOK_MS = 2000;
 /** Maximum number of older responses that an operation drops. */
 const MAX_DROPPED = 10;
 /** Sets the columns of a response. */
@@ -163,7 +165,7 @@ export function createJobStore(context: StoreContext) {
       return true;
     }),
     /** Stores that a reader in another process waits for rows. Returns whether the job is open, lost or ended. */
-    attend: operation(`${kind}.attend`, async (tx: Transaction, { id }: TendInput) => {
+    attend: operation(`${kind}.attend`, async (tx: Transaction, { id }: TendInput): Promise<Attended> => {
       const [row] = await tx.query<JobRow>(
         `SELECT state, alive_until, read_until FROM jobs WHERE ${ONE}`,
         ...[tx.key, kind, id],
@@ -181,6 +183,8 @@ export function createJobStore(context: StoreContext) {
     erase: createErase(context),
   };
   return {
+    kind,
+    lookMs: LOOK_MS,
     options: context as StoreOptions,
     ...readings,
     ...operations,
@@ -344,6 +348,9 @@ async function insertParts(tx: Transaction, kind: string, { id, parts }: Append)
     "INSERT INTO job_parts (key, kind, job, last_id, text) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
   await Promise.all(parts.map(({ last_id, text }) => tx.query(insert, tx.key, kind, id, last_id, text)));
 }
+
+/** The state of a job for a reader in another process. */
+type Attended = "open" | "lost" | "ended";
 
 type OwnedRow = Pick<JobRow, "stop" | "read_until">;
 

@@ -38,7 +38,7 @@ const STOP_MS = 30_000;
 export function createUserData(options: UserDataOptions): UserData<unknown> {
   const { store, open } = options;
   return {
-    name: store.options.kind,
+    name: store.kind,
     eraseUser: async (env, userId) => eraseJobs(await open(env, userId), options),
     exportUser: async (env, userId, cursor) => exportJobs(await open(env, userId), store, cursor),
   };
@@ -57,7 +57,7 @@ async function eraseJobs(context: TendContext, options: UserDataOptions): Promis
       await tend(context, id);
       const ended = awaitEnd(host, key, follow, id).then(() => true);
       if (!(await waitAtMost(STOP_MS, ended)))
-        throw new Error(`${store.options.kind}: a request took longer than ${STOP_MS} ms to stop`);
+        throw new Error(`${store.kind}: a request took longer than ${STOP_MS} ms to stop`);
     }
     if (erased.open.length === 0 && !erased.hasMore) break;
   }
