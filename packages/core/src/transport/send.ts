@@ -369,7 +369,7 @@ export async function send(
   exchange: Exchange,
   { method, body: makeBody, headers: extraHeaders, repeats }: Outgoing,
 ): Promise<Response> {
-  const { path, signal, abort, firstChunkMs, retry, state } = exchange;
+  const { path, signal, abort, retry, state } = exchange;
   let attempt = 0;
   let idempotencyKey: string | undefined;
   try {
@@ -439,9 +439,7 @@ export async function send(
     );
     const startedAt = client.clock.now();
     const inTime = new AbortController();
-    callAtLimit(client.clock, firstChunkMs, inTime.signal, () =>
-      abort(new TimeoutError(`no response after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
-    );
+    limitFirstChunk(client, exchange, inTime.signal, abort);
     let response: Response;
     try {
       response = await rejectOnAbort(client.fetch(...given), signal);
@@ -474,6 +472,17 @@ export async function send(
 }
 
 const KEY_HEADER = "idempotency-key";
+
+/** Calls `late` with the error of the limit until the first content, unless `arrived` aborts before. */
+export function limitFirstChunk(
+  { clock }: Pick<Connection, "clock">,
+  { firstChunkMs }: Pick<Exchange, "firstChunkMs">,
+  arrived: AbortSignal,
+  late: (error: TimeoutError) => void,
+): void {
+  const text = `nothing came for ${firstChunkMs} ms (timeout.firstChunkMs)`;
+  callAtLimit(clock, firstChunkMs, arrived, () => late(new TimeoutError(text, "first-chunk")));
+}
 
 /** Converts any error to an error of this library. An abort stays unchanged. */
 function toKnownError(error: unknown, { signal, state }: Exchange): unknown {
