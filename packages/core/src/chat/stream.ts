@@ -435,7 +435,7 @@ function createSettlement(
 }
 
 /** The bytes of a client that resumes no response. */
-const oneConnection: OpenResumption = {
+export const oneConnection: OpenResumption = {
   open({ client, headers }) {
     let id: string | undefined;
     return {
