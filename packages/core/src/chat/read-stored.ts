@@ -23,7 +23,7 @@ export function readStoredChat(client: Client, streamId: string, options: Reques
 }
 
 const NOT_RESUMED =
-  "resume: a stored response is read by createClient({ resume: streamResumption() }) only; nothing was sent";
+  "resume: only createClient({ resume: streamResumption() }) reads a stored response; nothing was sent";
 
 /** Rejects a stored response, for a client without `resume`. */
 const notResumed: OpenResumption = {

@@ -28,7 +28,7 @@ import type {
 import { isRecord } from "./error-response.js";
 import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
-import { loadRepeats, preloadRepeats } from "./load-repeats.js";
+import { loadRepeats } from "./load-repeats.js";
 import { readRefusal } from "./refusal.js";
 import type { RepeatRule } from "./repeat-stored.js";
 import { resolveAddress } from "./resolve-address.js";
@@ -296,7 +296,6 @@ export function closeExchange(
   },
 ): void {
   exchange.end();
-  preloadRepeats();
   if (isGatewayError(failure?.error)) {
     if (failure.error.billing === undefined) setDelivery(failure.error, exchange.state.delivery);
     cleanError(failure.error, client.scrub);
@@ -372,6 +371,8 @@ export async function send(
   const { path, signal, abort, retry, state } = exchange;
   let attempt = 0;
   let idempotencyKey: string | undefined;
+  // in a page, because the network may fail later. Servers have the code locally
+  if (globalThis.document) void loadRepeats();
   try {
     const made = makeBody?.();
     signal.throwIfAborted();
