@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { lose, restoreModules } from "./support/lost-code.js";
 
 /* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */
@@ -27,6 +27,13 @@ async function importWithout(
 
 const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hi" }] } as const;
 
+const writeFrames = (data: readonly string[]) => data.map((text) => `data: ${text}\n\n`).join("");
+const text = '{"choices":[{"index":0,"delta":{"content":"Hi"}}]}';
+const stop = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
+const usage = '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}';
+const call =
+  '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"pay","arguments":"{}"}}]}}]}';
+
 describe("a request whose code for failures is lost", () => {
   test.each([
     ["connect ECONNREFUSED 127.0.0.1:80", "none"],
@@ -40,6 +47,21 @@ describe("a request whose code for failures is lost", () => {
       Promise.reject(new TypeError("fetch failed", { cause: new Error(message) })),
     );
     await expect(completeChat(client, question)).rejects.toMatchObject({ name: "ConnectionError", billing });
+  });
+
+  test("A page has loaded it with the first request, so that a later refusal has its words", async () => {
+    const answers = [
+      new Response(writeFrames([text, stop, "[DONE]"])),
+      Response.json({ error: { message: "No." } }, { status: 403 }),
+    ];
+    const { streamChat, client } = await importWithout([], () => answers.shift() as Response);
+    vi.stubGlobal("document", {});
+    await streamChat(client, question).result();
+    await vi.dynamicImportSettled();
+    lose("core/src/transport/repeat");
+    const refused = streamChat(client, question).result();
+    await expect(refused).rejects.toMatchObject({ status: 403, message: "No." });
+    vi.unstubAllGlobals();
   });
 
   test("A refusal keeps its status", async () => {
@@ -71,13 +93,6 @@ describe("a request whose code for failures is lost", () => {
     });
   });
 });
-
-const writeFrames = (data: readonly string[]) => data.map((text) => `data: ${text}\n\n`).join("");
-const text = '{"choices":[{"index":0,"delta":{"content":"Hi"}}]}';
-const stop = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
-const usage = '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}';
-const call =
-  '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"pay","arguments":"{}"}}]}}]}';
 
 describe("a stream whose code for special cases is lost", () => {
   const open = async (data: readonly string[], rest = "") => {

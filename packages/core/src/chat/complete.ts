@@ -1,8 +1,7 @@
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { createAPIError } from "../transport/api-error.js";
 import { isRecord } from "../transport/error-response.js";
-import { requestRecord, type WholeResponse } from "../transport/json-response.js";
+import { createAPIError, requestRecord, type WholeResponse } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createFold, emptyMessage } from "./protocol/accumulate.js";
 import { createCallReader } from "./protocol/call-reader.js";

@@ -1,10 +1,9 @@
 import type { Client } from "../client.js";
-import { createBodyReader } from "../transport/read-body.js";
 import type { RequestOptions } from "../transport/send.js";
 import { ConfigurationError } from "../vocabulary/errors.js";
 import { createStreamPath } from "./protocol/stream-path.js";
 import type { OpenResumption } from "./resume.js";
-import { type ChatStream, openStream } from "./stream.js";
+import { type ChatStream, oneConnection, openStream } from "./stream.js";
 
 /**
  * Reads a response that the proxy stores from its start, as `resumeChat` does, but only with the `resume` of the client:
@@ -24,16 +23,12 @@ export function readStoredChat(client: Client, streamId: string, options: Reques
 }
 
 const NOT_RESUMED =
-  "resume: a stored response is read by createClient({ resume: streamResumption() }) only; nothing was sent";
+  "resume: only createClient({ resume: streamResumption() }) reads a stored response; nothing was sent";
 
 /** Rejects a stored response, for a client without `resume`. */
 const notResumed: OpenResumption = {
-  open: () => ({
-    id: undefined,
-    refusal: undefined,
+  open: (response) => ({
+    ...oneConnection.open(response),
     request: () => Promise.reject(new ConfigurationError(NOT_RESUMED)),
-    read: createBodyReader,
-    drop: () => false,
-    stop: () => {},
   }),
 };

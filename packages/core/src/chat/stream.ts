@@ -1,4 +1,4 @@
-import { callAfter, callAtLimit } from "../base/clock.js";
+import { callAfter } from "../base/clock.js";
 import { noteStored } from "../base/note-options.js";
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
@@ -11,6 +11,7 @@ import {
   closeExchange,
   type Exchange,
   emitStep,
+  limitFirstChunk,
   openExchange,
   type RequestOptions,
   send,
@@ -189,7 +190,7 @@ function openReader(
   { request, streamId, path = CHAT_PATH, isFollowed }: ResponseSource,
 ) {
   const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
-  const { signal, callId, firstChunkMs } = exchange;
+  const { signal, callId } = exchange;
 
   const queue: ChatDelta[] = [];
   /** Number of deltas that the loop has taken. */
@@ -222,7 +223,7 @@ function openReader(
     onConnect: () => body?.restart(),
   });
 
-  limitFirstChunk();
+  limitSilence();
   // early, because the network may fail later
   specialCases.load().catch(() => {});
   const createBody = () => createStreamedRequest(client, request as object, options);
@@ -368,10 +369,9 @@ function openReader(
   }
 
   /** Limits the time from sending to the first content. The limit also runs while the app does not read the stream. */
-  function limitFirstChunk(): void {
-    const text = `nothing came for ${firstChunkMs} ms (timeout.firstChunkMs)`;
-    callAtLimit(client.clock, firstChunkMs, ended, () => {
-      if (!hasContent) expire(new TimeoutError(text, "first-chunk"));
+  function limitSilence(): void {
+    limitFirstChunk(client, exchange, ended, (error) => {
+      if (!hasContent) expire(error);
     });
   }
 
@@ -379,7 +379,7 @@ function openReader(
   function expire(reason: unknown): void {
     if (body && answer.finished) body.cancel();
     else if (!source.drop(reason)) exchange.abort(reason);
-    else if (!hasContent) limitFirstChunk();
+    else if (!hasContent) limitSilence();
   }
 }
 
@@ -435,7 +435,7 @@ function createSettlement(
 }
 
 /** The bytes of a client that resumes no response. */
-const oneConnection: OpenResumption = {
+export const oneConnection: OpenResumption = {
   open({ client, headers }) {
     let id: string | undefined;
     return {

@@ -1,9 +1,9 @@
+import type { Clock } from "../base/clock.js";
 import { assertClient } from "../base/note-options.js";
 import type { Client } from "../client.js";
 import { addRouteAdvice } from "../transport/failure.js";
 import type { RequestOptions } from "../transport/send.js";
 import { addHandle, ValidationError } from "../vocabulary/errors.js";
-import { mergePushed, type Polled } from "./merge-pushed.js";
 import { findInterval, type Interval, type PollEvent, poll } from "./poll.js";
 
 /** Options of `watchVideoTask` and `watchAsset`. */
@@ -46,6 +46,17 @@ export interface TaskHandle {
   readonly id: string;
   /** Time until which the task can be polled; Unix milliseconds. */
   readonly queryableUntil?: number | undefined;
+}
+
+/** Result of one poll of a task. */
+export interface Polled<Task> {
+  /** Latest state of the task. */
+  readonly task: Task;
+  /**
+   * Connects to the proxy and yields the task after each change. Undefined without a proxy that pushes changes. Throws
+   * only when aborted.
+   */
+  readonly pushed?: (() => AsyncIterable<Task>) | undefined;
 }
 
 /** A kind of task that runs at the gateway until its state is `success` or `failure`: its texts and its query. */
@@ -172,6 +183,36 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
 
   function isFinal({ state }: Task): boolean {
     return state === success || state === failure;
+  }
+}
+
+/** Time in milliseconds to poll a task after its pushed changes have ended. */
+const PUSHED_AGAIN_MS = 60_000;
+
+/**
+ * Yields a task after each poll and each pushed change. Yields the same object if nothing has changed.
+ *
+ * Policy: pushed changes replace polls while they arrive. The stream of changes opens only after a poll with a new
+ * snapshot, because a subscriber shows `fetching` before it. After the stream has ended, the task is polled for a
+ * minute.
+ */
+async function* mergePushed<Task>(
+  clock: Clock,
+  polls: AsyncIterable<Polled<Task>>,
+  merge: (last: Task | undefined, next: Task) => Task,
+): AsyncGenerator<Task, void> {
+  let last: Task | undefined;
+  let pushedAgainAt = clock.now();
+  for await (const { task, pushed } of polls) {
+    const before = last;
+    last = merge(last, task);
+    yield last;
+    if (!pushed || last === before || clock.now() < pushedAgainAt) continue;
+    for await (const change of pushed()) {
+      last = merge(last, change);
+      yield last;
+    }
+    pushedAgainAt = clock.now() + PUSHED_AGAIN_MS;
   }
 }
 

@@ -1,5 +1,4 @@
 import { ConnectionError } from "../vocabulary/errors.js";
-import { parseOffers } from "./offers.js";
 import { requestOnce } from "./request-once.js";
 import type { Connection } from "./send.js";
 
@@ -45,4 +44,12 @@ export async function fetchOffers(client: Connection, signal?: AbortSignal): Pro
   } catch (cause) {
     throw new ConnectionError("the proxy could not be asked what it remembers", "none", { cause });
   }
+}
+
+/** Parses the offers of a proxy from the header `x-sluice-offers`; undefined without the header. */
+export function parseOffers(headers: Headers): readonly string[] | undefined {
+  return headers
+    .get("x-sluice-offers")
+    ?.trim()
+    .split(/\s*,\s*/);
 }

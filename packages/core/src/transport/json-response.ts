@@ -1,9 +1,10 @@
-import { ConnectionError, isGatewayError, ResponseError } from "../vocabulary/errors.js";
+import { type APIError, ConnectionError, isGatewayError, ResponseError } from "../vocabulary/errors.js";
 import type { CallSummary } from "../vocabulary/events.js";
-import { createAPIError } from "./api-error.js";
+import { describeResponse, type ResponseContext, type StatusLine } from "./describe-response.js";
 import { type ErrorFields, excerpt, findErrorFields, isRecord, parseJSON } from "./error-response.js";
 import { readRequestId } from "./failure.js";
 import { readText } from "./read-body.js";
+import { createRefusal } from "./refusal.js";
 import {
   type CallDescription,
   type Connection,
@@ -173,4 +174,13 @@ async function readBodyText(client: Connection, exchange: Exchange, response: Re
     const message = "the connection broke within the answer; the gateway may have billed it";
     throw new ConnectionError(message, "maybe", { cause: error });
   }
+}
+
+/** Creates the error of a response with its body. */
+export function createAPIError(
+  answer: StatusLine,
+  body: string,
+  { requestId, ...context }: ResponseContext & { readonly requestId?: string | undefined },
+): APIError {
+  return createRefusal(answer.status, body, requestId, describeResponse(answer, body, context));
 }

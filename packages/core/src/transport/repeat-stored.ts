@@ -1,7 +1,6 @@
 import { openSpan, rejectOnAbort } from "../base/clock.js";
 import type { APIError } from "../vocabulary/errors.js";
-import { fetchOffers } from "./fetch-offers.js";
-import { parseOffers } from "./offers.js";
+import { fetchOffers, parseOffers } from "./fetch-offers.js";
 import { type Connection, type Exchange, pickIdentity } from "./send.js";
 
 /** A request after a temporary failure. */

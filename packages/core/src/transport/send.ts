@@ -28,7 +28,7 @@ import type {
 import { isRecord } from "./error-response.js";
 import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
-import { loadRepeats, preloadRepeats } from "./load-repeats.js";
+import { loadRepeats } from "./load-repeats.js";
 import { readRefusal } from "./refusal.js";
 import type { RepeatRule } from "./repeat-stored.js";
 import { resolveAddress } from "./resolve-address.js";
@@ -296,7 +296,6 @@ export function closeExchange(
   },
 ): void {
   exchange.end();
-  preloadRepeats();
   if (isGatewayError(failure?.error)) {
     if (failure.error.billing === undefined) setDelivery(failure.error, exchange.state.delivery);
     cleanError(failure.error, client.scrub);
@@ -369,9 +368,11 @@ export async function send(
   exchange: Exchange,
   { method, body: makeBody, headers: extraHeaders, repeats }: Outgoing,
 ): Promise<Response> {
-  const { path, signal, abort, firstChunkMs, retry, state } = exchange;
+  const { path, signal, abort, retry, state } = exchange;
   let attempt = 0;
   let idempotencyKey: string | undefined;
+  // in a page, because the network may fail later. Servers have the code locally
+  if (globalThis.document) void loadRepeats();
   try {
     const made = makeBody?.();
     signal.throwIfAborted();
@@ -439,9 +440,7 @@ export async function send(
     );
     const startedAt = client.clock.now();
     const inTime = new AbortController();
-    callAtLimit(client.clock, firstChunkMs, inTime.signal, () =>
-      abort(new TimeoutError(`no response after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
-    );
+    limitFirstChunk(client, exchange, inTime.signal, abort);
     let response: Response;
     try {
       response = await rejectOnAbort(client.fetch(...given), signal);
@@ -474,6 +473,17 @@ export async function send(
 }
 
 const KEY_HEADER = "idempotency-key";
+
+/** Calls `late` with the error of the limit until the first content, unless `arrived` aborts before. */
+export function limitFirstChunk(
+  { clock }: Pick<Connection, "clock">,
+  { firstChunkMs }: Pick<Exchange, "firstChunkMs">,
+  arrived: AbortSignal,
+  late: (error: TimeoutError) => void,
+): void {
+  const text = `nothing came for ${firstChunkMs} ms (timeout.firstChunkMs)`;
+  callAtLimit(clock, firstChunkMs, arrived, () => late(new TimeoutError(text, "first-chunk")));
+}
 
 /** Converts any error to an error of this library. An abort stays unchanged. */
 function toKnownError(error: unknown, { signal, state }: Exchange): unknown {

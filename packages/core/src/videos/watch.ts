@@ -1,6 +1,12 @@
 import type { Client } from "../client.js";
-import { defineTask, getTask, type TaskWatch, type WatchOptions, watchTask } from "../tasks/define-task.js";
-import type { Polled } from "../tasks/merge-pushed.js";
+import {
+  defineTask,
+  getTask,
+  type Polled,
+  type TaskWatch,
+  type WatchOptions,
+  watchTask,
+} from "../tasks/define-task.js";
 import { isAbsent, isClosedRoute } from "../transport/failure.js";
 import { readArchiveMs, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";

@@ -7,6 +7,7 @@ import {
 } from "../../transport/error-response.js";
 import { MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
 import { toJSONText } from "../../vocabulary/errors.js";
+import { createFrameParser } from "./frame-json.js";
 import { findReportedError, hasErrorName, isErrorEvent, parseErrorText } from "./reported-error.js";
 import type { WireObject } from "./response-reader.js";
 import { createStrayLines } from "./stray-lines.js";
@@ -37,7 +38,6 @@ const CUT_CODES: readonly unknown[] = ["upstream_cut", "stream_interrupted"];
 /** Creates the reader of a stream from its first special case on. */
 export function createSpecialReader({
   answer,
-  frames,
   scrub,
   createRefusal,
   hasEnded,
@@ -48,6 +48,7 @@ export function createSpecialReader({
   endCut,
   close,
 }: ParserContext): SpecialReader {
+  const frames = createFrameParser(parseJSON);
   const decoder = new TextDecoder();
   const stray = createStrayLines(failWithWords);
   /** The body so far, unless it is a stream. */

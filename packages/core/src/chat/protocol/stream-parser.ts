@@ -2,7 +2,6 @@ import { type ErrorFields, isRecord, parseJSON } from "../../transport/error-res
 import { createEventParser, type ServerSentEvent } from "../../transport/event-stream.js";
 import { StreamError, type StreamFailure } from "../../vocabulary/errors.js";
 import type { AssistantMessage } from "./delta.js";
-import { createFrameParser, type FrameParser } from "./frame-json.js";
 import type { SpecialCases, SpecialCasesLoader } from "./load-special-cases.js";
 import type { ResponseReader, WireObject } from "./response-reader.js";
 import type { SpecialReader } from "./special-reader.js";
@@ -54,7 +53,6 @@ export interface StreamParser {
 /** What the reader of special cases needs of the parser that hands over to it. */
 export interface ParserContext {
   readonly answer: ResponseReader;
-  readonly frames: FrameParser;
   /** Removes the API key from error texts. */
   readonly scrub: (text: string) => string;
   /** Creates the error of a body that contains no response. */
@@ -89,7 +87,6 @@ export function createStreamParser(
   createRefusal: CreateRefusal,
   cases: SpecialCasesLoader,
 ): StreamParser {
-  const frames = createFrameParser(parseJSON);
   const order = createOrder(cases, endBroken);
   const events = createEventParser({ onEvent, onUnknownField });
   let special: SpecialReader | undefined;
@@ -143,7 +140,7 @@ export function createStreamParser(
   function readPlain({ data }: ServerSentEvent): void {
     if (parser.end || data === "") return;
     if (isDone(data)) endAs("done");
-    else readChunk(frames.parse(data) as WireObject);
+    else readChunk(parseJSON(data) as WireObject);
   }
 
   function endEvents(): void {
@@ -160,7 +157,7 @@ export function createStreamParser(
   /** Returns the reader of all that follows the first special case. */
   function getSpecial(): SpecialReader {
     special ??= (cases.loaded as SpecialCases).createSpecialReader({
-      ...{ answer, frames, scrub, createRefusal, readChunk, endAs, endBroken, endCut, close },
+      ...{ answer, scrub, createRefusal, readChunk, endAs, endBroken, endCut, close },
       hasEnded: () => parser.end !== undefined,
       pushEvents: events.push,
     });
