@@ -60,9 +60,9 @@ test("a film is copied once, outlives the gateway's link, and its own link is re
   expect(error).toBeUndefined();
   const id = handle?.id ?? "";
   await expect.poll(() => store.getSnapshot().status).toBe("success");
-  const { url: temporary = "", keptUntil = 0 } = store.getSnapshot().data ?? {};
+  const { url: temporary = "", storedUntil = 0 } = store.getSnapshot().data ?? {};
   expect(new URL(temporary).origin).toBe(gateway.url);
-  expect(keptUntil).toBeGreaterThan(Date.now() + 29 * DAY_MS);
+  expect(storedUntil).toBeGreaterThan(Date.now() + 29 * DAY_MS);
   // three tabs that know of no leader
   await Promise.all([1, 2, 3].map(() => getVideoTask(openPage(), id)));
   await expect.poll(async () => (await getArchivedMedia(first, { tasks: [id] })).size).toBe(1);

@@ -231,11 +231,13 @@ describe("an operation", () => {
 
   test("An operation of the same name as another one, or with no name, is a mistake in the setup", () => {
     const { part } = notesPart();
-    expect(() => openAdmin({ parts: [part, part] })).toThrow("plugins: two are named notes");
+    expect(() => openAdmin({ parts: [part, part] })).toThrow("plugins: two have the name notes");
     const twice = { operations: part.operations ?? [] };
     expect(() => openAdmin({ parts: [part, twice] })).toThrow("two have the operation notes/list");
     const run = async () => ({});
-    expect(() => openAdmin({ parts: [{ operations: [{ name: "../x", run }] }] })).toThrow("is no name");
+    expect(() => openAdmin({ parts: [{ operations: [{ name: "../x", run }] }] })).toThrow(
+      "is not a valid name",
+    );
   });
 });
 

@@ -135,6 +135,38 @@ await upload.abort();`,
   expect([(await filesIn("files")).length, await filesIn("unfinished")]).toEqual([1, []]);
 });
 
+test("a full disk refuses an upload with 503, leaves no file and no used space, and heals", {
+  skip: process.platform === "win32",
+}, async () => {
+  const program = `import { createProxy, fileStore, folderBucket, nodeHost } from "./host.mjs";
+const store = fileStore({ bucket: () => bucket, secret: () => "s".repeat(32), maxBytesPerUser: 6_000_000 });
+const bucket = folderBucket("files");
+const host = nodeHost({ file: ":memory:" });
+const options = { baseURL: "https://gateway.example", apiKey: () => "k", origins: [], models: ["m"] };
+const proxy = createProxy({ ...options, authenticate: () => ({ id: "ada" }), host, plugins: [store] });
+const ask = async (init) => {
+  const response = await proxy.fetch(new Request("https://app.example/v1/uploads", init), {});
+  const body = await response.json();
+  return body.files?.length ?? [response.status, body.error?.code];
+};
+const upload = (bytes) => {
+  const body = new Uint8Array(bytes);
+  body.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const headers = { "content-type": "application/octet-stream", "content-length": String(bytes) };
+  return ask({ method: "POST", headers, body });
+};
+// twice: a leak of reserved space would refuse the second upload with 413
+console.log(JSON.stringify([await upload(5_000_000), await upload(5_000_000), await upload(1000), await ask()]));
+await host.close();`;
+  const full = await run(program, "ulimit -f 2000;");
+  const unavailable = [503, "media_unavailable"];
+  expect(JSON.parse(full.stdout)).toEqual([unavailable, unavailable, [201, null], 1]);
+  expect(full.stderr).toContain("EFBIG");
+  expect([(await filesIn("files")).length, await filesIn("unfinished")]).toEqual([1, []]);
+  const healed = await run(program);
+  expect(JSON.parse(healed.stdout)[0]).toEqual([201, null]);
+});
+
 /** Makes all that is being written some days older. */
 async function age(days: number): Promise<void> {
   const at = Date.now() / 1000 - days * 86_400;

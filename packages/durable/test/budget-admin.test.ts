@@ -69,7 +69,7 @@ describe("an operator of budgets", () => {
     [{ by: "user" }, "user: give a text"],
     [{ by: "session", user: "x" }, "session: give a text"],
     [{ by: "address" }, "address: give a text"],
-    [{ by: "moon", user: "x", amount: 5 }, "limits: has none for moon"],
+    [{ by: "moon", user: "x", amount: 5 }, "limits: no limit has the name moon"],
     [{ by: "user", user: "x", amount: "5" }, "amount: give a number from 0 up"],
     [{ by: "user", user: "x", amount: -5 }, "amount: give a number from 0 up"],
     [{ by: "user", user: "x" }, "amount: give a number from 0 up"],

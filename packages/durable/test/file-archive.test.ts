@@ -24,7 +24,7 @@ describe("a result", () => {
     await until(async () => (await findCopies({ tasks: [id] }))[0]?.lastFrame?.bytes).toBe(picture.length);
     const [copy] = await findCopies({ tasks: [id] });
     expect(copy).toMatchObject({ name: id, bytes: video.length, type: "video/mp4" });
-    expect(Number(copy?.keptUntil) - Date.now()).toBeGreaterThan(29 * DAY_MS);
+    expect(Number(copy?.storedUntil) - Date.now()).toBeGreaterThan(29 * DAY_MS);
     const got = await files.ask(copy?.url ?? "", { user: "" });
     expect(Buffer.compare(await readBytes(got), video)).toBe(0);
     expect((await findCopies({ urls: [copy?.url ?? ""] }))[0]?.id).toBe(copy?.id);

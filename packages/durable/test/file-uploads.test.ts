@@ -279,8 +279,8 @@ describe("an upload in parts", () => {
     await clock.pass(9 * MINUTE_MS);
     expect(await (await sendPart(id, long, PART)).json()).toMatchObject({ offset: 2 * PART });
     await clock.pass(9 * MINUTE_MS);
-    const { url, keptUntil } = (await (await sendPart(id, long, 2 * PART)).json()) as Upload;
-    expect(keptUntil - Date.now()).toBe(60 * MINUTE_MS);
+    const { url, storedUntil } = (await (await sendPart(id, long, 2 * PART)).json()) as Upload;
+    expect(storedUntil - Date.now()).toBe(60 * MINUTE_MS);
     await clock.pass(50 * MINUTE_MS);
     expect((await ask(url)).status).toBe(200);
   });

@@ -519,7 +519,7 @@ test("a plugin that copies results gets each final end before it is stored, and 
 
 describe("the options of a webhook", () => {
   test.each([
-    [{}, "webhook: url: is no URL"],
+    [{}, "webhook: url: give a URL"],
     [{ url: "http://app.example/hook" }, "webhook: url: must be https"],
     [{ url: "https://ann:word@app.example/hook" }, "webhook: url: must be https, without a name"],
     [{ url: "https://app.example/hook" }, "webhook: secret: give a function"],
@@ -542,7 +542,7 @@ describe("the options of a webhook", () => {
     gateway.next = done;
     await until(() => of("webhook").length === 1);
     expect(of("webhook")).toMatchObject([{ outcome: "waiting" }]);
-    expect(lines()).toContain("its url or its secret is missing or wrong");
+    expect(lines()).toContain("the url or the secret of the webhook is missing or invalid");
     secret = SECRET;
     await until(() => sent.length === 1);
   });

@@ -243,7 +243,7 @@ describe("The response of an archive", () => {
     url: "https://x.test/1",
     type: "video/mp4",
     expiresAt: 1,
-    keptUntil: 2,
+    storedUntil: 2,
     bytes: 3,
   };
   const findIn = (files: unknown) =>
@@ -254,7 +254,7 @@ describe("The response of an archive", () => {
     const lastFrame = { ...known, id: "2" };
     expect(await findIn([{ ...copy, lastFrame }])).toEqual(new Map([["a", { ...known, lastFrame }]]));
   });
-  test.each(["name", "id", "url", "type", "expiresAt", "keptUntil", "bytes"])(
+  test.each(["name", "id", "url", "type", "expiresAt", "storedUntil", "bytes"])(
     "can't be read where a copy has no %s",
     async (field) => {
       const error = await catchError(findIn([copy, { ...copy, [field]: null }]));

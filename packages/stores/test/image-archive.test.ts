@@ -36,7 +36,7 @@ function openPage({
         type: "image/png",
         bytes: 1,
         expiresAt: Date.now() + daysOf(name) * DAY_MS,
-        keptUntil: Date.now() + 20 * DAY_MS,
+        storedUntil: Date.now() + 20 * DAY_MS,
       });
       return Response.json({ files: body.urls.map(copyOf) });
     },

@@ -29,7 +29,7 @@ async function createStorage(ids: readonly string[], expiresAt = Date.now() - 10
       url: GATEWAY,
       urlSource: "url",
       expiresAt,
-      keptUntil: Date.now() + 20 * DAY_MS,
+      storedUntil: Date.now() + 20 * DAY_MS,
       ...more,
     };
     const entry = { key: id, model: "beta3.0-video", submittedAt: 1, revision: 1, handle: { id } };
@@ -48,7 +48,7 @@ function openPage(kept: readonly string[], expiresAt = () => Date.now() + DAY_MS
     type: "video/mp4",
     bytes: 1,
     expiresAt: expiresAt(),
-    keptUntil: Date.now() + 20 * DAY_MS,
+    storedUntil: Date.now() + 20 * DAY_MS,
   });
   const bodies: { tasks: string[]; urls: string[] }[] = [];
   const opened = clientOf(
@@ -161,7 +161,7 @@ describe("a link that has expired", () => {
     const storage = await createStorage(["a"]);
     const list = subscribe(createVideoTaskList(client, { storage }));
     const isGone = () =>
-      list.getSnapshot().some((entry) => createTask(entry) && !createTask(entry)?.keptUntil);
+      list.getSnapshot().some((entry) => createTask(entry) && !createTask(entry)?.storedUntil);
     await shows(list, isGone);
     expect([listURLs(list), requests.length]).toEqual([[GATEWAY], 1]);
     expect(await listVideoTasks(openPage([]).client, { storage })).toEqual([]);
@@ -174,7 +174,7 @@ describe("a link that has expired", () => {
     await shows(list, later);
     const [entry] = list.getSnapshot();
     expect([listURLs(list), entry?.error]).toEqual([[GATEWAY], undefined]);
-    expect(entry && createTask(entry)?.keptUntil).toBeGreaterThan(Date.now());
+    expect(entry && createTask(entry)?.storedUntil).toBeGreaterThan(Date.now());
   });
 
   test("is never shown if it had expired before the page saw the end", async () => {
@@ -187,7 +187,7 @@ describe("a link that has expired", () => {
       ({ url }) => {
         if (!url.endsWith("/v1/archive")) return Response.json({ code: "success", data }, { headers });
         const copy = { name: "a", id: "a", url: linkTo("a"), type: "video/mp4", bytes: 1 };
-        const times = { expiresAt: Date.now() + DAY_MS, keptUntil: Date.now() + 20 * DAY_MS };
+        const times = { expiresAt: Date.now() + DAY_MS, storedUntil: Date.now() + 20 * DAY_MS };
         return Response.json({ files: [{ ...copy, ...times }] });
       },
       { baseURL: "https://gateway-late.test" },
@@ -204,7 +204,7 @@ describe("a link that has expired", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const { client, requests } = openPage(["a"]);
-    const storage = await createStorage(["a"], Date.now() - 1000, { keptUntil: Date.now() });
+    const storage = await createStorage(["a"], Date.now() - 1000, { storedUntil: Date.now() });
     const tasks = await listVideoTasks(client, { storage });
     expect([tasks.map((entry) => createTask(entry)?.url), requests.length]).toEqual([[GATEWAY], 0]);
   });
@@ -229,7 +229,7 @@ describe("a response through a proxy with an archive", () => {
     expect(await getVideoTask(client, { id: "a", model: "gamma-video-2.0" })).toMatchObject({
       url: GATEWAY,
       expiresAt: 1_755_086_400_000,
-      keptUntil: 1_757_592_000_000,
+      storedUntil: 1_757_592_000_000,
     });
   });
 
@@ -238,9 +238,9 @@ describe("a response through a proxy with an archive", () => {
     const request = { model: "gamma-image-5-0-260128", prompt: "a" } as const;
     const { client } = clientOf((_, nth) => Response.json(json, nth === 1 ? { headers } : {}));
     const [image, failed] = (await generateImages(client, request)).images;
-    expect(image).toMatchObject({ expiresAt: expect.any(Number), keptUntil: expect.any(Number) });
-    expect(failed).not.toHaveProperty("keptUntil");
-    expect((await generateImages(client, request)).images[0]).not.toHaveProperty("keptUntil");
+    expect(image).toMatchObject({ expiresAt: expect.any(Number), storedUntil: expect.any(Number) });
+    expect(failed).not.toHaveProperty("storedUntil");
+    expect((await generateImages(client, request)).images[0]).not.toHaveProperty("storedUntil");
   });
 });
 

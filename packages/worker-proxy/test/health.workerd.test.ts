@@ -82,7 +82,7 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
     "cloudflareHost: its binding is missing",
     { host: cloudflareHost(binding("SLUICE")), plugins: [videoWatch<Env>()] },
   ],
-  ["webhook: url: is no URL; give https://", hook({ url: (env) => read(env, "WEBHOOK_URL") })],
+  ["webhook: url: give a URL, https://", hook({ url: (env) => read(env, "WEBHOOK_URL") })],
   ["webhook: url: must be https", hook({ url: () => "http://app.example/hook" })],
   [
     "webhook: url: must be https, without a name or password",

@@ -22,7 +22,7 @@ export interface ArchivedMedia {
   /** Time at which the address expires; Unix milliseconds. */
   readonly expiresAt: number;
   /** Time at which the proxy deletes the copy; Unix milliseconds. */
-  readonly keptUntil: number;
+  readonly storedUntil: number;
   /** MIME type of the copy, detected from its first bytes. */
   readonly type: string;
   /** Size of the copy in bytes. */
@@ -105,10 +105,10 @@ function isNamedCopy(file: unknown): file is NamedCopy {
 
 function isCopy(file: unknown): boolean {
   if (!isRecord(file)) return false;
-  const { id, url, type, expiresAt, keptUntil, bytes, lastFrame } = file;
+  const { id, url, type, expiresAt, storedUntil, bytes, lastFrame } = file;
   return (
     [id, url, type].every((text) => typeof text === "string") &&
-    [expiresAt, keptUntil, bytes].every(Number.isFinite) &&
+    [expiresAt, storedUntil, bytes].every(Number.isFinite) &&
     (lastFrame === undefined || isCopy(lastFrame))
   );
 }

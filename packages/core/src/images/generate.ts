@@ -30,7 +30,7 @@ export interface GeneratedImage {
    * Time until which the proxy's archive stores a copy; Unix milliseconds. Before it, a store renews an expired `url`,
    * and `getArchivedMedia` returns a new link. Absent without an archive.
    */
-  readonly keptUntil?: number;
+  readonly storedUntil?: number;
   /** Absent for a generated image. */
   readonly error?: undefined;
 }
@@ -122,7 +122,7 @@ export async function generateImages<const Model extends string, Checks extends 
         const keepMs = readArchiveMs(headers);
         if (keepMs === undefined) return result;
         const now = Date.now();
-        const times = { expiresAt: now + DAY_MS, keptUntil: now + keepMs };
+        const times = { expiresAt: now + DAY_MS, storedUntil: now + keepMs };
         return {
           ...result,
           // a data: URL never expires

@@ -142,7 +142,7 @@ function readTask(
   if (task.state === "succeeded" && !parse) warnOfOtherId(client, json, handle.id);
   if (task.state !== "succeeded" || keepMs === undefined) return task;
   const { finishedAt = Date.now() } = task;
-  return { expiresAt: finishedAt + DAY_MS, ...task, keptUntil: finishedAt + keepMs };
+  return { expiresAt: finishedAt + DAY_MS, ...task, storedUntil: finishedAt + keepMs };
 }
 
 /** Warns about a response for another task id. The response still counts, because a task may have several ids. */

@@ -71,7 +71,7 @@ export interface SucceededVideoTask extends VideoTaskFacts {
    * Time until which the proxy's archive stores a copy; Unix milliseconds. Before it, a store or a list renews an
    * expired `url` or `lastFrameURL` with a request to the proxy only. Absent without an archive.
    */
-  readonly keptUntil?: number;
+  readonly storedUntil?: number;
 }
 
 /** A task that failed, expired or was cancelled at the gateway. */

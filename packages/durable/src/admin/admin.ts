@@ -46,7 +46,7 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
   checkNames("admin", options, ["isOperator"]);
   let server: PluginServer<Env> | undefined;
   const getServer = () => {
-    ensure(server, "admin: is in no proxy; give it to createProxy({ plugins })");
+    ensure(server, "admin: give it to createProxy({ plugins })");
     return server;
   };
   const users: readonly AdminOperation<Env>[] = [
@@ -83,7 +83,10 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
 
 function checkOperations(names: readonly string[]): void {
   for (const [at, name] of names.entries()) {
-    ensure(/^[a-z\d-]+\/[a-z\d-]+$/.test(name), `plugins: ${name}: is no name of an operation, files/remove`);
+    ensure(
+      /^[a-z\d-]+\/[a-z\d-]+$/.test(name),
+      `plugins: ${name}: is not a valid name of an operation, such as files/remove`,
+    );
     ensure(names.indexOf(name) === at, `plugins: two have the operation ${name}`);
   }
 }

@@ -108,7 +108,7 @@ export async function exportFrom<Env>(
   for (const [name, given] of Object.entries({ part, cursor }))
     ensure(given === undefined || typeof given === "string", `${name}: give a text`);
   const parts = findUserData(server.plugins).filter(({ name }) => (part ?? name) === name);
-  ensure(part === undefined || parts.length > 0, "part: there is none of this name");
+  ensure(part === undefined || parts.length > 0, "part: no part has this name");
   const data: Record<string, unknown> = {};
   const failed: string[] = [];
   const tooLarge: string[] = [];
@@ -134,7 +134,7 @@ export async function exportFrom<Env>(
 export function checkUserData<Env>(plugins: readonly ProxyPlugin<Env>[]): void {
   const names = findUserData(plugins).map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
-  ensure(twice === undefined, `plugins: two are named ${twice}`);
+  ensure(twice === undefined, `plugins: two have the name ${twice}`);
 }
 
 function checkId(id: unknown): void {

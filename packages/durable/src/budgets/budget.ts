@@ -112,7 +112,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
   const settings: ReserveOptions<Env> = { rules, currency: unit.currency, windowMs, reservationTtlMs };
   let server: PluginServer<Env> | undefined;
   const getHost = (env: Env): BoundHost => {
-    ensure(server, "budget: is in no proxy; give it to createProxy({ plugins })");
+    ensure(server, "budget: give it to createProxy({ plugins })");
     return server.host(env);
   };
   const access = openLimits(getHost, settings, unit);

@@ -2,7 +2,7 @@ import type { AdminOperation, BoundHost, User } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/plugin";
 import { type BudgetUnit, checkAmount } from "./amounts.js";
 import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
-import { calculateRemaining, raise, read, reset } from "./operations.js";
+import { calculateRemaining, logLost, raise, read, reset } from "./operations.js";
 import { drawJitter, type ReserveOptions, run } from "./reservations.js";
 import type { Sums } from "./tables.js";
 
@@ -23,36 +23,39 @@ export interface BudgetState extends BudgetUnit {
 }
 
 /** Reads and changes the limits of a budget. */
-export interface LimitAccess<Env> {
-  /** Reads the limits `user` and `session`. A shared limit would reveal the spending of other users. */
-  readOwn(reader: BudgetReader<Env>): Promise<readonly BudgetState[]>;
-  read(limit: string, reader: BudgetReader<Env>): Promise<BudgetState>;
-  raise(limit: string, reader: BudgetReader<Env>, amount: number): Promise<BudgetState>;
-  reset(limit: string, reader: BudgetReader<Env>): Promise<BudgetState>;
-}
+export type LimitAccess<Env> = ReturnType<typeof openLimits<Env>>;
 
 /** Creates the functions that read and change the limits of a budget. */
 export function openLimits<Env>(
   getHost: (env: Env) => BoundHost,
   { rules, currency, windowMs }: ReserveOptions<Env>,
   unit: BudgetUnit,
-): LimitAccess<Env> {
-  return {
-    readOwn: (reader) => Promise.all(rules.filter(isOwn).map(({ name }) => readState(name, reader))),
-    read: readState,
-    async raise(limit, reader, amount) {
-      const whole = checkAmount(amount, "amount");
-      return runOnEach(limit, reader, (host, key, name, { shards }) => {
-        const input = { id: crypto.randomUUID(), name, amount: Math.ceil(whole / shards) };
-        return run(host, key, raise, { ...input, windowMs, jitterMs: drawJitter() });
-      });
-    },
-    reset: (limit, reader) =>
-      runOnEach(limit, reader, (host, key, name) => run(host, key, reset, { name, windowMs })),
-  };
+) {
+  return { readOwn, read: readState, raise: raiseLimit, reset: resetLimit };
+
+  /** Reads the limits `user` and `session`. A shared limit would reveal the spending of other users. */
+  function readOwn(reader: BudgetReader<Env>): Promise<readonly BudgetState[]> {
+    return Promise.all(rules.filter(isOwn).map(({ name }) => readState(name, reader)));
+  }
 
   function readState(limit: string, reader: BudgetReader<Env>): Promise<BudgetState> {
-    return runOnEach(limit, reader, (host, key, name) => run(host, key, read, { name, windowMs }));
+    return runOnEach(limit, reader, async (host, key, name) => {
+      const { lost, ...sums } = await run(host, key, read, { name, windowMs });
+      logLost(lost);
+      return sums;
+    });
+  }
+
+  async function raiseLimit(limit: string, reader: BudgetReader<Env>, amount: number): Promise<BudgetState> {
+    const whole = checkAmount(amount, "amount");
+    return await runOnEach(limit, reader, (host, key, name, { shards }) => {
+      const input = { id: crypto.randomUUID(), name, amount: Math.ceil(whole / shards) };
+      return run(host, key, raise, { ...input, windowMs, jitterMs: drawJitter() });
+    });
+  }
+
+  function resetLimit(limit: string, reader: BudgetReader<Env>): Promise<BudgetState> {
+    return runOnEach(limit, reader, (host, key, name) => run(host, key, reset, { name, windowMs }));
   }
 
   /** Runs an operation on each key of a limit, and adds up the sums of the keys. */
@@ -62,20 +65,16 @@ export function openLimits<Env>(
     work: (host: BoundHost, key: string, name: string, rule: Rule<Env>) => Promise<Sums>,
   ): Promise<BudgetState> {
     const rule = rules.find(({ name }) => name === by);
-    ensure(rule, `limits: has none for ${by}`);
+    ensure(rule, `limits: no limit has the name ${by}`);
     const limitKeys = await findLimitKeys(rule, reader, currency);
-    ensure(limitKeys.length > 0, `limits.${by}: \`by\` gives no name for this user`);
+    ensure(limitKeys.length > 0, `limits.${by}: \`by\` returns no name for this user`);
     const host = getHost(reader.env);
     const all = await Promise.all(limitKeys.map(({ key, name }) => work(host, key, name, rule)));
-    const sums = all.reduce((sum, one) => ({
-      resetsAt: Math.max(sum.resetsAt, one.resetsAt),
-      spent: sum.spent + one.spent,
-      reserved: sum.reserved + one.reserved,
-      raised: sum.raised + one.raised,
-    }));
-    const { spent, reserved, raised, resetsAt } = sums;
+    const add = (field: "spent" | "reserved" | "raised") => all.reduce((sum, one) => sum + one[field], 0);
+    const [spent, reserved, raised] = [add("spent"), add("reserved"), add("raised")];
+    const resetsAt = Math.max(...all.map((one) => one.resetsAt));
     const limit = readLimit(rule, reader);
-    const remaining = Math.max(0, calculateRemaining(limit, sums));
+    const remaining = Math.max(0, calculateRemaining(limit, { spent, reserved, raised }));
     return { by, ...unit, limit: limit + raised, spent, reserved, remaining, resetsAt };
   }
 }

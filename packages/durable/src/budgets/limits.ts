@@ -66,9 +66,9 @@ export function checkLimits<Env>(limits: BudgetLimits<Env>): readonly Rule<Env>[
     const rule = typeof given === "object" ? given : { limit: given };
     const { limit, by, shards = 1, ...rest } = rule as BudgetRule<Env>;
     const [other] = Object.keys(rest);
-    ensure(other === undefined, `limits.${name}.${other}: is no option; give limit, by or shards`);
+    ensure(other === undefined, `limits.${name}.${other}: is not an option; give limit, by or shards`);
     const scope = Object.hasOwn(scopes, name) ? scopes[name] : undefined;
-    ensure(!scope || !by, `limits.${name}: has a name of its own; give \`by\` to another one`);
+    ensure(!scope || !by, `limits.${name}: its scope is fixed; give \`by\` to a limit with another name`);
     ensure(
       scope || typeof by === "function",
       `limits.${name}: give one of ${names}, or \`by\`, which names its requests`,

@@ -4,14 +4,13 @@ import { job, operation, reading } from "../host/define.js";
 import {
   calculateWindowEnd,
   deletePage,
-  findReservation,
   hasLost,
+  hasReserved,
   type Lost,
   type NamedSums,
-  nothingLost,
   PAGE,
-  readPage,
   readWindows,
+  SUMS,
   type Sums,
   selectWindow,
   settleLost,
@@ -44,7 +43,7 @@ export interface Reserving {
   /** Index of the limit that has too little left. If it is present, nothing was reserved. */
   readonly refused?: number;
   readonly retryAfterMs: number;
-  readonly lost: Lost;
+  readonly lost?: Lost;
 }
 
 /** The result of a check, and the function that stores the reservation together with other writes. */
@@ -60,21 +59,20 @@ export async function checkReservation(
   const { id, amount, ttlMs, windowMs, limits } = input;
   const { now } = transaction;
   const names = limits.map(({ name }) => name);
-  const [before, own, isOverdue] = await Promise.all([
+  const [before, isRepeated, isOverdue] = await Promise.all([
     readWindows(transaction, names),
-    findReservation(transaction, id),
+    hasReserved(transaction, id),
     hasLost(transaction),
   ]);
-  const lost = isOverdue ? await settleLost(transaction) : nothingLost;
+  const lost = isOverdue ? await settleLost(transaction) : undefined;
   const stored = isOverdue ? await readWindows(transaction, names) : before;
   const resetsAt = calculateWindowEnd(now, windowMs);
   const windows = limits.map((limit) => ({ ...limit, sums: selectWindow(stored.get(limit.name), resetsAt) }));
   const refused = windows.findIndex(({ limit, sums }) => amount > calculateRemaining(limit, sums));
   const retryAfterMs = (windows[refused]?.sums.resetsAt ?? resetsAt) - now;
-  const store = async () => {};
-  if (own.length > 0) return { retryAfterMs, lost, store }; // a repeated run
-  if (refused >= 0) return { refused, retryAfterMs, lost, store };
-  return { retryAfterMs, lost, store: storeAll };
+  const isRefused = refused >= 0 && !isRepeated;
+  const store = isRefused || isRepeated ? async () => {} : storeAll;
+  return { ...(isRefused && { refused }), ...(lost && { lost }), retryAfterMs, store };
 
   async function storeAll(): Promise<void> {
     const isNew = ({ name, sums }: { name: string; sums: Sums }) => stored.get(name) !== sums;
@@ -101,7 +99,10 @@ export const reserve = operation<Reserve, Reserving>("budget.reserve", async (tr
 });
 
 /** Returns the remaining amount. Sums stay below 2^53, because databases store such integers exactly. */
-export function calculateRemaining(limit: number, { spent, reserved, raised }: Sums): number {
+export function calculateRemaining(
+  limit: number,
+  { spent, reserved, raised }: Omit<Sums, "resetsAt">,
+): number {
   return Math.min(limit + raised, Number.MAX_SAFE_INTEGER) - spent - reserved;
 }
 
@@ -149,34 +150,24 @@ export const reset = operation<{ readonly name: string; readonly windowMs: numbe
   },
 );
 
-/**
- * Reads the current window of a limit by the time of the transaction. Overdue reservations count as spent, even before
- * the next request stores that.
- */
-export const read = operation<{ readonly name: string; readonly windowMs: number }, Sums>(
+/** Reads the current window of a limit by the time of the transaction, after it has spent overdue reservations. */
+export const read = operation<{ readonly name: string; readonly windowMs: number }, Sums & { lost: Lost }>(
   "budget.read",
   async (transaction, { name, windowMs }) => {
-    const { key, now, query } = transaction;
-    const [windows, overdue] = await Promise.all([
-      readWindows(transaction, [name]),
-      query<{ name: string; resetsAt: number; amount: number }>(
-        `SELECT name, resets_at AS "resetsAt", amount FROM budget_reservations WHERE key = ? AND ends_at <= ?
-          ORDER BY ends_at LIMIT ${PAGE}`,
-        ...[key, now],
-      ),
-    ]);
-    const sums = selectWindow(windows.get(name), calculateWindowEnd(now, windowMs));
-    const lost = overdue
-      .filter((reserved) => reserved.name === name && reserved.resetsAt === sums.resetsAt)
-      .reduce((sum, { amount }) => sum + amount, 0);
-    return { ...sums, spent: sums.spent + lost, reserved: sums.reserved - lost };
+    const lost = await settleLost(transaction);
+    const windows = await readWindows(transaction, [name]);
+    return { lost, ...selectWindow(windows.get(name), calculateWindowEnd(transaction.now, windowMs)) };
   },
 );
 
 /** Reads a page of all windows of a key. */
 export const list = reading<{ readonly after: string }, readonly NamedSums[]>(
   "budget.list",
-  (reader, { after }) => readPage(reader, after),
+  ({ query, key }, { after }) =>
+    query<NamedSums>(
+      `SELECT ${SUMS} FROM budget_windows WHERE key = ? AND name > ? ORDER BY name LIMIT ${PAGE}`,
+      ...[key, after],
+    ),
 );
 
 /** Deletes a page of a key's rows. Returns true if more rows may be left. */
@@ -207,12 +198,13 @@ const sweep = operation<{ readonly jitterMs: number }, Swept>(
       deletePage(transaction, "budget_raises", "resets_at, id", now),
     ]);
     if (lost.hasMore || counts.includes(PAGE)) return { hasMore: true, lost };
-    const [[open], [window]] = await Promise.all([
-      query<{ at: number | null }>("SELECT MIN(ends_at) AS at FROM budget_reservations WHERE key = ?", key),
-      query<{ at: number | null }>("SELECT MIN(resets_at) AS at FROM budget_windows WHERE key = ?", key),
-    ]);
-    const next = [open?.at ?? null, window?.at ?? null].filter((at) => at !== null);
-    if (next.length > 0) await scheduleSweep(transaction, Math.min(...next), jitterMs);
+    const [next] = await query<{ at: number | null }>(
+      `SELECT MIN(at) AS at FROM (SELECT MIN(ends_at) AS at FROM budget_reservations WHERE key = ?
+        UNION ALL SELECT MIN(resets_at) AS at FROM budget_windows WHERE key = ?) AS due`,
+      ...[key, key],
+    );
+    const at = next?.at ?? null;
+    if (at !== null) await scheduleSweep(transaction, at, jitterMs);
     return { hasMore: false, lost };
   },
 );
@@ -231,8 +223,9 @@ async function scheduleSweep(transaction: Transaction, resetsAt: number, jitterM
 }
 
 /** Logs reservations that were spent because they were not settled in time. */
-export function logLost({ count, amount, ids }: Lost): void {
-  if (count === 0) return;
+export function logLost(lost: Lost | undefined): void {
+  if (!lost || lost.count === 0) return;
+  const { count, amount, ids } = lost;
   logError(
     `budget: ${count} reservations, of ${amount}, were not settled in time; they are spent: ${ids.join(", ")}`,
   );

@@ -42,7 +42,8 @@ export interface Lost {
 export const PAGE = 100;
 
 const MAX = Number.MAX_SAFE_INTEGER;
-const SUMS = 'name, resets_at AS "resetsAt", spent, reserved, raised';
+/** Columns of {@link NamedSums}. */
+export const SUMS = 'name, resets_at AS "resetsAt", spent, reserved, raised';
 const STORE = `INSERT INTO budget_windows (key, name, resets_at, spent, reserved, raised) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (key, name) DO UPDATE SET resets_at = excluded.resets_at, spent = excluded.spent,
   reserved = excluded.reserved, raised = excluded.raised`;
@@ -81,12 +82,6 @@ export async function readWindows(reader: Reader, names: readonly string[]): Pro
   return new Map(rows.map((row) => [row.name, row]));
 }
 
-/** Reads a page of all windows of a key, in the order of their names. */
-export function readPage({ query, key }: Reader, after: string): Promise<readonly NamedSums[]> {
-  const sql = `SELECT ${SUMS} FROM budget_windows WHERE key = ? AND name > ? ORDER BY name LIMIT ${PAGE}`;
-  return query<NamedSums>(sql, key, after);
-}
-
 export async function storeWindow({ query, key }: Transaction, name: string, sums: Sums): Promise<void> {
   await query(STORE, key, name, sums.resetsAt, sums.spent, sums.reserved, sums.raised);
 }
@@ -109,14 +104,10 @@ export async function storeReservation(
   await query(sql, key, id, name, resetsAt, amount, endsAt);
 }
 
-/** Returns the names of the limits that a request has reserved from. */
-export async function findReservation({ query, key }: Reader, id: string): Promise<readonly string[]> {
-  const rows = await query<{ name: string }>(
-    "SELECT name FROM budget_reservations WHERE key = ? AND id = ?",
-    key,
-    id,
-  );
-  return rows.map(({ name }) => name);
+/** Returns true if a request has reserved an amount. */
+export async function hasReserved({ query, key }: Reader, id: string): Promise<boolean> {
+  const rows = await query("SELECT name FROM budget_reservations WHERE key = ? AND id = ?", key, id);
+  return rows.length > 0;
 }
 
 /** Deletes the reservations of a request, and spends an amount instead. Does nothing without reservations. */
@@ -127,10 +118,7 @@ export async function settleReservation(transaction: Transaction, id: string, sp
   await Promise.all(taken.map((reserved) => spend(transaction, reserved, spent)));
 }
 
-/** The result for a key without overdue reservations. */
-export const nothingLost: Lost = { count: 0, amount: 0, ids: [], hasMore: false };
-
-/** Returns true if the key has an overdue reservation, which {@link settleLost} spends. */
+/** Returns true if the key has an overdue reservation. As a read, it shares a round trip with other reads. */
 export async function hasLost({ query, key, now }: Transaction): Promise<boolean> {
   const sql = "SELECT id FROM budget_reservations WHERE key = ? AND ends_at <= ? LIMIT 1";
   return (await query(sql, key, now)).length > 0;
@@ -143,13 +131,7 @@ export async function hasLost({ query, key, now }: Transaction): Promise<boolean
 export async function settleLost(transaction: Transaction): Promise<Lost> {
   const { query, key, now } = transaction;
   const taken = await query<Reserved>(TAKE_LOST, key, key, now);
-  const windows = new Map<string, Reserved>();
-  for (const reserved of taken) {
-    const window = `${reserved.resetsAt} ${reserved.name}`;
-    const amount = Math.min(MAX, reserved.amount + (windows.get(window)?.amount ?? 0));
-    windows.set(window, { ...reserved, amount });
-  }
-  await Promise.all([...windows.values()].map((sum) => spend(transaction, sum, sum.amount)));
+  await Promise.all(taken.map((reserved) => spend(transaction, reserved, reserved.amount)));
   const amounts = new Map(taken.map(({ id, amount }) => [id, amount]));
   return {
     count: amounts.size,

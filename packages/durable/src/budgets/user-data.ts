@@ -1,7 +1,7 @@
 import type { BoundHost, UserData } from "@sluice/worker-proxy";
 import { createUserKey } from "../host/user-key.js";
 import type { LimitAccess } from "./limit-access.js";
-import { type BudgetReader, findLimitKeys, isOwn, type Rule } from "./limits.js";
+import { type BudgetReader, findLimitKeys, type Rule } from "./limits.js";
 import { erase, list } from "./operations.js";
 import { type ReserveOptions, run } from "./reservations.js";
 import type { NamedSums } from "./tables.js";
@@ -22,9 +22,10 @@ export function createUserData<Env>(
     name: "budgets",
     async eraseUser(env, id) {
       const reader = { env, user: { id } };
-      const others = findOwn(reader).filter((rule) => !isOwn(rule));
-      const limitKeys = await Promise.all(others.map((rule) => findLimitKeys(rule, reader, currency)));
-      const keys = [await createUserKey(id), ...limitKeys.flat().map(({ key }) => key)];
+      const limitKeys = await Promise.all(
+        findOwn(reader).map((rule) => findLimitKeys(rule, reader, currency)),
+      );
+      const keys = new Set([await createUserKey(id), ...limitKeys.flat().map(({ key }) => key)]);
       for (const key of keys) while (await run(getHost(env), key, erase, null));
     },
     async exportUser(env, id) {

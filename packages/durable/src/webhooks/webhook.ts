@@ -84,7 +84,7 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): EndHandler
     try {
       return await Promise.all([readAddress(env), readSecrets(env)]);
     } catch (cause) {
-      throw new DeliveryError("its url or its secret is missing or wrong", { cause });
+      throw new DeliveryError("the url or the secret of the webhook is missing or invalid", { cause });
     }
   }
 }
@@ -97,7 +97,7 @@ function createBody({ taskId, userId, model, endedAt, state, task, isRemoved }: 
 
 function checkAddress(given: unknown): string {
   const url = typeof given === "string" ? URL.parse(given) : null;
-  ensure(url, "webhook: url: is no URL; give https://app.example.com/hook; is the variable set?");
+  ensure(url, "webhook: url: give a URL, https://app.example.com/hook; is the variable set?");
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
   const isSafe = url.protocol === "https:" || (url.protocol === "http:" && isLocal);
   ensure(isSafe && !url.username && !url.password, "webhook: url: must be https, without a name or password");
@@ -112,7 +112,7 @@ function checkSecrets(given: unknown): readonly Uint8Array<ArrayBuffer>[] {
     secrets.length > 0 && secrets.every((text) => typeof text === "string" && SECRET.test(text));
   ensure(areSecrets, "webhook: secret: give whsec_ and 24 to 64 random bytes in Base64; is the secret set?");
   return secrets.map((text) =>
-    Uint8Array.from(atob((text as string).slice("whsec_".length)), (letter) => letter.charCodeAt(0)),
+    Uint8Array.from(atob((text as string).slice("whsec_".length)), (character) => character.charCodeAt(0)),
   );
 }
 

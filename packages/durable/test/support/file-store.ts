@@ -46,7 +46,7 @@ export interface Upload {
   readonly url: string;
   readonly type?: string;
   readonly expiresAt: number;
-  readonly keptUntil: number;
+  readonly storedUntil: number;
   readonly taskId?: string;
 }
 

@@ -2,12 +2,12 @@
 export interface ExpiringLink {
   readonly url: string;
   readonly expiresAt?: number;
-  readonly keptUntil?: number;
+  readonly storedUntil?: number;
 }
 
 /** Returns the time from which a store renews the link; infinity for a file without a copy. */
-export function getLinkRenewalTime({ expiresAt, keptUntil = 0 }: ExpiringLink): number {
-  return (keptUntil > Date.now() && expiresAt) || Number.POSITIVE_INFINITY;
+export function getLinkRenewalTime({ expiresAt, storedUntil = 0 }: ExpiringLink): number {
+  return (storedUntil > Date.now() && expiresAt) || Number.POSITIVE_INFINITY;
 }
 
 /** Schedules the next renewal in a minute, after a failed one. */

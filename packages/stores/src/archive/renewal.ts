@@ -34,12 +34,12 @@ export async function findCopy(
   return (await batch.found).get(name);
 }
 
-/** Returns a file with the link to its copy. Without a copy, removes `keptUntil`. */
+/** Returns a file with the link to its copy. Without a copy, removes `storedUntil`. */
 export function applyCopy<File extends ExpiringLink>(file: File, copy: ArchivedMedia | undefined): File {
-  const { keptUntil: _, ...gone } = file;
+  const { storedUntil: _, ...gone } = file;
   if (!copy) return gone as File;
-  const { url, expiresAt, keptUntil } = copy;
-  return { ...file, url, expiresAt: Math.max(expiresAt, Date.now() + MIN_LIFE_MS), keptUntil };
+  const { url, expiresAt, storedUntil } = copy;
+  return { ...file, url, expiresAt: Math.max(expiresAt, Date.now() + MIN_LIFE_MS), storedUntil };
 }
 
 function openBatch(client: Client): Batch {
@@ -54,7 +54,7 @@ function openBatch(client: Client): Batch {
 }
 
 /**
- * Returns the task with new links to the proxy's copies; without a copy, without `keptUntil`.
+ * Returns the task with new links to the proxy's copies; without a copy, without `storedUntil`.
  *
  * @throws the errors of `getArchivedMedia`
  */

@@ -127,6 +127,6 @@ async function showSubmission(
 
 /** Returns true if the link of the video has expired and the copy of the archive is deleted. */
 function hasExpired(task: VideoTask | undefined): boolean {
-  const end = task?.state === "succeeded" ? (task.keptUntil ?? task.expiresAt) : undefined;
+  const end = task?.state === "succeeded" ? (task.storedUntil ?? task.expiresAt) : undefined;
   return end !== undefined && end < Date.now();
 }

@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
+import type { Readable } from "node:stream";
 
 /** Metadata of a file. It is stored before the content in the same file, so neither exists without the other. */
 export interface Metadata {
@@ -17,8 +18,6 @@ export interface OpenFile extends Metadata {
 
 /** Size of the metadata, in bytes: the block size of most disks. */
 const METADATA_BYTES = 4096;
-/** Bytes per read. */
-const PIECE_BYTES = 65_536;
 /** Refuses symbolic links. Windows does not support this flag. */
 const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
 
@@ -48,7 +47,7 @@ export async function openFile(path: string): Promise<OpenFile> {
   const handle = await open(path, READ);
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(METADATA_BYTES), 0, METADATA_BYTES, 0);
-    if (bytesRead < METADATA_BYTES) throw new Error(`${path}: no file of a bucket`);
+    if (bytesRead < METADATA_BYTES) throw new Error(`${path}: not a file of a bucket`);
     const { key, etag, contentType } = JSON.parse(buffer.toString()) as Metadata;
     const { size } = await handle.stat();
     return { key, etag, contentType, handle, size: size - METADATA_BYTES };
@@ -58,32 +57,10 @@ export async function openFile(path: string): Promise<OpenFile> {
   }
 }
 
-/** Streams a file from byte `first` to byte `last`, and closes it. Reads only when the consumer reads. */
-export function readFile(
-  { handle, size }: OpenFile,
-  first = 0,
-  last = size - 1,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  let at = first;
-  return new ReadableStream<Uint8Array<ArrayBuffer>>(
-    {
-      async pull(stream) {
-        try {
-          const piece = new Uint8Array(Math.max(0, Math.min(PIECE_BYTES, last + 1 - at)));
-          const { bytesRead } = await handle.read(piece, 0, piece.byteLength, METADATA_BYTES + at);
-          if (bytesRead === 0 && at <= last) throw new Error("a file of the bucket has become shorter");
-          if (bytesRead > 0) stream.enqueue(piece.subarray(0, bytesRead));
-          at += bytesRead;
-        } catch (error) {
-          await handle.close();
-          throw error;
-        }
-        if (at <= last) return;
-        await handle.close();
-        stream.close();
-      },
-      cancel: () => handle.close(),
-    },
-    { highWaterMark: 0 },
-  );
+/** Streams a file from byte `first` to byte `last`, and closes it. */
+export function readFile({ handle, size }: OpenFile, first = 0, last = size - 1): Readable {
+  // without bytes there is no valid range: read nothing from the end of the file
+  const [start, end] =
+    last < first ? [METADATA_BYTES + size] : [METADATA_BYTES + first, METADATA_BYTES + last];
+  return handle.createReadStream({ start, ...(end !== undefined && { end }) });
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { type Bucket, checkKey, type StoredFile } from "../bucket.js";
 import { type OpenFile, openFile, readFile, writeFile } from "./file.js";
 import { ignoreMissing, openPaths } from "./paths.js";
@@ -31,7 +32,8 @@ export function folderBucket(folder: string): Bucket {
       const file = await open(key);
       if (!file) return null;
       const { first, last } = parseRange(range.get("range") ?? "", file.size);
-      return { ...describeFile(file), body: readFile(file, first, last) };
+      const body = Readable.toWeb(readFile(file, first, last)) as ReadableStream<Uint8Array>;
+      return { ...describeFile(file), body };
     },
     async head(key) {
       const file = await open(key);

@@ -106,6 +106,7 @@ async function sweep(folder: string, now: number): Promise<void> {
   }
 }
 
-function hashName(key: string): string {
+/** Returns the name of a file for a key. */
+export function hashName(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }

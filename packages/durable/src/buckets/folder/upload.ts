@@ -4,17 +4,15 @@ import { join } from "node:path";
 import type { ReadableStream as NodeStream } from "node:stream/web";
 import type { MultipartUpload, UploadedPart } from "../bucket.js";
 import { openFile, readFile, writeFile } from "./file.js";
-import { ignoreMissing, type Paths, syncFolder } from "./paths.js";
+import { hashName, ignoreMissing, type Paths, syncFolder } from "./paths.js";
 
-/** Name of the file that stores the metadata of the upload, without content. */
-const WHOLE = "whole";
+/** The id of an upload: the name of its folder, and its content type in hex. */
+const ID = /^(?<name>[\da-f-]{36})\.(?<type>[\da-f]*)$/;
 
 /** Starts a multipart upload in a separate folder. */
 export async function beginUpload(paths: Paths, key: string, contentType: string): Promise<MultipartUpload> {
-  const uploadId = randomUUID();
-  const folder = join(await paths.createUnfinished(), uploadId);
-  await mkdir(folder, { mode: 0o700 });
-  await writeFile(join(folder, WHOLE), { key, etag: randomUUID(), contentType }, createEmpty());
+  const uploadId = `${randomUUID()}.${Buffer.from(contentType).toString("hex")}`;
+  await mkdir(await findFolder(paths, key, uploadId), { mode: 0o700 });
   return openUpload(paths, key, uploadId);
 }
 
@@ -25,48 +23,47 @@ export function openUpload(paths: Paths, key: string, uploadId: string): Multipa
   async function uploadPart(partNumber: number, value: ReadableStream<Uint8Array>): Promise<UploadedPart> {
     if (!Number.isSafeInteger(partNumber) || partNumber < 1)
       throw new TypeError("a part has a number from 1 up");
-    const { folder } = await readUpload();
+    const folder = await findFolder(paths, key, uploadId);
     const etag = randomUUID();
     const path = join(folder, `${partNumber}.${etag}`);
-    await writeFile(path, { key, etag, contentType: "" }, readBytes(value));
+    await writeFile(path, { key, etag, contentType: "" }, readBytes(value)).catch(refuseMissing);
     await rename(path, join(folder, String(partNumber)));
     await syncFolder(folder);
     return { partNumber, etag };
   }
 
   async function complete(parts: readonly UploadedPart[]): Promise<void> {
-    const { folder, contentType } = await readUpload();
+    const folder = await findFolder(paths, key, uploadId);
+    const contentType = Buffer.from(ID.exec(uploadId)?.groups?.["type"] ?? "", "hex").toString();
     const path = join(await paths.createUnfinished(), randomUUID());
-    await writeFile(path, { key, etag: randomUUID(), contentType }, joinParts(folder, parts));
+    const metadata = { key, etag: randomUUID(), contentType };
+    await writeFile(path, metadata, joinParts(folder, parts)).catch(refuseMissing);
     await paths.nameFile(path, key);
     await abort();
   }
 
   async function abort(): Promise<void> {
-    const folder = await findFolder();
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    if (ID.test(uploadId)) await rm(await findFolder(paths, key, uploadId), { recursive: true, force: true });
   }
+}
 
-  /** @throws {Error} with R2's error code for a missing upload */
-  async function readUpload() {
-    const folder = await findFolder();
-    const whole = folder ? await openFile(join(folder, WHOLE)).catch(ignoreMissing) : undefined;
-    await whole?.handle.close();
-    if (!folder || whole?.key !== key) throw new Error("there is no such upload (10024)");
-    return { folder, contentType: whole.contentType };
-  }
+/** Returns the folder of an upload. The name contains the key, so that an upload exists only for its key. */
+async function findFolder(paths: Paths, key: string, uploadId: string): Promise<string> {
+  const { name } = ID.exec(uploadId)?.groups ?? {};
+  if (name === undefined) return refuseMissing({ code: "ENOENT" });
+  return join(await paths.createUnfinished(), `${name}.${hashName(key)}`);
+}
 
-  async function findFolder(): Promise<string | undefined> {
-    return /^[\da-f-]{36}$/.test(uploadId) ? join(await paths.createUnfinished(), uploadId) : undefined;
-  }
+/** @throws {Error} with R2's error code for a missing upload */
+function refuseMissing(error: unknown): never {
+  ignoreMissing(error);
+  throw new Error("there is no such upload (10024)");
 }
 
 /** Returns a stream as the iterable that Node's file functions accept. */
 export function readBytes(value: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
   return value as unknown as NodeStream<Uint8Array>;
 }
-
-async function* createEmpty(): AsyncGenerator<Uint8Array> {}
 
 /** @throws {Error} for a missing part, or a part that was replaced by a later request */
 async function* joinParts(folder: string, parts: readonly UploadedPart[]): AsyncGenerator<Uint8Array> {
@@ -76,6 +73,6 @@ async function* joinParts(folder: string, parts: readonly UploadedPart[]): Async
       await part.handle.close();
       throw new Error(`part ${partNumber} was stored again since`);
     }
-    yield* readBytes(readFile(part));
+    yield* readFile(part);
   }
 }

@@ -17,7 +17,7 @@ export async function describeFile<Env>(
 }
 
 /**
- * Creates the latest link to a file. `expiresAt` is the expiry of the link and `keptUntil` the expiry of the file, in
+ * Creates the latest link to a file. `expiresAt` is the expiry of the link and `storedUntil` the expiry of the file, in
  * Unix milliseconds. The link starts with the public URL of the proxy, or with the URL of the request. It stays the
  * same for a while, so that pages can cache the file.
  */
@@ -29,5 +29,5 @@ export async function linkFile<Env>(
 ) {
   const base = publicURL?.replace(/\/+$/, "") ?? new URL(url).origin + server.basePath;
   const expiresAt = Math.min(dueAt, (Math.ceil(Date.now() / linkTtlMs) + 1) * linkTtlMs);
-  return { url: `${base}/v1/media/${await links.sign(id, expiresAt)}`, expiresAt, keptUntil: dueAt };
+  return { url: `${base}/v1/media/${await links.sign(id, expiresAt)}`, expiresAt, storedUntil: dueAt };
 }

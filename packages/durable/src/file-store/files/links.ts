@@ -99,7 +99,7 @@ export async function checkLinks<Env>(
   const { isOwn, verify } = await readLinks(env);
   for (const link of links) {
     const known = await verify(link);
-    const what = "is no file of yours, or its link has expired; upload it again";
+    const what = "is not your file, or its link has expired; upload it again";
     if (!known || !(await isOwn(known.id, user.id))) throw new Refusal("media_not_allowed", { what });
   }
 }
