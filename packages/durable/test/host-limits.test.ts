@@ -248,7 +248,7 @@ test("a job that an earlier version of the program had waits for one that has it
   const part = { tables: [], operations: [run, plan] };
   const bound = host.open({ parts: [part], report: (subject) => void reports.push(subject) })({});
   await bound.run("a", plan, null);
-  await expect.poll(() => reports).toEqual(["job versions.later"]);
+  await expect.poll(() => reports).toEqual(["job versions.later, attempt 1"]);
   expect(await bound.run("a", run, null)).toEqual([null]);
   await host.close();
 });

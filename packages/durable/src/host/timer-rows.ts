@@ -87,7 +87,6 @@ const MINE = `${ONE} AND run = ?`;
 const START_NEXT = `UPDATE timers SET due = next_due, input = next_input, attempts = 0, deaths = ?, run = NULL,
   next_due = NULL, next_input = NULL, is_canceled = 0, error = NULL ${MINE} AND ${NEXT} RETURNING due`;
 const PUT_BACK = `UPDATE timers SET due = ?, attempts = attempts - 1, deaths = deaths - 1, run = NULL ${MINE}`;
-const POSTPONE = `UPDATE timers SET due = ?, deaths = deaths - 1, run = NULL ${MINE}`;
 const FINISH = `DELETE FROM timers ${MINE}`;
 const FINISH_CANCELED = `DELETE FROM timers ${MINE} AND is_canceled = 1`;
 const FAIL = `UPDATE timers SET due = ?, failed_at = ?, error = ?, deaths = 0, run = NULL ${MINE}`;
@@ -227,16 +226,8 @@ export class TimerRows {
   /** Puts claimed timers back, so that these attempts do not count. */
   async putBack(query: Query, timers: readonly ClaimedTimer[], due: number): Promise<void> {
     const inOrder = [...timers].sort((one, other) => (one.key < other.key ? -1 : 1));
-    for (const timer of inOrder) await this.#delay(query, PUT_BACK, timer, due);
-  }
-
-  /** Postpones a timer whose job is unknown to this process. The attempt counts. */
-  async postpone(query: Query, timer: ClaimedTimer, due: number): Promise<void> {
-    await this.#delay(query, POSTPONE, timer, due);
-  }
-
-  async #delay(query: Query, sql: string, timer: ClaimedTimer, due: number): Promise<void> {
-    await Promise.all([this.#touch(query, timer.key, due), query(sql, due, ...identify(timer))]);
+    for (const timer of inOrder)
+      await Promise.all([this.#touch(query, timer.key, due), query(PUT_BACK, due, ...identify(timer))]);
   }
 
   async renew(query: Query, timers: readonly ClaimedTimer[], leaseUntil: number): Promise<void> {

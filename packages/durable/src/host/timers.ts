@@ -18,9 +18,12 @@ const MAX_SUSPECTS = 8;
 const SUSPECT_MS = 1_000;
 /** Maximum time of one attempt, in milliseconds. */
 const MAX_JOB_MS = 900_000;
-/** Pause between attempts of a job that is unknown here, and their maximum number: about a week in total. */
-const UNKNOWN_MS = 600_000;
-const MAX_UNKNOWN = 1_000;
+/** A job that is unknown here. Another version of this program may have it, so that it is tried for about a week. */
+const UNKNOWN_JOB: Job<never> = {
+  name: "",
+  attempts: 180,
+  run: () => Promise.reject(new Error("no plugin has it; another version of this program may run it")),
+};
 /** Pause before the second attempt, in milliseconds. It doubles for each attempt, up to an hour. */
 const RETRY_MS = 2_000;
 const MAX_RETRY_MS = 3_600_000;
@@ -199,19 +202,8 @@ export class Timers {
 
   async #run({ timer, controller }: RunningJob): Promise<void> {
     const { key, job: name, attempts, deaths, input } = timer;
-    const job = this.#jobs.get(name);
-    if (!job && attempts < MAX_UNKNOWN) {
-      // another version of this program may have the job: a concurrent or a later deployment
-      this.#host.report(
-        `job ${name}`,
-        new Error(`no plugin has it; it is tried again in ${UNKNOWN_MS / 60_000} min`),
-      );
-      return await this.#host.database.transact(key, (query, now) =>
-        this.#rows.postpone(query, timer, now + UNKNOWN_MS),
-      );
-    }
+    const job = this.#jobs.get(name) ?? UNKNOWN_JOB;
     try {
-      if (!job) throw new Error("no plugin has it");
       if (deaths > MAX_DEATHS) throw new Error(`it ended its process ${MAX_DEATHS} times`);
       if (attempts > job.attempts)
         throw new Error(`it ended its process at the last of ${job.attempts} attempts`);
@@ -219,8 +211,8 @@ export class Timers {
     } catch (error) {
       // `close` puts the timer back
       if (this.#isClosed) return;
-      this.#host.report(`job ${name}, attempt ${Math.min(attempts, job?.attempts ?? attempts)}`, error);
-      const isRetried = job && attempts < job.attempts && deaths <= MAX_DEATHS;
+      this.#host.report(`job ${name}, attempt ${Math.min(attempts, job.attempts)}`, error);
+      const isRetried = attempts < job.attempts && deaths <= MAX_DEATHS;
       const pauseMs = Math.min(RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS);
       return await this.#end(timer, (now) => ({
         retryAt: isRetried ? now + pauseMs : null,

@@ -8,7 +8,6 @@ import {
   type Refusal,
 } from "@sluice/worker-proxy/plugin";
 import { createJobs, readKey } from "../jobs/jobs.js";
-import { createRefusalHead, jobRefusal } from "../jobs/refusals.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
 
@@ -81,12 +80,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
       checkType(response, false);
       return readWhole(sending, response, MAX_JSON_CHARACTERS);
     },
-    storeFailure({ live }, refusal) {
-      live.head = createRefusalHead(refusal);
-    },
     isFree: isNotSent,
-    // the erasure of a user deletes everything, even the key
-    stop: () => jobRefusal("user_erased"),
   });
   return definePlugin({
     storage: jobs.storage,

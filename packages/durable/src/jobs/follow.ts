@@ -4,7 +4,8 @@ import { source } from "../host/define.js";
 import { describeError, type SentError } from "../host/object-messages.js";
 import { shareByHost } from "../shared/share-by-host.js";
 import type { Feed } from "./feed.js";
-import { findLive } from "./live.js";
+import { findLive, type LiveJob } from "./live.js";
+import { makeEventParts } from "./parts.js";
 import type { Reader } from "./readers.js";
 import type { JobStatus, ReadStore } from "./readings.js";
 import { jobRefusal, storeRefusal } from "./refusals.js";
@@ -47,13 +48,18 @@ export interface FollowHead {
 const MAX_READERS = 8;
 /** Maximum number of bytes of one write. A client must read them within two beats. */
 const WRITE_BYTES = 64 * 1024;
-const EVENTS = "text/event-stream";
+export const EVENTS = "text/event-stream";
 const COMMENT = ":\n\n";
 
 const encoder = new TextEncoder();
 
+/** Adds an error event to a stream. */
+export function addError(live: LiveJob, refusal: Refusal): void {
+  live.add(makeEventParts([errorLines(refusal)], live.lastId));
+}
+
 /** Returns the lines of an error event. */
-export function errorLines(refusal: Refusal): string {
+function errorLines(refusal: Refusal): string {
   return `event: error\ndata: ${formatError(refusal)}`;
 }
 

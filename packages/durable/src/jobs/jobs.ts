@@ -1,7 +1,6 @@
 import {
   type AdmittedRequest,
   health,
-  type JobEvent,
   type JSONValue,
   type PluginRoute,
   type PluginServer,
@@ -26,11 +25,7 @@ import { type JobServer, type Tend, type TendContext, tendJob } from "./tend.js"
 import { createUserData } from "./user-data.js";
 
 /** Options of the jobs of a plugin. */
-export interface JobsOptions extends StoreOptions, Omit<RunOptions, "store" | "tend"> {
-  readonly eventKind: JobEvent["kind"];
-  /** True if the responses are event streams. */
-  readonly isStream: boolean;
-}
+export interface JobsOptions extends StoreOptions, Omit<RunOptions, "store" | "tend"> {}
 
 /** The ids and the bound of a request that is sent once. */
 interface JobToSend {
@@ -43,7 +38,6 @@ interface JobToSend {
 
 /** The jobs of a plugin: requests that are sent to the gateway once, and whose responses are stored. */
 export interface Jobs {
-  readonly store: JobStore;
   readonly storage: StoredPart;
   readonly userData: UserData<unknown>;
   connect(server: PluginServer<never>): void;
@@ -90,7 +84,6 @@ export function createJobs(options: JobsOptions): Jobs {
   };
   const check = health<never>();
   return {
-    store,
     storage,
     userData: createUserData({ store, follow, tend, open }),
     connect(server) {

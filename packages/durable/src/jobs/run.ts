@@ -1,11 +1,11 @@
 import type { CallOutcome, Job, JobContext, JobEvent } from "@sluice/worker-proxy";
 import { describeRefusal, openCall, type Refusal, toRefusal, waitAtMost } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
+import { addError, EVENTS } from "./follow.js";
 import { openLive } from "./live.js";
 import { type GiveUp, JobOwner } from "./owner.js";
-import { createRefusalHead } from "./refusals.js";
+import { createRefusalHead, jobRefusal } from "./refusals.js";
 import { createSettlement, type Ending, type JobRequest, reserve, type Sending, send } from "./sending.js";
-import type { StopReason } from "./states.js";
 import type { JobStore } from "./store.js";
 import { type EventEnd, type JobServer, logJob, reportJob, type Tend } from "./tend.js";
 
@@ -14,17 +14,15 @@ export interface RunOptions {
   readonly store: JobStore;
   readonly tend: Tend;
   readonly eventKind: JobEvent["kind"];
+  /** True if the responses are event streams. */
+  readonly isStream: boolean;
   /** Maximum size of a stored response, in bytes. */
   readonly maxBytes: number;
   readonly idleTimeoutMs?: number | undefined;
   /** Reads the gateway's response into `live`. @throws {Refusal} */
   respond(sending: Sending, response: Response): Promise<Ending>;
-  /** Stores a failure after which the request is not sent again. */
-  storeFailure(sending: Sending, refusal: Refusal): void;
   /** Returns true if the gateway did nothing, so that the request may be sent again. */
   isFree(sending: Sending, refusal: Refusal, outcome: CallOutcome): boolean;
-  /** Stores the end of a stopped job and returns its code, or returns a refusal to delete the job. */
-  stop(sending: Sending, reason: StopReason): Refusal | string;
 }
 
 /** Maximum time that the end of a job waits for its settlement, in milliseconds. */
@@ -117,7 +115,7 @@ async function fail(sending: Sending, refusal: Refusal): Promise<void> {
   const jobOutcome = status < 500 ? "refused" : "failed";
   if (options.isFree(sending, refusal, outcome))
     return await free(sending, refusal, { outcome: jobOutcome, callOutcome: outcome });
-  options.storeFailure(sending, refusal);
+  storeFailure(sending, refusal);
   const ending = { state: "failed", outcome: jobOutcome, code, callOutcome: outcome } as const;
   await finish(sending, { ...ending, ...asked.known });
 }
@@ -159,10 +157,18 @@ async function giveUp(
     await account?.close(callOutcome, known.usage)?.settled;
     return live.finish("lost", options.store.options.lostCode);
   }
-  const stopped = options.stop(sending, reason);
   const outcome = reason === "orphaned" ? "orphaned" : "stopped";
-  if (typeof stopped !== "string") return await free(sending, stopped, { outcome, callOutcome });
-  await finish(sending, { ...known, state: "stopped", outcome, code: stopped, callOutcome });
+  // a create is stopped by the erasure of its user, which deletes everything, even the key
+  if (!options.isStream) return await free(sending, jobRefusal("user_erased"), { outcome, callOutcome });
+  live.head ??= { status: 200, headers: sending.headers, type: EVENTS };
+  storeFailure(sending, jobRefusal("stream_stopped"));
+  await finish(sending, { ...known, state: "stopped", outcome, code: "stream_stopped", callOutcome });
+}
+
+/** Stores a failure as the response, and as an event for readers of a stream. */
+function storeFailure({ live, options }: Sending, refusal: Refusal): void {
+  if (options.isStream) addError(live, refusal);
+  live.head ??= createRefusalHead(refusal);
 }
 
 function report({ server, options, request, context }: Sending, end: EventEnd): void {

@@ -1,13 +1,11 @@
 import type { CallOutcome } from "@sluice/worker-proxy";
 import { checkType, type Refusal, readEventStream, type StreamEnd } from "@sluice/worker-proxy/plugin";
-import { errorLines } from "../jobs/follow.js";
+import { addError, EVENTS } from "../jobs/follow.js";
 import { makeEventParts } from "../jobs/parts.js";
-import { createRefusalHead } from "../jobs/refusals.js";
 import { type Ending, readWhole, type Sending } from "../jobs/sending.js";
 
 /** Maximum size of a JSON response, in characters: larger than any the gateway sends instead of a stream. */
 const JSON_CHARACTERS = 8 * 1024 * 1024;
-const EVENTS = "text/event-stream";
 
 /** Reads the gateway's response: events as they arrive, or a JSON body. */
 export async function respond(sending: Sending, response: Response): Promise<Ending> {
@@ -67,28 +65,10 @@ function createEnding(
 ): Ending {
   const known = { code, usage, bytes, callOutcome: outcome };
   if (sending.owner.gaveUp) return { ...known, state: "stopped", outcome: "stopped" };
-  if (problem) addError(sending, problem);
+  if (problem) addError(sending.live, problem);
   if (code === undefined)
     return { ...known, state: "complete", outcome: isConfirmed ? "complete" : "unconfirmed" };
   return { ...known, state: "failed", outcome: code === "upstream_error" ? "failed" : "cut" };
-}
-
-/** Adds an error event to the stream. */
-function addError({ live }: Sending, refusal: Refusal): void {
-  live.add(makeEventParts([errorLines(refusal)], live.lastId));
-}
-
-/** Stores a failure as the response, and as an error event for clients that read it as a stream. */
-export function storeFailure(sending: Sending, refusal: Refusal): void {
-  addError(sending, refusal);
-  sending.live.head ??= createRefusalHead(refusal);
-}
-
-/** Stores the end of a stopped stream. A request that still waits for its response receives an event stream. */
-export function addStop(sending: Sending, refusal: Refusal): void {
-  const { live, headers } = sending;
-  addError(sending, refusal);
-  live.head ??= { status: 200, headers, type: EVENTS };
 }
 
 /** Returns true if the gateway was not reached or certainly did nothing. With `unknown` it may have done work. */

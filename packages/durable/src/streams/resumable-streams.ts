@@ -5,7 +5,7 @@ import { createJobs, readKey } from "../jobs/jobs.js";
 import { jobRefusal } from "../jobs/refusals.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
 import { createStreamOperations } from "./operations.js";
-import { addStop, isFree, respond, storeFailure } from "./respond.js";
+import { isFree, respond } from "./respond.js";
 
 /** Options of {@link resumableStreams}. */
 export interface ResumableStreamsOptions {
@@ -72,12 +72,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     idleTimeoutMs: checkMilliseconds("idleTimeoutMs", idleTimeoutMs),
     lostCode: "stream_interrupted",
     respond,
-    storeFailure,
     isFree,
-    stop(sending) {
-      addStop(sending, jobRefusal("stream_stopped"));
-      return "stream_stopped";
-    },
   });
   return definePlugin({
     storage: jobs.storage,
