@@ -98,12 +98,13 @@ async function serve<Env>(
   const { run, isPublic } = settings;
   const { known } = report;
   const origins = await settings.readOrigins(env);
-  Object.assign(headers, createCorsHeaders(request, origins, settings.credentials));
+  const origin = request.headers.get("origin");
+  Object.assign(headers, createCorsHeaders(origin, origins, settings.credentials));
   const found = findRoutes(request.url, settings);
   const operator = await run?.findOperator(settings, incoming, found, report, sender);
-  const isPreflight = request.method === "OPTIONS" && request.headers.has("origin");
+  const isPreflight = request.method === "OPTIONS" && origin !== null;
   const match = isPreflight ? undefined : matchRequest(request, found, settings);
-  checkOrigin(request, origins);
+  checkOrigin(origin, request, origins);
   if (!match) return respondToPreflight(request, listMethods(found.matches));
   const { route } = match;
   known.route = route.name;
