@@ -98,18 +98,17 @@ async function serve<Env>(
   const { run, isPublic } = settings;
   const { known } = report;
   const origins = await settings.readOrigins(env);
-  Object.assign(headers, createCorsHeaders(request, origins, settings.credentials));
+  const origin = request.headers.get("origin");
+  Object.assign(headers, createCorsHeaders(origin, origins, settings.credentials));
   const found = findRoutes(request.url, settings);
   const operator = await run?.findOperator(settings, incoming, found, report, sender);
-  const isPreflight = request.method === "OPTIONS" && request.headers.has("origin");
+  const isPreflight = request.method === "OPTIONS" && origin !== null;
   const match = isPreflight ? undefined : matchRequest(request, found, settings);
-  checkOrigin(request, origins);
+  checkOrigin(origin, request, origins);
   if (!match) return respondToPreflight(request, listMethods(found.matches));
   const { route } = match;
   known.route = route.name;
-  // on refusals, too: a client decides by them if it may repeat a request
-  const offers = run?.listOffers(route);
-  if (offers) headers["x-sluice-offers"] = offers;
+  run?.addOffers(route, headers);
   const isLink = route.plugin?.isPublic === true;
   const user = operator ?? sender ?? (isLink ? NOBODY : await findUser(settings.authenticate, request, env));
   if (!isLink) known.user = user.id;
@@ -126,7 +125,6 @@ async function serve<Env>(
   const tenancy = secrets.length > 0 ? route.group?.ids?.createTenancy(secrets, user) : undefined;
   const admitted = await admit(match, signedIn, settings, { models, secrets, tenancy });
   if (admitted.model !== undefined) known.model = admitted.model;
-  if (operator && typeof admitted.body?.["user"] === "string") known.target = admitted.body["user"];
   return await forward(settings, admitted, { route, report, tenancy, gateway });
 }
 
@@ -147,7 +145,7 @@ async function forward<Env>(
 ): Promise<Response> {
   const { run, timeout } = settings;
   const { known } = report;
-  await run?.checkRequest(admitted);
+  await run?.checkRequest(admitted, report);
   if (admitted.body?.["stream"] === true) settings.countStream?.(admitted.user.id, report);
   const keys = [...gateway.apiKeys];
   const headers = {

@@ -34,7 +34,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     createRoutes,
     allowURLs,
     findOperator,
-    listOffers: ({ name }: Route) => plugins.flatMap(({ offers }) => offers?.[name] ?? []).join(", "),
+    addOffers,
     serveRaw,
     adapt: (...body: Parameters<NonNullable<ProxyPlugin["adapt"]>>) =>
       plugins.flatMap(({ adapt }) => adapt?.(...body) ?? []),
@@ -107,7 +107,15 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     return new Response(response.body, response);
   }
 
-  async function checkRequest(admitted: AdmittedRequest<Env>): Promise<void> {
+  /** Adds the offers of a group to the headers, on refusals, too: a client decides by them if it may repeat a request. */
+  function addOffers({ name }: Route, headers: Record<string, string>): void {
+    const offers = plugins.flatMap(({ offers }) => offers?.[name] ?? []);
+    if (offers.length > 0) headers["x-sluice-offers"] = offers.join(", ");
+  }
+
+  async function checkRequest(admitted: AdmittedRequest<Env>, { known }: Report): Promise<void> {
+    const { route, body } = admitted;
+    if (route === "admin" && typeof body?.["user"] === "string") known.target = body["user"];
     for (const plugin of plugins) await runHook(() => plugin.checkRequest?.(admitted));
   }
 

@@ -96,6 +96,9 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
     limits,
     timeout,
     run,
+    listeners: [...plugins, options].filter(
+      (one): one is Required<Pick<typeof one, "onEvent">> => !!one.onEvent,
+    ),
     mediaURLs: run?.allowURLs(mediaURLs) ?? mediaURLs,
     findRules,
     isPublic,

@@ -84,7 +84,7 @@ test.each([
 
 test("a plugin's path is open, unless it belongs to a group of the gateway that is not", async () => {
   const route = (name: string, path: string) =>
-    ({ name, method: "GET", path, id: "named", serve: async () => Response.json({}) }) as const;
+    ({ name, method: "GET", path, id: "own", serve: async () => Response.json({}) }) as const;
   const routes = [route("notes", "/v1/notes/{id}"), route("videos", "/v1/films/{id}")];
   const { ask } = openProxy({ plugins: [{ routes }] });
   expect((await ask(asked({ method: "GET", path: "/v1/notes/n-1" }))).status).toBe(200);

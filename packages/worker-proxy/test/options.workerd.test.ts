@@ -1,4 +1,5 @@
 import { createProxy } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { asked, type Env, openProxy } from "./support/in-process.js";
 import { expectNoKey, KEY } from "./support/key.js";
@@ -49,6 +50,20 @@ test.each([
   expect(String(error)).toMatch(`${Object.keys(options)[0]}`);
   expect(String(error)).not.toMatch(/secret@/);
   expectNoKey(String(error));
+});
+
+test("a plugin needs definePlugin, and the refusal says so", () => {
+  const options = {
+    baseURL: "https://gateway.example",
+    apiKey: () => KEY,
+    authenticate: "public" as const,
+    origins: [],
+    models: ["delta-5.3"],
+  };
+  const onEvent = () => {};
+  expect(() => createProxy({ ...options, plugins: [{ onEvent }] })).toThrow(/^plugins: .*definePlugin/);
+  expect(() => createProxy({ ...options, plugins: [definePlugin({ onEvent })] })).not.toThrow();
+  expect(() => createProxy({ ...options, plugins: [onEvent as never] })).toThrow(/^plugins: give a list/);
 });
 
 test.each([

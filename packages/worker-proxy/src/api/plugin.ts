@@ -138,17 +138,12 @@ export interface PluginRoute<Env = unknown> {
   readonly name: RouteName;
   /** The body of a `POST` is one JSON object, which the plugin checks. */
   readonly method: "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
-  /** True for a `DELETE` that has a body as a `POST` has. @default false */
-  readonly takesBody?: boolean;
   /** Names of the parameters that its query may have, each once; the plugin checks their values. @default it takes none */
   readonly query?: readonly string[];
   /** Below `basePath`; `{id}` stands for an id. */
   readonly path: string;
-  /**
-   * `task`: signed for its user, like a task's; `own`: given out by the plugin, which knows whose it is; `named`: any text
-   * of the app's, encoded as one part of an address, which the plugin decodes and checks.
-   */
-  readonly id: "task" | "own" | "named";
+  /** `task`: signed for its user, like a task's; `own`: given out by the plugin, which knows whose it is. */
+  readonly id: "task" | "own";
   /** True where it costs nothing and is used often: `rateLimit` counts it among polls, as each `GET`. @default false */
   readonly isFree?: boolean;
   /**

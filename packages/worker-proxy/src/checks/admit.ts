@@ -42,7 +42,7 @@ export async function admit<Env>(
 ): Promise<AdmittedRequest<Env>> {
   const { group, plugin, ids } = route;
   const limits = { maxBytes: settings.limits.maxBodyBytes, ms: settings.timeout.bodyMs };
-  const body = await readBody(incoming.request, limits, plugin?.takesBody);
+  const body = await readBody(incoming.request, limits);
   if (!group || (plugin && !ids))
     return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
   if (ids && group.ids && (sentId !== undefined || route.isLookup)) {

@@ -7,8 +7,8 @@ import { findExcess } from "./json-size.js";
 const MOST = { values: 200_000, levels: 64 };
 
 /**
- * Reads the body of a POST as a JSON object. Another method has no body, unless `takesBody` is true. Serialize the object
- * again before it leaves: a duplicate key, a comment or a byte order mark could be read in two ways.
+ * Reads the body of a POST as a JSON object. Another method has no body. Serialize the object again
+ * before it leaves: a duplicate key, a comment or a byte order mark could be read in two ways.
  *
  * @throws {Refusal} 408 for a late body, 413 for a large one, 415 for another type than JSON, 400 for anything else
  * @example
@@ -19,10 +19,9 @@ const MOST = { values: 200_000, levels: 64 };
 export async function readBody(
   request: Request,
   { maxBytes, ms }: { readonly maxBytes: number; readonly ms: number },
-  takesBody = request.method === "POST",
 ): Promise<Record<string, unknown> | undefined> {
   const { body, headers } = request;
-  if (!takesBody) return refuseBody(request);
+  if (request.method !== "POST") return refuseBody(request);
   const type = headers.get("content-type") ?? "";
   // a type that pages may send without a preflight would get around CORS
   if (!/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(type)) throw new Refusal("type_not_json");

@@ -6,11 +6,10 @@ const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
 
 /** The CORS headers of every response. They keep other pages from reading it; they authenticate no user. */
 export function createCorsHeaders(
-  { headers }: Request,
+  origin: string | null,
   allowed: readonly string[],
   credentials = false,
 ): Record<string, string> {
-  const origin = headers.get("origin");
   if (origin === null || !allowed.includes(origin)) return {};
   return {
     "access-control-allow-origin": origin,
@@ -23,12 +22,15 @@ export function createCorsHeaders(
  * @throws {Refusal} 403 for a page that is not allowed to call, and for a request that a browser calls cross-site without
  *   an origin. An image or a link of another site has none, and only reads.
  */
-export function checkOrigin({ method, headers }: Request, allowed: readonly string[]): void {
-  const origin = headers.get("origin");
-  if (origin !== null && !allowed.includes(origin))
-    throw new Refusal("origin_not_allowed", { advice: origin });
-  const isForeign = origin === null && headers.get("sec-fetch-site") === "cross-site";
-  if (isForeign && method !== "GET" && method !== "HEAD") throw new Refusal("origin_not_allowed");
+export function checkOrigin(
+  origin: string | null,
+  { method, headers }: Request,
+  allowed: readonly string[],
+): void {
+  const isReading = method === "GET" || method === "HEAD";
+  const isForeign = origin === null && !isReading && headers.get("sec-fetch-site") === "cross-site";
+  if (isForeign || (origin !== null && !allowed.includes(origin)))
+    throw new Refusal("origin_not_allowed", { advice: origin ?? undefined });
 }
 
 /** The response to a preflight. A path that is not served allows all methods: the page can then read the refusal. */

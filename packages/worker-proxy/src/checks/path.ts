@@ -20,8 +20,6 @@ export interface Route {
 
 /** An id of the gateway's, with or without a mark. */
 const SENT_ID = /^[A-Za-z0-9_-]{1,151}$/;
-/** An id of the app's: up to 128 letters of up to nine characters each. */
-const NAMED_ID = /^(?:[^/%]|%[0-9A-Fa-f]{2}){1,1152}$/;
 
 /** Returns true for a route that is free and used often: it polls a task or an asset, or a plugin says so. */
 export function isPoll({ method, isLookup, plugin }: Route): boolean {
@@ -106,6 +104,5 @@ function matchRoute(route: Route, path: string): Match | undefined {
   const [before = "", after] = route.path.split("{id}");
   if (after === undefined || !path.startsWith(before) || !path.endsWith(after)) return undefined;
   const sentId = path.slice(before.length, path.length - after.length);
-  const shape = route.plugin?.id === "named" ? NAMED_ID : SENT_ID;
-  return shape.test(sentId) ? { route, sentId } : undefined;
+  return SENT_ID.test(sentId) ? { route, sentId } : undefined;
 }

@@ -1,5 +1,5 @@
 /** Shortest key that is looked for: a shorter word may well be part of an honest response. */
-const SHORTEST_KEY = 8;
+export const SHORTEST_KEY = 8;
 /** Number of strings of JSON in each other that are decoded. */
 const MAX_ESCAPES = 3;
 

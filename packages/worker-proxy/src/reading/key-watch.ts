@@ -1,5 +1,5 @@
-/** Shortest key that is looked for: a shorter word may well be part of an honest response. */
-const SHORTEST_KEY = 8;
+import { SHORTEST_KEY } from "../gateway/key.js";
+
 /** Deepest nesting that is searched; deeper JSON counts as a find. The spec's responses have fewer than ten levels. */
 const DEEPEST = 100;
 /** Largest number of places whose unfinished beginning of a key is kept. */

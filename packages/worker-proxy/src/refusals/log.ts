@@ -131,20 +131,19 @@ async function readSecrets<Env>({ request, env, log, secrets }: LoggedError<Env>
 
 /** The receivers of events, and the log. */
 export interface Listeners<Env> {
-  readonly plugins: readonly Pick<ProxyPlugin<Env>, "onEvent">[];
-  readonly onEvent?: ProxyPlugin<Env>["onEvent"];
+  readonly listeners: readonly Required<Pick<ProxyPlugin<Env>, "onEvent">>[];
   readonly log: Log<Env>;
 }
 
 /** Hands an event to all receivers, and logs what one throws or rejects with. */
 export function notify<Env>(
-  { plugins, onEvent, log }: Listeners<Env>,
+  { listeners, log }: Listeners<Env>,
   event: ProxyEvent,
   { request, env, context }: Pick<AdmittedRequest<Env>, "env" | "context"> & { readonly request?: Request },
 ): void {
-  for (const listener of [...plugins, { onEvent }]) {
+  for (const listener of listeners) {
     // it may be async: on some hosts an unhandled rejection ends the process
-    const notified = async () => listener.onEvent?.(event, env, context);
+    const notified = async () => listener.onEvent(event, env, context);
     notified().catch((error) => {
       const logged = logCause("onEvent failed", error, { request, env, log });
       context?.waitUntil(logged);

@@ -9,7 +9,7 @@ export type Incoming<Env> = Pick<AdmittedRequest<Env>, "request" | "env" | "cont
 export type Report = ReturnType<typeof openReport>;
 
 /** Opens the record of a request. Each check adds its facts. */
-export function openReport<Env>(listeners: Listeners<Env>, incoming: Incoming<Env>) {
+export function openReport<Env>(settings: Listeners<Env>, incoming: Incoming<Env>) {
   const { method, headers } = incoming.request;
   const traceparent = headers.get("traceparent");
   const startedAt = Date.now();
@@ -31,7 +31,7 @@ export function openReport<Env>(listeners: Listeners<Env>, incoming: Incoming<En
     },
     /** Logs an error of the operator's code on which the request does not depend. */
     logFailure(option: string, error: unknown): void {
-      const logged = logCause(`${option} failed`, error, { ...incoming, log: listeners.log });
+      const logged = logCause(`${option} failed`, error, { ...incoming, log: settings.log });
       incoming.context?.waitUntil(logged);
     },
     /** Ends the report and notifies `onEvent`. Later calls change nothing. */
@@ -39,11 +39,12 @@ export function openReport<Env>(listeners: Listeners<Env>, incoming: Incoming<En
       if (isOver) return;
       isOver = true;
       report.onEnd();
+      if (settings.listeners.length === 0) return;
       const refused = status === 499 ? "left" : status < 500 ? "refused" : "failed";
       const outcome = status >= 400 ? refused : code ? "cut" : (known.outcome ?? "complete");
       const durationMs = Date.now() - startedAt;
       const event = { ...known, kind: "request", method, status, outcome, durationMs } as const;
-      notify(listeners, { ...event, ...(code && { code }) }, incoming);
+      notify(settings, { ...event, ...(code && { code }) }, incoming);
     },
   };
   return report;

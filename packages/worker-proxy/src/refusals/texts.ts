@@ -17,10 +17,7 @@ export const refusals = {
   // user and rate
   unauthenticated: [401, "sign in: the proxy does not know who is asking"],
   invalid_key: [401, "the key or session in `authorization` is not valid; sign in again", "invalid_api_key"],
-  user_mismatch: [
-    409,
-    "this page belongs to another user than the signed-in one; reload it, or sign in again",
-  ],
+  user_mismatch: [409, "this page belongs to another user; reload it, or sign in again"],
   authentication_unavailable: [503, "your sign-in can't be checked now; try again"],
   rate_limited: [429, "too many {limit}; try again in {what} s"],
   rate_limit_unavailable: [503, "the rate limit can't be checked now; try again"],
@@ -60,10 +57,7 @@ export const refusals = {
   upstream_idle: [504, `the gateway fell silent; ${maybeDone}`],
   upstream_timeout: [504, `the gateway took too long; ${maybeDone}`],
   upstream_type: [502, "the gateway sent what can't be passed on{what}"],
-  upstream_redirect: [
-    502,
-    "the gateway answered with a redirect, never followed; the proxy's operator checks `baseURL`",
-  ],
+  upstream_redirect: [502, "the gateway redirects; the proxy's operator checks `baseURL`"],
   upstream_error: [502, "the gateway failed with {what}; try again"],
   upstream_auth: [502, "the gateway refused the proxy's key; tell its operator"],
   upstream_refused: [502, "the gateway refused with {what}"],
