@@ -65,6 +65,17 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
     await studio.button("Stop").click();
   });
 
+  test.each(["%00", "x".repeat(201)])(
+    "An address with an id that no chat can have shows a new chat: %s",
+    async (id) => {
+      await studio.page.evaluate((hash) => {
+        location.hash = hash;
+      }, `#/chat/${id}`);
+      await studio.page.getByRole("region", { name: "Welcome" }).waitFor();
+      await studio.field("Message").waitFor();
+    },
+  );
+
   test("The first screen has no link without a target", async () => {
     const links = studio.page.getByRole("link");
     const targets = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? ""));

@@ -200,7 +200,8 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await field("Number of images").fill("3");
         await page.keyboard.press("Escape");
         await generate("Waves [[partial]]");
-        await page.getByText("This image failed").waitFor();
+        const tiles = page.getByRole("listitem", { name: "Waves [[partial]]" });
+        await tiles.getByText("This image failed").waitFor();
       },
       "images that are made": async () => {
         await hold("**/v1/images/generations");

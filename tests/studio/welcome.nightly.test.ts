@@ -65,18 +65,22 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
     expect(bodies()).toHaveLength(1);
   });
 
-  test.each(["Stall", "Offline"])(
-    "After “%s” the field has the focus, and Escape stops the answer",
-    async (name) => {
-      await button(name).click();
-      await button("Stop").waitFor();
-      await expect.poll(() => hasFocus("Message")).toBe(true);
-      await answers().first().locator("p").first().waitFor();
-      await studio.page.keyboard.press("Escape");
-      await studio.page.getByText("Stopped").waitFor();
-      await button("Stop").waitFor({ state: "detached" });
-    },
-  );
+  test("After “Stall” the field has the focus, and Escape stops the answer", async () => {
+    await button("Stall").click();
+    await button("Stop").waitFor();
+    await expect.poll(() => hasFocus("Message")).toBe(true);
+    await answers().first().locator("p").first().waitFor();
+    await studio.page.keyboard.press("Escape");
+    await studio.page.getByText("Stopped").waitFor();
+    await button("Stop").waitFor({ state: "detached" });
+  });
+
+  // the answer may be whole before the network is gone, so that there may be nothing to stop
+  test("After “Offline” the field has the focus", async () => {
+    await button("Offline").click();
+    await answers().first().locator("p").first().waitFor();
+    await expect.poll(() => hasFocus("Message")).toBe(true);
+  });
 
   test("The focus stays in the chat where a button goes away: Continue, and a message that waits", async () => {
     await ask("[[length]] Write a debounce function in TypeScript");

@@ -54,15 +54,17 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
   const question = useStore(pendingQuestion);
   const newDraft = useDraft("chat/new", "");
   const draft = useDraft(`chat/${id}`, "");
+  const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (question === undefined) return;
     pendingQuestion.set(undefined);
+    // the pressed button leaves the page; a finger would open the keyboard with the field
+    if (!matchMedia("(pointer: coarse)").matches) box.current?.querySelector("textarea")?.focus();
     // what the user wrote after the question goes along to the chat's own address
     if (isNew) draft.setDraft(newDraft.draft);
     if (isNew) newDraft.clearDraft();
     void send(question);
   });
-  const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => takeFocus(box.current?.querySelector("textarea")), []);
   return (
     <div ref={box} className="flex min-h-0 grow flex-col">

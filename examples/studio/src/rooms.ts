@@ -46,7 +46,13 @@ export interface Route {
 function parseRoute(hash: string): Route {
   const [name, id] = hash.replace(/^#?\/?/, "").split("/");
   const room = rooms.find((known) => known.name === name) ?? rooms[0];
-  return { room, id: room.name === "chat" && id ? decode(id) : undefined };
+  return { room, id: room.name === "chat" && id ? parseId(id) : undefined };
+}
+
+/** Reads the id of a chat. An id that no chat can have opens a new chat. */
+function parseId(text: string): string | undefined {
+  const id = decode(text);
+  return id.length <= 200 && !/[\0\p{Surrogate}]/u.test(id) ? id : undefined;
 }
 
 function decode(text: string): string {

@@ -12,11 +12,9 @@ import { connectionChecks, hasPath, isKeyRefused, isRedirected } from "./check-c
 import { mediaChecks } from "./check-media.js";
 import { workerChecks } from "./check-worker.js";
 import { type Check, type Evidence, type Finding, type ServerKind, skip } from "./findings.js";
-import { countAborts, seeAbort } from "./journal.js";
 import { type MediaRun, runImage, runVideo } from "./media.js";
 import { type Exchanges, emptyMedia, freeProbes, listWorkerProbes, type ProbeName } from "./probes.js";
 import { BASE_URL, createSender, type Exchange, NO_EXCHANGE, type Sender } from "./send.js";
-import { chooseSettings, type Settings } from "./settings.js";
 
 /** What {@link diagnose} may send, and where. */
 export interface Plan {
@@ -55,7 +53,8 @@ export interface Report {
   /** Why nothing could be checked. Undefined if the server responds. */
   readonly failure: string | undefined;
   readonly rows: readonly Row[];
-  readonly settings: Settings;
+  /** Settings of `createClient` that fit the server. */
+  readonly settings: ReturnType<typeof chooseSettings>;
   /** Words of `x-sluice-offers`: what a proxy remembers. */
   readonly offers: string | undefined;
   /** Number of requests that were sent. */
@@ -190,4 +189,56 @@ function isPaidFor(check: keyof typeof SPENDING, { chats, images, videos }: Plan
   // a video has a file, too
   const models = { free: undefined, chat: chats, image: [...images, ...videos], video: videos }[check];
   return models === undefined || models.length > 0;
+}
+
+/** Chooses the settings that follow from the rows of the report. */
+function chooseSettings({ address, origins }: Plan, exchanges: Partial<Exchanges>, rows: readonly Row[]) {
+  const verdict = (wanted: AssumptionName) => rows.find(({ name }) => name === wanted)?.verdict;
+  const usage = verdict("usage-option");
+  const gateway = {
+    ...(usage === "differs" && { includeUsage: false }),
+    ...(usage === "holds" && verdict("usage-reported") === "holds" && { includeUsage: true }),
+    ...(verdict("asset-lookup") === "holds" && { assetLookup: "/gamma/asset/GetAsset" }),
+  };
+  const refusesKeys = origins.some((origin) => {
+    const headers = exchanges[`preflight ${origin}`]?.headers;
+    const isAllowed = headers?.get("access-control-allow-origin") === origin;
+    return isAllowed && !/idempotency-key|\*/i.test(headers?.get("access-control-allow-headers") ?? "");
+  });
+  return {
+    baseURL: address,
+    ...(Object.keys(gateway).length > 0 && { gateway }),
+    ...(verdict("invalid-request") === "differs" && { retry: { limit: 0 } }),
+    ...(refusesKeys && { idempotencyKeys: false }),
+  };
+}
+
+const POLLS = 20;
+const POLL_MS = 250;
+
+/** Waits up to 5 s until the emulator behind a Worker has seen one more abort. */
+async function seeAbort(before: number, plan: Plan, options: DiagnoseOptions): Promise<boolean> {
+  for (let attempt = 0; attempt < POLLS; attempt++) {
+    if (((await countAborts(plan, options)) ?? 0) > before) return true;
+    await options.clock.sleep(POLL_MS, options.signal);
+  }
+  return false;
+}
+
+/** Counts the aborted requests in the journal of the emulator behind a Worker. Undefined if it has none. */
+async function countAborts(
+  { behind }: Plan,
+  { fetch, signal }: DiagnoseOptions,
+): Promise<number | undefined> {
+  if (!behind) return undefined;
+  const headers = behind.key === undefined ? {} : { authorization: `Bearer ${behind.key}` };
+  try {
+    const response = await fetch(new Request(`${behind.address}/journal`, { headers, signal }));
+    const journal: unknown = await response.json();
+    if (!isRecord(journal) || !Array.isArray(journal["requests"])) return undefined;
+    return journal["requests"].filter((request) => isRecord(request) && request["aborted"] === true).length;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
 }
