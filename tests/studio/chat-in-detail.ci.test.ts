@@ -363,8 +363,8 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     await room.page.getByRole("region", { name: "Welcome" }).waitFor();
     // each side is a chat of the list, also after a reload
     await room.page.reload();
-    await findEntry("Hello · Alpha 4.1 Flash").waitFor();
-    await findEntry("Hello · Delta 5.3").click();
+    await findEntry("Alpha 4.1 Flash · Hello").waitFor();
+    await findEntry("Delta 5.3 · Hello").click();
     await room.studio.answer().waitFor();
   });
 

@@ -56,6 +56,12 @@ describe.skipIf(!hasChromium)("“Break it” in Chromium (skipped where there i
     },
   );
 
+  test("The list names the chat of a fault after the fault", async () => {
+    await play("Cut");
+    const chats = studio.page.getByRole("navigation", { name: "Chats" });
+    await chats.getByRole("link", { name: "Cut · Show me what you can do" }).first().waitFor();
+  });
+
   test("Second tab opens the same chats", async () => {
     const opened = studio.page.context().waitForEvent("page");
     await studio.button("Second tab").click();

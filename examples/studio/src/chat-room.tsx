@@ -1,12 +1,12 @@
 import { useStore } from "@nanostores/react";
-import { describeError, type UseChatStreamResult, useChatStream, useConversations } from "@sluice/react";
+import { describeError, type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { Columns2, PanelLeft } from "lucide-react";
 import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button, IconButton } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
 import { useDraft } from "@/components/sluice/use-draft";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
-import { changeSettings, chatSettings, createChatOptions } from "./chat-settings.js";
+import { changeSettings, chatSettings, createChatOptions, useLabeledChat } from "./chat-settings.js";
 import { isOffline, isUnsent, storage } from "./client.js";
 import { openRoute } from "./rooms.js";
 import { pendingQuestion, takeFocus, useRunningCode, useTitle } from "./state.js";
@@ -38,7 +38,10 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
   const settings = useStore(chatSettings);
   const { model } = settings;
   const chat = useChatStream({ id, storage, whenBusy: "queue", ...createChatOptions(settings) });
-  const { active } = useConversations({ storage, activeId: id });
+  const question = useStore(pendingQuestion);
+  const [label, setLabel] = useState<string>();
+  if (question?.label && question.label !== label) setLabel(question.label);
+  const active = useLabeledChat(id, label);
   const isBusy = chat.status === "submitted" || chat.status === "streaming";
   const [isBegunHere] = useState(isNew);
   const ended = chat.getThread().filter(({ message }) => message.outcome !== undefined);
@@ -51,7 +54,6 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
   useRunningCode(runningCode[chat.status]);
   useLeaveWarning(chat.unsaved > 0);
   const describe = useSendWhenOnline(chat);
-  const question = useStore(pendingQuestion);
   const newDraft = useDraft("chat/new", "");
   const draft = useDraft(`chat/${id}`, "");
   const box = useRef<HTMLDivElement>(null);
@@ -63,7 +65,7 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
     // what the user wrote after the question goes along to the chat's own address
     if (isNew) draft.setDraft(newDraft.draft);
     if (isNew) newDraft.clearDraft();
-    void send(question);
+    void send(question.text);
   });
   useLayoutEffect(() => takeFocus(box.current?.querySelector("textarea")), []);
   return (
@@ -72,13 +74,13 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
         <IconButton label="Chats" className="md:hidden" onClick={onList}>
           <PanelLeft aria-hidden />
         </IconButton>
-        <h1 className="min-w-0 grow truncate px-2 text-sm font-medium">
-          <bdi>{title}</bdi>
+        <h1 dir="auto" className="min-w-0 grow truncate px-2 text-sm font-medium">
+          {title}
         </h1>
         <Suspense>{ended.length > 0 && <ChatCost ended={ended} />}</Suspense>
         <Button look="quiet" onClick={onCompare}>
           <Columns2 aria-hidden />
-          Compare
+          <span className="max-[24rem]:sr-only">Compare</span>
         </Button>
       </header>
       <div className="min-h-0 grow">

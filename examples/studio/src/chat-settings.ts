@@ -1,7 +1,9 @@
 import type { ChatModel } from "@sluice/core";
-import type { ChatTarget } from "@sluice/react";
+import { type ChatTarget, useConversations } from "@sluice/react";
+import { useEffect, useRef } from "react";
 import { createChatTarget, describeChatModel } from "@/components/sluice/chat-form";
 import type { FormValues } from "@/components/sluice/form-fields";
+import { storage } from "./client.js";
 import { storedAtom } from "./state.js";
 import { tools } from "./tools.js";
 
@@ -44,6 +46,18 @@ export function createChatOptions({ model, values, offersTools, wantsJSON, instr
     ...(instructions.trim() && { instructions: instructions.trim() }),
     ...(offersTools && support !== "no" && { tools }),
   };
+}
+
+/** Returns the entry of a chat in the list. Its title begins with the label that the chat has at its first message. */
+export function useLabeledChat(id: string, label: string | undefined) {
+  const { active, update } = useConversations({ storage, activeId: id });
+  const isLabeled = useRef(false);
+  useEffect(() => {
+    if (!active || isLabeled.current || label === undefined) return;
+    isLabeled.current = true;
+    update(id, { title: `${label} · ${active.title}` });
+  }, [active, update, id, label]);
+  return active;
 }
 
 function isSettings(stored: unknown): stored is ChatSettings {

@@ -74,19 +74,23 @@ function Loading({ draftKey, isNew }: { readonly draftKey: string; readonly isNe
   return (
     <>
       <div className="flex min-h-0 grow flex-col overflow-y-auto">{isNew && <Welcome />}</div>
-      {question && <p className="animate-pulse truncate px-4 py-2 text-sm">{question.slice(0, 300)}</p>}
+      {question && (
+        <p dir="auto" className="animate-pulse truncate px-4 py-2 text-sm">
+          {question.text.slice(0, 300)}
+        </p>
+      )}
       <Composer
         field={field}
         text={draft}
         onText={setDraft}
         onSend={() => {
-          pendingQuestion.set(draft);
+          pendingQuestion.set({ text: draft });
           clearDraft();
         }}
         isBusy={question !== undefined}
         isBlocked={question !== undefined}
         onStop={() => {
-          setDraft((later) => [question, later].filter(Boolean).join("\n\n"));
+          setDraft((later) => [question?.text, later].filter(Boolean).join("\n\n"));
           pendingQuestion.set(undefined);
         }}
       />

@@ -1,8 +1,8 @@
 import { useStore } from "@nanostores/react";
 import type { ChatModel } from "@sluice/core";
-import { useChatStream, useConversations } from "@sluice/react";
+import { useChatStream } from "@sluice/react";
 import { X } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { Button } from "@/components/sluice/button";
 import { ChatLog } from "@/components/sluice/chat";
 import { Composer } from "@/components/sluice/composer";
@@ -10,7 +10,7 @@ import { formatModel } from "@/components/sluice/format";
 import { ModelMenu } from "@/components/sluice/model-menu";
 import { useDraft } from "@/components/sluice/use-draft";
 import { renderText } from "./chat-room.js";
-import { chatSettings, createChatOptions, models } from "./chat-settings.js";
+import { chatSettings, createChatOptions, models, useLabeledChat } from "./chat-settings.js";
 import { storage } from "./client.js";
 import { useTitle } from "./state.js";
 import { renderTool, toolTitles } from "./tools.js";
@@ -80,13 +80,7 @@ function useSide(label: string, first: ChatModel) {
     whenBusy: "queue",
     ...createChatOptions({ ...settings, model: chosen }),
   });
-  const { active, update } = useConversations({ storage, activeId: id });
-  const isNamed = useRef(false);
   // both sides have the same question as their title
-  useEffect(() => {
-    if (!active || isNamed.current) return;
-    isNamed.current = true;
-    update(id, { title: `${active.title} · ${formatModel(chosen)}` });
-  }, [active, update, id, chosen]);
+  useLabeledChat(id, formatModel(chosen));
   return { id, chat, label, chosen, choose };
 }

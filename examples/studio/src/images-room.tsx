@@ -3,21 +3,18 @@ import { checkRequest } from "@sluice/core/schemas";
 import { estimateCost } from "@sluice/prices";
 import type { ImageRequestOf } from "@sluice/react";
 import { Clapperboard, ImagePlus, Shuffle } from "lucide-react";
-import { useRef, useState } from "react";
+import { useRef } from "react";
 import { Field, NumberField } from "@/components/sluice/fields";
 import { findField } from "@/components/sluice/form-chips";
 import { type FormValues, listURLs } from "@/components/sluice/form-fields";
 import { createImageForm, createImageRequest } from "@/components/sluice/image-form";
 import { ImageGallery, type ShownImage } from "@/components/sluice/image-gallery";
 import { createImageOrders, useImageOrders } from "@/components/sluice/image-orders";
-import { MediaFields } from "@/components/sluice/media-fields";
-import { MediaSettings } from "@/components/sluice/media-settings";
-import { PromptForm } from "@/components/sluice/prompt-form";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { type MediaDraft, useMediaForm } from "@/components/sluice/use-media-form";
 import type { DemoPrompt } from "../demo/prompts.js";
 import { storage } from "./client.js";
-import { Examples, Page, uploadFile } from "./media.js";
+import { MediaPage } from "./media.js";
 import { prices } from "./prices.js";
 import { openRoute } from "./rooms.js";
 import { useRunningCode } from "./state.js";
@@ -32,13 +29,12 @@ const list = createImageOrders(storage);
 export function ImagesRoom() {
   const form = useImageForm();
   const videoForm = useVideoForm();
-  const { model, values, prompt } = form;
+  const { model, values } = form;
   const request = createImageRequest(model, values);
   const { generate, stop, reset, orders, status, error, variables, submittedAt } = useImageOrders(
     list,
     model,
   );
-  const [isAdding, setIsAdding] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const isPending = status === "pending";
   const isUnsaved = list.useIsUnsaved();
@@ -74,48 +70,35 @@ export function ImagesRoom() {
   ];
 
   return (
-    <Page title="Images">
-      <PromptForm
-        label="New image"
-        placeholder="Describe an image"
-        prompt={prompt}
-        problem={form.problems.get("prompt")}
-        onPrompt={(text) => form.set("prompt", text)}
-        onSubmit={() => form.submit() && void send(request)}
-        isBusy={isPending || isAdding}
-        estimate={estimateCost(request, prices)}
-        error={error}
-        onDismiss={reset}
-        button={button}
-        above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
-      >
-        <MediaSettings form={form}>
-          <Field label="Number of images">
-            <NumberField min={1} value={countImages(values)} onChange={setCount} />
-          </Field>
-        </MediaSettings>
-      </PromptForm>
+    <MediaPage
+      title="Images"
+      result="an image"
+      form={form}
+      onSend={() => void send(request)}
+      isBusy={isPending}
+      estimate={estimateCost(request, prices)}
+      error={error}
+      onDismiss={reset}
+      button={button}
+      isEmpty={orders.length === 0 && !isPending}
+      createValues={(example) => createValues(example, model)}
+      settings={
+        <Field label="Number of images">
+          <NumberField min={1} value={countImages(values)} onChange={setCount} />
+        </Field>
+      }
+    >
       {isUnsaved && <p role="status">Not everything is saved. Keep this page open.</p>}
-      {orders.length === 0 && !isPending ? (
-        <Examples
-          room="images"
-          onPick={(example) => {
-            form.fill(createDraft(example, model));
-            button.current?.focus();
-          }}
-        />
-      ) : (
-        <ImageGallery
-          orders={orders}
-          list={list}
-          pending={isPending ? { request: variables, since: submittedAt } : undefined}
-          onStop={stop}
-          onReuse={(next) => form.fill(readRequest(next))}
-          onRetry={(next) => void send(next)}
-          actions={listActions}
-        />
-      )}
-    </Page>
+      <ImageGallery
+        orders={orders}
+        list={list}
+        pending={isPending ? { request: variables, since: submittedAt } : undefined}
+        onStop={stop}
+        onReuse={(next) => form.fill(readRequest(next))}
+        onRetry={(next) => void send(next)}
+        actions={listActions}
+      />
+    </MediaPage>
   );
 
   function setCount(count = 1): void {
@@ -149,18 +132,15 @@ function countImages({ sequential_image_generation: isSet, max_images: max }: Fo
   return isSet === true && typeof max === "number" ? max : 1;
 }
 
-/** Fills the form for an example: its words, and the first size of its shape. */
-function createDraft({ prompt, ratio, count }: DemoPrompt, model: ImageModel): MediaDraft<ImageModel> {
+/** Returns the values of an example: its words, and the first size of its shape. */
+function createValues({ prompt, ratio, count }: DemoPrompt, model: ImageModel): FormValues {
   const size = findField(createImageForm(model), "choice", "size")?.choices.find(
     (choice) => choice.ratio === ratio,
   );
   return {
-    model,
-    values: {
-      prompt,
-      size: size?.value,
-      ...(count && { sequential_image_generation: true, max_images: count }),
-    },
+    prompt,
+    size: size?.value,
+    ...(count && { sequential_image_generation: true, max_images: count }),
   };
 }
 

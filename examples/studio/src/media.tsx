@@ -1,7 +1,11 @@
 import { checkMedia, fitImage, toDataURI, uploadMedia } from "@sluice/media";
-import type { ReactNode } from "react";
-import type { MediaField } from "@/components/sluice/form-fields";
+import { type ReactNode, type RefObject, useState } from "react";
+import type { FormValues, MediaField } from "@/components/sluice/form-fields";
 import { describeFileProblem } from "@/components/sluice/form-problems";
+import { MediaFields } from "@/components/sluice/media-fields";
+import { MediaSettings } from "@/components/sluice/media-settings";
+import { PromptForm, type PromptFormProps } from "@/components/sluice/prompt-form";
+import type { MediaForm } from "@/components/sluice/use-media-form";
 import { type DemoPrompt, demoPrompts } from "../demo/prompts.js";
 import { client } from "./client.js";
 import { useTitle } from "./state.js";
@@ -11,7 +15,7 @@ import { useTitle } from "./state.js";
  *
  * @throws {TypeError} with a text for people if the model can't use the file
  */
-export async function uploadFile(file: File, field: MediaField): Promise<string> {
+async function uploadFile(file: File, field: MediaField): Promise<string> {
   if (field.media !== "image") {
     const use = (["reference_video", "reference_audio", "file"] as const).find(
       (known) => known === field.name,
@@ -50,6 +54,57 @@ export function Page({ title, children }: PageProps) {
         {children}
       </div>
     </div>
+  );
+}
+
+interface MediaPageProps<Model extends string>
+  extends Pick<PromptFormProps, "estimate" | "error" | "onDismiss" | "isBusy"> {
+  readonly button: RefObject<HTMLButtonElement | null>;
+  readonly title: string;
+  /** What the form makes: `an image`. */
+  readonly result: string;
+  readonly form: MediaForm<Model>;
+  readonly onSend: () => void;
+  /** True if there are no results. The page shows examples. */
+  readonly isEmpty: boolean;
+  /** Returns the values of the form for an example. */
+  readonly createValues: (example: DemoPrompt) => FormValues;
+  /** Further settings of the form. */
+  readonly settings?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** The page of a room that makes images or videos: its form, and the results below it. */
+export function MediaPage<Model extends string>(props: MediaPageProps<Model>) {
+  const { title, result, form, isBusy, onSend, isEmpty, createValues, settings, children, ...rest } = props;
+  const [isAdding, setIsAdding] = useState(false);
+  return (
+    <Page title={title}>
+      <PromptForm
+        label={result.replace(/^an?/, "New")}
+        placeholder={`Describe ${result}`}
+        prompt={form.prompt}
+        problem={form.problems.get("prompt")}
+        onPrompt={(text) => form.set("prompt", text)}
+        onSubmit={() => form.submit() && onSend()}
+        isBusy={isBusy || isAdding}
+        above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
+        {...rest}
+      >
+        <MediaSettings form={form}>{settings}</MediaSettings>
+      </PromptForm>
+      {isEmpty ? (
+        <Examples
+          room={result === "a video" ? "video" : "images"}
+          onPick={(example) => {
+            form.fill({ model: form.model, values: createValues(example) });
+            rest.button.current?.focus();
+          }}
+        />
+      ) : (
+        children
+      )}
+    </Page>
   );
 }
 

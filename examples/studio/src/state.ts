@@ -100,7 +100,9 @@ export function useIsMounted(): boolean {
 }
 
 /** Question of the first screen that the chat has not sent yet. */
-export const pendingQuestion = atom<string | undefined>(undefined);
+export const pendingQuestion = atom<{ readonly text: string; readonly label?: string } | undefined>(
+  undefined,
+);
 
 /** Selection of a field that left the page with the focus. */
 let selection: readonly [start: number, end: number] | undefined;

@@ -5,9 +5,6 @@ import { estimateCost } from "@sluice/prices";
 import { useVideoTask, useVideoTasks, type VideoTaskEntry } from "@sluice/react";
 import { useRef, useState } from "react";
 import { listURLs } from "@/components/sluice/form-fields";
-import { MediaFields } from "@/components/sluice/media-fields";
-import { MediaSettings } from "@/components/sluice/media-settings";
-import { PromptForm } from "@/components/sluice/prompt-form";
 import { createStoredList, isStoredItem, type StoredItem } from "@/components/sluice/stored-list";
 import { toast } from "@/components/sluice/toasts";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
@@ -16,7 +13,7 @@ import { createVideoForm, createVideoRequest } from "@/components/sluice/video-f
 import { estimateTime, getVideoState } from "@/components/sluice/video-progress";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { baseURL, isOffline, storage } from "./client.js";
-import { Examples, Page, uploadFile } from "./media.js";
+import { MediaPage } from "./media.js";
 import { prices } from "./prices.js";
 import { useRunningCode } from "./state.js";
 
@@ -36,13 +33,12 @@ const list = createStoredList<Order>({
 /** The room where videos are made. Each video is a task that goes on at the gateway while the page is closed. */
 export function VideosRoom() {
   const form = useVideoForm();
-  const { model, values, prompt } = form;
+  const { model, values } = form;
   const request = createVideoRequest(model, values);
   const { create, reset, phase, error } = useVideoTask(options);
   const { tasks, remove } = useVideoTasks(options);
   const orders = list.useItems();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const [isAdding, setIsAdding] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const isCreating = phase === "uploading" || phase === "creating";
   const shown = tasks.filter(({ key }) => !hidden.has(key));
@@ -72,61 +68,47 @@ export function VideosRoom() {
   };
 
   return (
-    <Page title="Videos">
-      <PromptForm
-        label="New video"
-        placeholder="Describe a video"
-        prompt={prompt}
-        problem={form.problems.get("prompt")}
-        onPrompt={(text) => form.set("prompt", text)}
-        onSubmit={() => form.submit() && void send({ model, values })}
-        isBusy={isCreating || isAdding}
-        estimate={estimateCost(request, prices)}
-        // the card of a task that may exist shows its error
-        error={error && "billing" in error && error.billing === "maybe" ? undefined : error}
-        onDismiss={reset}
-        button={button}
-        above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
+    <MediaPage
+      title="Videos"
+      result="a video"
+      form={form}
+      onSend={() => void send({ model, values })}
+      isBusy={isCreating}
+      estimate={estimateCost(request, prices)}
+      // the card of a task that may exist shows its error
+      error={error && "billing" in error && error.billing === "maybe" ? undefined : error}
+      onDismiss={reset}
+      button={button}
+      isEmpty={shown.length === 0}
+      createValues={({ prompt, ratio }) => ({ prompt, ratio })}
+    >
+      <ul
+        aria-label="Videos"
+        className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] gap-4"
       >
-        <MediaSettings form={form} />
-      </PromptForm>
-      {shown.length === 0 ? (
-        <Examples
-          room="video"
-          onPick={({ prompt: text, ratio }) => {
-            form.fill({ model, values: { prompt: text, ratio } });
-            button.current?.focus();
-          }}
-        />
-      ) : (
-        <ul
-          aria-label="Videos"
-          className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] gap-4"
-        >
-          {shown.map((entry) => {
-            const order = findOrder(entry, orders);
-            return (
-              <li key={entry.key}>
-                <Task
-                  entry={entry}
-                  usualMs={estimateTime(entry.model, tasks)}
-                  poster={order && findPoster(order)}
-                  onReuse={order && (() => form.fill({ model: order.model, values: order.values }))}
-                  onRetry={
-                    order &&
-                    (() => {
-                      remove(entry.key);
-                      void send(order);
-                    })
-                  }
-                  onRemove={() => hide(entry.key)}
-                />
-              </li>
-            );
-          })}
-        </ul>
-      )}
-    </Page>
+        {shown.map((entry) => {
+          const order = findOrder(entry, orders);
+          return (
+            <li key={entry.key}>
+              <Task
+                entry={entry}
+                usualMs={estimateTime(entry.model, tasks)}
+                poster={order && findPoster(order)}
+                onReuse={order && (() => form.fill({ model: order.model, values: order.values }))}
+                onRetry={
+                  order &&
+                  (() => {
+                    remove(entry.key);
+                    void send(order);
+                  })
+                }
+                onRemove={() => hide(entry.key)}
+              />
+            </li>
+          );
+        })}
+      </ul>
+    </MediaPage>
   );
 }
 

@@ -16,8 +16,14 @@ const questions = demoPrompts.filter(({ id }) =>
   ["debounce", "quadratic", "canal-lock", "sql-nosql", "roll-dice", "pick-color"].includes(id),
 );
 
+interface FaultButton {
+  readonly fault: Fault;
+  readonly label: string;
+  readonly hint: string;
+}
+
 /** Faults of the inspector that the first screen plays. */
-const faults: readonly { readonly fault: Fault; readonly label: string; readonly hint: string }[] = [
+const faults: readonly FaultButton[] = [
   { fault: "rate-limit", label: "429", hint: "The gateway refuses once, and the client retries" },
   { fault: "cut", label: "Cut", hint: "The stream breaks off, and goes on" },
   { fault: "stall", label: "Stall", hint: "The stream falls silent" },
@@ -29,11 +35,11 @@ const faults: readonly { readonly fault: Fault; readonly label: string; readonly
 const OFFLINE_MS = 4000;
 
 /** Sends a question and plays a fault on it. The inspector shows the attempts. */
-function playOn(fault: Fault): void {
+function playOn({ fault, label }: FaultButton): void {
   inspectorTab.set("Calls");
   if (fault === "offline") goOfflineAfterFirstChunk();
   else playFault(client, fault);
-  ask(findPrompt("show-me"));
+  ask(findPrompt("show-me"), label);
 }
 
 function goOfflineAfterFirstChunk(): void {
@@ -44,9 +50,9 @@ function goOfflineAfterFirstChunk(): void {
   });
 }
 
-/** Asks a question in the new chat. */
-function ask(prompt: string): void {
-  pendingQuestion.set(prompt);
+/** Asks a question in the new chat. The label is the start of its title. */
+function ask(text: string, label?: string): void {
+  pendingQuestion.set({ text, ...(label && { label }) });
 }
 
 /** The first screen of a new chat: what this is, and one thing to press. */
@@ -77,9 +83,9 @@ export function Welcome() {
           <Unplug aria-hidden className="size-4" />
           Break it
         </span>
-        {faults.map(({ fault, label, hint }) => (
-          <Chip key={fault} data-tip={hint} {...onPressOnce(() => playOn(fault))}>
-            {label}
+        {faults.map((button) => (
+          <Chip key={button.fault} data-tip={button.hint} {...onPressOnce(() => playOn(button))}>
+            {button.label}
           </Chip>
         ))}
         <Chip

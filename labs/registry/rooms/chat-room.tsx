@@ -30,7 +30,9 @@ export function ChatRoom() {
         </Button>
         {last && (
           <Button look="quiet" onClick={() => restore(last.id)}>
-            <span className="truncate">Undo: delete {last.title}</span>
+            <span dir="auto" className="truncate">
+              Undo: delete {last.title}
+            </span>
           </Button>
         )}
         <ConversationList

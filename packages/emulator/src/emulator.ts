@@ -10,12 +10,12 @@ import { createDifferences } from "./server/differences.js";
 import type { Exchange, Handler } from "./server/exchange.js";
 import { hash } from "./server/hash.js";
 import {
+  createJSON,
   createMethodNotAllowed,
   createNotFound,
   createUnauthorized,
   type HandlerResponse,
 } from "./server/http.js";
-import { handleJournal } from "./server/journal.js";
 import { listModelIds } from "./server/model-ids.js";
 import { breakBody, createRefusedError, type Fault } from "./server/network-faults.js";
 import { describePathHint } from "./server/path-hint.js";
@@ -109,24 +109,14 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   if (!(speed > 0)) throw new TypeError(`speed must be above 0, got ${speed}; use Infinity for no waiting`);
 
   const recorder = createRequestLog(options.maxRequests ?? 1000);
-  const { chat, durations = {}, media = {}, fetchMedia, state } = options;
   const rules = createRules(checkScript(options.script ?? { replies: [] }));
-  const gateway = createGateway({
-    state,
-    clock,
-    speed,
-    durations,
-    script: chat,
-    media,
-    fetchMedia,
-    requireKey,
-  });
+  const gateway = createGateway(options, requireKey);
   const redactor = createRedactor(apiKeys);
   const differences = createDifferences(options.differs ?? []);
   const faultServer = createFaultServer(options.faultCases ?? [], clock);
   const routes = {
     ...gateway.routes,
-    "/journal": { GET: requireKey(() => handleJournal(recorder.requests, redactor)) },
+    "/journal": { GET: requireKey(handleJournal) },
   };
   // keep a reference: platforms drop the signal of an unreferenced request
   const inFlight = new Set<Request>();
@@ -204,6 +194,12 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     // a 204 and the response to HEAD must not have a body
     const isBodiless = typeof body === "function" || request.method === "HEAD" || body === "";
     return new Response(isBodiless ? null : body, { status, headers: allHeaders });
+  }
+
+  /** Handles `GET /journal`: returns the requests to other paths without secrets, oldest first. */
+  function handleJournal(): HandlerResponse {
+    const others = recorder.requests.filter(({ path }) => path !== "/journal");
+    return createJSON({ requests: redactor.redactValue(others) });
   }
 
   function end(record: OpenRecord, how: BodyEnd) {

@@ -1,53 +1,39 @@
 import { createAssets } from "./assets/assets.js";
-import type { EmulatorClock } from "./base/clock.js";
+import { systemClock } from "./base/clock.js";
 import { createChat } from "./chat/chat.js";
-import type { ChatScript } from "./chat/reply.js";
 import { createEpsilon } from "./epsilon/epsilon.js";
 import { createFiles } from "./files/files.js";
-import type { MediaScript } from "./files/media.js";
 import { createImages } from "./images/images.js";
 import { handleIndexPage } from "./index-page.js";
-import type { Durations } from "./server/durations.js";
+import type { EmulatorOptions } from "./options.js";
 import type { Handler } from "./server/exchange.js";
-import type { FetchMedia } from "./server/fetch-media.js";
 import { createRefusals } from "./server/refusals.js";
 import type { Routes } from "./server/router.js";
-import type { EmulatorState } from "./server/state.js";
 import { createVideos } from "./videos/videos.js";
 
-/** Options of all endpoints. */
-export interface GatewayOptions {
-  readonly state: EmulatorState | undefined;
-  readonly clock: EmulatorClock;
-  readonly speed: number;
-  readonly durations: Durations;
-  readonly script: ChatScript | undefined;
-  readonly media: MediaScript;
-  readonly fetchMedia: FetchMedia | undefined;
-  /** Wraps a handler, so that a request without a valid key is refused. */
-  readonly requireKey: (handler: Handler) => Handler;
-}
-
-/** Creates all endpoints of the specification, with their state. */
-export function createGateway({
-  state,
-  clock,
-  speed,
-  durations,
-  script,
-  media,
-  fetchMedia,
-  requireKey,
-}: GatewayOptions) {
+/**
+ * Creates all endpoints of the specification, with their state.
+ *
+ * @param requireKey wraps a handler, so that a request without a valid key is refused
+ */
+export function createGateway(options: EmulatorOptions, requireKey: (handler: Handler) => Handler) {
+  const {
+    state,
+    clock = systemClock,
+    speed = 1,
+    durations = {},
+    chat: script,
+    media = {},
+    fetchMedia,
+  } = options;
   const { refuse, takeFailure, clear: clearRefusals } = createRefusals();
   const files = createFiles({ state, clock, media });
-  const shared = { state, clock, speed, refuse, takeFailure, files };
-  const chat = createChat({ ...shared, fetchMedia, script });
-  const images = createImages({ ...shared, fetchMedia, usualMs: durations.imageMs });
+  const shared = { state, clock, speed, refuse, takeFailure, files, fetchMedia };
+  const chat = createChat({ ...shared, script });
+  const images = createImages({ ...shared, usualMs: durations.imageMs });
   const assets = createAssets(shared);
   const videos = createVideos({
     ...shared,
-    fetchMedia,
     usualMs: durations.videoMs,
     getAssetStatus: assets.getStatus,
   });

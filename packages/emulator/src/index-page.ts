@@ -1,10 +1,6 @@
-import { assetFaults } from "./assets/faults.js";
-import { chatFaults } from "./chat/faults.js";
-import { epsilonFaults } from "./epsilon/faults.js";
-import { imageFaults } from "./images/faults.js";
+import { faultTables } from "./server/fault-tables.js";
 import { createJSON, type HandlerResponse } from "./server/http.js";
 import { listModelIds } from "./server/model-ids.js";
-import { videoFaults } from "./videos/faults.js";
 
 /** Handles `GET /`: lists the endpoints, models and faults. */
 export function handleIndexPage(): HandlerResponse {
@@ -30,13 +26,9 @@ export function handleIndexPage(): HandlerResponse {
       "GET /journal": "the last requests with their results, without secrets",
       "GET /files/{name}": "what the answers hold addresses of; without a key, until the address expires",
     },
-    faults: {
-      chat: addBrackets(chatFaults),
-      images: addBrackets(imageFaults),
-      videos: addBrackets(videoFaults),
-      assets: addBrackets(assetFaults),
-      epsilon: addBrackets(epsilonFaults),
-    },
+    faults: Object.fromEntries(
+      Object.entries(faultTables).map(([endpoint, faults]) => [endpoint, addBrackets(faults)]),
+    ),
   });
 }
 

@@ -4,7 +4,6 @@ import type { ChatScript } from "./chat/reply.js";
 import type { FaultCase } from "./fault-cases/fault-case.js";
 import type { MediaScript } from "./files/media.js";
 import type { Script } from "./script/script.js";
-import type { Durations } from "./server/durations.js";
 import type { FetchMedia } from "./server/fetch-media.js";
 import type { Fault } from "./server/network-faults.js";
 import type { EmulatorRequest } from "./server/request-log.js";
@@ -31,7 +30,12 @@ export interface EmulatorOptions {
    * Durations of images and videos before they are divided by `speed`. Faults such as `slow` ignore them.
    * @default some seconds for images, one to two minutes for videos
    */
-  readonly durations?: Durations;
+  readonly durations?: {
+    /** Milliseconds from an image request to its response. */
+    readonly imageMs?: number;
+    /** Milliseconds from the creation of a video task to its end. */
+    readonly videoMs?: number;
+  };
   /** Decides the model's reply, instead of the emulator's own texts. @default none */
   readonly chat?: ChatScript;
   /**

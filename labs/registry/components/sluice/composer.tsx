@@ -120,7 +120,9 @@ export function Queue({ queued, isBusy, onCancel, onRetry }: QueueProps) {
           className="flex max-w-full items-center gap-2 rounded-full border bg-secondary/50 pl-3 text-sm"
         >
           <Clock aria-hidden className="size-4 shrink-0 text-muted-foreground" />
-          <span className="truncate">{content || composerWords.onlyImages}</span>
+          <span dir="auto" className="truncate">
+            {content || composerWords.onlyImages}
+          </span>
           <IconButton
             label={composerWords.remove(content)}
             className="rounded-full!"

@@ -8,12 +8,13 @@ export function formatDuration(ms: number): string {
   return `${Math.round(ms / HOUR)} h`;
 }
 
-/** Writes the id of a model for people: `gamma-video-1-5-pro-251215` is `Gamma Video 1.5 Pro`. */
+/** Writes the id of a model for people: `beta3.0-video` is `Beta 3.0 Video`. */
 export function formatModel(id: string): string {
   return id
     .replace(/-\d{6}$/, "")
     .replace(/(\d)-(?=\d)/g, "$1.")
     .replace(/-v(?=\d)/, "-")
+    .replace(/([a-z]{2})(?=\d)/, "$1-")
     .split("-")
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
     .join(" ");

@@ -26,7 +26,10 @@ export function Highlighted({ code, language, isIncomplete = false, isMarked, on
         return (
           <span
             key={index}
-            {...(marked && { "data-marked": true, className: "bg-warning/20" })}
+            {...(marked && {
+              "data-marked": true,
+              className: "rounded-sm bg-warning/5 outline outline-warning",
+            })}
             ref={(element) => {
               if (marked && element) onMarked?.(element);
             }}

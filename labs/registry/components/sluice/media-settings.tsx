@@ -18,7 +18,7 @@ interface MediaSettingsProps<Model extends string> {
 
 /** The model of an image or a video, and its settings behind a button that names them: `16:9 2K · 5 s`. */
 export function MediaSettings<Model extends string>({ form, children }: MediaSettingsProps<Model>) {
-  const summary = summarize(form) || mediaFormWords.auto;
+  const summary = summarize(form);
   return (
     <>
       <Select
@@ -29,7 +29,11 @@ export function MediaSettings<Model extends string>({ form, children }: MediaSet
       />
       <Popover
         title={mediaFormWords.settings}
-        trigger={<Button aria-label={`${mediaFormWords.settings}: ${summary}`}>{summary}</Button>}
+        trigger={
+          <Button aria-label={`${mediaFormWords.settings}: ${summary || mediaFormWords.auto}`}>
+            {summary || mediaFormWords.settings}
+          </Button>
+        }
       >
         <ShapeChips form={form} />
         <ResolutionChips form={form} />

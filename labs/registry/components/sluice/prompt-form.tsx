@@ -9,7 +9,7 @@ import type { ShownEstimate } from "@/components/sluice/cost-text";
 import { detectDirection } from "@/components/sluice/field-text";
 import { mediaFormWords } from "@/components/sluice/media-words";
 
-interface PromptFormProps {
+export interface PromptFormProps {
   /** Name of the form: "New image". */
   readonly label: string;
   readonly placeholder: string;

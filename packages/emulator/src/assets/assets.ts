@@ -1,26 +1,15 @@
 import { checkRequest } from "@sluice/core/schemas";
-import type { EmulatorClock } from "../base/clock.js";
-import type { Files } from "../files/files.js";
 import { type Checked, checkAgainst, parseBody } from "../server/check.js";
 import { cut } from "../server/cut.js";
+import type { EndpointOptions } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
 import { respondJSON } from "../server/failure-mode.js";
+import { faultTables } from "../server/fault-tables.js";
+import { readFaults } from "../server/faults.js";
 import { hash } from "../server/hash.js";
 import { createBadRequest, createJSON, createUnknownId, type HandlerResponse } from "../server/http.js";
-import type { Refuse, TakeFailure } from "../server/refusals.js";
-import { createCounter, type EmulatorState } from "../server/state.js";
-import { readAssetFaults } from "./faults.js";
-
-/** Options of the asset endpoints. */
-export interface AssetsOptions {
-  readonly state: EmulatorState | undefined;
-  readonly clock: EmulatorClock;
-  readonly speed: number;
-  readonly refuse: Refuse;
-  readonly takeFailure: TakeFailure;
-  readonly files: Files;
-}
+import { createCounter } from "../server/state.js";
 
 /** Status of an asset. `Processing` is an assumption: the spec shows only the final values (spec, Asset states). */
 export type AssetStatus = "Processing" | "Active" | "Failed";
@@ -41,7 +30,7 @@ const MAX_NAME_CHARACTERS = 200;
 /**
  * Creates `POST /gamma/asset/CreateAsset`, and `GetAsset` as an example of the lookup, which the spec does not show.
  */
-export function createAssets({ state, clock, speed, refuse, takeFailure, files }: AssetsOptions) {
+export function createAssets({ state, clock, speed, refuse, takeFailure, files }: EndpointOptions) {
   const assets = createExpiringMap<Asset>({
     clock,
     maxEntries: MAX_ASSETS,
@@ -54,7 +43,7 @@ export function createAssets({ state, clock, speed, refuse, takeFailure, files }
   async function handleCreate(exchange: Exchange): Promise<HandlerResponse> {
     const checked = checkAsset(exchange);
     if ("refusal" in checked) return checked.refusal;
-    const faults = readAssetFaults(checked.body.Name, exchange.scripted?.faults);
+    const faults = readFaults(checked.body.Name, faultTables.assets, exchange.scripted?.faults);
     const refusal = refuse(faults, exchange);
     if (refusal) return refusal;
 

@@ -1,13 +1,12 @@
 import type { ChatRequest } from "@sluice/core";
-import type { EmulatorClock } from "../base/clock.js";
 import { checkBody, type Findings } from "../server/check.js";
+import type { EndpointOptions } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
 import { respondJSON } from "../server/failure-mode.js";
-import { type FetchMedia, refuseUnreachable } from "../server/fetch-media.js";
+import { refuseUnreachable } from "../server/fetch-media.js";
 import { hash } from "../server/hash.js";
 import { createEventStream, type HandlerResponse } from "../server/http.js";
-import type { Refuse, TakeFailure } from "../server/refusals.js";
 import { applyBudget, countCompletionTokens, type Reply } from "./budget.js";
 import { checkForeign } from "./foreign.js";
 import { type ChatJob, readChatJob, readImageURLs } from "./job.js";
@@ -17,13 +16,7 @@ import { writeFrames } from "./stream.js";
 import { findStrictIssues } from "./strict.js";
 import { createPromptCache, toUsage } from "./usage.js";
 
-/** Options of the chat endpoint. */
-export interface ChatOptions {
-  readonly clock: EmulatorClock;
-  readonly speed: number;
-  readonly refuse: Refuse;
-  readonly takeFailure: TakeFailure;
-  readonly fetchMedia: FetchMedia | undefined;
+interface ChatOptions extends EndpointOptions {
   readonly script: ChatScript | undefined;
 }
 

@@ -1,6 +1,7 @@
 import type { ChatRequest } from "@sluice/core";
-import { isObject, type Schema } from "./json-schema.js";
+import { isRecord } from "@sluice/core/extend";
 import { readText } from "./message-text.js";
+import type { Schema } from "./sample.js";
 
 /** Larger messages are not searched. */
 const MAX_CHARACTERS = 200_000;
@@ -80,19 +81,19 @@ function findEndOfObject(text: string, start: number): number {
 function parseObject(text: string): Schema | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
 function isSchema(value: unknown): value is Schema {
-  if (!isObject(value)) return false;
+  if (!isRecord(value)) return false;
   const { type, properties, items, $ref, enum: options } = value;
   return (
     [type].flat().some((name) => TYPES.includes(name as string)) ||
-    isObject(properties) ||
-    isObject(items) ||
+    isRecord(properties) ||
+    isRecord(items) ||
     typeof $ref === "string" ||
     [value.anyOf, value.oneOf, value.allOf, options].some(Array.isArray)
   );

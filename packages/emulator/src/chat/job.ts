@@ -1,7 +1,8 @@
 import type { ChatModel, ChatRequest, ChatRequestMessage } from "@sluice/core";
 import { type ModelRequest, models } from "@sluice/core/schemas";
+import { faultTables } from "../server/fault-tables.js";
+import { type Faults, readFaults } from "../server/faults.js";
 import type { FieldURL } from "../server/fetch-media.js";
-import { type ChatFaults, readChatFaults } from "./faults.js";
 import { findExample, findSchema } from "./find-schema.js";
 import { readText } from "./message-text.js";
 
@@ -17,7 +18,7 @@ export interface ChatJob {
   readonly family: ChatFamily;
   /** Last user message, without its faults. */
   readonly prompt: string;
-  readonly faults: ChatFaults;
+  readonly faults: Faults<keyof typeof faultTables.chat>;
   /** Number of user messages: the number of this turn. */
   readonly turn: number;
   /** User message before the last one. */
@@ -59,7 +60,7 @@ export function readChatJob(request: ChatRequest, added?: string): ChatJob {
   const users = request.messages.filter(({ role }) => role === "user");
   const last = users.at(-1);
   const before = users.at(-2);
-  const faults = readChatFaults(last ? readText(last) : "", added);
+  const faults = readFaults(last ? readText(last) : "", faultTables.chat, added);
   const wantsJSON = "response_format" in request && request.response_format?.type === "json_object";
   const tools = "tools" in request ? request.tools : undefined;
   return {
@@ -68,7 +69,7 @@ export function readChatJob(request: ChatRequest, added?: string): ChatJob {
     prompt: faults.text,
     faults,
     turn: users.length,
-    earlier: before && readChatFaults(readText(before)).text,
+    earlier: before && readFaults(readText(before), faultTables.chat).text,
     images: last ? readImages(last) : [],
     toolResults: readToolResults(request.messages),
     effort: readEffort(request),

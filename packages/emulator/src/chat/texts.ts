@@ -1,5 +1,5 @@
+import { faultTables } from "../server/fault-tables.js";
 import { pick } from "../server/hash.js";
-import { chatFaults } from "./faults.js";
 import type { Effort } from "./job.js";
 import { findKnownAnswer } from "./known-answers.js";
 
@@ -123,7 +123,7 @@ export function writeThinking({ topic, seed }: Subject, effort: Effort, calls: r
 
 /** Lists the abilities of the emulator, with every fault. */
 export function listCapabilities(): string {
-  const faults = Object.entries(chatFaults).map(([name, effect]) => `[[${name}]]: ${effect}.`);
+  const faults = Object.entries(faultTables.chat).map(([name, effect]) => `[[${name}]]: ${effect}.`);
   return `I am the Sluice emulator, a stand-in for the gateway. I answer offline and free of charge. I stream, think before I answer, look at the size of images, answer in JSON, and call the tools that you offer if you say “use the tool”.
 
 I also fail on request. Write one of these words into your message, with its brackets:

@@ -45,84 +45,44 @@ const options = {
   help: { type: "boolean", default: false, short: "h" },
 } as const;
 
-/** Validated arguments of the command. */
-export interface Arguments {
-  /** Task of the command. */
-  readonly task: "emulate" | "record" | "replay" | "faults" | "help" | "version";
-  readonly port: number;
-  readonly host: string;
-  /** Keys to accept. Undefined creates a random key. */
-  readonly keys: readonly string[] | undefined;
-  readonly speed: number;
-  /** Path of a script. */
-  readonly script: string | undefined;
-  readonly cors: boolean;
-  readonly strict: boolean;
-  /** Names of assumptions to break, not yet checked. */
-  readonly differs: readonly string[];
-  /** URL of the gateway to record. Empty for other tasks. */
-  readonly gateway: string;
-  /** Folder of the recordings. Empty for tasks without recordings. */
-  readonly folder: string;
-  /** Command to run beside the emulator, with its arguments. */
-  readonly command: readonly string[] | undefined;
-  readonly quiet: boolean;
-}
-
 /** Parses the arguments of the command. Throws an `Error` that names the wrong argument. */
-export function parseArguments(args: readonly string[]): Arguments {
+export function parseArguments(args: readonly string[]) {
   const [own, command] = splitAt("--", args);
   const { values } = parseArgs({ args: own, options });
-  const {
-    port,
-    host,
-    key,
-    speed,
-    script,
-    cors,
-    strict,
-    differs,
-    record,
-    recordings,
-    quiet,
-    faults,
-    version,
-    help,
-  } = values;
+  const { port, key, speed, script, cors, strict, differs, record, recordings, ...rest } = values;
   if (record !== undefined && recordings === undefined)
     throw new Error("--record needs a folder for the recorded exchanges: --recordings ./recordings");
   if (record !== undefined && !/^https?:$/.test(URL.parse(record)?.protocol ?? ""))
     throw new Error(`--record needs the address of the gateway, https://gateway.example.com, got ${record}.`);
-  const task = help
-    ? "help"
-    : version
-      ? "version"
-      : faults
-        ? "faults"
-        : record
-          ? "record"
-          : recordings
-            ? "replay"
-            : "emulate";
+  const given = (["help", "version", "faults"] as const).find((name) => rest[name]);
+  const task = given ?? (record ? "record" : recordings ? "replay" : "emulate");
   if (task !== "emulate")
-    for (const [name, given] of Object.entries({ key, script, cors, strict, differs, " <command>": command }))
-      if (given) throw new Error(`--${name} has no use here: it is for the emulator's own answers.`);
+    for (const [name, value] of Object.entries({ key, script, cors, strict, differs, " <command>": command }))
+      if (value) throw new Error(`--${name} has no use here: it is for the emulator's own answers.`);
   return {
     task,
+    host: rest.host,
+    quiet: rest.quiet,
     port: parsePort(port ?? (command ? "0" : "8788")),
-    host,
+    /** Keys to accept. Undefined creates a random key. */
     keys: checkKeys(key),
     speed: parseSpeed(speed ?? "1"),
     script,
     cors,
     strict,
+    /** Names of assumptions to break, not yet checked. */
     differs: differs?.split(",").map((name) => name.trim()) ?? [],
+    /** URL of the gateway to record. Empty for other tasks. */
     gateway: record ?? "",
+    /** Folder of the recordings. Empty for tasks without recordings. */
     folder: recordings ?? "",
+    /** Command to run beside the emulator, with its arguments. */
     command,
-    quiet,
   };
 }
+
+/** Validated arguments of the command. */
+export type Arguments = ReturnType<typeof parseArguments>;
 
 /** Splits a list at the first `mark`, and drops the mark. */
 function splitAt(mark: string, list: readonly string[]): [before: string[], after: string[] | undefined] {

@@ -1,17 +1,13 @@
 import type { FaultCase, FaultOutcome } from "../fault-cases/fault-case.js";
 
-/** Narrowest terminal with two columns. */
-const MIN_TWO_COLUMNS = 72;
 const INDENT = "  ";
 
 /** Formats the faults by group: name, title and right outcome. No line is longer than `width`, at least 32 characters. */
 export function formatFaultTable(cases: readonly FaultCase[], width: number): string {
   const groups = new Map<string, FaultCase[]>();
   for (const fault of cases) groups.set(fault.group, [...(groups.get(fault.group) ?? []), fault]);
-  const names = Math.max(0, ...cases.map(({ name }) => name.length));
-  const format = width >= MIN_TWO_COLUMNS ? formatBeside : formatBelow;
   const blocks = [...groups].map(([group, faults]) =>
-    [...wrap(group, width), ...faults.flatMap((fault) => format(fault, names, width))].join("\n"),
+    [...wrap(group, width), ...faults.flatMap((fault) => formatFault(fault, width))].join("\n"),
   );
   return blocks.join("\n\n");
 }
@@ -22,18 +18,9 @@ function describeOutcome({ outcome, error, billing }: FaultOutcome): string {
   return `${outcome}${kind}${billing === undefined ? "" : `, billing ${billing}`}`;
 }
 
-function formatBeside({ name, title, right: [right] }: FaultCase, names: number, width: number): string[] {
-  const text = [...wrap(title, width - names - 4), ...describeRight(right, width - names - 4)];
-  return text.map((line, at) => `${INDENT}${(at === 0 ? name : "").padEnd(names)}${INDENT}${line}`);
-}
-
-function formatBelow({ name, title, right: [right] }: FaultCase, _: number, width: number): string[] {
-  const text = [...wrap(title, width - 2), ...describeRight(right, width - 2)];
-  return [name, ...text.map((line) => `${INDENT}${line}`)];
-}
-
-function describeRight(right: FaultOutcome | undefined, width: number): string[] {
-  return right ? wrap(`→ ${describeOutcome(right)}`, width) : [];
+function formatFault({ name, title, right: [right] }: FaultCase, width: number): string[] {
+  const text = right ? [title, `→ ${describeOutcome(right)}`] : [title];
+  return [name, ...text.flatMap((part) => wrap(part, width - 2)).map((line) => `${INDENT}${line}`)];
 }
 
 /** Breaks a text into lines between its words. Cuts a word that is longer than a line. */

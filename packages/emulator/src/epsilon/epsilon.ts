@@ -1,27 +1,16 @@
-import type { EmulatorClock } from "../base/clock.js";
-import type { Files } from "../files/files.js";
 import { getFrameSize } from "../files/media.js";
 import { parseBody } from "../server/check.js";
 import { cut } from "../server/cut.js";
+import type { EndpointOptions } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
 import { respondJSON } from "../server/failure-mode.js";
+import { faultTables } from "../server/fault-tables.js";
+import { readFaults } from "../server/faults.js";
 import { hash } from "../server/hash.js";
 import { createJSON, createUnknownId, type HandlerResponse } from "../server/http.js";
-import type { Refuse, TakeFailure } from "../server/refusals.js";
-import { createCounter, type EmulatorState } from "../server/state.js";
+import { createCounter } from "../server/state.js";
 import { computeProgress, planTimeline, type Timeline } from "../server/timeline.js";
-import { readEpsilonFaults } from "./faults.js";
-
-/** Options of the epsilon endpoints. */
-export interface EpsilonOptions {
-  readonly state: EmulatorState | undefined;
-  readonly clock: EmulatorClock;
-  readonly speed: number;
-  readonly refuse: Refuse;
-  readonly takeFailure: TakeFailure;
-  readonly files: Files;
-}
 
 interface EpsilonTask {
   /** Prompt of the request. */
@@ -45,7 +34,7 @@ const words = {
  * Creates the four endpoints of the second video vendor (spec, Endpoints). The spec shows no shapes: the endpoints
  * accept any JSON, and the responses are an assumption.
  */
-export function createEpsilon({ state, clock, speed, refuse, takeFailure, files }: EpsilonOptions) {
+export function createEpsilon({ state, clock, speed, refuse, takeFailure, files }: EndpointOptions) {
   const tasks = createExpiringMap<EpsilonTask>({
     clock,
     maxEntries: MAX_TASKS,
@@ -59,7 +48,7 @@ export function createEpsilon({ state, clock, speed, refuse, takeFailure, files 
   async function handleCreate(exchange: Exchange): Promise<HandlerResponse> {
     const parsed = parseBody(exchange);
     if ("refusal" in parsed) return parsed.refusal;
-    const faults = readEpsilonFaults(exchange.text, exchange.scripted?.faults);
+    const faults = readFaults(readStrings(exchange.text), faultTables.epsilon, exchange.scripted?.faults);
     const whole = `${exchange.record.path} ${exchange.text}`;
     const refusal = refuse(faults, exchange);
     if (refusal) return refusal;
@@ -107,6 +96,13 @@ export function createEpsilon({ state, clock, speed, refuse, takeFailure, files 
     tasks.clear();
     count.clear();
   }
+}
+
+const STRING = /"(?:[^"\\]|\\.)*"/g;
+
+/** Returns every JSON string in a body. Outside of a string, `[[500]]` is a list and no fault. */
+function readStrings(body: string): readonly string[] {
+  return (body.match(STRING) ?? []).map((text) => text.slice(1, -1));
 }
 
 /** Returns the field `prompt` of a request, or an empty string. */

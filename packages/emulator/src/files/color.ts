@@ -1,3 +1,5 @@
+import { hash } from "../server/hash.js";
+
 /** Converts a hue in degrees, saturation and lightness (0 to 1) to `#rrggbb`. */
 export function formatHSL(hue: number, saturation: number, lightness: number): string {
   const reach = saturation * Math.min(lightness, 1 - lightness);
@@ -5,16 +7,22 @@ export function formatHSL(hue: number, saturation: number, lightness: number): s
     const at = (offset + hue / 30) % 12;
     return 255 * (lightness - reach * Math.max(-1, Math.min(at - 3, 9 - at, 1)));
   };
-  return formatRGB([toComponent(0), toComponent(8), toComponent(4)]);
-}
-
-/** Formats red, green and blue (0 to 255) as `#rrggbb`. */
-export function formatRGB(parts: readonly number[]): string {
-  return `#${parts.map((parseComponent) => Math.round(parseComponent).toString(16).padStart(2, "0")).join("")}`;
+  const parts = [toComponent(0), toComponent(8), toComponent(4)];
+  return `#${parts.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
 }
 
 /** Parses `#rrggbb` into red, green and blue (0 to 255). */
 export function parseRGB(color: string): readonly [red: number, green: number, blue: number] {
   const parseComponent = (at: number) => Number.parseInt(color.slice(at, at + 2), 16);
   return [parseComponent(1), parseComponent(3), parseComponent(5)];
+}
+
+/** Picks three colors for a reference image. They depend on its URL alone: no image is read. */
+export function pickColors(url: string): readonly string[] {
+  const hue = Number.parseInt(hash(url.slice(0, 20_000)).slice(0, 4), 16) % 360;
+  return [
+    formatHSL(hue, 0.55, 0.45),
+    formatHSL((hue + 40) % 360, 0.6, 0.6),
+    formatHSL((hue + 190) % 360, 0.4, 0.5),
+  ];
 }

@@ -12,7 +12,7 @@ export interface ImageDescription {
   readonly seed: string;
   /** Index in a set of images, from 0. */
   readonly index: number;
-  /** Three colors of the reference image, `#rrggbb`, from top to bottom. @default none */
+  /** Three colors for a reference image from elsewhere, `#rrggbb`, from top to bottom. @default none */
   readonly colors?: readonly string[];
   /** True for the last frame of a video. @default false */
   readonly isLastFrame?: boolean;

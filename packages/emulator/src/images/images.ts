@@ -1,27 +1,17 @@
 import { checkRequest } from "@sluice/core/schemas";
-import type { EmulatorClock } from "../base/clock.js";
-import type { Files } from "../files/files.js";
+import { pickColors } from "../files/color.js";
 import type { ImageDescription } from "../files/media.js";
-import { readColors } from "../files/reference.js";
 import { checkBody } from "../server/check.js";
+import type { EndpointOptions } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
 import { respondJSON } from "../server/failure-mode.js";
-import { type FetchMedia, refuseUnreachable } from "../server/fetch-media.js";
+import { refuseUnreachable } from "../server/fetch-media.js";
 import { hash } from "../server/hash.js";
 import type { HandlerResponse } from "../server/http.js";
-import type { Refuse, TakeFailure } from "../server/refusals.js";
-import { createCounter, type EmulatorState } from "../server/state.js";
+import { createCounter } from "../server/state.js";
 import { type ImageJob, type ImageRequestBody, readImageJob } from "./job.js";
 
-/** Options of the image endpoint. */
-export interface ImagesOptions {
-  readonly state: EmulatorState | undefined;
-  readonly clock: EmulatorClock;
-  readonly speed: number;
-  readonly refuse: Refuse;
-  readonly takeFailure: TakeFailure;
-  readonly files: Files;
-  readonly fetchMedia: FetchMedia | undefined;
+interface ImagesOptions extends EndpointOptions {
   /** Milliseconds of a response that is not slow. Undefined for some seconds per image. */
   readonly usualMs: number | undefined;
 }
@@ -58,7 +48,7 @@ export function createImages({
     const id = `img_${hash(exchange.text)}_${count.next()}`;
     const own = START_MS + EACH_MS * job.count;
     const wait = (job.faults.names.has("slow") ? SLOW_FACTOR * own : (usualMs ?? own)) / speed;
-    const reference = await readReference(job);
+    const reference = describeReference(job);
     if (wait > 0) await clock.sleep(wait, exchange.request.signal);
     return respondJSON(
       toResult(job, reference, id, exchange.origin),
@@ -67,10 +57,10 @@ export function createImages({
     );
   }
 
-  async function readReference({ references: [url], seed }: ImageJob): Promise<Reference> {
+  function describeReference({ references: [url], seed }: ImageJob): Reference {
     if (url === undefined) return {};
     const own = files.findImage(url);
-    if (!own) return { colors: await readColors(url) };
+    if (!own) return { colors: pickColors(url) };
     const base = `${own.prompt} ${own.base ?? ""}`;
     const colors = own.colors ? { colors: own.colors } : {};
     return { base, ...colors, ...(seed === undefined ? { seed: own.seed } : {}) };

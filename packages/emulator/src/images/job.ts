@@ -1,4 +1,5 @@
-import { type ImageFaults, readImageFaults } from "./faults.js";
+import { faultTables } from "../server/fault-tables.js";
+import { type Faults, readFaults } from "../server/faults.js";
 
 /** Fields of a validated request that decide the drawing. */
 export interface ImageRequestBody {
@@ -16,7 +17,7 @@ export interface ImageJob {
   readonly model: string;
   /** Prompt without its faults. */
   readonly prompt: string;
-  readonly faults: ImageFaults;
+  readonly faults: Faults<keyof typeof faultTables.images>;
   /** Width in pixels. */
   readonly width: number;
   /** Height in pixels. */
@@ -41,7 +42,7 @@ const words = ["two", "three", "four", "five", "six", "seven", "eight", "nine"];
  * @param added faults of the script, `[[drop]]`
  */
 export function readImageJob(request: ImageRequestBody, added?: string): ImageJob {
-  const faults = readImageFaults(request.prompt, added);
+  const faults = readFaults(request.prompt, faultTables.images, added);
   const [width = 0, height = 0] = (request.size ?? DEFAULT_SIZE).split("x").map(Number);
   return {
     model: request.model,

@@ -1,11 +1,7 @@
 import { models } from "@sluice/core/schemas";
 import * as v from "valibot";
-import { assetFaults } from "../assets/faults.js";
-import { chatFaults } from "../chat/faults.js";
-import { epsilonFaults } from "../epsilon/faults.js";
-import { imageFaults } from "../images/faults.js";
+import { faultTables } from "../server/fault-tables.js";
 import type { ScriptedReply } from "../server/scripted.js";
-import { videoFaults } from "../videos/faults.js";
 
 /** Replies and faults that a test decides, as plain JSON. */
 export interface Script {
@@ -34,13 +30,7 @@ export interface ScriptedRule extends ScriptedReply {
 }
 
 const known = Object.keys(models);
-const faults = Object.keys({
-  ...assetFaults,
-  ...chatFaults,
-  ...epsilonFaults,
-  ...imageFaults,
-  ...videoFaults,
-});
+const faults = [...new Set(Object.values(faultTables).flatMap((table) => Object.keys(table)))];
 
 const text = v.string("must be a string");
 const count = v.pipe(

@@ -20,17 +20,6 @@ export interface Faults<Name extends string = string> {
   readonly unknown: readonly string[];
 }
 
-/** Faults of every request that creates something and is not streamed. */
-export const commonFaults = {
-  "429": "refused with 429 and Retry-After: 1; [[429:2]] refuses 2 requests with that body, then answers one",
-  "500": "fails with 500; [[500:2]] fails 2 requests with that body, then answers one",
-  stall: "it is made, but no answer comes for as long as the client waits",
-  truncate:
-    "it is made, but the answer is half of the JSON; [[truncate:1]] breaks one answer to that body, and the next is whole; so it is with the others",
-  drop: "it is made, but the connection breaks within the answer",
-  malformed: "it is made, but the answer is broken JSON",
-} as const;
-
 /** A name, a count, and a label that makes the body different. */
 const FAULT = /\[\[([a-z0-9-]+)(?::(\d{1,6})(?::[\w-]{1,40})?)?\]\]/gi;
 /** Matches what may be a misspelled fault: a word, or the status of a refusal. */

@@ -1,7 +1,8 @@
 import type { VideoModel } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
 import { cut } from "../server/cut.js";
-import { readVideoFaults, type VideoFaults } from "./faults.js";
+import { faultTables } from "../server/fault-tables.js";
+import { type Faults, readFaults } from "../server/faults.js";
 
 /** Fields of a validated request that decide the video. */
 export interface VideoRequestBody {
@@ -41,7 +42,7 @@ export interface VideoJob {
   /** Prompt with its faults, cut to 5,000 characters, the limit of `beta`. */
   readonly prompt: string;
   /** Faults of the prompt. Their text is cut too, because tasks are stored. */
-  readonly faults: VideoFaults;
+  readonly faults: Faults<keyof typeof faultTables.videos>;
   readonly action: "generate" | "firstTailGenerate";
   readonly resolution: string;
   readonly ratio: string;
@@ -70,7 +71,7 @@ export function readVideoJob(request: VideoRequestBody, added?: string): VideoJo
   const { model, input, content = [] } = request;
   const settings: Settings = (input ? request.parameters : request) ?? {};
   const prompt = input ? (input.prompt ?? "") : content.flatMap(({ text }) => text ?? []).join("\n");
-  const faults = readVideoFaults(prompt, added);
+  const faults = readFaults(prompt, faultTables.videos, added);
   const marks = input
     ? (input.media ?? []).map(({ type }) => type)
     : content.map(({ type, role }) => role ?? type);

@@ -1,32 +1,22 @@
 import { checkRequest } from "@sluice/core/schemas";
 import type { AssetStatus } from "../assets/assets.js";
-import type { EmulatorClock } from "../base/clock.js";
-import type { Files } from "../files/files.js";
+import { pickColors } from "../files/color.js";
 import { getFrameSize, type VideoDescription } from "../files/media.js";
-import { readColors } from "../files/reference.js";
 import { checkBody } from "../server/check.js";
+import type { EndpointOptions } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
 import { respondJSON } from "../server/failure-mode.js";
-import { acceptLocal, type FetchMedia, refuseUnreachable } from "../server/fetch-media.js";
+import { acceptLocal, refuseUnreachable } from "../server/fetch-media.js";
 import { hash } from "../server/hash.js";
 import { createJSON, createRateLimited, createUnknownId, type HandlerResponse } from "../server/http.js";
-import type { Refuse, TakeFailure } from "../server/refusals.js";
-import { createCounter, type EmulatorState } from "../server/state.js";
+import { createCounter } from "../server/state.js";
 import { computeProgress, planTimeline } from "../server/timeline.js";
 import { readVideoJob, type VideoJob, type VideoRequestBody } from "./job.js";
 import { findFirstImage, readURLs, refuseReferences } from "./references.js";
 import { getForm, type Task, toResult, type View } from "./result.js";
 
-/** Options of the video endpoints. */
-export interface VideosOptions {
-  readonly state: EmulatorState | undefined;
-  readonly clock: EmulatorClock;
-  readonly speed: number;
-  readonly refuse: Refuse;
-  readonly takeFailure: TakeFailure;
-  readonly files: Files;
-  readonly fetchMedia: FetchMedia | undefined;
+interface VideosOptions extends EndpointOptions {
   /** Milliseconds of a task that is not slow. Undefined for one to two minutes. */
   readonly usualMs: number | undefined;
   /** Returns the status of an asset, or undefined for an unknown id. */
@@ -79,7 +69,7 @@ export function createVideos({
       (await refuseUnreachable(readURLs(checked.body), fetchMedia, exchange));
     if (refusal) return refusal;
 
-    const { id } = storeTask(job, exchange.text, await readReference(checked.body));
+    const { id } = storeTask(job, exchange.text, describeReference(checked.body));
     const receipt = {
       id,
       task_id: id,
@@ -93,11 +83,11 @@ export function createVideos({
   }
 
   /** Returns the fields that the first image of a request decides. An image from elsewhere decides only the colors. */
-  async function readReference(request: VideoRequestBody): Promise<Partial<VideoDescription>> {
+  function describeReference(request: VideoRequestBody): Partial<VideoDescription> {
     const url = findFirstImage(request);
     if (url === undefined) return {};
     const own = files.findImage(url);
-    if (!own) return { colors: await readColors(url) };
+    if (!own) return { colors: pickColors(url) };
     const { seed, index, colors } = own;
     return { base: `${own.prompt} ${own.base ?? ""}`, seed, index, ...(colors ? { colors } : {}) };
   }
