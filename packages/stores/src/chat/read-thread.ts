@@ -5,18 +5,11 @@ import { yieldToHost } from "../base/yield-to-host.js";
 import { readLater } from "../storage/recovery.js";
 import { waitForStorage } from "../storage/wait.js";
 import { hasLocks, isLocked, prepareLocks, shareLock, withLock } from "../tabs/locks.js";
+import { mergeCopies } from "./merge-copies.js";
 import { type ChatMessage, isResumable } from "./message.js";
-import {
-  closeLostCalls,
-  endInterrupted,
-  isInFlight,
-  isUnfinished,
-  LEAF,
-  mergeCopies,
-  parseNodes,
-} from "./records.js";
+import { closeLostCalls, endInterrupted, isInFlight, isUnfinished, LEAF, parseNodes } from "./records.js";
 import { drop, noteChange, type StoredThread, writeAll, writeOnUnload } from "./stored-thread.js";
-import { isOfRunner, type MessageNode } from "./thread.js";
+import type { MessageNode } from "./thread.js";
 
 /*
  * Reads the messages of one thread, merges the changes of other tabs, and coordinates the work on messages: the page that
@@ -136,7 +129,7 @@ function merge(stored: StoredThread, changes: Records): void {
   const nodes = parseNodes(changes).filter(
     (node) =>
       !removed.has(node.message.id) &&
-      (!isInFlight(node.message) || ((hasLocks() || isOfRunner(node)) && !isOutdated(stored, node))),
+      (!isInFlight(node.message) || ((hasLocks() || node.turn !== undefined) && !isOutdated(stored, node))),
   );
   thread.merge(nodes, mergeCopies);
   watchEnds(stored, nodes);
@@ -211,7 +204,7 @@ export function runLocked<Turn>(
 /** Ends a message in flight whose tab was closed. A message whose lock is held does not change. */
 async function endUnlessLocked(stored: StoredThread, node: MessageNode): Promise<MessageNode> {
   const { message } = node;
-  if (!isInFlight(message) || isOfRunner(node)) return node;
+  if (!isInFlight(message) || node.turn !== undefined) return node;
   const isOwned =
     canBeResumed(message) || (await isLocked(stored.client, createLockName(stored, message.id)));
   return isOwned ? node : { ...node, message: endInterrupted(message) };
@@ -263,7 +256,7 @@ function endAbandoned(stored: StoredThread, id: string): void {
 
 function isOpenHere({ thread }: StoredThread, id: string): boolean {
   const node = thread.get(id);
-  return node !== undefined && isInFlight(node.message) && !isOfRunner(node);
+  return node !== undefined && isInFlight(node.message) && node.turn === undefined;
 }
 
 /**
