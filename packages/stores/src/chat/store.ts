@@ -182,10 +182,10 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       storage.records?.noteChange(messageId);
       refresh(chat);
     },
-    approve: (toolCallId) => decideCall(chat, read, { type: "approve", toolCallId }),
+    approve: (toolCallId) => decideCall(chat, read, toolCallId, { type: "approve" }),
     deny: (toolCallId, reason = "the user did not allow the call") =>
-      decideCall(chat, read, { type: "deny", toolCallId, reason }),
-    addToolOutput: (toolCallId, output) => decideCall(chat, read, { type: "output", toolCallId, output }),
+      decideCall(chat, read, toolCallId, { type: "deny", reason }),
+    addToolOutput: (toolCallId, output) => decideCall(chat, read, toolCallId, { type: "output", output }),
     setMessages(messages) {
       const given = parseInitialMessages(messages, "messages");
       void use(chat).whenRestored(() => replaceAll(chat, given));
