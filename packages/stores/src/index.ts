@@ -2,6 +2,7 @@
 
 export type { ChatStore, SendOptions } from "./chat/chat-store.js";
 export type { InitialMessage } from "./chat/initial-messages.js";
+export { mergeRecords } from "./chat/merge-copies.js";
 export type {
   ChatMessage,
   ChatNode,
@@ -10,7 +11,6 @@ export type {
   ToolCallState,
 } from "./chat/message.js";
 export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/options.js";
-export { mergeRecords } from "./chat/records.js";
 export type {
   CallDecision,
   ChatRunner,

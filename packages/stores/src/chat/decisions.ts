@@ -8,26 +8,23 @@ import {
   isOpen,
   isPending,
 } from "./message.js";
-import type { CallDecision } from "./runner.js";
+import type { CallChoice } from "./runner.js";
 import { addOutput } from "./tool-results.js";
 import { beginRunnerTurn, beginTurn } from "./turns.js";
 
 const NO_RUNNER = "runner: this call belongs to a runner that the chat lacks";
 
-/** A decision before its message is known. */
-export type NewDecision = CallDecision extends infer Decision
-  ? Decision extends CallDecision
-    ? Omit<Decision, "messageId">
-    : never
-  : never;
-
 /**
  * Applies the decision of the user or the app to a pending call, and continues the turn when no call is pending. The first
  * decision of all tabs counts.
  */
-export function decideCall(chat: Chat, read: ReadOptions, decision: NewDecision): Promise<ChatTurn> {
+export function decideCall(
+  chat: Chat,
+  read: ReadOptions,
+  toolCallId: string,
+  decision: CallChoice,
+): Promise<ChatTurn> {
   const { thread, storage, runner } = chat;
-  const { toolCallId } = decision;
   const state = decision.type === "output" ? "needs-output" : "needs-approval";
   const findCall = (message: ChatMessage | undefined) =>
     message?.toolCalls?.find((call) => call.id === toolCallId && call.state === state);
@@ -36,7 +33,7 @@ export function decideCall(chat: Chat, read: ReadOptions, decision: NewDecision)
     if (!message || !findCall(message)) return decide();
     if (thread.get(message.id)?.turn !== undefined) {
       if (!runner) return createUnsentTurn(new ConfigurationError(NO_RUNNER));
-      return runner.decide(read, { ...decision, messageId: message.id }, (start) =>
+      return runner.decide(read, { ...decision, messageId: message.id, toolCallId }, (start) =>
         beginRunnerTurn(chat, runner, chat.options ?? read, start),
       );
     }
@@ -62,7 +59,7 @@ function changeCall(
   read: ReadOptions,
   message: ChatMessage,
   call: ChatToolCall,
-  decision: NewDecision,
+  decision: CallChoice,
 ): ChatTurn | Promise<ChatTurn> {
   const { turn } = chat;
   const toolCalls =
@@ -78,7 +75,7 @@ function changeCall(
   return isWaiting ? { messages: [changed], outcome: "tool-calls" } : continueTurn(chat, read, message.id);
 }
 
-function applyDecision(call: ChatToolCall, decision: NewDecision): ChatToolCall {
+function applyDecision(call: ChatToolCall, decision: CallChoice): ChatToolCall {
   if (decision.type === "approve") return { ...call, state: "running" };
   if (decision.type === "deny") return { ...call, state: "denied", error: decision.reason };
   return addOutput(call, decision.output);

@@ -5,12 +5,11 @@ import {
   closeToolCalls,
   createInterruptedEnd,
   isFile,
-  isInterrupted,
   isOpen,
   isPending,
   isResumable,
 } from "./message.js";
-import { isOfRunner, type MergeCopies, type MessageNode } from "./thread.js";
+import type { MessageNode } from "./thread.js";
 
 /** Key of the record with the id of the last shown message. No message has this id. */
 export const LEAF = "/leaf";
@@ -149,115 +148,4 @@ export function endInterrupted(message: ChatMessage): ChatMessage {
 /** Returns true for a message that does not end unless a tab works on it. */
 export function isInFlight(message: ChatMessage): boolean {
   return endInterrupted(message) !== message;
-}
-
-/**
- * Merges two copies of a message: the newer copy, with tool results that only the older one has. The order of the copies
- * does not matter, so that all tabs and devices get the same result. Only its runner changes a message of a runner.
- */
-export function mergeCopies(local: MessageNode, copy: MessageNode): ReturnType<MergeCopies> {
-  const merged = mergeNodes(local, copy);
-  return { merged, isAhead: describeNode(merged) !== describeNode(copy) };
-}
-
-function mergeNodes(local: MessageNode, copy: MessageNode): MessageNode {
-  const isNewer =
-    Number(isOfRunner(copy)) - Number(isOfRunner(local)) ||
-    // a final end wins, no matter how much text another device has read
-    Number(hasFinalEnd(copy)) - Number(hasFinalEnd(local)) ||
-    copy.revision - local.revision ||
-    Number(isGuess(local)) - Number(isGuess(copy)) ||
-    // two tabs continued from one state: a complete response wins over a partial one
-    Number(isComplete(copy)) - Number(isComplete(local)) ||
-    copy.message.content.length - local.message.content.length ||
-    compare(copy.message.content, local.message.content) ||
-    compare(describeRest(copy), describeRest(local)) ||
-    // last, because a merged copy differs from its sources only in its calls
-    compare(describeCalls(copy), describeCalls(local));
-  const [newer, older] = isNewer > 0 ? [copy, local] : [local, copy];
-  if (isOfRunner(newer)) return newer;
-  const node = addKey(older, newer);
-  const missed = node.message.toolCalls?.map((call) => {
-    const other = isOpen(call) && older.message.toolCalls?.find(({ id }) => id === call.id);
-    return other && !isOpen(other) ? other : call;
-  });
-  return missed?.some((call, index) => call !== node.message.toolCalls?.[index])
-    ? { ...node, message: { ...node.message, toolCalls: missed } }
-    : node;
-}
-
-/** Adds the key of `setMessages` if only the older copy has it. */
-function addKey({ key }: MessageNode, newer: MessageNode): MessageNode {
-  return key && !newer.key ? { ...newer, key } : newer;
-}
-
-/**
- * Returns true if no device continues to read the response. `retry` continues a response with a `streamId`, and a guess
- * may be wrong.
- */
-function hasFinalEnd(node: MessageNode): boolean {
-  const { outcome, streamId } = node.message;
-  return outcome !== undefined && streamId === undefined && !isGuess(node);
-}
-
-/**
- * Returns true for an end that one tab wrote because another tab seemed to be closed. If that tab was open and only failed
- * to write, its own end wins.
- */
-function isGuess({ message }: MessageNode): boolean {
-  return isInterrupted(message);
-}
-
-function isComplete({ message }: MessageNode): boolean {
-  return message.outcome === "complete";
-}
-
-/** Describes the fields that may differ between copies of one revision. */
-function describeRest({ message, turn }: MessageNode): string {
-  const { outcome, streamId, idempotencyKey, reasoning, toolCalls } = message;
-  const end = isInterrupted(message) ? "interrupted" : outcome;
-  return `${end} ${streamId} ${idempotencyKey} ${turn} ${reasoning} ${toolCalls?.map(({ id }) => id)}`;
-}
-
-function describeCalls({ message }: MessageNode): string {
-  return String(message.toolCalls?.map((call) => `${call.state} ${describeResult(call)}`));
-}
-
-function describeResult({ id, output, error, savedState }: ChatToolCall): string {
-  return output === undefined && error === undefined && savedState === undefined
-    ? id
-    : JSON.stringify([id, output, error, savedState]);
-}
-
-function compare(one: string, other: string): number {
-  return Number(one > other) - Number(one < other);
-}
-
-/** Describes every field that can differ between two copies. */
-function describeNode(node: MessageNode): string {
-  const { revision, key, message } = node;
-  return `${revision} ${key} ${describeRest(node)} ${describeCalls(node)} ${message.content}`;
-}
-
-/**
- * Merges two records of one key of a chat into the record that all devices store: for a storage whose records several
- * devices change. The result does not depend on the order of the merges. For a key that is not a message, or a record
- * that can't be read, the local record wins. A removed record counts as unreadable.
- *
- * @example
- * ```ts
- * function mergeAll(local: ReadonlyMap<string, unknown>, remote: ReadonlyMap<string, unknown>) {
- *   return new Map([...remote].map(([key, record]) => [key, mergeRecords(key, local.get(key), record)]));
- * }
- * ```
- */
-export function mergeRecords(key: string, localRecord: unknown, remoteRecord: unknown): unknown {
-  const local = parseNode(key, localRecord);
-  const copy = parseNode(key, remoteRecord);
-  if (!copy) return localRecord;
-  if (!local) return remoteRecord;
-  const { merged, isAhead } = mergeCopies(local, copy);
-  if (!isAhead) return remoteRecord;
-  // the original record may have fields that this version does not know, or another timing
-  return merged === local ? localRecord : toRecord(merged);
 }

@@ -67,8 +67,10 @@ export interface RunnerEnd {
 }
 
 /** Decision on a tool call that waits for the user or the app. */
-export type CallDecision = { readonly messageId: string; readonly toolCallId: string } & (
+export type CallDecision = { readonly messageId: string; readonly toolCallId: string } & CallChoice;
+
+/** A decision, for whichever call. */
+export type CallChoice =
   | { readonly type: "approve" }
   | { readonly type: "deny"; readonly reason: string }
-  | { readonly type: "output"; readonly output: unknown }
-);
+  | { readonly type: "output"; readonly output: unknown };

@@ -22,7 +22,6 @@ import {
   stop,
 } from "./chat.js";
 import type { ChatStore } from "./chat-store.js";
-import type { NewDecision } from "./decisions.js";
 import { parseInitialMessages } from "./initial-messages.js";
 import {
   addQuestion,
@@ -37,6 +36,7 @@ import { jsonCode } from "./load-json.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import { createQueue } from "./queue.js";
+import type { CallChoice } from "./runner.js";
 import { noStorage, type StorageSession } from "./session.js";
 import type { SessionContext } from "./storage-session.js";
 import type { ChatStorage } from "./storages.js";
@@ -147,10 +147,10 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     );
     return turn;
   };
-  const decide = (decision: NewDecision) => {
+  const decide = (toolCallId: string, choice: CallChoice) => {
     const { loaded } = jsonCode;
-    if (loaded) return loaded.decideCall(chat, read, decision);
-    return jsonCode.load().then((code) => code.decideCall(chat, read, decision), createUnsentTurn);
+    if (loaded) return loaded.decideCall(chat, read, toolCallId, choice);
+    return jsonCode.load().then((code) => code.decideCall(chat, read, toolCallId, choice), createUnsentTurn);
   };
   const verbs: ChatStore = {
     getSnapshot: store.getSnapshot,
@@ -188,10 +188,10 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       storage.records?.noteChange(messageId);
       refresh(chat);
     },
-    approve: (toolCallId) => decide({ type: "approve", toolCallId }),
+    approve: (toolCallId) => decide(toolCallId, { type: "approve" }),
     deny: (toolCallId, reason = "the user did not allow the call") =>
-      decide({ type: "deny", toolCallId, reason }),
-    addToolOutput: (toolCallId, output) => decide({ type: "output", toolCallId, output }),
+      decide(toolCallId, { type: "deny", reason }),
+    addToolOutput: (toolCallId, output) => decide(toolCallId, { type: "output", output }),
     setMessages(messages) {
       const given = parseInitialMessages(messages, "messages");
       void use(chat).whenRestored(() => replaceAll(chat, given));

@@ -1,5 +1,5 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { callAfter } from "@sluice/core/extend";
+import { callAfter, createFingerprint, hashToId } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import type { RecordWriter } from "../storage/record-writer.js";
 import type { ChatMessage } from "./message.js";
@@ -94,12 +94,6 @@ export function writeOnUnload(stored: StoredThread): void {
   stored.writer.writeOnUnload();
 }
 
-/** Writes all pending changes and ends the broadcasts. */
-export function closeWriter(stored: StoredThread): void {
-  void writeAll(stored);
-  stored.nextBroadcast?.abort();
-}
-
 /** Removes a message that the storage does not have. Writes nothing. */
 export function drop({ thread, removed, writer }: StoredThread, id: string): void {
   if (thread.has(id)) {
@@ -149,4 +143,21 @@ function prepareWrite(stored: StoredThread): void {
 
 function noteRemoval({ thread, removed }: StoredThread, id: string): void {
   removed[thread.has(id) ? "delete" : "add"](id);
+}
+
+/** Matches the ids that `createRandomId` creates. An id of the app may not be unique. */
+const RANDOM_ID = /^\d+(-\d+){3}$/;
+
+/** Derives the key of a response, as documented at `deriveKey` of `ThreadRecords`; undefined without a unique id. */
+export function deriveKey(
+  { client, collection, thread }: StoredThread,
+  below: string | undefined,
+  request: unknown,
+): string | undefined {
+  const above = thread.get(below)?.key ?? below;
+  if (below === undefined || above === undefined || !RANDOM_ID.test(above)) return undefined;
+  const responses = thread
+    .listIds()
+    .filter((id) => thread.getParent(id) === below && thread.get(id)?.message.role === "assistant").length;
+  return hashToId(`${above} ${responses} ${createFingerprint([client.user, collection, request])}`);
 }

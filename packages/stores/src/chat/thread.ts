@@ -12,13 +12,10 @@ export interface MessageNode {
    * it. Absent without idempotency keys.
    */
   readonly key?: string | undefined;
-  /** Id of the turn of a `TurnRunner` that writes the message. Pages neither end nor continue it. */
+  /**
+   * Id of the turn of a `TurnRunner` that writes the message. No page ends or continues it, regardless of locks.
+   */
   readonly turn?: string | undefined;
-}
-
-/** Returns true for a message that a `TurnRunner` writes. No page ends or continues it, regardless of locks. */
-export function isOfRunner({ turn }: MessageNode): boolean {
-  return turn !== undefined;
 }
 
 /**

@@ -54,10 +54,17 @@ const texts = {
   storageFull: { title: "Storage is full", hint: "Delete old chats to make room." },
   stopped: { title: "Stopped", hint: "" },
   unexpected: { title: "Something went wrong", hint: "Try again, or report it." },
-} satisfies Readonly<Record<string, ErrorText>>;
+  mayBeBilled: "You may have been charged.",
+  attachments: {
+    type: "“{name}” is not a JPEG, PNG, GIF or WebP image.",
+    size: "“{name}” is too large. Limit: {megabytes} MB.",
+    number: "“{name}” was not added. Limit: {max} images.",
+    unreadable: "“{name}” can't be read.",
+  },
+};
 
 /** Kind of an error, by its meaning for users. */
-export type ErrorKind = keyof typeof texts;
+export type ErrorKind = Exclude<keyof typeof texts, "mayBeBilled" | "attachments">;
 
 /** All texts of {@link describeError} and `useAttachments`, one for each kind of error. A missing kind is a type error. */
 export interface ErrorMessages extends Readonly<Record<ErrorKind, ErrorText>> {
@@ -76,13 +83,4 @@ export interface ErrorMessages extends Readonly<Record<ErrorKind, ErrorText>> {
  * describeError(new Error("no network"), { messages }).title;
  * ```
  */
-export const errorMessages: ErrorMessages = {
-  ...texts,
-  mayBeBilled: "You may have been charged.",
-  attachments: {
-    type: "“{name}” is not a JPEG, PNG, GIF or WebP image.",
-    size: "“{name}” is too large. Limit: {megabytes} MB.",
-    number: "“{name}” was not added. Limit: {max} images.",
-    unreadable: "“{name}” can't be read.",
-  },
-};
+export const errorMessages: ErrorMessages = texts;

@@ -2,7 +2,7 @@ import type { RecordStorage } from "@sluice/core";
 import { systemClock, toError } from "@sluice/core/extend";
 import { isRefusal } from "../base/platform-limits.js";
 import { addUserPrefix, formatUserPrefix, type Scoped } from "../base/user-prefix.js";
-import { FORGOTTEN, getStorages, NOTICE } from "./client-storages.js";
+import { FORGOTTEN, getStorages, NOTICE } from "./client-storage.js";
 import { openIndexedDBStorage } from "./indexed-db.js";
 import { waitForStorage } from "./wait.js";
 import { openWebStorage } from "./web.js";

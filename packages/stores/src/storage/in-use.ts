@@ -29,10 +29,7 @@ export function registerForget(client: Scoped, forget: Forget): () => void {
   return () => void stores.delete(store);
 }
 
-/**
- * Loads the code that removes all records of a user. The import is in this file because all stores share it and the
- * loaded code does not import it. Otherwise bundlers would put more code into the first file.
- */
+/** Loads the code that removes all records of a user. Most pages never need it. */
 export function loadForget(): Promise<typeof import("./forget.js")> {
   return import("./forget.js");
 }

@@ -1,6 +1,6 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
 import { assertClient, toError } from "@sluice/core/extend";
-import { getStorages } from "./client-storages.js";
+import { getStorages } from "./client-storage.js";
 import { getStoresInUse, loadForget } from "./in-use.js";
 
 /** Options of {@link signOut}. */
