@@ -15,12 +15,12 @@ import { generateImage as generateImageByXsAI } from "xsai";
 
 /*
  * One click, several billed images: the gateway makes each image that is requested, and a load balancer before it answers
- * 504 to the first three requests. The guide "What was I charged for?" has the numbers.
+ * 504 to the first three requests. The guide "Costs" has the numbers.
  */
 
 const MODEL = "gamma-image-5-0-260128";
 const PROMPT = "A reef at dawn";
-const guide = readFileSync(new URL("../../docs/guides/what-was-i-charged-for.md", import.meta.url), "utf8");
+const guide = readFileSync(new URL("../../docs/guides/costs.md", import.meta.url), "utf8");
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();

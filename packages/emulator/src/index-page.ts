@@ -24,7 +24,7 @@ export function handleIndexPage(): HandlerResponse {
       "GET /epsilon/v1/videos/{id}": "a task's state; for 24 hours",
       "GET /faults": "known faults of gateways, each served at its own address",
       "GET /journal": "the last requests with their results, without secrets",
-      "GET /files/{name}": "what the answers hold addresses of; without a key, until the address expires",
+      "GET /files/{name}": "a file of a result; without a key, until its address expires",
     },
     faults: Object.fromEntries(
       Object.entries(faultTables).map(([endpoint, faults]) => [endpoint, addBrackets(faults)]),

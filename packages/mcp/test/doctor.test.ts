@@ -94,7 +94,7 @@ test("sluice doctor says that a stopped check may be charged", async () => {
 });
 
 test("the guide shows the output as it is", async () => {
-  const guide = readFileSync(new URL("../../../docs/guides/check-a-gateway.md", import.meta.url), "utf8");
+  const guide = readFileSync(new URL("../../../docs/guides/mcp.md", import.meta.url), "utf8");
   const [, sample = ""] = /```txt\n(.*?)```/s.exec(guide) ?? [];
   const { emulator } = openEmulator({ differs: ["request-id"] });
   const doctor = openDoctor(async (request) =>

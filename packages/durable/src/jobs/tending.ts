@@ -43,7 +43,8 @@ const ERASE_JOBS = 100;
 
 /**
  * Creates the operation that checks one job. It settles a job whose lease has ended, deletes an expired job, and
- * returns an unsettled reservation. It schedules the next check unless it deletes the job.
+ * returns an unsettled reservation. It schedules the next check unless it deletes the job. `by` is a random id of the
+ * check: a repeated transaction finds by it what the first one has settled.
  */
 export function createTend(context: StoreContext) {
   const { kind } = context;

@@ -4,7 +4,7 @@ import type { RouteName } from "./routes.js";
 
 /** The sender of a request. */
 export interface User {
-  /** Stable, and not to be guessed from outside: for limits and logs. */
+  /** A stable id for limits and logs, which strangers cannot guess. */
   readonly id: string;
   /** The sign-in that the request belongs to, for limits by session. @default none: the user counts as one session */
   readonly session?: string;
@@ -26,17 +26,16 @@ export interface Checked<Env = unknown> {
 
 /** The data of a user that a plugin stores, for the operator. */
 export interface UserData<Env = unknown> {
-  /** The part's name in an export: `files`. */
+  /** The name of the plugin in an export: `files`. */
   readonly name: string;
   /**
-   * Deletes all data of a user, after it has ended the user's jobs. It can be repeated: after a failure the next call
-   * deletes the rest.
+   * Ends the jobs of a user, and deletes all data of the user. After a failure, the next call deletes the rest.
    *
    * @param userId the id that `authenticate` returns
    */
   eraseUser(env: Env, userId: string): Promise<void>;
   /**
-   * Returns all data of a user, as JSON. A part that stores much returns one page.
+   * Returns all data of a user, as JSON. A plugin that stores much returns one page.
    *
    * @param cursor opens the next page
    */
@@ -48,12 +47,12 @@ export interface UserData<Env = unknown> {
  * `POST /v1/admin/<name>`, to operators alone.
  */
 export interface AdminOperation<Env = unknown> {
-  /** The part and the action: `files/list`. Small letters, digits and hyphens. */
+  /** The plugin and the action: `files/list`. Small letters, digits and hyphens. */
   readonly name: string;
-  /** The fields that its body may have: a request with any other is refused, and nothing is done. @default any field */
+  /** The fields that the body may have. A request with another field is refused. @default any field */
   readonly fields?: readonly string[];
   /**
-   * Does it.
+   * Runs the operation.
    *
    * @param asked the body of the request, unchecked: `{ user: "…" }` for an operation on one user
    * @returns JSON
@@ -75,7 +74,7 @@ export interface ProxyContext {
   waitUntil(promise: Promise<unknown>): void;
 }
 
-/** A request that has passed all gates. */
+/** A request that passed all checks of the proxy. */
 export interface AdmittedRequest<Env = unknown> {
   /** The request as it came, for its `signal` and its headers; its body has been read. */
   readonly request: Request;
@@ -85,16 +84,16 @@ export interface AdmittedRequest<Env = unknown> {
   readonly route: RouteName;
   /** The path at the gateway, without `baseURL`: `/epsilon/v1/videos/text2video`. `{id}` stands for an id. */
   readonly path: string;
-  /** The id of the task or asset that is polled: the gateway's own, its signature checked and taken off. */
+  /** The gateway's id of the task or asset that is polled. The proxy has checked and removed its signature. */
   readonly id?: string;
-  /** The id as the client knows it: what a response has to call it. */
+  /** The id with its signature, as the client sent it. A response names the task or asset by this id. */
   readonly sentId?: string;
   readonly model?: string;
   /** Headers of the request to the gateway beside its key: request id, `traceparent`, those of `gateway.headers`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The body as it would leave for the gateway. */
   readonly body?: Readonly<Record<string, unknown>>;
-  /** The texts in the body that are addresses of files or assets, or could be read as one, as they would leave. @default none */
+  /** The texts in the body that are addresses of files or assets, or could be read as an address. @default none */
   readonly addresses?: readonly string[];
   /** The paths of fields that were left out of the body; the response names them in `x-sluice-dropped`. */
   readonly dropped?: readonly string[];
@@ -105,24 +104,24 @@ export interface AdmittedRequest<Env = unknown> {
 /** The gateway's `usage`, unchanged. */
 export type Usage = Readonly<Record<string, unknown>>;
 
-/** The part of an admitted request that a meter sees. Known wherever the gateway is called from. */
+/** The fields of a request that a meter sees. A job that calls the gateway knows them, too. */
 export interface Payable<Env = unknown>
   extends Pick<AdmittedRequest<Env>, "env" | "context" | "user" | "route" | "model" | "body"> {
   /**
-   * Stores the ticket of a reservation, and its amount in the meter's unit. A meter calls it before it sets anything
-   * aside, and waits for it: after a crash the next process finds the reservation by its ticket.
-   * @default the ticket is stored once `reserve` has answered
+   * Stores the ticket of a reservation, and its amount in the meter's unit. A meter calls it and awaits it before it
+   * reserves the amount: after a crash the next process finds the reservation by its ticket.
+   * @default the ticket is stored after `reserve` has returned
    */
   readonly keepTicket?: ((ticket: string, amount: number) => Promise<void>) | undefined;
 }
 
 /**
- * The end of one call to the gateway, for the one who pays.
+ * The end of one call to the gateway. It decides what is spent.
  *
  * - `not_reached`: nothing was sent.
  * - `refused`: the gateway gave an error, a redirect or a page instead of a response.
  * - `answered`: the response came to its end.
- * - `unknown`: the gateway may have done the work, and nothing says how much of it.
+ * - `unknown`: the gateway may have done the work, or a part of it.
  */
 export type CallOutcome = "not_reached" | "refused" | "answered" | "unknown";
 
@@ -132,7 +131,7 @@ export type OperatorRequest<Env = unknown> = Pick<
   "request" | "env" | "context" | "path"
 >;
 
-/** One more path of the proxy's own, behind the same gates as the gateway's. */
+/** A further path of the proxy, with the same checks as the gateway's paths. */
 export interface PluginRoute<Env = unknown> {
   /** The group, for events and offers. */
   readonly name: RouteName;
@@ -142,9 +141,9 @@ export interface PluginRoute<Env = unknown> {
   readonly query?: readonly string[];
   /** Below `basePath`; `{id}` stands for an id. */
   readonly path: string;
-  /** `task`: signed for its user, like a task's; `own`: given out by the plugin, which knows whose it is. */
+  /** `task`: an id that is signed for its user, like a task's; `own`: an id of the plugin, which stores its user. */
   readonly id: "task" | "own";
-  /** True where it costs nothing and is used often: `rateLimit` counts it among polls, as each `GET`. @default false */
+  /** True for a path that costs nothing: `rateLimit` counts it as a poll, as it counts each `GET`. @default false */
   readonly isFree?: boolean;
   /**
    * True for bytes instead of JSON: the plugin reads the request's body itself, and its response leaves as it is, with its
@@ -155,7 +154,7 @@ export interface PluginRoute<Env = unknown> {
   readonly isRaw?: boolean;
   /**
    * True for a `GET` or `HEAD` that needs no sign-in and counts in no rate limit: the plugin itself checks a signed link.
-   * `user.id` is empty then. `origins` hold all the same.
+   * `user.id` is empty then. `origins` still applies.
    * @default false
    */
   readonly isPublic?: boolean;
@@ -171,7 +170,7 @@ export interface PluginRoute<Env = unknown> {
   serve(admitted: AdmittedRequest<Env>): Promise<Response>;
 }
 
-/** Money, or what stands for it, that is set aside for one request. */
+/** An amount that is reserved for one request. */
 export interface Reservation {
   /** Called once, when the response is over. Without `usage` (a cut, or a gateway that reports none) all of it is spent. */
   settle(usage: Usage | undefined): Promise<void>;
@@ -188,17 +187,17 @@ export interface Reservation {
   readonly ticket?: string;
 }
 
-/** The result of a meter that has nothing left. */
+/** The result of `reserve` when a budget is used up. */
 export interface Exhausted {
-  /** The milliseconds until it is worth asking again. */
+  /** The milliseconds until another attempt can succeed. */
   readonly retryAfterMs: number;
   /** The budget that is used up, for the operator: `all`. @default none */
   readonly budget?: string;
-  /** True where others have spent from it, too: the code is `shared_budget_exhausted` then. @default false */
+  /** True for a budget of several users: the code is `shared_budget_exhausted` then. @default false */
   readonly isShared?: boolean;
 }
 
-/** A request that goes to the gateway now, as its span needs it. */
+/** The fields of a request that its span needs, right before the gateway is called. */
 export interface BegunRequest {
   readonly method: string;
   readonly route: RouteName;
@@ -219,7 +218,7 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
   readonly storage?: StoredPart;
   /** Called once by `createProxy`. A plugin belongs to one proxy. */
   connect?(server: PluginServer<Env>): void;
-  /** The paths of the plugin, which are open. @default none */
+  /** Further paths of the proxy. @default none */
   readonly routes?: readonly PluginRoute<Env>[];
   /** Creates further paths from all plugins of the proxy: those of operators. @default none */
   createRoutes?(plugins: readonly ProxyPlugin<Env>[]): readonly PluginRoute<Env>[];
@@ -247,8 +246,8 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
   ): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   /**
    * Begins the proxy's own span of an admitted request, and returns its `traceparent`. It goes to the gateway in place of
-   * the client's, and the request's event has it as `ownTraceparent`. The client's goes on where it returns none that is
-   * well-formed, and where it throws: a broken log must not break a response.
+   * the client's, and the request's event has it as `ownTraceparent`. If the function throws or returns nothing well-formed,
+   * the client's is sent: a broken log must not break a response.
    */
   readonly traceparent?: ((begun: BegunRequest) => string | undefined) | undefined;
   /** Returns true for the address of a file of this plugin. Requests may name it although `mediaURLs` does not allow it. */
@@ -259,15 +258,15 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    */
   checkRequest?(admitted: AdmittedRequest<Env>): Promise<void>;
   /**
-   * Answers an admitted request instead of the gateway; undefined leaves it to the proxy. Nothing is reserved for such a
-   * request. Where `isMetered` is true, a plugin that calls the gateway itself has to reserve and settle, or refuse with 500.
+   * Responds to an admitted request in place of the gateway. Undefined lets the proxy call the gateway. Nothing is reserved
+   * for such a request. Where `isMetered` is true, a plugin that calls the gateway itself has to reserve and settle, or refuse with 500.
    */
   send?(admitted: AdmittedRequest<Env>, isMetered: boolean): Promise<Response> | undefined;
   /**
    * Reserves the most that a request can cost, right before the request is sent. One plugin can do it. It needs
    * `readStreams()` among the plugins, or in itself: `{ ...readStreams(), reserve }`.
    *
-   * @returns the reservation, or when it is worth asking again if nothing is left
+   * @returns the reservation, or `Exhausted` when a budget is used up
    */
   reserve?(payable: Payable<Env>): Promise<Reservation | Exhausted>;
   /**
@@ -277,10 +276,10 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    * @param spent the amount that is spent; undefined for all that was reserved
    */
   settleTicket?(ticket: string, spent: number | undefined, env: Env): Promise<void>;
-  /** The value of `readStreams()`. @default streams are passed on by the platform, unread behind their first event */
+  /** The value of `readStreams()`. @default the platform forwards streams, and the proxy reads only their first event */
   readonly streamReader?: StreamReader;
   /**
-   * Sees each JSON response about a task, an asset or images before the client, which waits for it. `admitted` has the id of a
+   * Receives each JSON response about a task, an asset or images before the client does. `admitted` has the id of a
    * task or an asset, also of a new one, and a `body` if it was created. An error is logged, and the client gets its response: it is paid for.
    */
   answered?(admitted: AdmittedRequest<Env>, json: unknown): Promise<void>;

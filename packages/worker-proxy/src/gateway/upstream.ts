@@ -3,13 +3,18 @@ import type { ProxyOptions } from "../api/options.js";
 import { createReader, ensure } from "../refusals/read-option.js";
 import { refuseSetup } from "../refusals/refusal.js";
 
-/** @throws {TypeError} when an option can't work; the message says what to give */
+/**
+ * Creates the connection to the gateway from the options of the proxy.
+ *
+ * @throws {TypeError} when an option can't work; the message says what to give
+ */
 export function createUpstream<Env>(
   { baseURL, apiKey, fetch: given }: Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch">,
   headersMs: number,
 ) {
   const readBaseURL = createReader<Env, string>("baseURL", baseURL, checkBaseURL);
   const readKeys = createReader<Env, readonly string[]>("apiKey", apiKey, checkKeys);
+  // the key that the gateway accepted last, for all requests
   const taken = {};
   return { readKeys, connect };
 
@@ -21,7 +26,7 @@ export function createUpstream<Env>(
    */
   async function connect(env: Env, host = ""): Promise<GatewayConnection> {
     const [baseURL, apiKeys] = await Promise.all([readBaseURL(env), readKeys(env)]);
-    // it would send requests to itself without end; `checkBaseURL` has written protocol, nothing, host
+    // requests of the proxy to itself would never end; a checked URL splits into protocol, nothing and host
     if (baseURL.split("/", 3)[2] === host) throw refuseSetup("baseURL: is the proxy's own address");
     // the platform's own `fetch` needs no object for a request
     const send: GatewayConnection["send"] = async (url, init) =>
