@@ -77,7 +77,6 @@ function averageColor(
   return formatRGB(sum.map((value) => value / Math.max(1, count)));
 }
 
-/** Reverses the filters of a PNG in place: each byte is stored as its difference from a prediction. */
 function restoreRows(rows: Uint8Array, stride: number, channels: number, height: number) {
   for (let y = 0; y < height; y++)
     for (let x = 1; x < stride; x++) {
@@ -89,7 +88,6 @@ function restoreRows(rows: Uint8Array, stride: number, channels: number, height:
     }
 }
 
-/** Predicts a byte from its neighbors. The filters are 0 to 4: none, left, up, average and Paeth. */
 function predict(filter: number, left: number, up: number, corner: number): number {
   if (filter === 1) return left;
   if (filter === 2) return up;

@@ -144,11 +144,11 @@ export interface PluginRoute<Env = unknown> {
   /** Below `basePath`; `{id}` stands for an id. */
   readonly path: string;
   /**
-   * `task`: an id that is signed for its user, like a task's; `own`: an id of the plugin, which stores its user; `named`: any
-   * text of the app, encoded as one segment of the path, which the plugin decodes and checks.
+   * `task`: signed for its user, like a task's; `own`: given out by the plugin, which knows whose it is; `named`: any text
+   * of the app's, encoded as one part of an address, which the plugin decodes and checks.
    */
   readonly id: "task" | "own" | "named";
-  /** True for a path that costs nothing: `rateLimit` counts it as a poll, as it counts each `GET`. @default false */
+  /** True where it costs nothing and is used often: `rateLimit` counts it among polls, as each `GET`. @default false */
   readonly isFree?: boolean;
   /**
    * True for bytes instead of JSON: the plugin reads the request's body itself, and its response leaves as it is, with its
