@@ -1,4 +1,4 @@
-import { type Clock, openSpan } from "../base/clock.js";
+import type { Clock } from "../base/clock.js";
 import type { Connection } from "./send.js";
 
 /** A client. Its copies share its listeners, and so its waits. */
@@ -46,17 +46,20 @@ export function createRetryClock({ clock, listeners }: Waiting, callId: string):
   return {
     now: () => clock.now(),
     async sleep(ms, signal) {
-      const span = openSpan(clock, signal, Number.POSITIVE_INFINITY, () => undefined);
+      const early = new AbortController();
+      const abort = () => early.abort(signal?.reason);
+      if (signal?.aborted) abort();
+      signal?.addEventListener("abort", abort);
       // nothing reads this reason
-      const end = () => span.abort(null);
+      const end = () => early.abort(null);
       own.set(end, callId);
       try {
-        await clock.sleep(ms, span.signal);
+        await clock.sleep(ms, early.signal);
       } catch (error) {
         if (error !== null) throw error;
       } finally {
         own.delete(end);
-        span.end();
+        signal?.removeEventListener("abort", abort);
       }
     },
   };

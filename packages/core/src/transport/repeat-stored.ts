@@ -5,9 +5,15 @@ import { type Connection, type Exchange, pickIdentity } from "./send.js";
 
 /** A request after a temporary failure. */
 interface FailedRequest {
+  /** The client that sent it. */
   readonly client: Connection;
+  /** Its call. */
   readonly exchange: Exchange;
-  readonly init: { readonly headers: Headers };
+  /** Its settings. */
+  readonly init: {
+    /** Its headers, with the `idempotency-key` if it has one. */
+    readonly headers: Headers;
+  };
 }
 
 /** Decides if a request that may be billed is repeated after a temporary failure. */

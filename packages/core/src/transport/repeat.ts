@@ -1,5 +1,5 @@
 import ky from "ky";
-import { rejectOnAbort } from "../base/clock.js";
+import type { rejectOnAbort } from "../base/clock.js";
 import type { APIError, ConnectionError, Delivery, setDelivery } from "../vocabulary/errors.js";
 import { isTransient } from "./is-transient.js";
 import { createRetryClock } from "./pauses.js";
@@ -11,8 +11,8 @@ export { describeRefusal } from "./describe-refusal.js";
 export { describeResponse } from "./describe-response.js";
 export { requestOnce } from "./request-once.js";
 
-// Loaded after the first failed attempt. The caller passes what reaches the errors: bundlers split a module from the
-// first file if several later files reach it
+// Loaded after the first failed attempt. The caller passes what reaches the errors and the clock: bundlers split a
+// module from the first file if several later files reach it
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
@@ -25,6 +25,7 @@ export interface Repetition {
   readonly rule: RepeatRule | undefined;
   /** Sends the request once and records in the exchange's state how far it got. Rejects if it failed. */
   readonly attempt: (request: Request) => Promise<Response>;
+  readonly rejectOnAbort: typeof rejectOnAbort;
   readonly setDelivery: typeof setDelivery;
   readonly resolveAddress: typeof resolveAddress;
 }
@@ -36,7 +37,7 @@ export interface Repetition {
  * @throws the failure of the last attempt; the reason of the signal
  */
 export async function repeat(error: Error, repetition: Repetition): Promise<Response> {
-  const { client, init, exchange, attempt, rule, setDelivery, resolveAddress } = repetition;
+  const { client, init, exchange, attempt, rule, rejectOnAbort, setDelivery, resolveAddress } = repetition;
   const { limit } = exchange.retry;
   const { method = "get", ...others } = init;
   let waits = 0;

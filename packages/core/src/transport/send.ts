@@ -409,6 +409,7 @@ export async function send(
           init,
           rule: isChat ? client.repeatsChats : repeats,
           attempt: (request) => attemptOnce([request]),
+          rejectOnAbort,
           setDelivery,
           resolveAddress,
         });

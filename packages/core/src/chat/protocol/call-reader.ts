@@ -1,6 +1,6 @@
 import { parseJSON } from "../../transport/error-response.js";
 import type { ChatDelta } from "./delta.js";
-import { record, text } from "./response-reader.js";
+import { entry, record, text } from "./response-reader.js";
 
 /** Reads the tool calls of one response. The fragments of a call may arrive in many deltas. */
 export interface CallReader {
@@ -67,7 +67,7 @@ export function createCallReader(emit: (delta: ChatDelta) => void): CallReader {
       return problem ?? (named.some((call) => call.isDoubtful && isBlank(call.text)) ? UNCLEAR : undefined);
     },
     read(value, chunk, isWhole) {
-      const given = record(value);
+      const given = entry(value);
       if (!given) return false;
       const fn = record(given.function) ?? {};
       const part: Fragment = {

@@ -108,7 +108,7 @@ export function createResponseReader(
       if (head.created === 0 && typeof chunk.created === "number") head.created = chunk.created;
       let hasContent = false;
       for (const value of list(chunk.choices)) {
-        const choice = record(value);
+        const choice = entry(value);
         if (choice && readChoice(choice)) hasContent = true;
       }
       const counts = readUsage(chunk.usage);
@@ -199,7 +199,7 @@ export function createResponseReader(
     const { content, tool_calls: parts, function_call: call } = delta;
     push("reasoning-delta", text(delta.reasoning_content) || text(delta.reasoning));
     if (typeof content === "string") push("text-delta", content);
-    else for (const part of list(content)) readPart(record(part));
+    else for (const part of list(content)) readPart(entry(part));
     const refused = text(delta.refusal);
     if (refused) {
       refusal = (refusal ?? "") + refused;
@@ -217,7 +217,7 @@ export function createResponseReader(
     const thinking = part?.thinking;
     if (part?.type !== "thinking" || !thinking) push("text-delta", text(part?.text));
     else if (typeof thinking === "string") push("reasoning-delta", thinking);
-    else for (const thought of list(thinking)) push("reasoning-delta", text(record(thought)?.text));
+    else for (const thought of list(thinking)) push("reasoning-delta", text(entry(thought)?.text));
   }
 
   function push(type: "text-delta" | "reasoning-delta", text: string): void {
@@ -296,6 +296,11 @@ function list(value: unknown): readonly unknown[] {
 /** Reads an object. */
 export function record(value: unknown): WireObject | undefined {
   return isRecord(value) ? value : readAbsent(value, undefined);
+}
+
+/** Reads an entry of a list. Null is unexpected. */
+export function entry(value: unknown): WireObject | undefined {
+  return record(value ?? "null");
 }
 
 function readAbsent<Value>(value: unknown, instead: Value): Value {

@@ -92,6 +92,8 @@ export function createStreamParser(
   let special: SpecialReader | undefined;
   /** True for an error, a page or a whole response instead of a stream; undefined while only spaces have arrived. */
   let isText: boolean | undefined;
+  /** The bytes up to the first visible character. */
+  const beginning: Uint8Array[] = [];
   /** True while the parser reads the last line, which may be truncated. */
   let isLastLine = false;
 
@@ -113,12 +115,20 @@ export function createStreamParser(
   function read(bytes: Uint8Array): void {
     if (parser.end) return;
     if (isText === undefined) {
+      beginning.push(bytes);
       // skips a byte order mark, whose bytes are not ASCII. No line of a stream begins with a bracket
       const first = bytes.find((byte) => byte > 0x20 && byte < 0x80);
-      if (first !== undefined) isText = "<{[".includes(String.fromCharCode(first));
+      if (first === undefined) return events.push(bytes);
+      isText = "<{[".includes(String.fromCharCode(first));
+      const read = beginning.splice(0);
+      if (isText) return read.forEach(readBody);
     }
-    if (isText) order.run(() => getSpecial().readBody(bytes));
+    if (isText) readBody(bytes);
     else events.push(bytes);
+  }
+
+  function readBody(bytes: Uint8Array): void {
+    order.run(() => getSpecial().readBody(bytes));
   }
 
   function onEvent(event: ServerSentEvent): void {
