@@ -57,10 +57,9 @@ const failed = (work: Promise<unknown>) =>
 describe("case 180: a secret of the bucket's account", () => {
   const accessKeyId = "AKIACANARY0000000001";
   const secretAccessKey = "canary/secret+of-the-bucket-000000000001";
-  const sessionToken = "canary-session-token";
 
   test("is in no error, whatever the bucket or the network answers", async () => {
-    const own = s3Bucket({ ...options, accessKeyId, secretAccessKey, sessionToken });
+    const own = s3Bucket({ ...options, accessKeyId, secretAccessKey });
     const told = `<StringToSign>AWS4-HMAC-SHA256</StringToSign><Secret>${secretAccessKey}</Secret><AWSAccessKeyId>${accessKeyId}</AWSAccessKeyId>`;
     const faults = [
       { status: 403, body: errorOf("SignatureDoesNotMatch", told) },
@@ -133,7 +132,6 @@ describe("case 180: a secret of the bucket's account", () => {
       { secretAccessKey: secret },
       { secretAccessKey: "" },
       { accessKeyId: `${secret}\n` },
-      { sessionToken: secret },
       { endpoint: `https://user:${secret}@s3.example.com` },
       { endpoint: secret },
       { endpoint: "ftp://s3.example.com" },

@@ -62,9 +62,8 @@ function describeFile({ size, etag, contentType }: OpenFile): StoredFile {
   return { size, httpEtag: `"${etag}"`, httpMetadata: { contentType } };
 }
 
-/** Returns the first and last byte of a range; the whole file for an invalid range. */
+/** Returns the first and last byte of a range; the whole file without one. */
 function parseRange(range: string, size: number) {
-  const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/.exec(range) ?? [];
-  if (from === "") return { first: to === "" ? 0 : Math.max(0, size - Number(to)), last: size - 1 };
-  return { first: Number(from), last: to === "" ? size - 1 : Math.min(Number(to), size - 1) };
+  const [, first = 0, last = size - 1] = /^bytes=(\d+)-(\d+)$/.exec(range) ?? [];
+  return { first: Number(first), last: Number(last) };
 }

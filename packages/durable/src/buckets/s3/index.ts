@@ -149,8 +149,6 @@ export interface S3BucketOptions {
   /** Access key of an account that can get, put, delete and list in this bucket only. */
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Session token of a temporary key. @default none */
-  readonly sessionToken?: string | undefined;
 }
 
 const KEY = /^[\x21-\x7e]+$/;
@@ -159,7 +157,6 @@ const RULES: readonly (readonly [keyof S3BucketOptions, RegExp, string])[] = [
   ["region", /^[\w-]+$/, "give the region of the bucket, or auto"],
   ["accessKeyId", KEY, "give the id of a key; is the variable set?"],
   ["secretAccessKey", KEY, "give the secret of a key; is the variable set?"],
-  ["sessionToken", KEY, "give the token of a key"],
 ];
 
 /**
@@ -170,10 +167,7 @@ function checkOptions(options: S3BucketOptions): S3BucketOptions {
   const url = URL.parse(options.endpoint);
   const isAddress = url && /^https?:$/.test(url.protocol) && url.username + url.password + url.search === "";
   ensure(isAddress, "s3Bucket: endpoint: give the URL of the service, https://s3.example.com");
-  for (const [name, rule, advice] of RULES) {
-    const { [name]: value } = options;
-    const isLeftOut = name === "sessionToken" && value === undefined;
-    ensure(isLeftOut || rule.test(value ?? ""), `s3Bucket: ${name}: ${advice}`);
-  }
+  for (const [name, rule, advice] of RULES)
+    ensure(rule.test(options[name] ?? ""), `s3Bucket: ${name}: ${advice}`);
   return { ...options, endpoint: url.href };
 }

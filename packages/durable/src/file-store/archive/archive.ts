@@ -1,10 +1,10 @@
 import { parseVideoTask } from "@sluice/core";
-import type { AdmittedRequest, ProxyContext } from "@sluice/worker-proxy";
+import type { AdmittedRequest } from "@sluice/worker-proxy";
 import { describeRefusal, hashText, logCause, toRefusal } from "@sluice/worker-proxy/plugin";
 import type { EndedResult } from "../../shared/results.js";
 import type { Store } from "../files/store.js";
 import { addCopies } from "./copies.js";
-import { reportCopy } from "./copy-job.js";
+import { logCopy } from "./copy-job.js";
 
 /** Creates the functions that queue results of the gateway for copying. */
 export function createArchive<Env>(store: Store<Env>) {
@@ -18,7 +18,7 @@ export function createArchive<Env>(store: Store<Env>) {
    */
   async function archive({ env, userId, id, response }: EndedResult<Env>): Promise<void> {
     try {
-      await copy(env, userId, await findVideos({ id, response }));
+      await copy(env, userId, await findVideos(id, response));
     } catch (error) {
       // a missing bucket must not stop the watch
       if (describeRefusal(toRefusal(error)).code !== "misconfigured") throw error;
@@ -31,47 +31,36 @@ export function createArchive<Env>(store: Store<Env>) {
   function watchResponse({ env, user, route, id, context }: AdmittedRequest<Env>, json: unknown): void {
     const isTask = route === "videos" && id !== undefined;
     if (!isTask && route !== "images") return;
-    const find = isTask ? findVideos({ id, response: json }) : findImages(json);
-    const stored = find.then((found) => copy(env, user.id, found));
-    runInBackground(stored, env, context);
-  }
-
-  function runInBackground(work: Promise<void>, env: Env, context: ProxyContext | undefined): void {
+    const find = isTask ? findVideos(id, json) : findImages(json);
     const { log } = store.server;
-    const logged = work.catch((error: unknown) =>
-      logCause("archive: the files of a response could not be stored", error, { env, log }),
-    );
+    const logged = find
+      .then((found) => copy(env, user.id, found))
+      .catch((error: unknown) =>
+        logCause("archive: the files of a response could not be stored", error, { env, log }),
+      );
     context?.waitUntil(logged);
   }
 
   async function copy(env: Env, userId: string, found: readonly ResultFile[]): Promise<void> {
     if (found.length === 0) return;
-    const { links, run } = await store.open(env, userId);
+    const files = await store.open(env, userId);
     const maxFiles = store.settings.maxFilesPerUser;
     const copies = await Promise.all(
-      found.map(async (file) => ({ ...file, id: await links.createId(userId) })),
+      found.map(async (file) => ({ ...file, id: await files.links.createId(userId) })),
     );
-    const dropped = await run(addCopies, { userId, copies, maxFiles });
-    for (const one of dropped) {
+    for (const dropped of await files.run(addCopies, { userId, copies, maxFiles })) {
+      await logCopy(files, dropped, `${maxFiles} copies are waiting; dropped`);
       const event = { outcome: "dropped", code: "too_many_copies" } as const;
-      await reportCopy(store, env, { ...one, userId }, event, `${maxFiles} copies are waiting; dropped`);
+      files.report({ ...dropped, isCopy: 1, bytes: 0 }, event);
     }
   }
 }
 
 /** A file of the gateway. `source` is a hash that identifies the file. */
-export interface ResultFile {
+interface ResultFile {
   readonly source: string;
   readonly url: string;
   readonly taskId: string | null;
-}
-
-/** A task that has ended, as the gateway reports it. */
-export interface ArchivableTask {
-  /** The gateway's task id. */
-  readonly id: string;
-  /** The gateway's parsed response to a query of the task. */
-  readonly response: unknown;
 }
 
 /** Maximum number of files to copy per response. */
@@ -89,15 +78,19 @@ export const nameLastFrame = (taskId: string): Promise<string> => hashText(`last
 export const nameAddress = (url: string): Promise<string> => hashText(`file\n${url}`);
 
 /** Returns the video of a task and its last frame; an empty list for a task without a video. */
-export async function findVideos({ id, response }: ArchivableTask): Promise<readonly ResultFile[]> {
-  const task = parseTask({ id, response });
+async function findVideos(
+  id: string,
+  /** The gateway's parsed response to a query of the task. */
+  response: unknown,
+): Promise<readonly ResultFile[]> {
+  const task = parseTask(id, response);
   if (task?.state !== "succeeded") return [];
   const video = { source: await nameVideo(id), url: task.url, taskId: id };
   if (!task.lastFrameURL) return [video];
   return [video, { ...video, source: await nameLastFrame(id), url: task.lastFrameURL }];
 }
 
-function parseTask({ id, response }: ArchivableTask) {
+function parseTask(id: string, response: unknown) {
   try {
     return parseVideoTask(response, { id });
   } catch {
@@ -107,7 +100,7 @@ function parseTask({ id, response }: ArchivableTask) {
 }
 
 /** Returns the images of a response that have a URL. */
-export async function findImages(response: unknown): Promise<readonly ResultFile[]> {
+async function findImages(response: unknown): Promise<readonly ResultFile[]> {
   const data = (response as { data?: unknown } | null)?.data;
   const urls = (Array.isArray(data) ? data : [])
     .map((image: { url?: unknown } | null) => image?.url)

@@ -1,4 +1,4 @@
-import type { Job, JobContext, JobEvent } from "@sluice/worker-proxy";
+import type { Job, JobContext } from "@sluice/worker-proxy";
 import {
   describeRefusal,
   hashText,
@@ -34,9 +34,8 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
     const copy = await files.run(beginCopy, { claim: crypto.randomUUID(), ms: ATTEMPT_MS });
     if (!copy) return;
     try {
-      const { bytes } = await copyFile(store, files, copy, env);
-      const event = { outcome: "complete", bytes, attempts: copy.attempts } as const;
-      await reportCopy(store, env, { ...copy, userId }, event);
+      const whole = await copyFile(store, files, copy, env);
+      files.report(whole, { outcome: "complete", attempts: copy.attempts });
     } catch (error) {
       await fail(files, copy, toRefusal(error), env);
     }
@@ -53,43 +52,31 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
     const isWaiting = isFull && Date.now() - copy.createdAt < MAX_WAIT_MS;
     const attempts = isWaiting ? copy.attempts - 1 : copy.attempts;
     // another attempt would repeat these refusals
-    const isFinal = [403, 413, 415].includes(status) || attempts >= MAX_ATTEMPTS;
+    const isFinal = !isWaiting && ([403, 413, 415].includes(status) || attempts >= MAX_ATTEMPTS);
     const pauseMs = isWaiting ? SPACE_PAUSE_MS : RETRY_MS * 4 ** (attempts - 1);
-    const retryMs = isFinal && !isWaiting ? null : pauseMs;
     const { id, claim } = copy;
-    const row = await files.run(endAttempt, { id, claim, copy: { attempts, retryMs } });
-    const subject = { ...copy, userId: files.userId };
-    const why = refusal.details.problem ?? message;
-    const known = { code, attempts };
+    const retry = { attempts, retryMs: isFinal ? null : pauseMs };
+    const row = await files.run(endAttempt, { id, claim, copy: retry });
     // report first: if the process ends during the deletion, the sweep deletes the bytes
-    if (!row || row.attempts === DELETED) await reportCopy(store, env, subject, { outcome: "stopped" });
-    else if (row.claim === claim && retryMs === null)
-      await reportCopy(store, env, subject, { ...known, outcome: "failed" }, `${why}; dropped`);
-    else if (row.claim === claim && retryMs !== null) {
-      const event = { ...known, outcome: "waiting", nextAt: Date.now() + retryMs } as const;
-      const what = isWaiting ? "the copy waits for space" : "another attempt follows";
-      await reportCopy(store, env, subject, event, `${why}; ${what}`);
+    if (!row || row.attempts === DELETED) files.report(copy, { outcome: "stopped" });
+    else if (row.claim === claim) {
+      const next = isWaiting ? "the copy waits for space" : "another attempt follows";
+      await logCopy(files, copy, `${refusal.details.problem ?? message}; ${isFinal ? "dropped" : next}`);
+      const event = isFinal
+        ? ({ outcome: "failed" } as const)
+        : ({ outcome: "waiting", nextAt: Date.now() + pauseMs } as const);
+      files.report(copy, { ...event, code, attempts });
     }
     await files.remove(row).catch(() => {});
   }
 }
 
-/**
- * Reports the end of a copy or of an attempt. The log omits the URL, which may be signed, and contains the user's id as
- * a hash.
- *
- * @param why message for the log @default none
- */
-export async function reportCopy<Env>(
-  store: Store<Env>,
-  env: Env,
-  { id, userId, taskId }: Pick<FileRow, "id" | "taskId"> & UserInput,
-  event: Pick<JobEvent, "outcome" | "code" | "attempts" | "nextAt" | "bytes">,
-  why?: string,
+/** Logs the end of a copy or of an attempt, without the URL, which may be signed, and with the user's id as a hash. */
+export async function logCopy(
+  { userId }: UserInput,
+  { id, taskId }: Pick<FileRow, "id" | "taskId">,
+  why: string,
 ): Promise<void> {
-  if (why !== undefined) {
-    const names = [taskId && `task ${taskId}`, `copy ${id}`, `user ${await hashText(`media\n${userId}`)}`];
-    logError(`archive: ${why}: ${names.filter(Boolean).join(", ")}`);
-  }
-  store.server.report({ kind: "copy", id, user: userId, taskId: taskId ?? undefined, ...event }, env);
+  const names = [taskId && `task ${taskId}`, `copy ${id}`, `user ${await hashText(`media\n${userId}`)}`];
+  logError(`archive: ${why}: ${names.filter(Boolean).join(", ")}`);
 }

@@ -2,7 +2,6 @@ import type { Keys } from "@sluice/worker-proxy";
 import { ensure, readOption } from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../../shared/check-options.js";
-import { type FileType, fileTypes } from "./file-type.js";
 
 /** Options of the archive. */
 export interface ArchiveOptions<Env = unknown> {
@@ -34,8 +33,6 @@ export interface FileStoreOptions<Env = unknown> {
    * @default 104_857_600: the spec's largest reference
    */
   readonly maxBytes?: number;
-  /** The accepted types. The bytes of a file decide its type, not its name or headers. @default all of `FileType` */
-  readonly types?: readonly FileType[];
   /** Time for which a file is stored, in milliseconds. @default 86_400_000: a day */
   readonly retentionMs?: number;
   /**
@@ -98,9 +95,9 @@ const ARCHIVE_DEFAULTS = { retentionMs: 2_592_000_000, maxBytes: 524_288_000 };
 export type ArchiveSettings<Env> = Pick<ArchiveOptions<Env>, "hosts"> & typeof ARCHIVE_DEFAULTS;
 
 /** Options with their defaults. */
-export type FileSettings<Env> = Pick<FileStoreOptions<Env>, "bucket" | "secret" | "publicURL"> &
+export type FileSettings<Env> = Pick<FileStoreOptions<Env>, "bucket" | "secret"> &
   typeof DEFAULTS & {
-    readonly types: readonly FileType[];
+    readonly publicURL: string | undefined;
     readonly maxBytesTotal: number | false;
     /** Maximum part of `maxBytesTotal` for uploads, in bytes. */
     readonly maxUploadBytes: number;
@@ -115,45 +112,48 @@ export function checkOptions<Env>(options: FileStoreOptions<Env>): FileSettings<
     bucket,
     secret,
     publicURL,
-    types = Object.keys(fileTypes) as FileType[],
     maxBytesTotal = MAX_BYTES_TOTAL,
+    archive: given = false,
   } = options ?? {};
   ensure(typeof bucket === "function", "fileStore: bucket: give a function, (env) => env.MEDIA");
   ensure(typeof secret === "function", "fileStore: secret: give a function, (env) => env.PROXY_SECRET");
-  checkNames("fileStore", options, [
-    ...Object.keys(DEFAULTS),
-    ...["bucket", "secret", "types", "maxBytesTotal", "publicURL", "archive"],
-  ]);
-  const areTypes =
-    Array.isArray(types) && types.length > 0 && types.every((type) => Object.hasOwn(fileTypes, type));
-  ensure(areTypes, `fileStore: types: give some of ${Object.keys(fileTypes).join(", ")}`);
+  const others = ["bucket", "secret", "maxBytesTotal", "publicURL", "archive"];
+  checkNames("fileStore", options, [...Object.keys(DEFAULTS), ...others]);
   const isURL = publicURL === undefined || /^https?:$/.test(URL.parse(publicURL)?.protocol ?? "");
   ensure(isURL, "fileStore: publicURL: give the address of the proxy, https://app.example.com/api");
-  const { archive: given = false } = options;
-  const isArchive = typeof given === "boolean" || (typeof given === "object" && given !== null);
-  ensure(isArchive, "fileStore: archive: give true, or { retentionMs, maxBytes, hosts }");
-  if (typeof given === "object")
-    checkNames("archive of fileStore", given, [...Object.keys(ARCHIVE_DEFAULTS), "hosts"]);
-  const archive = given ? { ...ARCHIVE_DEFAULTS, ...defined(given === true ? {} : given) } : undefined;
-  const settings = { ...DEFAULTS, ...defined(options), types, archive, maxBytesTotal };
-  checkNumbers("fileStore", DEFAULTS, settings);
-  const isStorable = settings.maxBytes <= MAX_PARTS * PART_BYTES;
-  ensure(isStorable, `fileStore: maxBytes: give at most ${MAX_PARTS * PART_BYTES}, which is 10,000 parts`);
-  if (maxBytesTotal !== false) checkWhole("fileStore: maxBytesTotal", maxBytesTotal);
-  if (archive) checkNumbers("fileStore: archive", ARCHIVE_DEFAULTS, archive);
-  const total = maxBytesTotal === false ? Number.MAX_SAFE_INTEGER : maxBytesTotal;
+  const numbers = readNumbers("fileStore", DEFAULTS, options);
+  const maxStorable = MAX_PARTS * PART_BYTES;
+  ensure(
+    numbers.maxBytes <= maxStorable,
+    `fileStore: maxBytes: give at most ${maxStorable}, which is 10,000 parts`,
+  );
+  const archive = given === false ? undefined : checkArchive(given === true ? {} : given);
+  const total =
+    maxBytesTotal === false ? Number.MAX_SAFE_INTEGER : checkWhole("fileStore: maxBytesTotal", maxBytesTotal);
   const maxUploadBytes = archive ? Math.ceil(total / 2) : total;
-  return { ...settings, maxUploadBytes, maxCopyBytes: total - maxUploadBytes };
+  const space = { maxBytesTotal, maxUploadBytes, maxCopyBytes: total - maxUploadBytes };
+  return { ...numbers, ...space, bucket, secret, publicURL, archive };
 }
 
-function defined<Options extends object>(options: Options): Options {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
+function checkArchive<Env>(options: ArchiveOptions<Env>): ArchiveSettings<Env> {
+  const isArchive = typeof options === "object" && options !== null;
+  ensure(isArchive, "fileStore: archive: give true, or { retentionMs, maxBytes, hosts }");
+  checkNames("archive of fileStore", options, [...Object.keys(ARCHIVE_DEFAULTS), "hosts"]);
+  const { hosts } = options;
+  return { ...readNumbers("fileStore: archive", ARCHIVE_DEFAULTS, options), ...(hosts && { hosts }) };
 }
 
-/** @throws {TypeError} for an invalid number */
-function checkNumbers<Numbers extends object>(subject: string, defaults: Numbers, given: Numbers): void {
-  for (const name of Object.keys(defaults) as (keyof Numbers & string)[])
-    (name.endsWith("Ms") ? checkMilliseconds : checkWhole)(`${subject}: ${name}`, given[name]);
+/** Returns the given numbers, and the others of `defaults`. @throws {TypeError} for an invalid number */
+function readNumbers<Numbers extends object>(
+  subject: string,
+  defaults: Numbers,
+  given: Partial<Numbers>,
+): Numbers {
+  const read = ([name, usual]: [string, number]) => {
+    const check = name.endsWith("Ms") ? checkMilliseconds : checkWhole;
+    return [name, check(`${subject}: ${name}`, given[name as keyof Numbers] ?? usual)];
+  };
+  return Object.fromEntries(Object.entries(defaults).map(read)) as Numbers;
 }
 
 /** @throws {TypeError} for a secret that is missing or short */

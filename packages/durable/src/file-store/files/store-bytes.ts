@@ -1,4 +1,4 @@
-import { type FileBody, openUpload } from "./file-body.js";
+import type { FileBody } from "./file-body.js";
 import { ATTEMPT_MS, PART_BYTES, UPLOAD_TTL_MS } from "./options.js";
 import { addPart, beginUpload, completeFile, type WholeFile } from "./parts.js";
 import { readFile, readParts } from "./readings.js";
@@ -70,17 +70,6 @@ export async function storePart(
     upload.uploadPart(number, content).catch((error: unknown) => checkOvertaken(files, id, error)),
   );
   return checkFound(await files.run(addPart, { id, claim, number, etag, from, to, ttlMs: UPLOAD_TTL_MS }));
-}
-
-/** Stores the next part of an upload: the body of a request. */
-export async function storeNextPart(files: UserFiles, request: Request, row: FileRow, signal: AbortSignal) {
-  const body = openUpload(request, signal);
-  try {
-    await files.hold(row, Math.min(row.bytes, row.received + PART_BYTES));
-    return await storePart(files, body, row);
-  } finally {
-    body.cancel();
-  }
 }
 
 /**

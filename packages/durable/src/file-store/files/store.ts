@@ -56,8 +56,10 @@ export function createStore<Env>(settings: FileSettings<Env>) {
    */
   async function open(env: Env, userId: string, host = getServer().host(env)): Promise<UserFiles> {
     const [bucket, links] = [await readBucket(env), await readLinks(env)];
-    const report: Report = ({ id, bytes, isCopy }, event) =>
-      getServer().report({ kind: isCopy ? "copy" : "upload", id, bytes, user: userId, ...event }, env);
+    const report: Report = ({ id, bytes, isCopy, taskId }, event) => {
+      const file = { id, user: userId, ...(bytes > 0 && { bytes }), ...(taskId && { taskId }) };
+      getServer().report({ kind: isCopy ? "copy" : "upload", ...file, ...event }, env);
+    };
     return openUserFiles({ userId, settings, bucket, links, report }, host, await createUserKey(userId));
   }
 }
@@ -72,7 +74,7 @@ interface Opened {
 
 /** Reports an event of a file. */
 type Report = (
-  file: Pick<FileRow, "id" | "bytes"> & Partial<Pick<FileRow, "isCopy">>,
+  file: Pick<FileRow, "id" | "bytes"> & Partial<Pick<FileRow, "isCopy" | "taskId">>,
   event: Pick<JobEvent, "outcome" | "code" | "attempts" | "nextAt">,
 ) => void;
 

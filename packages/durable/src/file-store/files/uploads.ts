@@ -2,13 +2,13 @@ import type { AdmittedRequest } from "@sluice/worker-proxy";
 import { describeRefusal, limitTime, toRefusal } from "@sluice/worker-proxy/plugin";
 import { describeFile } from "./describe-file.js";
 import { type FileBody, openUpload } from "./file-body.js";
-import { findType } from "./file-type.js";
+import { fileTypes, findType } from "./file-type.js";
 import { ATTEMPT_MS, PART_BYTES, STORE_MS } from "./options.js";
 import { claimPart } from "./parts.js";
 import { refuseFile } from "./refusals.js";
 import { removeFile } from "./removal.js";
 import { checkFound, type Store, type UserFiles } from "./store.js";
-import { endOnError, joinParts, storeFile, storeNextPart } from "./store-bytes.js";
+import { endOnError, joinParts, storeFile, storePart } from "./store-bytes.js";
 import type { FileRow } from "./tables.js";
 
 /** Header of a 409 while another request sends the part: the client checks again after 5 s. */
@@ -23,23 +23,17 @@ export function createUploads<Env>(store: Store<Env>) {
   async function begin(admitted: AdmittedRequest<Env>): Promise<Response> {
     const { request, env, user } = admitted;
     const files = await store.open(env, user.id);
-    return await limitTime(STORE_MS, async (signal) => {
-      const body = openUpload(request, signal);
-      try {
-        const bytes = readBytes(request, "upload-length", 1, body.length);
-        checkSize(body, bytes, settings);
-        const file = { id: await files.links.createId(user.id), bytes };
-        const readType = () => readFileType(body, settings);
-        const row = await storeFile(files, body, file, readType).catch((error: unknown) => {
-          const { code } = describeRefusal(toRefusal(error));
-          if (code !== "file_type") files.report(file, { outcome: "failed", code });
-          throw error;
-        });
-        if (row.state === "whole") files.report(row, { outcome: "complete" });
-        return await respond(admitted, files, row, 201);
-      } finally {
-        body.cancel();
-      }
+    return await receiveBody(request, async (body) => {
+      const bytes = readBytes(request, "upload-length", 1, body.length);
+      checkSize(body, bytes, settings);
+      const file = { id: await files.links.createId(user.id), bytes };
+      const row = await storeFile(files, body, file, () => readFileType(body)).catch((error: unknown) => {
+        const { code } = describeRefusal(toRefusal(error));
+        if (code !== "file_type") files.report(file, { outcome: "failed", code });
+        throw error;
+      });
+      if (row.state === "whole") files.report(row, { outcome: "complete" });
+      return await respond(admitted, files, row, 201);
     });
   }
 
@@ -50,8 +44,11 @@ export function createUploads<Env>(store: Store<Env>) {
     const offset = readBytes(request, "upload-offset", 0);
     const row = await claim(files, admitted, offset);
     return await endOnError(files, row, async () => {
-      const store = (signal: AbortSignal) => storeNextPart(files, request, row, signal);
-      const now = offset < row.bytes ? await limitTime(STORE_MS, store) : row;
+      const store = async (body: FileBody) => {
+        await files.hold(row, Math.min(row.bytes, offset + PART_BYTES));
+        return await storePart(files, body, row);
+      };
+      const now = offset < row.bytes ? await receiveBody(request, store) : row;
       const isLast = now.received === now.bytes && now.state === "open";
       const whole = isLast ? await joinParts(files, now) : now;
       if (isLast) files.report(whole, { outcome: "complete" });
@@ -96,6 +93,18 @@ export function createUploads<Env>(store: Store<Env>) {
   }
 }
 
+/** Opens the body of a request for some work, which has {@link STORE_MS}. */
+function receiveBody<T>(request: Request, work: (body: FileBody) => Promise<T>): Promise<T> {
+  return limitTime(STORE_MS, async (signal) => {
+    const body = openUpload(request, signal);
+    try {
+      return await work(body);
+    } finally {
+      body.cancel();
+    }
+  });
+}
+
 /** @throws {Refusal} 413 for a file that is too large, 400 for a first part of the wrong size */
 function checkSize(body: FileBody, bytes: number, { maxBytes }: UserFiles["settings"]): void {
   if (bytes > maxBytes) throw refuseFile("file_too_large", { what: maxBytes });
@@ -104,9 +113,9 @@ function checkSize(body: FileBody, bytes: number, { maxBytes }: UserFiles["setti
 }
 
 /** Returns the type of a new file. @throws {Refusal} 415 for a type that is not accepted */
-async function readFileType(body: FileBody, { types }: UserFiles["settings"]): Promise<string> {
+async function readFileType(body: FileBody): Promise<string> {
   const type = findType(await body.head());
-  if (!type || !types.includes(type)) throw refuseFile("file_type", { what: types.join(", ") });
+  if (!type) throw refuseFile("file_type", { what: `accepted are ${Object.keys(fileTypes).join(", ")}` });
   return type;
 }
 
