@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     expect(studio.created(IMAGES)).toHaveLength(1);
     await findPrompt().fill("A reef");
     await button("Retry anyway").click();
-    await findTile("A reef").waitFor();
+    await studio.page.getByRole("listitem", { name: "A reef", exact: true }).waitFor();
     await alert().waitFor({ state: "detached" });
     await expect.poll(() => studio.created(IMAGES).length).toBe(2);
     await findPrompt().fill("A reef [[stall]]");

@@ -6,7 +6,7 @@ import { useVideoTask, useVideoTasks, type VideoTaskEntry } from "@sluice/react"
 import { useRef, useState } from "react";
 import { listURLs } from "@/components/sluice/form-fields";
 import { createStoredList, isStoredItem, type StoredItem } from "@/components/sluice/stored-list";
-import { toast } from "@/components/sluice/toasts";
+import { toast, UNDO_MS } from "@/components/sluice/toasts";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { type MediaDraft, useMediaForm } from "@/components/sluice/use-media-form";
 import { createVideoForm, createVideoRequest } from "@/components/sluice/video-form";
@@ -58,7 +58,6 @@ export function VideosRoom() {
     // a removed task can't come back, so remove it once "Undo" is gone
     const timer = setTimeout(() => remove(key), UNDO_MS);
     toast("Video deleted", {
-      timeout: UNDO_MS,
       onUndo() {
         clearTimeout(timer);
         setHidden((before) => new Set([...before].filter((one) => one !== key)));
@@ -127,9 +126,6 @@ export function useVideoForm() {
     },
   });
 }
-
-/** Milliseconds in which a deleted video can come back. */
-const UNDO_MS = 10_000;
 
 function isRunning(entry: VideoTaskEntry): boolean {
   return getVideoState(entry) === "running";

@@ -187,11 +187,7 @@ test.each<[ImageModel, number, string]>([
     sequential_image_generation: switch, default false
     max_images: number, hidden, at sequential_image_generation_options.max_images, min 1, step 1
     watermark: switch, advanced, default false
-    seed: number, advanced, step 1
-    add_logo: switch, advanced, at logo_info.add_logo
-    position: number, advanced, hidden, at logo_info.position, step 1
-    language: number, advanced, hidden, at logo_info.language, step 1
-    opacity: number, advanced, hidden, at logo_info.opacity, min 0, max 1, step 0.05`),
+    seed: number, advanced, step 1`),
   );
 });
 
@@ -220,13 +216,11 @@ describe("The hidden fields of a form", () => {
     expect(listHidden(createVideoForm(model, values).fields)).toBe(names);
   });
 
-  test("are those of a logo and of a set, until these are switched on", () => {
-    const logo = "position language opacity";
+  test("are those of a set, until it is switched on", () => {
     const createForm = (values: FormValues) =>
       listHidden(createImageForm("gamma-image-5-0-260128", values).fields);
-    expect(createForm({})).toBe(`max_images ${logo}`);
-    expect(createForm({ sequential_image_generation: true })).toBe(logo);
-    expect(createForm({ add_logo: true })).toBe("max_images");
+    expect(createForm({})).toBe("max_images");
+    expect(createForm({ sequential_image_generation: true })).toBe("");
   });
 
   test("follow from the thinking of a chat model", () => {

@@ -66,12 +66,7 @@ function acceptedBy(field: FormField): readonly NonNullable<FormValues[keyof For
 function contextOf(field: FormField, kind: Kind): FormValues {
   if (field.name === "last_frame") return { first_frame: [url] };
   if (field.name === "reference_audio") return { reference_image: [url] };
-  const contexts: readonly FormValues[] = [
-    {},
-    { thinking: false },
-    { sequential_image_generation: true },
-    { add_logo: true },
-  ];
+  const contexts: readonly FormValues[] = [{}, { thinking: false }, { sequential_image_generation: true }];
   const isShown = (values: FormValues) =>
     kind.createFields(values).some(({ name, isShown }) => isShown && name === field.name);
   return contexts.find(isShown) ?? {};

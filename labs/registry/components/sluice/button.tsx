@@ -7,7 +7,6 @@ const looks = {
   primary: "bg-primary text-primary-foreground hover:brightness-95",
   secondary: "border border-input bg-card hover:bg-secondary",
   quiet: "text-muted-foreground hover:bg-secondary hover:text-foreground",
-  link: "text-primary hover:bg-secondary",
   danger: "bg-destructive/10 text-destructive hover:opacity-90",
 };
 

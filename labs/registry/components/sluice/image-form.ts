@@ -12,7 +12,7 @@ import {
 
 /** Form of an image request. */
 interface ImageForm {
-  /** All fields of the request but `model`, those of a logo and the seed as advanced ones. */
+  /** Fields of the request. Not described: `model`, and `logo_info`, whose numbers the spec does not explain. */
   readonly fields: readonly FormField[];
 }
 
@@ -32,7 +32,6 @@ const NO_VALUES: FormValues = {};
 export function createImageForm(model: ImageModel, values: FormValues = NO_VALUES): ImageForm {
   const row = models[model];
   const isSequence = values.sequential_image_generation === true;
-  const logo = { isAdvanced: true, isShown: values.add_logo === true };
   return {
     fields: [
       pickParts("text", "prompt"),
@@ -56,15 +55,6 @@ export function createImageForm(model: ImageModel, values: FormValues = NO_VALUE
         default: row.watermarkDefault,
       },
       { ...pickParts("number", "seed", { isAdvanced: true }), step: 1 },
-      pickParts("switch", "add_logo", { path: "logo_info.add_logo", isAdvanced: true }),
-      { ...pickParts("number", "position", { path: "logo_info.position", ...logo }), step: 1 },
-      { ...pickParts("number", "language", { path: "logo_info.language", ...logo }), step: 1 },
-      {
-        ...pickParts("number", "opacity", { path: "logo_info.opacity", ...logo }),
-        min: 0,
-        max: 1,
-        step: 0.05,
-      },
     ],
   };
 }

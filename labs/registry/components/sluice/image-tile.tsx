@@ -27,7 +27,7 @@ interface ImageTileProps {
   readonly onDownload: (link: MediaLink) => void;
   readonly onRemove: () => void;
   /** What can be done with it. */
-  readonly actions: readonly (MenuItem | "line")[];
+  readonly actions: readonly MenuItem[];
   /** Buttons for what is left to do where there is no image. */
   readonly children?: ReactNode;
 }

@@ -83,10 +83,14 @@ function Link({ node: _, children, href, ...rest }: ComponentProps<"a"> & ExtraP
   );
 }
 
+/** A shadow at the edge behind which a wide table goes on. At the end of the table, a cover hides the shadow. */
+const edgeShadow =
+  "[background:linear-gradient(to_left,var(--color-background),transparent)_right/2rem_100%_no-repeat_local,linear-gradient(to_left,rgb(128_128_128/0.35),transparent)_right/1rem_100%_no-repeat_scroll]";
+
 function Table({ node: _, children, className, ...rest }: ComponentProps<"table"> & ExtraProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls a wide table
-    <div tabIndex={0} className="max-w-full overflow-x-auto rounded-xl border">
+    <div tabIndex={0} className={cn("max-w-full overflow-x-auto rounded-xl border", edgeShadow)}>
       <table className="w-full border-collapse text-sm wrap-break-word" {...rest}>
         {children}
       </table>

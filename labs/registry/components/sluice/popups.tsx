@@ -13,15 +13,6 @@ import { cn } from "@/lib/utils";
 const popup =
   "origin-(--transform-origin) rounded-xl border bg-popover text-popover-foreground shadow-lg outline-none transition-[opacity,scale] data-ending-style:scale-97 data-ending-style:opacity-0 data-starting-style:scale-97 data-starting-style:opacity-0";
 
-/** The button that opens a popup. */
-type Trigger = ReactElement<{
-  readonly onClick?: () => void;
-  readonly onPointerEnter?: () => void;
-  readonly onFocus?: () => void;
-  readonly "aria-haspopup"?: "menu" | "dialog";
-  readonly "aria-expanded"?: boolean;
-}>;
-
 /** One action of a menu. */
 export interface MenuItem {
   readonly label: string;
@@ -29,14 +20,12 @@ export interface MenuItem {
   readonly onSelect: () => void;
   /** An action that takes something away. */
   readonly isDanger?: boolean;
-  readonly disabled?: boolean;
 }
 
 interface MenuProps {
   /** The button that opens it; a `Button` or `IconButton`. */
-  readonly trigger: Trigger;
-  /** The actions; "line" separates groups. */
-  readonly items: readonly (MenuItem | "line")[];
+  readonly trigger: ReactElement;
+  readonly items: readonly MenuItem[];
   readonly align?: "start" | "center" | "end";
 }
 
@@ -49,25 +38,20 @@ export function Menu({ trigger, items, align = "start" }: MenuProps) {
       <BaseMenu.Portal role="region" aria-label={popupWords.menu}>
         <BaseMenu.Positioner sideOffset={4} align={align} className="z-50">
           <BaseMenu.Popup className={cn(popup, "min-w-44 p-1")}>
-            {items.map((item) =>
-              item === "line" ? (
-                <BaseMenu.Separator key={`line ${items.indexOf(item)}`} className="my-1 h-px bg-border" />
-              ) : (
-                <BaseMenu.Item
-                  key={item.label}
-                  disabled={item.disabled ?? false}
-                  onClick={item.onSelect}
-                  className={cn(
-                    "flex min-h-8 cursor-default items-center gap-2 rounded-lg px-2 text-sm outline-none data-highlighted:bg-secondary",
-                    "data-disabled:opacity-50 pointer-coarse:min-h-11 [&_svg]:size-4 [&_svg]:shrink-0",
-                    item.isDanger && "text-destructive",
-                  )}
-                >
-                  {item.icon}
-                  {item.label}
-                </BaseMenu.Item>
-              ),
-            )}
+            {items.map(({ label, icon, isDanger, onSelect }) => (
+              <BaseMenu.Item
+                key={label}
+                onClick={onSelect}
+                className={cn(
+                  "flex min-h-8 cursor-default items-center gap-2 rounded-lg px-2 text-sm outline-none data-highlighted:bg-secondary",
+                  "pointer-coarse:min-h-11 [&_svg]:size-4 [&_svg]:shrink-0",
+                  isDanger && "text-destructive",
+                )}
+              >
+                {icon}
+                {label}
+              </BaseMenu.Item>
+            ))}
           </BaseMenu.Popup>
         </BaseMenu.Positioner>
       </BaseMenu.Portal>
@@ -106,7 +90,7 @@ export function Popover({ title, trigger, children }: PopoverProps) {
 interface DialogProps {
   readonly title: string;
   /** The button that opens it. Leave it out where `isOpen` comes from elsewhere. */
-  readonly trigger?: Trigger;
+  readonly trigger?: ReactElement;
   readonly isOpen?: boolean;
   readonly onOpenChange?: (isOpen: boolean) => void;
   readonly children: ReactNode;

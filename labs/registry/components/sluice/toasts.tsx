@@ -5,7 +5,6 @@ import { X } from "lucide-react";
 import { useEffect } from "react";
 import { Button, IconButton } from "@/components/sluice/button";
 import { toastWords } from "@/components/sluice/words";
-import { cn } from "@/lib/utils";
 
 const manager = Toast.createToastManager();
 
@@ -13,12 +12,13 @@ const manager = Toast.createToastManager();
 const waiting: (() => void)[] = [];
 let isShown = false;
 
-export interface ToastOptions {
+interface ToastOptions {
   /** Called by a press on "Undo". @default there is no such button */
   readonly onUndo?: () => void;
-  /** Milliseconds until it goes. @default 6000, and 10000 with "Undo" */
-  readonly timeout?: number;
 }
+
+/** Milliseconds in which a user can undo. */
+export const UNDO_MS = 10_000;
 
 /** Shows a short message in the place of `Toasts`, with "Undo" where there is a way back. */
 export function toast(title: string, options: ToastOptions = {}): void {
@@ -26,11 +26,10 @@ export function toast(title: string, options: ToastOptions = {}): void {
   else waiting.push(() => add(title, options));
 }
 
-function add(title: string, options: ToastOptions): void {
-  const { onUndo, timeout = onUndo ? 10_000 : 6000 } = options;
+function add(title: string, { onUndo }: ToastOptions): void {
   const id = manager.add({
     title,
-    timeout,
+    timeout: onUndo ? UNDO_MS : 6000,
     ...(onUndo && {
       actionProps: {
         children: toastWords.undo,
@@ -43,13 +42,8 @@ function add(title: string, options: ToastOptions): void {
   });
 }
 
-interface ToastsProps {
-  /** Place in the window: `bottom-28`, above what must stay within reach. @default "bottom-4" */
-  readonly className?: string;
-}
-
 /** The messages of `toast`; stands once in the page. */
-export function Toasts({ className = "bottom-4" }: ToastsProps) {
+export function Toasts() {
   useEffect(() => {
     isShown = true;
     for (const show of waiting.splice(0)) show();
@@ -60,9 +54,7 @@ export function Toasts({ className = "bottom-4" }: ToastsProps) {
   return (
     <Toast.Provider toastManager={manager}>
       <Toast.Portal>
-        <Toast.Viewport
-          className={cn("fixed inset-x-4 z-50 mx-auto flex max-w-sm flex-col gap-2", className)}
-        >
+        <Toast.Viewport className="fixed inset-x-4 bottom-4 z-50 mx-auto flex max-w-sm flex-col gap-2">
           <ToastList />
         </Toast.Viewport>
       </Toast.Portal>

@@ -1,7 +1,7 @@
 import { checkRequest } from "@sluice/core/schemas";
+import type { FileEndpointOptions } from "../files/files.js";
 import { type Checked, checkAgainst, parseBody } from "../server/check.js";
 import { cut } from "../server/cut.js";
-import type { EndpointOptions } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
 import { respondJSON } from "../server/failure-mode.js";
@@ -30,7 +30,7 @@ const MAX_NAME_CHARACTERS = 200;
 /**
  * Creates `POST /gamma/asset/CreateAsset`, and `GetAsset` as an example of the lookup, which the spec does not show.
  */
-export function createAssets({ state, clock, speed, refuse, takeFailure, files }: EndpointOptions) {
+export function createAssets({ state, clock, speed, refuse, takeFailure, files }: FileEndpointOptions) {
   const assets = createExpiringMap<Asset>({
     clock,
     maxEntries: MAX_ASSETS,

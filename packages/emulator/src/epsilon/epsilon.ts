@@ -1,7 +1,7 @@
+import type { FileEndpointOptions } from "../files/files.js";
 import { getFrameSize } from "../files/media.js";
 import { parseBody } from "../server/check.js";
 import { cut } from "../server/cut.js";
-import type { EndpointOptions } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
 import { respondJSON } from "../server/failure-mode.js";
@@ -34,7 +34,7 @@ const words = {
  * Creates the four endpoints of the second video vendor (spec, Endpoints). The spec shows no shapes: the endpoints
  * accept any JSON, and the responses are an assumption.
  */
-export function createEpsilon({ state, clock, speed, refuse, takeFailure, files }: EndpointOptions) {
+export function createEpsilon({ state, clock, speed, refuse, takeFailure, files }: FileEndpointOptions) {
   const tasks = createExpiringMap<EpsilonTask>({
     clock,
     maxEntries: MAX_TASKS,

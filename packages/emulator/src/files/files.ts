@@ -1,5 +1,6 @@
 import type { EmulatorClock } from "../base/clock.js";
 import { cut } from "../server/cut.js";
+import type { EndpointOptions } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
 import { hash } from "../server/hash.js";
@@ -25,6 +26,11 @@ export interface Files {
   /** `GET` and `HEAD /files/{name}`. */
   readonly handle: (exchange: Exchange) => Promise<HandlerResponse>;
   readonly clear: () => void;
+}
+
+/** Options of an endpoint that publishes files. */
+export interface FileEndpointOptions extends EndpointOptions {
+  readonly files: Files;
 }
 
 /** The bytes of a file. */

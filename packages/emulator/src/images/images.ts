@@ -1,8 +1,8 @@
 import { checkRequest } from "@sluice/core/schemas";
 import { pickColors } from "../files/color.js";
+import type { FileEndpointOptions } from "../files/files.js";
 import type { ImageDescription } from "../files/media.js";
 import { checkBody } from "../server/check.js";
-import type { EndpointOptions } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
 import { respondJSON } from "../server/failure-mode.js";
 import { refuseUnreachable } from "../server/fetch-media.js";
@@ -11,7 +11,7 @@ import type { HandlerResponse } from "../server/http.js";
 import { createCounter } from "../server/state.js";
 import { type ImageJob, type ImageRequestBody, readImageJob } from "./job.js";
 
-interface ImagesOptions extends EndpointOptions {
+interface ImagesOptions extends FileEndpointOptions {
   /** Milliseconds of a response that is not slow. Undefined for some seconds per image. */
   readonly usualMs: number | undefined;
 }

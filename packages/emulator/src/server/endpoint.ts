@@ -1,5 +1,4 @@
 import type { EmulatorClock } from "../base/clock.js";
-import type { Files } from "../files/files.js";
 import type { FetchMedia } from "./fetch-media.js";
 import type { Refuse, TakeFailure } from "./refusals.js";
 import type { EmulatorState } from "./state.js";
@@ -11,6 +10,5 @@ export interface EndpointOptions {
   readonly speed: number;
   readonly refuse: Refuse;
   readonly takeFailure: TakeFailure;
-  readonly files: Files;
   readonly fetchMedia: FetchMedia | undefined;
 }

@@ -1,9 +1,9 @@
 import { checkRequest } from "@sluice/core/schemas";
 import type { AssetStatus } from "../assets/assets.js";
 import { pickColors } from "../files/color.js";
+import type { FileEndpointOptions } from "../files/files.js";
 import { getFrameSize, type VideoDescription } from "../files/media.js";
 import { checkBody } from "../server/check.js";
-import type { EndpointOptions } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
 import { respondJSON } from "../server/failure-mode.js";
@@ -16,7 +16,7 @@ import { readVideoJob, type VideoJob, type VideoRequestBody } from "./job.js";
 import { findFirstImage, readURLs, refuseReferences } from "./references.js";
 import { getForm, type Task, toResult, type View } from "./result.js";
 
-interface VideosOptions extends EndpointOptions {
+interface VideosOptions extends FileEndpointOptions {
   /** Milliseconds of a task that is not slow. Undefined for one to two minutes. */
   readonly usualMs: number | undefined;
   /** Returns the status of an asset, or undefined for an unknown id. */
