@@ -18,27 +18,36 @@ const RESPONSE_MS = 9_000;
 /** Maximum idle time within a transaction, in milliseconds: shorter than other processes wait for its key. */
 const IDLE_MS = 4_000;
 
+/** Settings of each connection. A pool in transaction mode has none, so that each transaction sets them. */
+const SETTINGS = {
+  idle_in_transaction_session_timeout: IDLE_MS,
+  lock_timeout: LOCK_MS,
+  statement_timeout: STATEMENT_MS,
+};
+const SET_LOCAL = Object.entries(SETTINGS)
+  .map(([name, ms]) => `set_config('${name}', '${ms}', true), `)
+  .join("");
+
 const NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now";
 /**
  * Waits for the lock of a key, and then reads the time. The statement reads no table, so that the next statement sees
  * every commit of the last lock holder.
  */
-const BEGIN_KEY = {
-  name: "begin-key",
-  text: `SELECT pg_advisory_xact_lock(hashtextextended($1, 0)), ${NOW}`,
-};
-const BEGIN_ROWS = { name: "begin-rows", text: `SELECT ${NOW}` };
+const LOCK = "pg_advisory_xact_lock(hashtextextended($1, 0)), ";
 
 /** The connections to the database. */
 export class PostgresPool {
   readonly #pool: pg.Pool;
   readonly #schema: string;
+  readonly #hasSessions: boolean;
   #isClosed = false;
   /** Start of the first failed operation since the last success. */
   #failsSince: number | undefined;
 
-  constructor(url: string, schema: string, connection: PostgresConnection) {
+  /** @param hasSessions false if each transaction may run on another connection of a pool in between */
+  constructor(url: string, schema: string, connection: PostgresConnection, hasSessions = true) {
     this.#schema = schema;
+    this.#hasSessions = hasSessions;
     this.#pool = new pg.Pool({
       max: 10,
       application_name: "sluice",
@@ -48,11 +57,8 @@ export class PostgresPool {
       types: createTypes(),
       pipeline: true,
       connectionTimeoutMillis: CONNECT_MS,
-      idle_in_transaction_session_timeout: IDLE_MS,
-      lock_timeout: LOCK_MS,
-      statement_timeout: STATEMENT_MS,
       query_timeout: RESPONSE_MS,
-      options: `-c search_path=${quoteOption(schema)}`,
+      ...(hasSessions && { ...SETTINGS, options: `-c search_path=${quoteOption(schema)}` }),
     });
     // A connection that ends emits `error`. Without a listener Node would end the process. Running work on the
     // connection fails anyway, and the pool opens a new connection.
@@ -62,7 +68,9 @@ export class PostgresPool {
 
   /** Runs work on one connection, and repeats the work if the connection was lost. */
   read<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    return this.#retry(() => this.#use((client) => work(createQuery(client))));
+    // the settings of a transaction name the schema
+    if (!this.#hasSessions) return this.transact(null, work);
+    return this.#retry(() => this.#use((client) => work(createQuery(client, true))));
   }
 
   /**
@@ -87,11 +95,13 @@ export class PostgresPool {
     key: string | null,
     work: (query: Query, now: number) => Promise<Result>,
   ): Promise<Result> {
-    const batch = new StatementBatch(createQuery(client));
+    const batch = new StatementBatch(createQuery(client, this.#hasSessions));
     try {
       // both statements take one round trip
-      const begin = key === null ? BEGIN_ROWS : { ...BEGIN_KEY, values: [`${this.#schema} ${key}`] };
-      const [, { rows }] = await Promise.all([client.query("BEGIN"), client.query<{ now: number }>(begin)]);
+      const [, { rows }] = await Promise.all([
+        client.query("BEGIN"),
+        client.query<{ now: number }>(this.#createBegin(key)),
+      ]);
       const output = await work(batch.query, rows[0]?.now ?? Number.NaN);
       batch.send();
       // the last writes and the commit also take one round trip; a failed write fails the transaction
@@ -104,6 +114,14 @@ export class PostgresPool {
       if (!isLost(error)) await client.query("ROLLBACK").catch(ignore);
       throw error;
     }
+  }
+
+  #createBegin(key: string | null): pg.QueryConfig {
+    const values = key === null ? [] : [`${this.#schema} ${key}`];
+    const text = `SELECT ${key === null ? "" : LOCK}${NOW}`;
+    if (this.#hasSessions) return { name: key === null ? "begin-rows" : "begin-key", text, values };
+    const path = `set_config('search_path', $${values.push(quoteName(this.#schema))}, true), `;
+    return { text: text.replace("SELECT ", `SELECT ${path}${SET_LOCAL}`), values };
   }
 
   async #use<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
@@ -159,7 +177,11 @@ export const ignore = () => {};
 
 /** Writes a schema as the value of `search_path` in startup options, where spaces and backslashes are escaped. */
 function quoteOption(schema: string): string {
-  return `"${schema.replaceAll('"', '""')}"`.replace(/[\\ ]/g, "\\$&");
+  return quoteName(schema).replace(/[\\ ]/g, "\\$&");
+}
+
+function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
 }
 
 function createTypes(): pg.TypeOverrides {
@@ -189,9 +211,11 @@ function createStatement(sql: string): { readonly name?: string; readonly text: 
   return statement;
 }
 
-function createQuery(client: pg.PoolClient): Query {
+/** @param isNamed true if the connection keeps prepared statements */
+function createQuery(client: pg.PoolClient, isNamed: boolean): Query {
   return async <Row>(sql: SQL, ...values: readonly Value[]) => {
-    const statement = { ...createStatement(readSQL(sql, "postgres")), values: checkValues(values) };
+    const { name, text } = createStatement(readSQL(sql, "postgres"));
+    const statement = { ...(isNamed && { name }), text, values: checkValues(values) };
     return (await client.query(statement)).rows as Row[];
   };
 }
