@@ -38,7 +38,7 @@ describe.skipIf(!pgbouncer)("two processes behind PgBouncer in transaction mode,
 
   hostTests({
     async open(part) {
-      const hosts = [0, 1].map(() => postgresHost({ url: pool.url, sessionUrl: server.url }));
+      const hosts = [0, 1].map(() => postgresHost({ url: pool.url, sessionURL: server.url }));
       const [host, other] = hosts.map((each) => each.open({ parts: [part], report: () => {} })({}));
       if (!host || !other) throw new Error("both are there");
       return {

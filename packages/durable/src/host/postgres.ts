@@ -26,7 +26,7 @@ export interface PostgresHostOptions {
    * at `url`.
    * @default url
    */
-  readonly sessionUrl?: string;
+  readonly sessionURL?: string;
   /** Schema of the tables. The host creates a missing schema. @default "sluice" */
   readonly schema?: string;
   /** Options of the package `pg`. @default { max: 10 } */
@@ -35,8 +35,8 @@ export interface PostgresHostOptions {
   readonly env?: unknown;
 }
 
-type PostgresAddress = Required<Omit<PostgresHostOptions, "env" | "sessionUrl">> &
-  Pick<PostgresHostOptions, "sessionUrl">;
+type PostgresAddress = Required<Omit<PostgresHostOptions, "env" | "sessionURL">> &
+  Pick<PostgresHostOptions, "sessionURL">;
 
 /**
  * Creates a host that stores the data of plugins in Postgres, for any number of processes. It requires the package
@@ -46,7 +46,7 @@ type PostgresAddress = Required<Omit<PostgresHostOptions, "env" | "sessionUrl">>
  * request gets a 503 with `Retry-After` after at most 10 s. If a process is killed, other processes can serve its users
  * at once.
  *
- * Connect to Postgres directly, or through a pool. A pool in transaction mode needs the option `sessionUrl`.
+ * Connect to Postgres directly, or through a pool. A pool in transaction mode needs the option `sessionURL`.
  *
  * @throws {TypeError} for a missing or invalid option
  * @example
@@ -59,8 +59,8 @@ type PostgresAddress = Required<Omit<PostgresHostOptions, "env" | "sessionUrl">>
  * ```
  */
 export function postgresHost<Env = unknown>(options: PostgresHostOptions): ClosableHost<Env> {
-  const { url, sessionUrl, schema = "sluice", connection = {}, env = process.env } = options ?? {};
-  for (const [name, address] of Object.entries({ url, sessionUrl: sessionUrl ?? url }))
+  const { url, sessionURL, schema = "sluice", connection = {}, env = process.env } = options ?? {};
+  for (const [name, address] of Object.entries({ url, sessionURL: sessionURL ?? url }))
     ensure(
       typeof address === "string" && /^postgres(?:ql)?:\/\//.test(address),
       `postgresHost: ${name}: give an address, "postgres://user:password@host:5432/name"`,
@@ -75,7 +75,7 @@ export function postgresHost<Env = unknown>(options: PostgresHostOptions): Closa
   return createProcessHost(
     "postgresHost",
     env,
-    (setup) => new PostgresDatabase({ url, schema, connection, ...(sessionUrl && { sessionUrl }) }, setup),
+    (setup) => new PostgresDatabase({ url, schema, connection, ...(sessionURL && { sessionURL }) }, setup),
   );
 }
 
@@ -88,11 +88,11 @@ class PostgresDatabase implements ProcessDatabase {
   readonly #tables: readonly string[];
   #created: Promise<void> | undefined;
 
-  constructor({ url, sessionUrl, schema, connection }: PostgresAddress, { tables, report }: DatabaseSetup) {
+  constructor({ url, sessionURL, schema, connection }: PostgresAddress, { tables, report }: DatabaseSetup) {
     this.#schema = schema;
     this.#tables = [...this.rows.tables, ...tables].map((sql) => readSQL(sql, "postgres"));
-    this.#pool = new PostgresPool(url, schema, connection, sessionUrl === undefined);
-    this.#bus = new PostgresBus(sessionUrl ?? url, connection, schema, report);
+    this.#pool = new PostgresPool(url, schema, connection, sessionURL === undefined);
+    this.#bus = new PostgresBus(sessionURL ?? url, connection, schema, report);
   }
 
   get listeners(): Listeners {
