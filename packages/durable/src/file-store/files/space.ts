@@ -44,6 +44,7 @@ export const reserve = operation(
     // the copy was deleted, or a later attempt has begun
     const isPending = file?.claim === claim && (file.state === "queued" || file.state === "open");
     if (isCopy && !isPending) return {};
+    if (file?.state === "open" && file.bytes === bytes) return { file };
     const sums = await openSums(transaction, input.userId);
     const known = file?.bytes ?? 0;
     const more = { files: known === 0 ? 1 : 0, bytes: bytes - known };
@@ -83,7 +84,7 @@ export async function reserveSpace(
   if (full === "files") throw refuseFile("too_many_files", { what: maxFiles });
   if (full === "bytes") throw refuseFile("storage_full", { what: maxBytes });
   if (!file) throw refuseFile("file_not_found");
-  await files.hold(file, bytes);
+  if (bytes > 0) await files.hold(file, bytes);
   return file;
 }
 

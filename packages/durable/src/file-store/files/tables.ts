@@ -144,12 +144,14 @@ interface Sums {
 
 /** Reads the sums of a user. Adds the row if it is missing. */
 export async function openSums({ key, query }: Rows, userId: string): Promise<Sums> {
-  const [sums] = await query<Sums>(
-    `INSERT INTO file_users (key, user_id, files, bytes, copies) VALUES (?, ?, 0, 0, 0)
-      ON CONFLICT (key) DO UPDATE SET user_id = excluded.user_id RETURNING files, bytes, copies`,
+  const [sums] = await query<Sums>("SELECT files, bytes, copies FROM file_users WHERE key = ?", key);
+  if (sums) return sums;
+  const none = { files: 0, bytes: 0, copies: 0 };
+  await query(
+    "INSERT INTO file_users (key, user_id, files, bytes, copies) VALUES (?, ?, 0, 0, 0)",
     ...[key, userId],
   );
-  return sums as Sums;
+  return none;
 }
 
 export async function addToSums(
