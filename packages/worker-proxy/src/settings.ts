@@ -36,7 +36,10 @@ const OPTIONS: Readonly<Record<string, OptionRow>> = {
   ...addRows("secret rateLimit onEvent fetch", isOptional, "a function"),
   ...addRows("limits timeout gateway", isObject, "an object"),
   apiKey: [isFunction, "a function, (env) => env.GATEWAY_API_KEY"],
-  authenticate: [(value) => value === "public" || isFunction(value), 'a function, or "public" for everybody'],
+  authenticate: [
+    (value) => value === "public" || isFunction(value),
+    'a function that says who asks, or "public" if everybody may spend',
+  ],
   allowFields: [(value) => isListOf(value, isPath), 'names or paths of fields, ["n", "extra_body.top_k"]'],
   routes: [(value) => isListOf(value, isGroup) && value[0], "some of chat, images, videos, assets, epsilon"],
   mediaURLs: [
