@@ -46,10 +46,9 @@ export function VideosRoom() {
   useRunningCode(isCreating ? "await create(" : shown.some(isRunning) && "useVideoTasks(options)");
 
   const send = async (draft: MediaDraft<VideoModel>) => {
-    const { prompt: text } = draft.values;
-    const label = (typeof text === "string" && text.trim()) || draft.model;
-    list.put({ id: crypto.randomUUID(), at: Date.now(), label, model: draft.model, values: draft.values });
-    const { handle } = await create(createVideoRequest(draft.model, draft.values), { label });
+    const order = createOrder(draft);
+    list.put(order);
+    const { handle } = await create(createVideoRequest(draft.model, draft.values), { label: order.label });
     // the list shows the task from here on; the form is free for the next task
     if (handle) reset();
   };
@@ -109,6 +108,12 @@ export function VideosRoom() {
       </ul>
     </MediaPage>
   );
+}
+
+function createOrder({ model, values }: MediaDraft<VideoModel>): Order {
+  const { prompt } = values;
+  const label = (typeof prompt === "string" && prompt.trim()) || model;
+  return { id: crypto.randomUUID(), at: Date.now(), label, model, values };
 }
 
 /** The form of this room. It is the same wherever it is used. */

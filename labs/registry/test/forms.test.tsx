@@ -145,14 +145,17 @@ function pathsOf(schema: ObjectSchema, path = ""): readonly string[] {
 
 const chatLeftOut = ["messages", "stream", "stream_options.include_usage", "tools", "tool_choice", "user_id"];
 
+// the spec does not explain their numbers
+const logoFields = ["add_logo", "position", "language", "opacity"].map((name) => `logo_info.${name}`);
+
 test.each([
   // `reasoning_effort` none is what `thinking` is for
   ["alpha-v4.1-flash", ofChat, ["response_format.type", ...chatLeftOut]],
   ["gamma-chat-1-6-251015", ofChat, chatLeftOut],
   // it always thinks
   ["delta-5.3", ofChat, ["thinking.type", ...chatLeftOut]],
-  ["gamma-image-4-0-250828", ofImages, []],
-  ["gamma-image-5-0-260128", ofImages, []],
+  ["gamma-image-4-0-250828", ofImages, logoFields],
+  ["gamma-image-5-0-260128", ofImages, logoFields],
   ["beta3.0-video", ofVideos, []],
   ["beta3.0-video-prime", ofVideos, []],
   ["gamma-video-1-5-pro-251215", ofVideos, []],

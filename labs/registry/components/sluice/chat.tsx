@@ -97,22 +97,37 @@ export function Chat({ model, draftKey, controls, onModel, ...log }: ChatProps) 
     isStopped.current = true;
     chat.stop();
   };
-  const withFocus =
-    <Inputs extends unknown[], Output>(act: (...inputs: Inputs) => Output) =>
-    (...inputs: Inputs) => {
-      focusField();
-      return act(...inputs);
-    };
   const acting: typeof chat = {
     ...chat,
     stop,
-    send: withFocus(chat.send),
-    retry: withFocus(chat.retry),
-    regenerate: withFocus(chat.regenerate),
-    approve: withFocus(chat.approve),
-    deny: withFocus(chat.deny),
-    addToolOutput: withFocus(chat.addToolOutput),
-    cancelQueued: withFocus(chat.cancelQueued),
+    send(...inputs: Parameters<typeof chat.send>) {
+      focusField();
+      return chat.send(...inputs);
+    },
+    retry() {
+      focusField();
+      return chat.retry();
+    },
+    regenerate(...inputs) {
+      focusField();
+      return chat.regenerate(...inputs);
+    },
+    approve(...inputs) {
+      focusField();
+      return chat.approve(...inputs);
+    },
+    deny(...inputs) {
+      focusField();
+      return chat.deny(...inputs);
+    },
+    addToolOutput(...inputs) {
+      focusField();
+      return chat.addToolOutput(...inputs);
+    },
+    cancelQueued(...inputs) {
+      focusField();
+      return chat.cancelQueued(...inputs);
+    },
   };
   const send = async () => {
     isStopped.current = false;
