@@ -72,7 +72,7 @@ export const beginCopy = operation(
     if (!copy) return undefined;
     const attempts = copy.attempts + 1;
     const begun = await updateFile(transaction, copy.id, { claim, attempts, dueAt: now + ms });
-    await scheduleJobs(transaction);
+    await scheduleJobs(transaction, true);
     return begun;
   },
 );

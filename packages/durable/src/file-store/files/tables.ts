@@ -173,8 +173,10 @@ const LOST_COPY_MS = 3_600_000;
 /**
  * Schedules the jobs for the rows with the earliest due times. Without rows, cancels the sweep and deletes the user's
  * sums. A copy job without a due copy does nothing.
+ *
+ * @param isLater true if rows are due later than before: a sweep that comes too early schedules the next one
  */
-export async function scheduleJobs(transaction: Transaction): Promise<void> {
+export async function scheduleJobs(transaction: Transaction, isLater = false): Promise<void> {
   const { key, query } = transaction;
   const [next] = await query<{ userId: string; copyAt: number | null; sweepAt: number | null }>(
     `SELECT user_id AS "userId", (SELECT MIN(due_at) FROM files WHERE key = ? AND state = 'queued') AS "copyAt",
@@ -186,6 +188,7 @@ export async function scheduleJobs(transaction: Transaction): Promise<void> {
   const { userId, copyAt, sweepAt } = next;
   const input = { userId };
   if (copyAt !== null) await transaction.schedule(COPY, { id: "", at: copyAt, input });
+  if (isLater) return;
   const lostAt = copyAt === null ? Number.POSITIVE_INFINITY : copyAt + LOST_COPY_MS;
   const at = Math.min(sweepAt ?? Number.POSITIVE_INFINITY, lostAt);
   if (Number.isFinite(at)) return await transaction.schedule(SWEEP, { id: "", at, input });
