@@ -188,7 +188,8 @@ export async function prepare(shop: Workshop, fresh: Fresh, { url }: ServedRegis
     aliases: { components: "@/components", utils: "@/lib/utils" },
   };
   shop.write("app/components.json", JSON.stringify(components));
-  await shop.run("app", [...npmInstall, ...packages, "valibot"]);
+  // the rooms of the gallery use these two, and no component brings them
+  await shop.run("app", [...npmInstall, ...packages, "valibot", "@sluice/prices"]);
 }
 
 const npmInstall = ["npm", "install", "--prefer-offline", "--no-audit", "--no-fund"];
