@@ -193,22 +193,37 @@ describe("arguments satisfy their schema:", () => {
     ],
     ["required without a schema", { type: "object", required: ["id"] }, { id: string }],
     [
-      "additionalProperties",
-      { type: "object", required: ["cups"], additionalProperties: { type: "integer" } },
-      { cups: 1 },
+      "minProperties",
+      { type: "object", minProperties: 2, additionalProperties: { type: "integer" } },
+      { key1: 1, key2: 1 },
+    ],
+    [
+      "maxProperties",
+      { type: "object", properties: { a: {}, b: {} }, required: ["b"], maxProperties: 1 },
+      { b: string },
     ],
     ["anyOf", { anyOf: [{ type: "null" }, { type: "integer", minimum: 3 }] }, 3],
-    ["oneOf", { oneOf: [{ properties: { kind: { const: "tea" } } }, { type: "null" }] }, { kind: "tea" }],
+    [
+      "oneOf, exactly one",
+      { oneOf: [{ type: "integer" }, { type: "number", minimum: 0 }] },
+      expect.toSatisfy((value: number) => value >= 0 !== Number.isInteger(value)),
+    ],
     [
       "allOf",
       { allOf: [{ type: "number", minimum: 2 }, { type: "integer", minimum: 5 }, { maximum: 5.5 }] },
       5,
     ],
+    ["not", { type: "boolean", not: { const: true } }, false],
     ["a local $ref", { $ref: "#/$defs/cups" }, 4],
     [
-      "allOf with the properties of each part",
-      { allOf: [{ properties: { a: { const: 1 } } }, { properties: { b: {} }, required: ["b"] }] },
-      { a: 1, b: string },
+      "if and then",
+      {
+        properties: { kind: { const: "a" } },
+        if: { properties: { kind: { const: "a" } } },
+        // biome-ignore lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema
+        then: { required: ["size"] },
+      },
+      { kind: "a", size: string },
     ],
     ["no rule at all", {}, expect.anything()],
   ])("%s", async (_, schema, expected) => {

@@ -1,7 +1,6 @@
 import type { ChatRequest } from "@sluice/core";
-import { isRecord } from "@sluice/core/extend";
+import { isObject, type Schema } from "./json-schema.js";
 import { readText } from "./message-text.js";
-import type { Schema } from "./sample.js";
 
 /** Larger messages are not searched. */
 const MAX_CHARACTERS = 200_000;
@@ -81,19 +80,19 @@ function findEndOfObject(text: string, start: number): number {
 function parseObject(text: string): Schema | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
 function isSchema(value: unknown): value is Schema {
-  if (!isRecord(value)) return false;
+  if (!isObject(value)) return false;
   const { type, properties, items, $ref, enum: options } = value;
   return (
     [type].flat().some((name) => TYPES.includes(name as string)) ||
-    isRecord(properties) ||
-    isRecord(items) ||
+    isObject(properties) ||
+    isObject(items) ||
     typeof $ref === "string" ||
     [value.anyOf, value.oneOf, value.allOf, options].some(Array.isArray)
   );

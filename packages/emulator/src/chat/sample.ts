@@ -1,9 +1,7 @@
-import { isRecord } from "@sluice/core/extend";
 import { findString, type Hints, removeUsed } from "./hints.js";
+import { isObject, type Schema, satisfies, toList, toNumber } from "./json-schema.js";
+import { flatten, MAX_DEPTH, merge, toSchema } from "./merge-schemas.js";
 import { generateMatch } from "./pattern.js";
-
-/** A JSON Schema from a request: any keyword may be missing or have a wrong type. */
-export type Schema = Readonly<Record<string, unknown>>;
 
 interface Location {
   /** Name of the property. An item has the name of its array. */
@@ -15,154 +13,116 @@ interface Location {
 
 /** Below this depth, only required properties are created. */
 const MODEST_DEPTH = 3;
-const MAX_DEPTH = 12;
 const MAX_VALUES = 20_000;
 
 /**
- * Creates a value for `schema`, with values from the prompt where they fit. The same input gives the same value. Reads the
- * keywords that libraries write for the tools of an app. Of `anyOf` and `oneOf`, the first alternative is used.
+ * Creates a value that satisfies `schema`, with values from the prompt where they fit. The same input gives the same
+ * value. If no candidate satisfies the schema, returns the first candidate.
  */
-export function sample(root: unknown, hints: Hints): unknown {
+export function sample(schema: unknown, hints: Hints): unknown {
   let values = 0;
-  return createValue(root, { name: "", depth: 0, index: 0 });
+  return createValue(schema, { name: "", depth: 0, index: 0 });
 
   function createValue(given: unknown, place: Location): unknown {
-    const schema = flatten(given, root);
-    if (++values > MAX_VALUES || place.depth > MAX_DEPTH) return null;
-    const fitting = listGiven(schema, place, hints).find((candidate) => fits(schema, candidate));
-    if (fitting !== undefined) {
-      removeUsed(fitting, hints);
-      return fitting;
+    const plain = flatten(given, schema);
+    let nearest: unknown = null;
+    let isFirst = true;
+    if (++values > MAX_VALUES || place.depth > MAX_DEPTH) return nearest;
+    for (const candidate of listCandidates(plain, place)) {
+      if (satisfies(given, candidate, schema)) {
+        removeUsed(candidate, hints);
+        return candidate;
+      }
+      if (isFirst) nearest = candidate;
+      isFirst = false;
     }
-    const { anyOf, oneOf, ...base } = schema;
-    const branch = pickBranch([...toList(anyOf), ...toList(oneOf)], place.depth);
-    if (branch !== undefined) return createValue({ allOf: [base, branch] }, place);
-    return createTyped(listTypes(schema)[0], schema, place);
+    return nearest;
   }
 
-  function createTyped(type: unknown, schema: Schema, place: Location): unknown {
-    if (type === "object") return createObject(schema, place.depth);
-    if (type === "array") return createArray(schema, place);
-    if (type === "boolean") return place.index % 2 === 0;
-    if (type === "string") return findFitting(schema, listStrings(schema, place));
-    if (type === "null") return null;
-    return findFitting(schema, listNumbers(schema, type === "integer", place.index));
+  function* listCandidates(plain: Schema, place: Location): Generator<unknown> {
+    if ("const" in plain) yield plain.const;
+    const options = rotate(toList(plain.enum), place.index);
+    yield* options.filter((option) => isMentioned(option, hints.prompt));
+    if (options.length === 0) yield* listHinted(plain, place);
+    if ("default" in plain) yield plain.default;
+    yield* toList(plain.examples);
+    yield* options;
+    for (const branch of listAlternatives(plain, place.depth))
+      yield createValue(merge(omitAlternatives(plain), branch), place);
+    if (plain.if !== undefined) yield* listConditional(plain, place);
+    for (const type of listTypes(plain)) yield* listOfType(type, plain, place);
   }
 
-  function createArray({ items, prefixItems, minItems, maxItems }: Schema, { name, depth }: Location) {
-    const tuple = toList(prefixItems);
-    const least = toNumber(minItems, 0);
-    const wanted = depth < MODEST_DEPTH ? Math.max(least, tuple.length, 1) : least;
-    const length = Math.min(wanted, toNumber(maxItems, wanted), MAX_VALUES);
-    return Array.from({ length }, (_, index) =>
-      createValue(tuple[index] ?? items, { name, depth: depth + 1, index }),
-    );
+  function* listHinted(plain: Schema, { name, index }: Location): Generator<unknown> {
+    // never use the prompt for a value with a format, or for later items
+    if (plain.format !== undefined || index > 0) return;
+    const [type] = listTypes(plain);
+    const text = type === "string" ? findString(name, hints) : undefined;
+    if (text !== undefined) yield text;
+    if ((type === "number" || type === "integer") && hints.numbers.length > 0) yield hints.numbers[0];
   }
 
-  function createObject({ properties, required, additionalProperties }: Schema, depth: number) {
-    const known = isRecord(properties) ? properties : {};
-    const others = isRecord(additionalProperties) ? additionalProperties : { type: "string" };
-    const names = [...toList(required).map(String), ...(depth < MODEST_DEPTH ? Object.keys(known) : [])];
-    return Object.fromEntries(
-      [...new Set(names)].map((name) => {
-        const part = Object.hasOwn(known, name) ? known[name] : others;
-        return [name, createValue(part, { name, depth: depth + 1, index: 0 })];
-      }),
-    );
+  function* listConditional(plain: Schema, place: Location): Generator<unknown> {
+    const { if: condition, then = true, else: otherwise = true, ...base } = plain;
+    yield createValue(merge(merge(base, condition), then), place);
+    yield createValue(merge(base, otherwise), place);
+  }
+
+  function* listOfType(type: unknown, plain: Schema, place: Location): Generator<unknown> {
+    if (type === "null") yield null;
+    if (type === "boolean") yield* rotate([true, false], place.index);
+    if (type === "integer" || type === "number") yield* listNumbers(plain, type === "integer", place.index);
+    if (type === "string") yield* listStrings(plain, place);
+    if (type === "array") yield* listArrays(plain, place);
+    if (type === "object") yield* listObjects(plain, place);
+  }
+
+  function* listArrays(plain: Schema, { name, depth }: Location): Generator<unknown[]> {
+    const tuple = toList(plain.prefixItems ?? (Array.isArray(plain.items) ? plain.items : []));
+    const rest = Array.isArray(plain.items) ? plain.additionalItems : plain.items;
+    const least = toNumber(plain.minItems, 0);
+    const createItem = (index: number) => {
+      const part = index < tuple.length ? tuple[index] : rest;
+      const both = index === 0 && plain.contains !== undefined ? { allOf: [part, plain.contains] } : part;
+      return createValue(both, { name, depth: depth + 1, index });
+    };
+    const wanted =
+      depth < MODEST_DEPTH || plain.contains !== undefined ? Math.max(least, tuple.length, 1) : least;
+    const build = (length: number) => Array.from({ length }, (_, index) => createItem(index));
+    yield build(Math.min(wanted, toNumber(plain.maxItems, wanted), MAX_VALUES));
+    yield build(Math.min(least, MAX_VALUES));
+  }
+
+  function* listObjects(plain: Schema, { depth }: Location): Generator<Schema> {
+    const properties = toSchema(plain.properties);
+    const required = toList(plain.required).map(String);
+    const all = [...new Set([...required, ...Object.keys(properties)])];
+    const others = isObject(plain.additionalProperties) ? plain.additionalProperties : { type: "string" };
+    const missing = toNumber(plain.minProperties, 0);
+    const build = (given: readonly string[]) => {
+      const names = addDependents(given, plain);
+      const extra = Math.max(0, Math.min(missing, MAX_VALUES) - names.length);
+      const filled = [...names, ...Array.from({ length: extra }, (_, index) => `key${index + 1}`)];
+      return Object.fromEntries(
+        filled.map((name) => {
+          const part = Object.hasOwn(properties, name) ? properties[name] : others;
+          return [name, createValue(part, { name, depth: depth + 1, index: 0 })];
+        }),
+      );
+    };
+    if (depth < MODEST_DEPTH) yield build(all);
+    yield build(required);
+    yield build(all);
   }
 }
 
-/** Resolves the reference of a schema and merges its `allOf`. Of a keyword in several parts, the last one counts. */
-function flatten(given: unknown, root: unknown, depth = 0): Schema {
-  if (!isRecord(given) || depth > MAX_DEPTH) return {};
-  const { $ref, allOf, ...own } = given;
-  const parts = [resolveRef($ref, root), ...toList(allOf)].map((part) => flatten(part, root, depth + 1));
-  return parts.reduce<Schema>(merge, own);
-}
-
-function merge(one: Schema, other: Schema): Schema {
-  const properties: Record<string, unknown> = isRecord(one["properties"]) ? { ...one["properties"] } : {};
-  for (const [name, part] of Object.entries(isRecord(other["properties"]) ? other["properties"] : {}))
-    properties[name] = name in properties ? { allOf: [properties[name], part] } : part;
-  const required = [...toList(one["required"]), ...toList(other["required"])];
-  return {
-    ...one,
-    ...other,
-    ...(Object.keys(properties).length > 0 && { properties }),
-    ...(required.length > 0 && { required }),
-  };
-}
-
-/** Finds the schema of a local reference (`#/$defs/place`), or returns undefined. */
-function resolveRef(ref: unknown, root: unknown): unknown {
-  if (typeof ref !== "string" || !ref.startsWith("#")) return undefined;
-  return ref
-    .split("/")
-    .slice(1)
-    .map((step) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~"))
-    .reduce<unknown>((found, key) => Object(found)[key], root);
-}
-
-/** Lists the values that the schema or the prompt gives. */
-function listGiven(schema: Schema, { name, index }: Location, hints: Hints): readonly unknown[] {
-  const options = toList(schema["enum"]);
-  const start = options.length > 0 ? index % options.length : 0;
-  const rotated = [...options.slice(start), ...options.slice(0, start)];
-  const [type] = listTypes(schema);
-  // the prompt gives no value with a format, and no later item of a list
-  const isHinted = options.length === 0 && schema["format"] === undefined && index === 0;
-  const isNumber = type === "number" || type === "integer";
-  const hint = type === "string" ? findString(name, hints) : isNumber ? hints.numbers[0] : undefined;
-  return [
-    ...("const" in schema ? [schema["const"]] : []),
-    ...rotated.filter((option) => isMentioned(option, hints.prompt)),
-    ...(isHinted && hint !== undefined ? [hint] : []),
-    ...("default" in schema ? [schema["default"]] : []),
-    ...toList(schema["examples"]),
-    ...rotated,
-  ];
-}
-
-function findFitting(schema: Schema, candidates: Iterable<unknown>): unknown {
-  const all = [...candidates];
-  return all.find((candidate) => fits(schema, candidate)) ?? all[0];
-}
-
-/** Checks the type of a value, the bounds of a number, and the length and the pattern of a string. */
-function fits(schema: Schema, value: unknown): boolean {
-  const types = schema["type"] === undefined ? [] : [schema["type"]].flat();
-  if (types.length > 0 && !types.some((type) => hasType(type, value))) return false;
-  if (typeof value === "number") return fitsNumber(schema, value);
-  return typeof value !== "string" || fitsString(schema, value);
-}
-
-function hasType(type: unknown, value: unknown): boolean {
-  if (type === "integer") return Number.isInteger(value);
-  if (type === "array") return Array.isArray(value);
-  if (type === "object") return isRecord(value);
-  return type === "null" ? value === null : typeof value === type;
-}
-
-function fitsNumber(schema: Schema, value: number): boolean {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-  const quotient = value / toNumber(multipleOf, 1);
-  return (
-    value >= toNumber(minimum, -Infinity) &&
-    value <= toNumber(maximum, Infinity) &&
-    value > toNumber(exclusiveMinimum, -Infinity) &&
-    value < toNumber(exclusiveMaximum, Infinity) &&
-    (multipleOf === undefined || Math.abs(quotient - Math.round(quotient)) < 1e-9)
-  );
-}
-
-function fitsString({ minLength, maxLength, pattern }: Schema, value: string): boolean {
-  const { length } = [...value];
-  if (length < toNumber(minLength, 0) || length > toNumber(maxLength, Infinity)) return false;
-  try {
-    return typeof pattern !== "string" || new RegExp(pattern, "u").test(value);
-  } catch {
-    return true;
-  }
+/** Adds the names that other names require. */
+function addDependents(names: readonly string[], { dependencies, dependentRequired }: Schema): string[] {
+  const needed: Schema = { ...toSchema(dependencies), ...toSchema(dependentRequired) };
+  const all = new Set(names);
+  // the loop also visits names that it adds
+  for (const name of all) for (const other of toList(needed[name])) all.add(String(other));
+  return [...all];
 }
 
 function* listNumbers(plain: Schema, isInteger: boolean, index: number): Generator<number> {
@@ -216,11 +176,21 @@ const formats: Readonly<Record<string, (index: number) => string>> = {
   regex: () => "^.*$",
 };
 
-/** Picks an alternative: `null` is the last choice, but at a great depth the first, so that recursion ends. */
-function pickBranch(branches: readonly unknown[], depth: number): unknown {
-  const isNull = (branch: unknown) => isRecord(branch) && branch["type"] === "null";
-  const isDeep = depth > MODEST_DEPTH;
-  return branches.find((branch) => isNull(branch) === isDeep) ?? branches[0];
+function omitAlternatives({ anyOf, oneOf, ...base }: Schema): Schema {
+  return base;
+}
+
+/** Lists the alternatives with `null` last. At a great depth `null` comes first, so that recursion ends. */
+function listAlternatives(plain: Schema, depth: number): readonly unknown[] {
+  const branches = [...toList(plain.anyOf), ...toList(plain.oneOf)];
+  const getRank = (branch: unknown) => {
+    if (!isObject(branch)) return 1;
+    if (branch.type === "null") return depth > MODEST_DEPTH ? 0 : 3;
+    return depth > MODEST_DEPTH && (branch.$ref || branch.type === "object" || branch.type === "array")
+      ? 2
+      : 1;
+  };
+  return branches.toSorted((a, b) => getRank(a) - getRank(b));
 }
 
 function listTypes(plain: Schema): readonly unknown[] {
@@ -241,12 +211,7 @@ function isMentioned(option: unknown, prompt: string): boolean {
   return new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, "iu").test(prompt);
 }
 
-/** Returns `value` if it is an array, else an empty array. */
-function toList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** Returns `value` if it is a number, else `otherwise`. */
-function toNumber(value: unknown, otherwise: number): number {
-  return typeof value === "number" ? value : otherwise;
+function rotate(options: readonly unknown[], by: number): unknown[] {
+  const start = options.length > 0 ? by % options.length : 0;
+  return [...options.slice(start), ...options.slice(0, start)];
 }
