@@ -10,6 +10,7 @@ expectLog(
   "the proxy's operator sets `routes`",
   "a reservation could not be settled",
   "1 reservations, of 10, were not settled in time",
+  "1 reservations, of 60, were not settled in time",
 );
 
 beforeEach(() => setClock());
