@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { modelsTable } from "../tests/rules/models-table.ts";
+import { listModels } from "../tests/rules/model-list.ts";
 
-/* Writes the table of models for coding agents. */
+/* Writes the list of models for coding agents. */
 
 const page = new URL("../packages/core/AGENTS.md", import.meta.url);
 const text = readFileSync(page, "utf8");
-writeFileSync(page, text.replace(/(?<=\n## Models\n\n)\|.*?\|(?=\n\n)/s, modelsTable));
+writeFileSync(page, text.replace(/(?<=\n## Models\n\n)-.*?(?=\n\n)/s, listModels));

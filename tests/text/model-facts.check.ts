@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
-import { modelsTable } from "../rules/models-table.ts";
+import { listModels } from "../rules/model-list.ts";
 
 /* Facts about models in prose come from the tables: `pnpm check models` writes them. */
 
@@ -11,13 +11,13 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 const ids = Object.keys(models);
 const guides = globSync(["README.md", "packages/*/{README,AGENTS}.md"], { cwd: root });
 
-test("AGENTS.md of core has the table of models", () => {
-  expect(read("packages/core/AGENTS.md")).toContain(`\n## Models\n\n${modelsTable()}\n`);
+test("AGENTS.md of core lists the models", () => {
+  expect(read("packages/core/AGENTS.md")).toContain(`\n## Models\n\n${listModels()}\n`);
 });
 
 test("The facts of a model are those of the spec", () => {
   const rowOf = (id: string) =>
-    modelsTable()
+    listModels()
       .split("\n")
       .find((row) => row.includes(`\`${id}\``));
   expect(rowOf("alpha-v4.1-flash")).toMatch(/thinking on or off, tools, sees images, JSON mode/);

@@ -30,7 +30,6 @@ const OFFERS_MS = 5000;
  *
  * @example
  * ```ts
- * import { streamChat } from "@sluice/core";
  * import { repeatIfStored } from "@sluice/core/extend";
  *
  * const once = { ...client, repeatsChats: repeatIfStored };

@@ -55,11 +55,9 @@ export interface Timeout {
 }
 
 /**
- * Repeating of a refused or failed attempt. No request is repeated after the first byte of a response. Chat requests
- * and queries are repeated after 408, 429, 5xx and failed connections. Images, video tasks, assets and epsilon requests
- * are repeated after a 429, and after the others only where the proxy has `idempotency()`. All attempts at one request have
- * the same `idempotency-key`. Without a proxy that knows it, a chat response that the gateway had begun may be billed
- * twice.
+ * Repeating of a refused or failed attempt, before the first byte of a response. Chat requests and queries are repeated
+ * after 408, 429, 5xx and failed connections. Other requests are repeated after a 429, and after the others only if the
+ * proxy has `idempotency()`. Without a proxy that stores responses, a chat that had begun may be billed twice.
  */
 export interface RetryOptions {
   /** Number of attempts after the first. 0 disables retries. @default 2 */
@@ -84,8 +82,7 @@ export interface RequestOptions<Checks extends boolean = boolean> {
   /**
    * Key that identifies a repeated request to a proxy: 1 to 255 visible ASCII characters, hard to guess. Reuse it only
    * for the same request, after an error with the `billing` `maybe`. Clients without an `apiKey` send it as
-   * `idempotency-key` (see `idempotencyKeys` of `createClient`). A header of this name in `headers` wins. Stores choose
-   * their own keys.
+   * `idempotency-key` (see `idempotencyKeys` of `createClient`). A header of this name in `headers` wins.
    *
    * @default a random key for each call
    */
@@ -106,7 +103,7 @@ export interface RequestOptions<Checks extends boolean = boolean> {
 /** Arguments of the platform's `fetch`. */
 export type FetchArguments = Parameters<typeof globalThis.fetch>;
 
-/** The fields of a client that requests need: the gateway's address, headers and settings. */
+/** The fields of a client that requests need. */
 export interface Connection {
   /** Address of the gateway, without a trailing slash or `/v1`. */
   readonly baseURL: string;
@@ -116,11 +113,7 @@ export interface Connection {
   readonly timeout: Timeout;
   /** Retries of every request. */
   readonly retry: Required<RetryOptions>;
-  /**
-   * Rule for repeating chat requests. Packages that send for another library set `repeatIfStored`.
-   *
-   * @default they are repeated after every temporary failure
-   */
+  /** Rule for repeating chat requests. @default they are repeated after every temporary failure */
   readonly repeatsChats?: RepeatRule;
   /** Clock of all waits. */
   readonly clock: Clock;

@@ -156,25 +156,23 @@ export class ValidationError extends DetailedError<{ readonly issues: readonly I
   }
 }
 
-/** Contents of a error response of the gateway, in any form of its body. */
+/** The fields of an {@link APIError}. */
 export interface APIErrorFields {
   /** HTTP status of the response. */
   readonly status: number;
-  /** `error.type` of the body: `authentication_error`. */
+  /** `error.type` of the body. */
   readonly type?: string | undefined;
-  /** `error.code` of the body, as text: `invalid_api_key`. */
+  /** `error.code` of the body, as text. */
   readonly code?: string | undefined;
-  /** `error.param` of the body: the field that the gateway refuses. */
+  /** `error.param` of the body. */
   readonly param?: string | undefined;
-  /** Wait of `Retry-After`, in milliseconds after the response. */
+  /** Wait of `Retry-After`, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** Set if `@sluice/worker-proxy` rejected the request, not the gateway. */
+  /** `proxy` if the proxy rejected it. */
   readonly source?: "proxy" | undefined;
-  /**
-   * Set if another server responded, or the proxy does not serve the path: `baseURL` is wrong, or a route is closed.
-   */
+  /** `wrong-address` if another server responded. */
   readonly reason?: "wrong-address" | undefined;
-  /** Body of the response as text, truncated to 8 KB. */
+  /** Body of the response as text. */
   readonly body: string;
 }
 

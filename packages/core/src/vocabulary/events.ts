@@ -62,40 +62,28 @@ export interface CallSummary {
     | undefined;
 }
 
+/** A field of a request that events show. A chat that streams has `stream`; `response_format` is its `type`. */
+type SettingName =
+  | "max_tokens"
+  | "temperature"
+  | "top_p"
+  | "reasoning_effort"
+  | "stop"
+  | "seed"
+  | "n"
+  | "stream"
+  | "response_format"
+  | "size"
+  | "resolution"
+  | "duration"
+  | "audio"
+  | "generate_audio";
+
 /**
- * Settings of a request, under the gateway's names, as the app set them, including invalid values. Excludes prompts,
- * tools and schemas.
+ * Settings of a request, under the gateway's names, as the app set them, including invalid values and those in
+ * `parameters`. Excludes prompts, tools and schemas.
  */
-export interface CallSettings {
-  /** Largest number of tokens of a chat's response. */
-  readonly max_tokens?: unknown;
-  /** Temperature of the sampling. */
-  readonly temperature?: unknown;
-  /** Share of the probability mass to sample from. */
-  readonly top_p?: unknown;
-  /** Effort of the thinking. */
-  readonly reasoning_effort?: unknown;
-  /** Texts at which the response ends. */
-  readonly stop?: unknown;
-  /** Seed of the random numbers. */
-  readonly seed?: unknown;
-  /** Number of responses to one request. */
-  readonly n?: unknown;
-  /** True for a chat that streams. */
-  readonly stream?: unknown;
-  /** `type` of the request's `response_format`. */
-  readonly response_format?: unknown;
-  /** Size of the images. */
-  readonly size?: unknown;
-  /** Resolution of a video. This and the next three fields can also be in the request's `parameters`. */
-  readonly resolution?: unknown;
-  /** Length of a video in seconds. */
-  readonly duration?: unknown;
-  /** True for a video with sound. */
-  readonly audio?: unknown;
-  /** True for a video with sound; other models than `audio`. */
-  readonly generate_audio?: unknown;
-}
+export type CallSettings = { readonly [Name in SettingName]?: unknown };
 
 /** A request of a call: the argument of `headers` of `createClient`, and the fields of the call's events. */
 export interface CallInfo {
