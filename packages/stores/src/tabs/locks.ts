@@ -43,7 +43,7 @@ export async function withLock(
   name: string,
   signal: AbortSignal,
   act: () => Promise<void>,
-  mode: LockMode = "exclusive",
+  mode: "exclusive" | "shared" = "exclusive",
 ): Promise<void> {
   const locks = await findUsableLocks(client);
   signal.throwIfAborted();
