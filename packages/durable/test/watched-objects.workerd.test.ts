@@ -178,9 +178,7 @@ test("a create, a page's poll and the gateway's read and write as many rows besi
     await runInDurableObject(await findObject(), async (_, { storage }) => {
       storage.sql.exec(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-        INSERT INTO jobs (key, kind, id, owner, fingerprint, state, details, text_id, last_id, is_whole, is_settled,
-          alive_until, read_until, expires_at)
-          SELECT ?2, 'videos', 'x' || i, '', '', 'complete', '{}', 1, 1, 1, 1, 0, 0, 1 FROM n`,
+        INSERT INTO video_watches (key, id, is_open, version, state) SELECT ?2, 'x' || i, 0, 1, '{}' FROM n`,
         ...[stored, `user:${await hashText(user)}`],
       );
     });

@@ -11,7 +11,7 @@ stopClock();
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
 
 const RUNS = 12;
-const TABLES = ["jobs", "dead_letters", "timers"];
+const TABLES = ["video_watches", "video_ends", "dead_letters", "timers"];
 
 /** Lets time pass. What it does not wait for goes on during the next act. */
 const pass = (ms: number) => jump(ms, 4);
@@ -146,7 +146,7 @@ async function eraseAndBegin(life: Life, act: Act): Promise<void> {
   simulation.isFaulty = false;
   await erase();
   expect(await simulation.current.exportUser(), "an erased user").toMatchObject({ items: [] });
-  for (const table of TABLES.slice(0, 2))
+  for (const table of TABLES.slice(0, 3))
     expect(await simulation.current.count(table), `rows of an erased user in ${table}`).toBe(0);
   simulation.isFaulty = true;
   life.erasures += 1;

@@ -104,16 +104,11 @@ export async function* follow(
     const first = readHead(feed, status, input, isStream, ofKey.size);
     // set before the head is sent, so that concurrent readers count this reader
     reader.isReading = first.head !== undefined && !first.isEmpty;
-    // the events of a watch may be minutes apart: a comment flushes the headers if no event follows at once
-    reader.isSilent = !store.attend;
     if (reader.isReading) counted.set(ofKey.add(reader));
     const isReplayed = input.isReplayed && { isReplayed: true };
     yield encoder.encode(`${JSON.stringify({ ...first, ...isReplayed })}\n`);
     if (!first.head || first.isEmpty) return;
-    const { type } = first.head;
-    // an interrupted response is lost, but a client can open the events of a watch again
-    const interruption = store.attend && errorLines(jobRefusal("stream_interrupted"));
-    yield* readBody(feed, reader, input.after, type === EVENTS ? { interruption } : undefined);
+    yield* readBody(feed, reader, input.after, first.head.type === EVENTS);
   } finally {
     context.signal.removeEventListener("abort", leave);
     leave();
@@ -169,16 +164,12 @@ function readHead(
   return { head: events };
 }
 
-/**
- * Yields the body after an id, as fast as the client reads it.
- *
- * @param events the last event of an interrupted event stream; undefined for another body
- */
+/** Yields the events after an id, as fast as the client reads them. */
 async function* readBody(
   feed: Feed,
   reader: Reader,
   after: number,
-  events: { readonly interruption: string | undefined } | undefined,
+  isEvents: boolean,
 ): AsyncGenerator<Uint8Array, void> {
   let at = after;
   for (;;) {
@@ -191,13 +182,10 @@ async function* readBody(
       at = part.lastId;
       yield* send(reader, part.bytes);
     } else if (part === "missing" || !status || status.state === "lost") {
-      if (!events) throw new Error("the rest of a stored response is missing");
-      const { interruption } = events;
-      return interruption === undefined
-        ? undefined
-        : yield* send(reader, encoder.encode(`${interruption}\n\n`));
+      if (!isEvents) throw new Error("the rest of a stored response is missing");
+      return yield* send(reader, encoder.encode(`${errorLines(jobRefusal("stream_interrupted"))}\n\n`));
     } else if (!isOpen(status.state)) return;
-    else if (reader.isSilent && events) yield* send(reader, encoder.encode(COMMENT));
+    else if (reader.isSilent && isEvents) yield* send(reader, encoder.encode(COMMENT));
     else await feed.changes.after(seen);
     if (reader.hasLeft) return;
   }

@@ -2,6 +2,9 @@ import type { HostContext } from "@sluice/worker-proxy";
 import { shareByHost } from "../shared/share-by-host.js";
 import type { JobStatus, OwnerChange, ReadStore } from "./readings.js";
 
+/** Pause between a change and the read of its rows, in milliseconds. It merges the reads of several changes. */
+const SOON_MS = 5;
+
 /** Receives the row of a job: null if the job does not exist, undefined if its row could not be read. */
 type OnStatus = (status: JobStatus | null | undefined) => void;
 
@@ -12,14 +15,19 @@ class KeyWatch {
   readonly #context: HostContext;
   readonly #store: ReadStore;
   readonly #unsubscribe: () => void;
+  #soon: ReturnType<typeof setTimeout> | undefined;
   #interval: ReturnType<typeof setInterval> | undefined;
   #reading = Promise.resolve();
-  #isQueued = false;
 
   constructor(context: HostContext, store: ReadStore) {
     this.#context = context;
     this.#store = store;
-    this.#unsubscribe = context.subscribe(() => this.#read());
+    this.#unsubscribe = context.subscribe(() => {
+      this.#soon ??= setTimeout(() => {
+        this.#soon = undefined;
+        this.#read();
+      }, SOON_MS);
+    });
   }
 
   /** Starts or ends the reads without a notification. Owners don't need them: they renew their leases. */
@@ -33,17 +41,12 @@ class KeyWatch {
 
   close(): void {
     this.#unsubscribe();
+    clearTimeout(this.#soon);
   }
 
-  /**
-   * Reads after the read in progress, which may miss the latest change. Several changes meanwhile cost one read. One at
-   * a time, so that an older state never replaces a newer one.
-   */
+  /** Reads one at a time, so that an older state never replaces a newer one. */
   #read(): void {
-    if (this.#isQueued) return;
-    this.#isQueued = true;
     this.#reading = this.#reading.then(async () => {
-      this.#isQueued = false;
       await Promise.all([this.#readForOwners(), this.#readForReaders()]);
     });
   }

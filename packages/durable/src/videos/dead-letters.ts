@@ -10,8 +10,6 @@ import {
   removeDeadLetter,
 } from "./dead-letter-rows.js";
 import { resendDelivery } from "./deliveries.js";
-import { createEndedTask } from "./ends.js";
-import { findWatch } from "./watches.js";
 
 /**
  * Lists the ends of tasks that could not be delivered to a handler of `videoWatch({ onEnd })`. A dead letter is stored
@@ -38,7 +36,7 @@ export async function listDeadLetters<Env>(
  * Delivers a dead letter again, with the full number of attempts and the same id. The dead letter leaves the list, and
  * returns if the last attempt fails again.
  *
- * @returns false if the dead letter does not exist, or its task was deleted or has ended again in the meantime
+ * @returns false if the dead letter does not exist, or its task was deleted in the meantime
  * @throws {TypeError} if the proxy does not use `videoWatch({ onEnd })`
  * @example
  * ```ts
@@ -89,13 +87,7 @@ async function resend(host: BoundHost, id: string): Promise<boolean> {
   if (id.includes("\0")) return false;
   const found = await host.run(DEAD_LETTERS_KEY, findDeadLetter, { id });
   if (!found) return false;
-  const { userKey, letter } = found;
-  const { taskId, handler } = letter;
-  const task = await host.run(userKey, findWatch, { id: taskId });
-  const ended = task && (await createEndedTask(task));
-  const isSame = ended && id === `${ended.id}:${handler}`;
-  const delivery = { id: taskId, handler, endedAt: ended?.endedAt ?? 0 };
-  const isResent = isSame ? await host.run(userKey, resendDelivery, delivery) : false;
-  await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt: letter.failedAt });
+  const isResent = await host.run(found.userKey, resendDelivery, { id });
+  await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt: found.letter.failedAt });
   return isResent;
 }

@@ -4,14 +4,14 @@ import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "./dead-letter-rows.js";
 import {
   type Attempted,
+  type Delivery,
   type DeliveryEnd,
-  type DeliveryId,
   endDelivery,
+  findDelivery,
   MAX_ATTEMPTS,
 } from "./deliveries.js";
-import { createEndedTask, DeliveryError, type EndedTask, type EndHandler } from "./ends.js";
-import type { Delivery } from "./task.js";
-import { findWatch } from "./watches.js";
+import { DeliveryError, type EndHandler } from "./ends.js";
+import type { RowId } from "./watches.js";
 
 /** Timeout of one attempt of a handler, in milliseconds. */
 const HANDLER_MS = 10 * 60_000;
@@ -38,44 +38,35 @@ export async function deliverEnd<Env>(
   server: PluginServer<Env>,
   handlers: Handlers<Env>,
   context: JobContext,
-  { id, handler }: DeliveryId,
+  { id }: RowId,
 ): Promise<void> {
   const { host, key, env, attempt } = context;
-  const task = await host.run(key, findWatch, { id });
-  const delivery = task?.deliveries?.[handler];
-  // a watch that was resumed schedules its deliveries again when it ends
-  const ended = task && (await createEndedTask(task));
-  if (!delivery || !ended) return;
+  const delivery = await host.run(key, findDelivery, { id });
+  if (!delivery) return;
   let end: DeliveryEnd = delivery;
   if (!delivery.failure) {
     const { attempts } = delivery;
     const { attempted, error } =
-      attempt > 1 ? { attempted: LOST } : await runHandler(handlers, { handler, ended, attempts }, context);
-    end = await host.run(key, endDelivery, { id, handler, endedAt: ended.endedAt, attempts, attempted });
-    const kind = handlers.get(handler)?.kind;
-    reportAttempt(server, env as Env, { handler, ended, kind, end, attempted, error });
+      attempt > 1 ? { attempted: LOST } : await runHandler(handlers, delivery, context);
+    end = await host.run(key, endDelivery, { id, attempts, attempted });
+    const kind = handlers.get(delivery.handler)?.kind;
+    reportAttempt(server, env as Env, { delivery, kind, end, attempted, error });
   }
   if (!end?.failure) return;
+  const { ended, handler } = delivery;
   const { userId, gatewayId: taskId, model, requestId } = ended;
   const { cause, upstreamStatus, at: failedAt } = end.failure;
   const known = JSON.parse(JSON.stringify({ model, requestId, upstreamStatus })) as object;
-  const letterId = `${ended.id}:${handler}`;
-  const letter = { id: letterId, handler, userId, taskId, attempts: end.attempts, cause, failedAt, ...known };
+  const letter = { id, handler, userId, taskId, attempts: end.attempts, cause, failedAt, ...known };
   const dropped = await host.run(DEAD_LETTERS_KEY, addDeadLetter, { letter, userKey: key });
   // the user may have been erased in the meantime
-  if (!(await host.run(key, findWatch, { id })))
-    await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id: letterId, failedAt });
+  if (!(await host.run(key, findDelivery, { id })))
+    await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt });
   for (const { id, handler, userId: user, taskId, model, requestId, attempts } of dropped) {
     const facts = { id, user, taskId, model, requestId, attempts };
     const kind = handler.startsWith("webhook") ? "webhook" : "watch";
     server.report({ kind, ...facts, outcome: "dropped", code: "dead_letters_full" }, env as Env);
   }
-}
-
-/** An end, and the name of the handler that receives it. */
-interface DeliveredEnd {
-  readonly handler: string;
-  readonly ended: EndedTask;
 }
 
 interface AttemptResult {
@@ -86,7 +77,7 @@ interface AttemptResult {
 /** Calls the handler with a timeout of ten minutes. Returns an error of the handler as the result. */
 async function runHandler<Env>(
   handlers: Handlers<Env>,
-  { handler: name, ended, attempts }: DeliveredEnd & Pick<Delivery, "attempts">,
+  { handler: name, ended, attempts }: Delivery,
   { env, signal: closing }: JobContext,
 ): Promise<AttemptResult> {
   try {
@@ -106,7 +97,8 @@ async function runHandler<Env>(
   }
 }
 
-interface ReportedAttempt extends AttemptResult, DeliveredEnd {
+interface ReportedAttempt extends AttemptResult {
+  readonly delivery: Delivery;
   readonly kind: EndHandler["kind"];
   readonly end: DeliveryEnd;
 }
@@ -115,7 +107,7 @@ interface ReportedAttempt extends AttemptResult, DeliveredEnd {
 function reportAttempt<Env>(
   { setup, report }: PluginServer<Env>,
   env: Env,
-  { handler, ended, kind, end, attempted, error }: ReportedAttempt,
+  { delivery: { handler, ended }, kind, end, attempted, error }: ReportedAttempt,
 ): void {
   const { id, userId: user, gatewayId: taskId, model, requestId, endedAt } = ended;
   const { failure, upstreamStatus } = attempted;

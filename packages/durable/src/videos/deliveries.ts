@@ -1,21 +1,42 @@
-import type { Job, Transaction } from "@sluice/worker-proxy";
-import { operation } from "../host/define.js";
-import { readWatch, storeWatch } from "./rows.js";
-import type { Delivery, WatchedTask } from "./task.js";
+import type { Job, Reader, Transaction } from "@sluice/worker-proxy";
+import { operation, reading } from "../host/define.js";
+import type { EndedTask } from "./ends.js";
+import { readWatch } from "./rows.js";
+import type { RowId } from "./watches.js";
 
-/** Delivery of the end of a task to one handler. The watch of the task stores its attempts. */
-export type DeliveryId = {
-  /** The gateway's id of the task. */
-  readonly id: string;
-  readonly handler: string;
-};
+/** Table of deliveries: one row per end and handler until the handler succeeds. `key` is the user's key. */
+export const DELIVERY_TABLES = [
+  `CREATE TABLE IF NOT EXISTS video_ends (key TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL,
+    handler TEXT NOT NULL, attempts BIGINT NOT NULL, ended TEXT NOT NULL, failure TEXT, PRIMARY KEY (key, id))`,
+  "CREATE INDEX IF NOT EXISTS video_ends_task ON video_ends (key, task)",
+];
 
 /** Runs a handler once. */
-export const DELIVER: Job<DeliveryId> = {
+export const DELIVER: Job<RowId> = {
   name: "videos.deliver",
-  // the watch counts the attempts of the handler
+  // the row counts the attempts of the handler
   attempts: 100_000,
   run: () => Promise.reject(new Error("videos.deliver: belongs to no plugin")),
+};
+
+/** Delivery of one end to one handler. */
+export type Delivery = {
+  /** `<end id>:<handler>`. */
+  readonly id: string;
+  readonly handler: string;
+  /** Number of finished attempts. */
+  readonly attempts: number;
+  readonly ended: EndedTask;
+  /** Failure of the last attempt. Set when no attempts remain. */
+  readonly failure: LastFailure | undefined;
+};
+
+/** The failure of the last attempt. */
+export type LastFailure = {
+  readonly cause: string;
+  readonly upstreamStatus?: number | undefined;
+  /** Unix milliseconds. */
+  readonly at: number;
 };
 
 /** The result of one attempt. */
@@ -27,7 +48,11 @@ export type Attempted = {
 };
 
 /** A delivery after an attempt: the time of the next attempt, or the last failure. Null if the delivery was deleted. */
-export type DeliveryEnd = (Delivery & { readonly nextAt?: number | undefined }) | null;
+export type DeliveryEnd = {
+  readonly attempts: number;
+  readonly nextAt?: number | undefined;
+  readonly failure?: LastFailure | undefined;
+} | null;
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -41,11 +66,24 @@ const MAX_CAUSE_CHARACTERS = 500;
 /** HTTP status of a receiver that wants no more attempts. */
 const GONE = 410;
 
-/** Identifies the end of a delivery, because a resumed watch may end again. */
-type DeliveryInput = DeliveryId & { readonly endedAt: number };
+type Row = Omit<Delivery, "ended" | "failure"> & {
+  readonly task: string;
+  readonly ended: string;
+  readonly failure: string | null;
+};
+
+export const findDelivery = reading("videos.findDelivery", async (reader, { id }: RowId) => {
+  const row = await readRow(reader, id);
+  if (!row) return null;
+  // the user may have removed the task after its end was stored
+  const { isRemoved = false } = (await readWatch(reader, row.task)) ?? {};
+  const ended: EndedTask = { ...JSON.parse(row.ended), isRemoved };
+  const { handler, attempts } = row;
+  return { id, handler, attempts, ended, failure: parseFailure(row) } satisfies Delivery;
+});
 
 /**
- * Stores the result of an attempt: removes the delivery after a success, or schedules the next attempt.
+ * Stores the result of an attempt: deletes the row after a success, or schedules the next attempt.
  *
  * @param attempts number of earlier attempts
  */
@@ -53,79 +91,86 @@ export const endDelivery = operation(
   "videos.endDelivery",
   async (
     transaction,
-    input: DeliveryInput & { readonly attempts: number; readonly attempted: Attempted },
+    { id, attempts, attempted }: RowId & { readonly attempts: number; readonly attempted: Attempted },
   ): Promise<DeliveryEnd> => {
-    const { now } = transaction;
-    const { attempts, attempted } = input;
+    const { key, now, query } = transaction;
+    const row = await readRow(transaction, id);
     const { failure: cause, upstreamStatus } = attempted;
-    const task = await readWatch(transaction, input.id);
-    const isReplaced = task?.end?.at !== input.endedAt;
-    const delivery = task?.deliveries?.[input.handler];
     if (cause === undefined) {
-      if (task && !isReplaced) await storeDelivery(transaction, task, input.handler, undefined);
+      await query("DELETE FROM video_ends WHERE key = ? AND id = ?", key, id);
       return { attempts: attempts + 1 };
     }
-    // the next end of the watch schedules its own deliveries
-    if (task && isReplaced) return { attempts: attempts + 1, nextAt: now };
-    if (!task || !delivery) return null;
+    if (!row) return null;
     const pause = upstreamStatus === GONE ? undefined : PAUSES_MS[attempts];
     const nextAt = pause === undefined ? undefined : now + pause;
     // the attempt is already counted: by the same input before, or by another process while this process was paused
-    if (delivery.attempts !== attempts) return { ...delivery, nextAt };
+    if (row.attempts !== attempts) return { attempts: row.attempts, nextAt, failure: parseFailure(row) };
     const text = cause.replaceAll("\0", " ").slice(0, MAX_CAUSE_CHARACTERS);
     const failure = nextAt === undefined ? { cause: text, upstreamStatus, at: now } : undefined;
-    const next = { attempts: attempts + 1, ...(failure && { failure }) };
-    await storeDelivery(transaction, task, input.handler, next);
-    if (nextAt !== undefined) await schedule(transaction, input, nextAt);
-    return { ...next, nextAt };
+    await query(
+      "UPDATE video_ends SET attempts = ?, failure = ? WHERE key = ? AND id = ?",
+      ...[attempts + 1, failure ? JSON.stringify(failure) : null, key, id],
+    );
+    if (nextAt !== undefined) await transaction.schedule(DELIVER, { id, at: nextAt, input: { id } });
+    return { attempts: attempts + 1, nextAt, failure };
   },
 );
 
-/** Schedules a dead letter again. Returns false if the delivery was deleted, or a later end has replaced it. */
-export const resendDelivery = operation("videos.resend", async (transaction, input: DeliveryInput) => {
-  const task = await readWatch(transaction, input.id);
-  const delivery = task?.deliveries?.[input.handler];
-  if (!task || !delivery || task.end?.at !== input.endedAt) return false;
-  if (!delivery.failure) return true;
-  await storeDelivery(transaction, task, input.handler, { attempts: 0 });
-  await schedule(transaction, input, transaction.now);
-  return true;
+/** Schedules a dead letter again. Returns false if the delivery was deleted or has succeeded. */
+export const resendDelivery = operation("videos.resend", async (transaction, { id }: RowId) => {
+  const { key, now, query } = transaction;
+  const [row] = await query(
+    "UPDATE video_ends SET attempts = 0, failure = NULL WHERE key = ? AND id = ? AND failure IS NOT NULL RETURNING id",
+    ...[key, id],
+  );
+  if (row) await transaction.schedule(DELIVER, { id, at: now, input: { id } });
+  return row !== undefined || (await readRow(transaction, id)) !== undefined;
 });
 
-async function storeDelivery(
-  transaction: Transaction,
-  task: WatchedTask,
-  handler: string,
-  delivery: Delivery | undefined,
-): Promise<void> {
-  const { [handler]: _, ...others } = task.deliveries ?? {};
-  const deliveries = { ...others, ...(delivery && { [handler]: delivery }) };
-  await storeWatch(transaction, { ...task, deliveries });
+/** Adds a delivery of the end for each handler. */
+export async function addDeliveries(transaction: Transaction, ended: EndedTask, handlers: readonly string[]) {
+  const { key, now, query } = transaction;
+  // this end replaces an earlier end: cancel the pending deliveries of the earlier end
+  await query("DELETE FROM video_ends WHERE key = ? AND task = ? AND failure IS NULL", key, ended.gatewayId);
+  for (const handler of handlers) {
+    const id = `${ended.id}:${handler}`;
+    await query(
+      `INSERT INTO video_ends (key, id, task, handler, attempts, ended) VALUES (?, ?, ?, ?, 0, ?)
+        ON CONFLICT (key, id) DO NOTHING`,
+      ...[key, id, ended.gatewayId, handler, JSON.stringify(ended)],
+    );
+    await transaction.schedule(DELIVER, { id, at: now, input: { id } });
+  }
 }
 
-/** Schedules all pending deliveries of a task, in place of those of an earlier end. */
-export async function scheduleDeliveries(transaction: Transaction, { id, deliveries = {} }: WatchedTask) {
-  for (const [handler, { failure }] of Object.entries(deliveries))
-    if (!failure) await schedule(transaction, { id, handler }, transaction.now);
+/** Returns true while a delivery of the task is pending or its dead letter can be resent. */
+export async function hasDeliveries({ key, now, query }: Transaction, task: string): Promise<boolean> {
+  const rows = await query<{ failure: string | null }>(
+    "SELECT failure FROM video_ends WHERE key = ? AND task = ?",
+    ...[key, task],
+  );
+  return rows.some((row) => now < (parseFailure(row)?.at ?? now) + DEAD_LETTER_MS);
 }
 
-async function schedule(transaction: Transaction, { id, handler }: DeliveryId, at: number): Promise<void> {
-  await transaction.schedule(DELIVER, { id: `${id}:${handler}`, at, input: { id, handler } });
+/** Deletes all deliveries of a task. Returns true if at least one was pending. */
+export async function deleteDeliveries({ key, query }: Transaction, task: string): Promise<boolean> {
+  const rows = await query<{ failure: string | null }>(
+    "DELETE FROM video_ends WHERE key = ? AND task = ? RETURNING failure",
+    ...[key, task],
+  );
+  return rows.some(({ failure }) => failure === null);
 }
 
-export async function cancelDeliveries(transaction: Transaction, { id, deliveries = {} }: WatchedTask) {
-  for (const handler of Object.keys(deliveries))
-    await transaction.cancel(DELIVER as Job<never>, `${id}:${handler}`);
+function parseFailure({ failure }: Pick<Row, "failure">): LastFailure | undefined {
+  return failure === null ? undefined : (JSON.parse(failure) as LastFailure);
 }
 
-/** Returns true while a delivery of a task is pending. */
-export function hasPending({ deliveries = {} }: WatchedTask): boolean {
-  return Object.values(deliveries).some(({ failure }) => !failure);
+async function readRow({ key, query }: Reader, id: string): Promise<Row | undefined> {
+  const [row] = await query<Row>(
+    "SELECT id, task, handler, attempts, ended, failure FROM video_ends WHERE key = ? AND id = ?",
+    ...[key, id],
+  );
+  return row;
 }
 
-/** Returns true while a delivery of a task is pending or its dead letter can be resent. */
-export function hasDeliveries({ deliveries = {} }: WatchedTask, now: number): boolean {
-  return Object.values(deliveries).some(({ failure }) => now < (failure?.at ?? now) + DEAD_LETTER_MS);
-}
-
-export const DELIVERY_OPERATIONS = [endDelivery, resendDelivery];
+export const DELIVERY_OPERATIONS = [endDelivery, resendDelivery, findDelivery];

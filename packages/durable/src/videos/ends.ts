@@ -1,6 +1,5 @@
 import type { Checked, JobEvent } from "@sluice/worker-proxy";
-import { hashText } from "@sluice/worker-proxy/plugin";
-import { type EndState, getEndState, type WatchedTask } from "./task.js";
+import { type EndState, getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
 /** The end of a task that was watched from its creation. */
 export type EndedTask = {
@@ -80,24 +79,29 @@ export class DeliveryError extends Error {
 const STATES: readonly EndState[] = ["succeeded", "failed", "expired", "unknown"];
 
 /**
- * Creates the end of a task that handlers receive; undefined for an open task. The id of the end is a hash of the user
- * and the task, with a digit for the state.
+ * Creates the end of a task that handlers receive.
+ *
+ * @param hash hex hash of the user and the task. The id of the end is its first 31 digits and a digit for the state
  */
-export async function createEndedTask(task: WatchedTask): Promise<EndedTask | undefined> {
-  const { id, sentId, userId, end, envelope, created, isRemoved = false } = task;
-  if (!end) return undefined;
+export function createEndedTask(task: WatchedTask, end: TaskEnd, hash: string): EndedTask {
+  const { id, userId, envelope, created, isRemoved = false } = task;
+  const { sentId = id, model, requestId } = created ?? {};
   const state = getEndState(task, end);
-  const hash = await hashText(`end\n${userId}\n${id}`);
   return {
     id: `${hash.slice(0, 31)}${STATES.indexOf(state)}`,
     taskId: sentId,
     gatewayId: id,
     userId,
-    model: created?.model,
+    model,
     state,
-    task: envelope === undefined ? null : JSON.parse(envelope),
+    task: envelope === undefined ? null : JSON.parse(renameTask(envelope, id, sentId)),
     endedAt: end.at,
     isRemoved,
-    requestId: created?.requestId,
+    requestId,
   };
+}
+
+/** Replaces the gateway's task id in an envelope with the client's task id. */
+export function renameTask(envelope: string, id: string, sentId: string): string {
+  return JSON.stringify(JSON.parse(envelope), (_, value) => (value === id ? sentId : value));
 }

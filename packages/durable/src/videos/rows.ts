@@ -1,65 +1,90 @@
 import type { Reader, Transaction } from "@sluice/worker-proxy";
-import { createReadings } from "../jobs/readings.js";
-import { ONE } from "../jobs/table.js";
-import { formatEvents, parseEnvelope, type WatchedTask } from "./task.js";
+import { reading } from "../host/define.js";
+import type { WatchedTask } from "./task.js";
 
-const KIND = "videos";
+/** Tables of watches. `key` is the user's key. */
+export const WATCH_TABLES: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS video_watches (key TEXT NOT NULL, id TEXT NOT NULL, is_open BIGINT NOT NULL,
+    version BIGINT NOT NULL, envelope TEXT, state TEXT NOT NULL, PRIMARY KEY (key, id))`,
+  "CREATE INDEX IF NOT EXISTS video_watches_open ON video_watches (key, is_open)",
+];
 
-/** Number of watches per read or erasure. */
-export const PAGE = 100;
-
-/** The reads of watches for their event streams. A change that no notification announces is seen after `lookMs`. */
-export const WATCHES = { ...createReadings(KIND), kind: KIND, lookMs: 25_000 };
-
-/** Input of a job or an operation for one row. A timer has the id of its row. */
-export type RowId = { readonly id: string };
-
-/** The columns of a job that hold a watch: `details` is the watch without its envelope, `text` are its events. */
+/** Columns that the queries read. */
 interface WatchRow {
-  readonly details: string;
-  readonly text: string;
+  readonly envelope: string | null;
+  readonly state: string;
 }
 
-export async function readWatch({ key, query }: Reader, id: string): Promise<WatchedTask | undefined> {
-  const [row] = await query<WatchRow>(`SELECT details, text FROM jobs WHERE ${ONE}`, key, KIND, id);
+export async function readWatch(reader: Reader, id: string): Promise<WatchedTask | undefined> {
+  const [row] = await reader.query<WatchRow>(
+    "SELECT envelope, state FROM video_watches WHERE key = ? AND id = ?",
+    reader.key,
+    id,
+  );
   return row && parseRow(row);
 }
 
-export async function readWatches({ key, query }: Reader, after: string): Promise<WatchedTask[]> {
-  const rows = await query<WatchRow>(
-    "SELECT details, text FROM jobs WHERE key = ? AND kind = ? AND id > ? ORDER BY id LIMIT ?",
-    ...[key, KIND, after, PAGE],
+/** Reads up to `limit` watches with an id greater than `after`, ordered by id. */
+export async function readWatches(reader: Reader, after: string, limit: number): Promise<WatchedTask[]> {
+  const rows = await reader.query<WatchRow>(
+    "SELECT envelope, state FROM video_watches WHERE key = ? AND id > ? ORDER BY id LIMIT ?",
+    reader.key,
+    after,
+    limit,
   );
   return rows.map(parseRow);
 }
 
-function parseRow({ details, text }: WatchRow): WatchedTask {
-  const envelope = parseEnvelope(text);
-  return { ...(JSON.parse(details) as WatchedTask), ...(envelope !== undefined && { envelope }) };
+/** The versions that the streams know; 0 for none. */
+type Known = { readonly known: readonly { readonly id: string; readonly version: number }[] };
+
+/** Reads the watches whose version differs from the known version. `task` is null for a deleted watch. */
+export const findChanges = reading("videos.readChanges", async ({ key, query }, { known }: Known) => {
+  const pages = await Promise.all(
+    known.map(({ id, version }) =>
+      query<Omit<WatchRow, "state"> & { readonly state: string | null }>(
+        `SELECT CASE WHEN version = ? THEN NULL ELSE state END AS state,
+          CASE WHEN version = ? THEN NULL ELSE envelope END AS envelope
+          FROM video_watches WHERE key = ? AND id = ?`,
+        ...[version, version, key, id],
+      ),
+    ),
+  );
+  return known.flatMap(({ id }, index) => {
+    const [row] = pages[index] ?? [];
+    if (!row) return { id, task: null as WatchedTask | null };
+    const { state, envelope } = row;
+    return state === null ? [] : { id, task: parseRow({ state, envelope }) };
+  });
+});
+
+function parseRow({ envelope, state }: WatchRow): WatchedTask {
+  return { ...(JSON.parse(state) as WatchedTask), ...(envelope !== null && { envelope }) };
 }
 
-export async function storeWatch({ key, query }: Transaction, task: WatchedTask): Promise<void> {
-  const { id, lastId, end, nextAt } = task;
-  const details = JSON.stringify({ ...task, envelope: undefined });
-  const state = end ? "complete" : "sending";
+export async function storeWatch(
+  { key, query }: Transaction,
+  { envelope = null, ...state }: Omit<WatchedTask, "envelope"> & { readonly envelope?: string | null },
+): Promise<void> {
+  const { id, version, end } = state;
   await query(
-    `INSERT INTO jobs (key, kind, id, owner, fingerprint, state, details, text, text_id, last_id, is_whole, is_settled,
-      alive_until, read_until, expires_at) VALUES (?, ?, ?, '', '', ?, ?, ?, ?, ?, 1, 1, 0, 0, ?)
-      ON CONFLICT (key, kind, id) DO UPDATE SET state = excluded.state, details = excluded.details, text = excluded.text,
-      text_id = excluded.text_id, last_id = excluded.last_id, expires_at = excluded.expires_at`,
-    ...[key, KIND, id, state, details, formatEvents(task), lastId, lastId, end ? nextAt : null],
+    `INSERT INTO video_watches (key, id, is_open, version, envelope, state) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (key, id) DO UPDATE SET is_open = excluded.is_open, version = excluded.version,
+      envelope = excluded.envelope, state = excluded.state`,
+    ...[key, id, end ? 0 : 1, version, envelope, JSON.stringify(state)],
   );
 }
 
 export async function deleteWatch({ key, query }: Transaction, id: string): Promise<void> {
-  await query(`DELETE FROM jobs WHERE ${ONE}`, key, KIND, id);
+  await query("DELETE FROM video_watches WHERE key = ? AND id = ?", key, id);
 }
 
 /** Returns true if a user has at least `count` open watches. */
 export async function hasOpenWatches({ key, query }: Transaction, count: number): Promise<boolean> {
   const rows = await query(
-    "SELECT id FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL LIMIT 1 OFFSET ?",
-    ...[key, KIND, count - 1],
+    "SELECT id FROM video_watches WHERE key = ? AND is_open = 1 LIMIT 1 OFFSET ?",
+    key,
+    count - 1,
   );
   return rows.length > 0;
 }

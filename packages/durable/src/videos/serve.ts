@@ -1,22 +1,27 @@
 import type { AdmittedRequest, BoundHost, JobContext, Source } from "@sluice/worker-proxy";
-import { limitTime, type PluginServer, Refusal } from "@sluice/worker-proxy/plugin";
+import { hashText, limitTime, type PluginServer, Refusal } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createUserKey } from "../host/user-key.js";
-import type { Follow } from "../jobs/follow.js";
-import { openResponse } from "../jobs/open-response.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { findResults } from "../shared/results.js";
+import { renameTask } from "./ends.js";
+import { type Follow, openBody } from "./follow.js";
 import { queryTask } from "./query-task.js";
 import { createWatchEvent, getOutcome } from "./report.js";
-import type { RowId } from "./rows.js";
-import { isStale, renameTask, type WatchedTask, type WatchRules } from "./task.js";
+import { isStale, type WatchedTask, type WatchRules } from "./task.js";
 import { createWatchRefusal, type FailedResponse, type PollResult, readTask } from "./task-response.js";
-import { applyPoll, findWatch, MAX_OPEN_WATCHES, markRemoved, startWatch, tendTask } from "./watches.js";
+import {
+  applyPoll,
+  findWatch,
+  MAX_OPEN_WATCHES,
+  markRemoved,
+  type RowId,
+  startWatch,
+  tendTask,
+} from "./watches.js";
 
 /** Maximum time that the response to a create waits for the start of its watch, in milliseconds. */
 const START_MS = 5_000;
-/** Maximum number of event streams of one user in one process. */
-const MAX_READERS_OF_USER = 64;
 
 /** Dependencies of the jobs and requests of watches. */
 interface WatchParts<Env> {
@@ -33,17 +38,6 @@ interface Polled {
   readonly result?: PollResult;
 }
 
-/** The task to poll, and its watch; null if it is not watched yet. */
-interface Polling<Env> {
-  readonly id: string;
-  readonly userId: string;
-  /** The task id that the client received. */
-  readonly sentId: string;
-  readonly env: Env;
-  readonly task: WatchedTask | null;
-  readonly maxOpen: number;
-}
-
 /** Creates the functions that poll tasks and serve requests for them. */
 export function createServe<Env>({ server, rules, handlers, follow }: WatchParts<Env>) {
   return { pollTask, serveEvents, removeTask, send, answered };
@@ -53,20 +47,38 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
     const task = await host.run(key, findWatch, { id });
     // if the process ended during a poll, the gateway may have received it: wait for the next interval
     if (task?.end || attempt > 1) await host.run(key, tendTask, { id, intervalMs: rules.intervalMs });
-    else if (task) await poll(host, key, { ...task, env: env as Env, task, maxOpen: 0 });
+    else if (task) await poll(host, key, { id, userId: task.userId, env: env as Env, task, maxOpen: 0 });
   }
 
   /** Queries the gateway for a task once, and stores the result. */
-  async function poll(host: BoundHost, key: string, polling: Polling<Env>): Promise<Polled> {
-    const { id, userId, sentId, env, task, maxOpen } = polling;
+  async function poll(
+    host: BoundHost,
+    key: string,
+    {
+      id,
+      userId,
+      env,
+      task,
+      maxOpen,
+    }: {
+      readonly id: string;
+      readonly userId: string;
+      readonly env: Env;
+      readonly task: WatchedTask | null;
+      readonly maxOpen: number;
+    },
+  ): Promise<Polled> {
     const { connect, log, plugins, report } = server();
-    const result = await queryTask({ connect, log }, id, env);
+    const [result, hash] = await Promise.all([
+      queryTask({ connect, log }, id, env),
+      hashText(`end\n${userId}\n${id}`),
+    ]);
     // store the results first: if the process ends before `applyPoll`, the task is polled again
     if (result.type === "task" && result.hasEnded)
       for (const storeResults of findResults<Env>(plugins))
         await storeResults({ host, env, userId, id, response: JSON.parse(result.envelope) });
     const applied = await host.run(key, applyPoll, {
-      ...{ id, userId, sentId, rules, result, handlers, maxOpen },
+      ...{ id, userId, rules, result, hash, handlers, maxOpen },
       ...{ run: crypto.randomUUID(), polls: task?.polls ?? -1, random: Math.random() },
     });
     const { task: next, isNewEnd } = applied;
@@ -76,28 +88,24 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
 
   /** Returns the task of a request. Polls the gateway first if the task is not watched or is stale. */
   async function openTask(admitted: AdmittedRequest<Env>, key: string): Promise<Polled> {
-    const { env, user, id = "", sentId = id } = admitted;
+    const { env, user, id = "" } = admitted;
     const host = server().host(env);
     const task = await host.run(key, findWatch, { id });
     if (task && !isStale(task, Date.now())) return { task };
-    return await poll(host, key, { id, userId: user.id, sentId, env, task, maxOpen: getMaxOpen(admitted) });
+    return await poll(host, key, { id, userId: user.id, env, task, maxOpen: getMaxOpen(admitted) });
   }
 
   async function serveEvents(admitted: AdmittedRequest<Env>): Promise<Response> {
     checkSignal();
-    const { env, user, id = "", request, isPublic = false } = admitted;
+    const { env, user, id = "", sentId = id, request, isPublic = false } = admitted;
     const key = await createUserKey(user.id);
     const { task, result } = await openTask(admitted, key);
     if (!task) throw result && result.type !== "task" ? createStoredRefusal(result) : refuseTask(admitted);
-    const after = findStart(task, request.headers.get("last-event-id"));
-    // all visitors of a public proxy share one user
-    const bound = isPublic ? {} : { maxOfKey: MAX_READERS_OF_USER };
-    const stream = await server()
-      .host(env)
-      .open(key, follow, { id, mode: "rest", after, ...bound });
-    const opened = await openResponse(stream, request.signal);
-    if (!opened) throw createWatchRefusal("task_unknown");
-    return new Response(opened.body, { headers: { "content-type": "text/event-stream" } });
+    const lastEventId = request.headers.get("last-event-id");
+    const stream = await server().host(env).open(key, follow, { id, sentId, lastEventId, isPublic });
+    return new Response(await openBody(stream, request.signal), {
+      headers: { "content-type": "text/event-stream" },
+    });
   }
 
   async function removeTask({ env, user, id = "" }: AdmittedRequest<Env>): Promise<Response> {
@@ -123,7 +131,7 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
         ? createStoredRefusal(result)
         : new Refusal("upstream_unreachable");
     const headers = { "content-type": "application/json" };
-    return new Response(renameTask(envelope, task?.sentId ?? id, sentId), { headers });
+    return new Response(renameTask(envelope, id, sentId), { headers });
   }
 
   /** Starts the watch of a new task. Only reports a failure, because the client must receive the paid response. */
@@ -132,7 +140,7 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
     if (route !== "videos" || !body) return;
     const requestId = headers?.["x-request-id"];
     const input = {
-      ...{ id, userId: user.id, rules, sentId, created: { model, requestId }, random: Math.random() },
+      ...{ id, userId: user.id, rules, created: { sentId, model, requestId }, random: Math.random() },
       ...{ maxOpen: getMaxOpen(admitted), envelope: readTask(receipt)?.envelope ?? null },
     };
     const start = async () =>
@@ -155,16 +163,6 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
       drop("object_unavailable", error);
     }
   }
-}
-
-/**
- * Returns the id after which the events of a task start. An unknown id, such as that of an earlier watch, reads all
- * events. The final event is sent again, because the stream may have been cut before the client received it.
- */
-function findStart({ lastId, end }: WatchedTask, seen: string | null): number {
-  const after = /^\d{1,15}$/.test(seen ?? "") ? Number(seen) : 0;
-  if (after > lastId) return 0;
-  return end ? Math.min(after, lastId - 1) : after;
 }
 
 /** Returns the maximum number of open watches. All visitors of a public proxy share one user. */

@@ -12,8 +12,6 @@ export type WatchedTask = {
   readonly id: string;
   /** The id that `authenticate` returned. */
   readonly userId: string;
-  /** The task id that the client received, which the envelope contains. */
-  readonly sentId: string;
   /** Absent if the watch started with a client's query of the task. */
   readonly created?: CreatedTask;
   /** True after the user has removed the task. The webhook reports the removal. */
@@ -24,13 +22,11 @@ export type WatchedTask = {
   /** Id of the poll whose response was stored last. */
   readonly polled?: string;
   /**
-   * Id of the last event that clients received. Starts at the current time, so that a later watch of the task does not
-   * reuse an id.
+   * Increases with each change that clients can see. Starts at the current time, so that a later watch of the task does
+   * not reuse a version.
    */
-  readonly lastId: number;
-  /** Id of the event with the envelope; undefined until a response shows the task. */
-  readonly shownId?: number;
-  /** The gateway's latest response, with the client's task id. */
+  readonly version: number;
+  /** The gateway's latest response; undefined until a response shows the task. */
   readonly envelope?: string;
   /** Number of consecutive failed polls. */
   readonly failures: number;
@@ -42,8 +38,6 @@ export type WatchedTask = {
   readonly end?: TaskEnd;
   /** The state that was reported before the watch was resumed. The same state is not reported again. */
   readonly told?: EndState;
-  /** The deliveries of the end by the names of their handlers, until a handler succeeds. */
-  readonly deliveries?: Readonly<Record<string, Delivery>>;
   /** Time of the next poll, or of the deletion of an ended task. */
   readonly nextAt: number;
 };
@@ -55,24 +49,10 @@ export type TaskEnd = {
   readonly at: number;
 };
 
-/** Delivery of an end to one handler. */
-export type Delivery = {
-  /** Number of finished attempts. */
-  readonly attempts: number;
-  /** The failure of the last attempt. Set when no attempts remain. */
-  readonly failure?: LastFailure | undefined;
-};
-
-/** The failure of the last attempt. */
-export type LastFailure = {
-  readonly cause: string;
-  readonly upstreamStatus?: number | undefined;
-  /** Unix milliseconds. */
-  readonly at: number;
-};
-
 /** Details of a task that was created through this proxy. */
 export type CreatedTask = {
+  /** The task id that the client received. */
+  readonly sentId: string;
   readonly model?: string | undefined;
   /** The `x-request-id` of the create request. */
   readonly requestId?: string | undefined;
@@ -110,17 +90,14 @@ const LOST_MS = 60 * 60_000;
 
 /** Creates the watch of a task. */
 export function createWatch(
-  { id, userId, sentId }: Pick<WatchedTask, "id" | "userId" | "sentId">,
+  { id, userId }: Pick<WatchedTask, "id" | "userId">,
   now: number,
   { intervalMs, random }: Pick<WatchRules, "intervalMs"> & { readonly random: number },
   seen: Pick<WatchedTask, "created" | "envelope">,
 ): WatchedTask {
   // jitter: tasks that were created together are not polled together
   const nextAt = now + Math.ceil(Math.min(FIRST_PAUSE_MS, intervalMs) * (1 + 0.2 * random));
-  const { created, envelope } = seen;
-  const shown = envelope !== undefined && { envelope: renameTask(envelope, id, sentId), shownId: now };
-  const ids = { id, userId, sentId, ...(created && { created }) };
-  return { ...ids, ...shown, startedAt: now, polls: 0, lastId: now, failures: 0, nextAt };
+  return { id, userId, ...seen, startedAt: now, polls: 0, version: now, failures: 0, nextAt };
 }
 
 /**
@@ -147,9 +124,8 @@ export function applyResult(
   const { absent, ...polled } = { ...task, polls: task.polls + 1 };
   const isLate = now - task.startedAt >= MAX_WATCH_MS;
   if (result.type === "task") {
-    const envelope = renameTask(result.envelope, task.id, task.sentId);
-    const isNew = removeTraceIds(task.envelope) !== removeTraceIds(envelope);
-    const update = isNew && { envelope, shownId: task.lastId + 1, lastId: task.lastId + 1 };
+    const isNew = removeTraceIds(task.envelope) !== removeTraceIds(result.envelope);
+    const update = isNew && { envelope: result.envelope, version: task.version + 1 };
     const known = { ...polled, ...update, failures: 0 };
     const { fileless = 0 } = task;
     if (result.isFinal && !result.hasEnded && fileless < RESULT_POLLS)
@@ -167,7 +143,7 @@ export function applyResult(
 
   function end(watch: WatchedTask, refusal?: FailedResponse): WatchedTask {
     const ended = { at: now, ...(refusal && { refusal }) };
-    return { ...watch, end: ended, lastId: watch.lastId + 1, nextAt: now + rules.retentionMs };
+    return { ...watch, end: ended, version: task.version + 1, nextAt: now + rules.retentionMs };
   }
 
   /** Sets the next poll. The pause grows with the age of the task and with failures, and respects `retry-after`. */
@@ -179,27 +155,6 @@ export function applyResult(
     // a resumed watch may be older than `MAX_WATCH_MS`
     return { ...watch, nextAt: Math.max(now + rules.intervalMs, Math.min(nextAt, startedAt + MAX_WATCH_MS)) };
   }
-}
-
-/**
- * Returns the events of a task in their stored form. A stream that closes without `end` or `error` was cut. An earlier
- * envelope is left out, because the latest replaces it.
- */
-export function formatEvents({ envelope, shownId, end, lastId }: WatchedTask): string {
-  const shown = envelope === undefined ? "" : `id: ${shownId}\nevent: task\ndata: ${envelope}\n\n`;
-  if (!end) return shown;
-  const ended = end.refusal ? `event: error\ndata: ${end.refusal.error}` : "event: end\ndata: {}";
-  return `${shown}id: ${lastId}\n${ended}\n\n`;
-}
-
-/** Returns the envelope of stored events; undefined without one. */
-export function parseEnvelope(events: string): string | undefined {
-  return /^id: \d+\nevent: task\ndata: ([^\n]*)/.exec(events)?.[1];
-}
-
-/** Replaces the gateway's task id in an envelope with the client's task id. */
-export function renameTask(envelope: string, id: string, sentId: string): string {
-  return JSON.stringify(JSON.parse(envelope), (_, value) => (value === id ? sentId : value));
 }
 
 /** Returns the final state of an ended task. */

@@ -4,9 +4,8 @@ import { ExportPage } from "../admin/export-page.js";
 import { createUserKey } from "../host/user-key.js";
 import { DEAD_LETTERS_KEY, eraseDeadLetters } from "./dead-letter-rows.js";
 import { createWatchEvent } from "./report.js";
-import { PAGE } from "./rows.js";
 import { getEndState, type WatchedTask } from "./task.js";
-import { eraseWatches, listWatches } from "./watches.js";
+import { eraseWatches, listWatches, PAGE } from "./watches.js";
 
 /** Exports and erases the watches of a user. Also erases the dead letters. */
 export function createUserData<Env>(getServer: () => PluginServer<Env>): UserData<Env> {
@@ -45,9 +44,9 @@ export function createUserData<Env>(getServer: () => PluginServer<Env>): UserDat
 }
 
 function exportTask(task: WatchedTask) {
-  const { id, sentId, userId, created, isRemoved = false, startedAt, envelope, end } = task;
+  const { id, userId, created, isRemoved = false, startedAt, envelope, end } = task;
   return {
-    id: sentId,
+    id: created?.sentId ?? id,
     gatewayId: id,
     user: userId,
     model: created?.model,

@@ -1,18 +1,16 @@
 import type { Job, PluginServer, ProxyPlugin, StoredPart } from "@sluice/worker-proxy";
 import { definePlugin, ensure } from "@sluice/worker-proxy/plugin";
-import { source } from "../host/define.js";
-import { createFollow, type Follow } from "../jobs/follow.js";
-import { JOB_TABLES } from "../jobs/table.js";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { deadLetterStorage } from "./dead-letter-rows.js";
 import { createDeadLetterOperations } from "./dead-letters.js";
 import { deliverEnd, nameHandlers } from "./deliver.js";
-import { DELIVER, DELIVERY_OPERATIONS, type DeliveryId } from "./deliveries.js";
+import { DELIVER, DELIVERY_OPERATIONS, DELIVERY_TABLES } from "./deliveries.js";
 import type { EndHandler } from "./ends.js";
-import { type RowId, WATCHES } from "./rows.js";
+import { defineFollow } from "./follow.js";
+import { WATCH_TABLES } from "./rows.js";
 import { createServe } from "./serve.js";
 import { createUserData } from "./user-data.js";
-import { POLL, WATCH_OPERATIONS } from "./watches.js";
+import { POLL, type RowId, WATCH_OPERATIONS } from "./watches.js";
 
 /** Options of {@link videoWatch}. */
 export interface VideoWatchOptions<Env = unknown> {
@@ -65,21 +63,12 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
   const { rules, onEnd } = checkOptions(options);
   let connected: PluginServer<Env> | undefined;
   const handlers = nameHandlers(onEnd);
-  const { name, run: followRows } = createFollow(WATCHES, true);
-  const follow = source(name, async function* (context, input: Follow) {
-    try {
-      yield* followRows(context, input);
-    } catch (error) {
-      // a client opens a stream again that closes without a final event, but an error would be final
-      server().setup.report("videoWatch: changes could not be read", error, context.env as Env);
-    }
-  });
+  const follow = defineFollow(server);
   const serve = createServe({ server, rules, handlers: [...handlers.keys()], follow });
-  const poll: Job<RowId> = { ...POLL, run: serve.pollTask };
-  const deliver: Job<DeliveryId> = {
-    ...DELIVER,
-    run: (context, input) => deliverEnd(server(), handlers, context, input),
-  };
+  const jobs: readonly Job<RowId>[] = [
+    { ...POLL, run: serve.pollTask },
+    { ...DELIVER, run: (context, input) => deliverEnd(server(), handlers, context, input) },
+  ];
   const events = { name: "videos", path: "/v1/video/generations/{id}/events", id: "task" } as const;
   return definePlugin({
     checks: onEnd.flatMap(({ checks = [] }) => checks),
@@ -89,14 +78,14 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
       { ...events, method: "DELETE", serve: serve.removeTask },
     ],
     storage: {
-      tables: [...JOB_TABLES, ...deadLetterStorage.tables],
+      tables: [...WATCH_TABLES, ...DELIVERY_TABLES, ...deadLetterStorage.tables],
       operations: [
         ...WATCH_OPERATIONS,
         ...DELIVERY_OPERATIONS,
         ...deadLetterStorage.operations,
       ] as StoredPart["operations"],
-      jobs: [poll, deliver, ...(deadLetterStorage.jobs ?? [])] as never,
-      sources: [follow] as never,
+      jobs: [...jobs, ...(deadLetterStorage.jobs ?? [])],
+      sources: [follow],
     },
     connect(given: PluginServer<Env>) {
       ensure(!connected, "videoWatch: belongs to one proxy; make another one");

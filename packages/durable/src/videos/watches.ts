@@ -1,16 +1,8 @@
 import type { Job, Transaction } from "@sluice/worker-proxy";
 import { operation, reading } from "../host/define.js";
-import { cancelDeliveries, hasDeliveries, hasPending, scheduleDeliveries } from "./deliveries.js";
-import {
-  deleteWatch,
-  hasOpenWatches,
-  PAGE,
-  type RowId,
-  readWatch,
-  readWatches,
-  storeWatch,
-  WATCHES,
-} from "./rows.js";
+import { addDeliveries, deleteDeliveries, hasDeliveries } from "./deliveries.js";
+import { createEndedTask } from "./ends.js";
+import { deleteWatch, findChanges, hasOpenWatches, readWatch, readWatches, storeWatch } from "./rows.js";
 import {
   applyResult,
   type CreatedTask,
@@ -25,7 +17,13 @@ import type { PollResult } from "./task-response.js";
 
 /** Maximum number of open watches, for one user and for a public proxy. */
 export const MAX_OPEN_WATCHES = { user: 1_000, public: 10_000 };
+/** Number of watches per read or erasure. */
+export const PAGE = 100;
 const HOUR_MS = 60 * 60_000;
+
+/** Input of a job or an operation for one row. A timer has the id of its row. */
+export type RowId = { readonly id: string };
+
 /** Polls a task, and deletes it after its retention. */
 export const POLL: Job<RowId> = {
   name: "videos.poll",
@@ -36,8 +34,6 @@ export const POLL: Job<RowId> = {
 
 type Watched = RowId & {
   readonly userId: string;
-  /** The task id that the client received. */
-  readonly sentId: string;
   readonly rules: WatchRules;
   /** Maximum number of open watches of the user. */
   readonly maxOpen: number;
@@ -55,6 +51,8 @@ type Apply = Watched & {
   /** Number of polls before this poll; -1 if this poll starts the watch. */
   readonly polls: number;
   readonly result: PollResult;
+  /** See {@link createEndedTask}. */
+  readonly hash: string;
   /** The names of the handlers. */
   readonly handlers: readonly string[];
 };
@@ -80,7 +78,7 @@ export type Applied = { readonly task: WatchedTask | null; readonly isNewEnd?: b
 export const applyPoll = operation(
   "videos.applyPoll",
   async (transaction, input: Apply): Promise<Applied> => {
-    const { id, run, result, random, rules, handlers } = input;
+    const { id, run, result, random, rules } = input;
     const { now } = transaction;
     const known = (await readWatch(transaction, id)) ?? null;
     if (known?.polled === run) return { task: known, isNewEnd: isNewEnd(known) };
@@ -90,22 +88,20 @@ export const applyPoll = operation(
     if (isOvertaken || cannotBegin) return { task: known };
     const open = known?.end ? resume(known) : known;
     const before = open ?? createWatch(input, now, { ...rules, random }, {});
-    const polled = { ...applyResult(before, result, { ...rules, random }, now), polled: run };
-    const hasEnded = isNewEnd(polled);
-    // a new end replaces the deliveries of an earlier end
-    const fresh = Object.fromEntries(handlers.map((handler) => [handler, { attempts: 0 }]));
-    const task = hasEnded && polled.created ? { ...polled, deliveries: fresh } : polled;
+    const task = { ...applyResult(before, result, { ...rules, random }, now), polled: run };
     await store(transaction, task, known ?? undefined);
-    if (task.end) await scheduleDeliveries(transaction, task);
+    const hasEnded = isNewEnd(task);
+    if (hasEnded && task.end && task.created)
+      await addDeliveries(transaction, createEndedTask(task, task.end, input.hash), input.handlers);
     return { task, isNewEnd: hasEnded };
   },
 );
 
 async function store(transaction: Transaction, task: WatchedTask, before: WatchedTask | undefined) {
-  const { id, nextAt, lastId } = task;
+  const { id, nextAt, version } = task;
   await storeWatch(transaction, task);
   await transaction.schedule(POLL, { id, at: nextAt, input: { id } });
-  if (lastId !== before?.lastId) transaction.publish();
+  if (version !== before?.version) transaction.publish();
 }
 
 /** Marks the task as removed by its user. The watch continues, so that the operator still receives its end. */
@@ -125,7 +121,7 @@ export const tendTask = operation(
     const { now } = transaction;
     const task = await readWatch(transaction, id);
     if (!task) return null;
-    const isNeeded = task.end && hasDeliveries(task, now);
+    const isNeeded = task.end && (await hasDeliveries(transaction, id));
     const pauseMs = isNeeded ? HOUR_MS : intervalMs;
     const at = task.end && !isNeeded ? task.nextAt : now + pauseMs;
     if (now < at) await transaction.schedule(POLL, { id, at, input: { id } });
@@ -136,29 +132,27 @@ export const tendTask = operation(
 
 /** Deletes up to {@link PAGE} watches of a user. Returns the watches that were open or had pending deliveries. */
 export const eraseWatches = operation("videos.erase", async (transaction, _: null) => {
-  const tasks = await readWatches(transaction, "");
+  const tasks = await readWatches(transaction, "", PAGE);
+  const stopped: WatchedTask[] = [];
   for (const task of tasks) {
-    await cancelDeliveries(transaction, task);
+    const hadWork = await deleteDeliveries(transaction, task.id);
     await transaction.cancel(POLL as Job<never>, task.id);
     await deleteWatch(transaction, task.id);
+    if (!task.end || hadWork) stopped.push(task);
   }
   if (tasks.length > 0) transaction.publish();
-  return {
-    stopped: tasks.filter((task) => !task.end || hasPending(task)),
-    isDone: tasks.length < PAGE,
-  };
+  return { stopped, isDone: tasks.length < PAGE };
 });
 
 export const findWatch = reading("videos.read", async (reader, { id }: RowId) =>
   readWatch(reader, id).then((task) => task ?? null),
 );
 
-/** Lists up to {@link PAGE} watches with an id greater than `after`, in the order of ids. */
 export const listWatches = reading("videos.list", async (reader, { after }: { readonly after: string }) =>
-  readWatches(reader, after),
+  readWatches(reader, after, PAGE),
 );
 
 export const WATCH_OPERATIONS = [
   ...[startWatch, applyPoll, markRemoved, tendTask, eraseWatches],
-  ...[findWatch, listWatches, WATCHES.status, WATCHES.statuses, WATCHES.parts],
+  ...[findWatch, findChanges, listWatches],
 ];
