@@ -18,8 +18,8 @@ const assetFaults = {
 
 /** Faults of the last user message, written `[[name]]`, with their effects. */
 const chatFaults = {
-  "429": "refused with 429 and Retry-After: 1; [[429:2]] refuses 2 requests with that body, then answers one",
-  "500": "fails with 500; [[500:2]] fails 2 requests with that body, then answers one",
+  "429": commonFaults["429"],
+  "500": commonFaults["500"],
   slow: "a long answer of at least 50 deltas, at least 20 ms apart whatever the speed",
   stall: "some text, then silence for as long as the client waits",
   truncate:
