@@ -8,6 +8,7 @@ import { hostTests } from "@sluice/durable/testing";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { reading } from "../src/host/define.js";
+import { openPair } from "./support/hosts.js";
 import { freePort, type PostgresServer, startPostgres } from "./support/postgres-server.js";
 
 /* A Postgres that processes reach through a pool in transaction mode, and by TLS. */
@@ -37,16 +38,7 @@ describe.skipIf(!pgbouncer)("two processes behind PgBouncer in transaction mode,
   afterAll(() => pool.close());
 
   hostTests({
-    async open(part) {
-      const hosts = [0, 1].map(() => postgresHost({ url: pool.url, sessionURL: server.url }));
-      const [host, other] = hosts.map((each) => each.open({ parts: [part], report: () => {} })({}));
-      if (!host || !other) throw new Error("both are there");
-      return {
-        host,
-        other,
-        close: async () => void (await Promise.all(hosts.map((each) => each.close(100)))),
-      };
-    },
+    open: (part) => openPair({ url: pool.url, sessionURL: server.url }, part),
     test,
   });
 });
