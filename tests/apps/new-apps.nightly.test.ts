@@ -99,7 +99,7 @@ describe.each(Object.entries(waysOf))("a new app of %s", (template, ways) => {
       expect(await shop.attempt(app, ["npm", "start"], world.env)).toMatchObject({
         status: 1,
         printed: expect.stringContaining(
-          "The server can't start: data/sluice.db: another process has this file",
+          "The server can't start: nodeHost: another process has data/sluice.db",
         ),
       });
       // a kill -9 of all that `npm start` has started
@@ -109,7 +109,7 @@ describe.each(Object.entries(waysOf))("a new app of %s", (template, ways) => {
         content: expect.stringContaining(`${shown}`),
         outcome: "truncated",
       });
-      expect(error?.message).toContain("the rest of this answer is lost; ask again");
+      expect(error?.message).toContain("the rest of this response is lost; send the request again");
       expect(world.emulator.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
       expect(await chat.send("And now?")).toMatchObject({ outcome: "complete" });
       await (await running).stop();

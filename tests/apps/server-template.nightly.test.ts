@@ -64,7 +64,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     await crash();
     const { messages, error } = await turn;
     expect(messages.at(-1)).toMatchObject({ content: expect.stringContaining(shown), outcome: "truncated" });
-    expect(error?.message).toContain("the rest of this answer is lost; ask again");
+    expect(error?.message).toContain("the rest of this response is lost; send the request again");
     expect(asked()).toHaveLength(1);
 
     const lost = 'sluice_jobs_total{kind="response",model="delta-5.3",outcome="lost"}';

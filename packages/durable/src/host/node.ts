@@ -71,14 +71,14 @@ class SQLiteDatabase implements ProcessDatabase {
     work: (query: Query, now: number) => Promise<Result>,
   ): Promise<Result> {
     return this.#runAlone(key ?? "", async () => {
-      this.#database.exec("BEGIN IMMEDIATE");
+      await this.#query("BEGIN IMMEDIATE");
       try {
         const output = await work(this.#query, Date.now());
-        this.#database.exec("COMMIT");
+        await this.#query("COMMIT");
         return output;
       } catch (error) {
         // a full disk may have rolled back the transaction already
-        if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+        if (this.#database.isTransaction) await this.#query("ROLLBACK");
         throw error;
       }
     });
@@ -119,13 +119,22 @@ class SQLiteDatabase implements ProcessDatabase {
   }
 }
 
+/**
+ * Locks the file. With FULL a commit survives a power cut; with NORMAL it survives only the end of the process. Each is a
+ * prepared statement, because Deno's `exec` throws errors without SQLite's code.
+ */
+const OPENING = [
+  "PRAGMA locking_mode = EXCLUSIVE",
+  "PRAGMA journal_mode = WAL",
+  "PRAGMA synchronous = FULL",
+  "BEGIN IMMEDIATE",
+];
+
 /** Opens the file with an exclusive lock, because timers would run twice in two processes. */
 function openFile(file: string, tables: readonly string[]): DatabaseSync {
   const database = new DatabaseSync(file);
   try {
-    // with FULL a commit survives a power cut; with NORMAL it survives only the end of the process
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-    database.exec("BEGIN IMMEDIATE");
+    for (const sql of OPENING) database.prepare(sql).run();
     for (const table of tables) database.exec(table);
     database.exec("COMMIT");
     return database;
