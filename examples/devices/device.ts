@@ -36,9 +36,9 @@ export function openDevice(
     storage,
     openChat: (id) => createChatStore(client, { id, model: "delta-5.3", storage, runner }),
     describeSync() {
-      const { isSyncing, unsent, error } = storage.status.getSnapshot();
-      if (error) return `${unsent} wait for the server`;
-      return isSyncing || unsent > 0 ? `${unsent} to send` : "in sync";
+      const { status, pending } = storage.status.getSnapshot();
+      if (status === "error") return `${pending} wait for the server`;
+      return status === "saving" ? `${pending} to send` : "in sync";
     },
     async leave() {
       const { unsent } = await signOut(client, { storages: [storage] });

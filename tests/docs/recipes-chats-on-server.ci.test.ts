@@ -74,7 +74,7 @@ async function openDevice(drafts = memoryStorage()) {
   const client = createClient(emulator.clientOptions);
   const storage = serverStorage(drafts);
   const chat = openChat(storage, client);
-  await expect.poll(() => chat.getSnapshot().isRestoring).toBe(false);
+  await expect.poll(() => chat.getSnapshot().persistence?.status).not.toBe("restoring");
   const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
   return { chat, texts, client, storage };
 }
@@ -134,7 +134,8 @@ test("Without a watch the phone's turn is gone from view, as the page says", asy
   const [laptop, phone] = [openChat(storage), openChat(storage)];
   await expect.poll(() => reads.length).toBe(2);
   await Promise.all(reads);
-  for (const chat of [laptop, phone]) await expect.poll(() => chat.getSnapshot().isRestoring).toBe(false);
+  for (const chat of [laptop, phone])
+    await expect.poll(() => chat.getSnapshot().persistence?.status).not.toBe("restoring");
   await phone.send("My name is Ada");
   await laptop.send("What is my name?");
   const later = await openDevice();

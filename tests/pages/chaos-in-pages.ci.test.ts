@@ -39,7 +39,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
   async function chatTab(): Promise<Page> {
     const tab = await context.newPage();
     await tab.goto(`${world.url}/chat`);
-    await tab.waitForFunction(() => page.state().isRestoring === false);
+    await tab.waitForFunction(() => page.state().persistence?.status !== "restoring");
     return tab;
   }
 

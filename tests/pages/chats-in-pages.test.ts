@@ -30,7 +30,7 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
   async function tab(): Promise<Page> {
     const opened = await context.newPage();
     await opened.goto(gateway.url);
-    await opened.waitForFunction(() => page.state().isRestoring === false);
+    await opened.waitForFunction(() => page.state().persistence?.status !== "restoring");
     return opened;
   }
 

@@ -72,7 +72,9 @@ describe.for(browsers)(
 
     const open = async () => {
       await tab.goto(served.url);
-      await tab.waitForFunction(() => typeof page === "object" && !page.state().isRestoring);
+      await tab.waitForFunction(
+        () => typeof page === "object" && page.state().persistence?.status !== "restoring",
+      );
     };
     const sendTwoMore = async () => {
       await tab.evaluate(() =>
@@ -81,7 +83,7 @@ describe.for(browsers)(
           .then(() => page.send("three"))
           .then(() => {}),
       );
-      await tab.waitForFunction(() => !page.state().unsaved);
+      await tab.waitForFunction(() => !page.state().persistence?.pending);
     };
     const thread = () => tab.evaluate(() => page.state().messages.map(({ content }) => content));
 

@@ -47,7 +47,7 @@ async function liveWith(storage: ChatStorage) {
   const chat = open();
   await chat.send("How deep is the sea?");
   await chat.regenerate();
-  await expect.poll(() => chat.getSnapshot().unsaved).toBe(0);
+  await expect.poll(() => chat.getSnapshot().persistence?.pending).toBe(0);
   chat.close();
 
   const again = open(openGateway({}, emulator.clientOptions).client);

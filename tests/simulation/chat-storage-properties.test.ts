@@ -87,7 +87,7 @@ test("records with any contents leave all other messages visible, and the next m
           { onEvent: (event) => event.type === "storage-error" && failures.push(event) },
         );
         const chat = createChatStore(client, { id, model: "alpha-v4.1-flash", storage });
-        await until(chat, ({ isRestoring }) => !isRestoring);
+        await until(chat, ({ persistence }) => persistence?.status !== "restoring");
         const all = listReachable(chat);
         const touched = new Set(replaced.map(([[key]]) => key));
         for (const index of messages.keys())

@@ -269,8 +269,9 @@ function storesAll({ tabs, disk }: Simulation, fresh: Tab): string | undefined {
   const stored = disk.textsOf("chat/a");
   const again = listReachable(fresh);
   for (const tab of tabs) {
-    const { unsaved } = tab.chat.getSnapshot();
-    if (unsaved > 0) return `tab ${tab.page.id}: ${unsaved} messages are unsaved for ever`;
+    const { persistence } = tab.chat.getSnapshot();
+    if (persistence?.status === "unsaved")
+      return `tab ${tab.page.id}: ${persistence.pending} messages are unsaved for ever`;
     for (const { id, content } of [...listReachable(tab).values()].filter(isFilled)) {
       if (!stored.has(id)) return `tab ${tab.page.id}: "${content}" is shown, and is not on the disk`;
       if (!again.has(id) && !disk.corrupted.has(id))

@@ -381,7 +381,7 @@ function actAsUser(simulation: Simulation, tab: Tab, { do: action, nth }: Step, 
 function reset(simulation: Simulation, tab: Tab): void {
   const { chat, run } = tab;
   // a reset waits until the thread is read, and the user can't see what it will clear
-  if (chat.getSnapshot().isRestoring) return;
+  if (chat.getSnapshot().persistence?.status === "restoring") return;
   if (isInCommonChat(tab)) for (const id of listReachable(tab).keys()) simulation.cleared.add(id);
   run(() => chat.reset());
 }

@@ -45,7 +45,7 @@ export function useSluiceRuntime(options: UseChatStreamOptions) {
   return useExternalStoreRuntime<ShownMessage>({
     messageRepository,
     isRunning,
-    isLoading: chat.isRestoring,
+    isLoading: chat.persistence?.status === "restoring",
     adapters,
     async onNew(message) {
       giveBackUnsent(await chat.send(...contentOf(message)));

@@ -19,7 +19,7 @@ const storage = webStorage(() => sessionStorage);
 export function Chat({ models }: { models: Models }) {
   const [model, setModel] = useState(models[0]);
   const chat = useChatStream({ id: "chat", model, storage });
-  const { messages, status, unsaved, retry } = chat;
+  const { messages, status, persistence, retry } = chat;
   const last = messages.at(-1);
   // the error of an answer stays with it over a reload
   const error = chat.error ?? last?.error;
@@ -42,7 +42,9 @@ export function Chat({ models }: { models: Models }) {
       </ol>
       <p role="status">{status === "submitted" && "Waiting for the answer …"}</p>
       {error && <Problem error={error} onRetry={retry} />}
-      {unsaved > 0 && <p role="alert">Not all is saved. Keep this page open: it tries again by itself.</p>}
+      {persistence?.status === "unsaved" && (
+        <p role="alert">Not all is saved. Keep this page open: it tries again by itself.</p>
+      )}
       {status === "ready" && last && isUnfinished(last) && <Rest last={last} chat={chat} />}
       <Composer chat={chat} model={model} />
     </main>

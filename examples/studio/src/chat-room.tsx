@@ -44,6 +44,7 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
   const active = useLabeledChat(id, label);
   const isBusy = chat.status === "submitted" || chat.status === "streaming";
   const [isBegunHere] = useState(isNew);
+  const isRestoring = chat.persistence?.status === "restoring";
   const ended = chat.getThread().filter(({ message }) => message.outcome !== undefined);
   const title = active?.title || "Chat";
   const send: typeof chat.send = (text, options) => {
@@ -52,7 +53,7 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
   };
   useTitle(isBusy ? `Responding… ${title}` : title);
   useRunningCode(runningCode[chat.status]);
-  useLeaveWarning(chat.unsaved > 0);
+  useLeaveWarning(chat.persistence?.status === "unsaved");
   const describe = useSendWhenOnline(chat);
   const newDraft = useDraft("chat/new", "");
   const draft = useDraft(`chat/${id}`, "");
@@ -86,7 +87,7 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
       <div className="min-h-0 grow">
         <Chat
           // a chat that begins here has nothing to restore
-          chat={{ ...chat, send, isRestoring: chat.isRestoring && !isBegunHere }}
+          chat={{ ...chat, send, ...(isBegunHere && isRestoring && { persistence: undefined }) }}
           id={id}
           draftKey={isNew ? "new" : id}
           model={model}

@@ -74,7 +74,7 @@ interface StoreViewProps {
 }
 
 function ChatView({ name, chat, holders }: StoreViewProps & { readonly chat: ChatStore }) {
-  const { status, messages, queued, pendingActions, unsaved, isRestoring } = useSyncExternalStore(
+  const { status, messages, queued, pendingActions, persistence } = useSyncExternalStore(
     chat.subscribe,
     chat.getSnapshot,
   );
@@ -83,8 +83,8 @@ function ChatView({ name, chat, holders }: StoreViewProps & { readonly chat: Cha
     formatCount(messages.length, "message"),
     `${queued.length} queued`,
     pendingActions.length > 0 && `${pendingActions.length} waiting for the user`,
-    unsaved > 0 && `${unsaved} unsaved`,
-    isRestoring && "restoring",
+    persistence?.status,
+    persistence && persistence.pending > 0 && `${persistence.pending} pending`,
     last && `last answer ${last}`,
     formatCount(holders, "component"),
   ];

@@ -99,11 +99,9 @@ export function Gallery() {
       </Part>
       <Part title="Devices">
         <Elsewhere chat={{ isRunningElsewhere: true, stop: press("stop") }} />
-        <SyncStatus chat={{ sync: { isSyncing: true, unsent: 1 }, unsaved: 0 }} />
-        <SyncStatus
-          chat={{ sync: { isSyncing: false, unsent: 1, error: new Error("no network") }, unsaved: 0 }}
-        />
-        <SyncStatus chat={{ sync: undefined, unsaved: 2 }} />
+        <SyncStatus chat={{ persistence: { status: "saving", pending: 1 } }} />
+        <SyncStatus chat={{ persistence: { status: "error", pending: 1, error: new Error("no network") } }} />
+        <SyncStatus chat={{ persistence: { status: "unsaved", pending: 2 } }} />
       </Part>
       <Part title="Cost">
         <Cost cost={{ amount: 0.0214, currency: "USD", missing: ["an answer"] }} />

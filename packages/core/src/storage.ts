@@ -61,18 +61,24 @@ export interface RecordStorage {
    */
   lock?(name: string): Promise<StorageLock | undefined>;
   /**
-   * State of a storage that sends its records to a server, for all records of this client's user. A chat shows it in its
-   * snapshot. Absent if the storage has no server.
+   * Status of a storage that sends its records to a server, for all records of this client's user. A chat shows it as
+   * `persistence`. Absent if the storage has no server.
    */
   readonly status?: Store<StorageStatus>;
 }
 
-/** State of a storage that sends its records to a server. */
+/** How much of a chat, or of a storage, is stored. */
 export interface StorageStatus {
-  /** True while the storage sends records or reads them from its server. */
-  readonly isSyncing: boolean;
-  /** Number of records that the server has not stored yet. They survive a reload. */
-  readonly unsent: number;
-  /** Reason why records are not sent or read; absent after a success. */
+  /**
+   * - `restoring`: the thread is being read, for at most 3 s. The messages of a slower storage appear later
+   * - `saving`: a storage with a server sends records, or reads them
+   * - `saved`: all is stored
+   * - `unsaved`: a write failed. The page retries it while it is open; a closed page loses these messages
+   * - `error`: the storage can't be read, or its server can't be reached. Records that are not sent survive a reload
+   */
+  readonly status: "restoring" | "saving" | "saved" | "unsaved" | "error";
+  /** Number of messages that are not stored, or of records that the server does not have. 0 after `saved`. */
+  readonly pending: number;
+  /** Reason of `unsaved` and `error`. */
   readonly error?: Error;
 }

@@ -9,8 +9,10 @@ export const chats = createSharedStores<ChatStoreOptions, ChatStore>({
   create: createChatStore,
   dispose: (store) => store.close(),
   // the next store of this id would miss the records that the storage has not written yet
-  isBusy: (store) =>
-    store.getSnapshot().unsaved > 0 || ["submitted", "streaming"].includes(store.getSnapshot().status),
+  isBusy(store) {
+    const { persistence, status } = store.getSnapshot();
+    return persistence?.status === "unsaved" || status === "submitted" || status === "streaming";
+  },
   lingerMs: 5 * 60_000,
 });
 

@@ -59,7 +59,7 @@ function Page({ tab, id, storage }: { tab: Tab; id: string; storage: ReturnType<
 const shows = <T,>(read: () => T) => expect.poll(read);
 const rows = (tab: Tab) => tab.list?.conversations.map(({ title, status }) => `${title}: ${status}`);
 const isOpen = (tab: Tab) =>
-  shows(() => [tab.list?.isRestoring, tab.chat?.isRestoring]).toEqual([false, false]);
+  shows(() => [tab.list?.isRestoring, tab.chat?.persistence?.status]).toEqual([false, "saved"]);
 
 test("two tabs share the list through IndexedDB, and each shows that the other one streams", async () => {
   const name = `list-${Math.random()}`;

@@ -257,7 +257,7 @@ test("an error that a storage kept is described as before", async () => {
   const failed = before.getSnapshot().error;
   before.close();
   const after = open();
-  await until(after, ({ isRestoring }) => !isRestoring);
+  await until(after, ({ persistence }) => persistence?.status !== "restoring");
   const kept = after.getSnapshot().messages.at(-1)?.error;
   expect(kept).not.toBe(failed);
   expect(describeError(kept)).toEqual(describeError(failed));

@@ -118,7 +118,7 @@ test("A chat stays until its storage has written it", async () => {
   await advance(100);
   await write("Hello");
   await advance(10_000);
-  expect(chat.unsaved).toBeGreaterThan(0);
+  expect(chat.persistence?.status).toBe("unsaved");
   await show();
   await advance(60 * MINUTE);
   await show("a");
@@ -130,5 +130,5 @@ test("A chat stays until its storage has written it", async () => {
   expect(clock.sleeping()).toBe(0);
   await show("a");
   await advance(100);
-  expect([text(), chat.unsaved]).toEqual(["Hello", 0]);
+  expect([text(), chat.persistence?.status]).toEqual(["Hello", "saved"]);
 });

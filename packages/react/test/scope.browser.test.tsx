@@ -113,7 +113,7 @@ function noteNames(inner: ChatStorage) {
 
 /** Uses everything once: what is kept, what is shared with other tabs, and what lasts as long as the page. */
 async function useEverything(): Promise<void> {
-  await waitUntil(() => !page.chat.isRestoring && !page.conversations.isRestoring);
+  await waitUntil(() => page.chat.persistence?.status === "saved" && !page.conversations.isRestoring);
   page.attachments.add([png()]);
   await page.chat.send("What is a reef?");
   await page.images.generate({ prompt: "A reef at dawn", size: "2048x2048" });
@@ -182,13 +182,13 @@ test("A page whose user changes shows nothing of the first user, and all of it w
 
   await show(bob, storage);
   await waitUntil(() => page.chat.messages.length === 0 && !page.conversations.isRestoring);
-  await waitUntil(() => !page.chat.isRestoring);
+  await waitUntil(() => page.chat.persistence?.status === "saved");
   expect(pickShown(page)).toEqual(nothing);
   expect(await page.conversations.search("reef")).toEqual([]);
 
   // a page load later, with the same names and no scope, the browser is that of a third user
   await show(createUserClient(emulator, undefined), storage);
-  await waitUntil(() => !page.chat.isRestoring && !page.conversations.isRestoring);
+  await waitUntil(() => page.chat.persistence?.status === "saved" && !page.conversations.isRestoring);
   expect(pickShown(page)).toEqual(nothing);
 
   await show(createUserClient(emulator, "ann"), storage);

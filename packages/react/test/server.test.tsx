@@ -35,7 +35,11 @@ function Everything() {
   const { tasks } = useVideoTasks({ storage });
   const { status: asset } = useAsset({ groupId: "group-1" });
   return (
-    <p>{[chat.status, chat.isRestoring, greeting?.content, images, video, tasks.length, asset].join(" ")}</p>
+    <p>
+      {[chat.status, chat.persistence?.status, greeting?.content, images, video, tasks.length, asset].join(
+        " ",
+      )}
+    </p>
   );
 }
 
@@ -79,7 +83,7 @@ test("every hook renders on a server with a relative address, and leaves no time
       </GatewayProvider>,
     );
   const first = page();
-  expect(first).toContain("<p>ready true  idle idle 0 idle</p>");
+  expect(first).toContain("<p>ready restoring  idle idle 0 idle</p>");
   expect(page()).toBe(first);
   expect([sent.length, clock.sleeping()]).toEqual([0, 0]);
 });

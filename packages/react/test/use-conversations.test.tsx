@@ -111,7 +111,7 @@ function openTab(options: PageProps = {}, Mode: typeof StrictMode = StrictMode) 
 
   /** Asks in the chat that is shown. */
   async function send(question: string): Promise<void> {
-    await waitFor(() => expect(held.chat?.isRestoring).toBe(false));
+    await waitFor(() => expect(held.chat?.persistence?.status).not.toBe("restoring"));
     await act(async () => {
       void held.chat?.send(question);
       await settled();

@@ -55,7 +55,7 @@ describe("a chat with a storage", () => {
       watch: (async () => {}) as never,
     });
     const { chat, events, answer } = openTab(storage);
-    await until(chat, ({ isRestoring }) => !isRestoring);
+    await until(chat, ({ persistence }) => persistence?.status !== "restoring");
     const turn = chat.send("Hello");
     await settled();
     answer(0, textAnswer("Hi"));
@@ -76,11 +76,11 @@ describe("a chat with a storage", () => {
     first.answer(0, textAnswer("Hi"));
     await turn;
     const second = openTab(storage);
-    expect(second.chat.getSnapshot()).toMatchObject({ isRestoring: true, messages: [] });
+    expect(second.chat.getSnapshot()).toMatchObject({ persistence: { status: "restoring" }, messages: [] });
     const next = second.chat.send("Go on");
     expect(second.chat.getSnapshot().messages).toEqual([]);
-    await until(second.chat, ({ isRestoring }) => !isRestoring);
-    expect(second.chat.getSnapshot().isRestoring).toBe(false);
+    await until(second.chat, ({ persistence }) => persistence?.status !== "restoring");
+    expect(second.chat.getSnapshot().persistence?.status).not.toBe("restoring");
     second.answer(0, textAnswer("Yes"));
     await next;
     expect(second.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
@@ -393,7 +393,7 @@ describe("a chat with a storage", () => {
     }
     const records = new Records();
     const { chat, answer } = openTab(customStorage(records));
-    await until(chat, ({ isRestoring }) => !isRestoring);
+    await until(chat, ({ persistence }) => persistence?.status !== "restoring");
     const turn = chat.send("Hello");
     await settled();
     answer(0, textAnswer("Hi"));
@@ -417,7 +417,7 @@ describe("a chat with a storage", () => {
       watch: () => () => {},
     });
     const { chat, answer, events } = await readStored(broken);
-    expect(chat.getSnapshot().isRestoring).toBe(false);
+    expect(chat.getSnapshot().persistence?.status).not.toBe("restoring");
     const turn = chat.send("Hello");
     answer(0, textAnswer("Hi"));
     expect(await turn).toMatchObject({ outcome: "complete" });
@@ -661,7 +661,7 @@ describe("a chat with a storage", () => {
     for (const turn of turns)
       expect(await turn).toMatchObject({ outcome: "not-sent", error: { name: "AbortError" } });
     release();
-    await until(chat, ({ isRestoring }) => !isRestoring);
+    await until(chat, ({ persistence }) => persistence?.status !== "restoring");
     await settled();
     expect(requests).toHaveLength(0);
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
@@ -680,9 +680,9 @@ describe("a chat with a storage", () => {
     const turn = second.chat.send("Go on");
     await settled();
     await second.clock.advance(2999);
-    expect(second.chat.getSnapshot().isRestoring).toBe(true);
+    expect(second.chat.getSnapshot().persistence?.status).toBe("restoring");
     await second.clock.advance(1);
-    expect(second.chat.getSnapshot().isRestoring).toBe(false);
+    expect(second.chat.getSnapshot().persistence?.status).not.toBe("restoring");
     second.answer(0, textAnswer("Yes"));
     await turn;
     expect(second.texts()).toEqual(["Welcome", "Go on", "Yes"]);

@@ -105,7 +105,7 @@ test("getThread lists hidden branches after a reload, and nothing after reset", 
   const chat = createChatStore(client, options);
   chat.subscribe(() => {});
   expect(chat.getThread()).toEqual([]);
-  await expect.poll(() => chat.getSnapshot().isRestoring).toBe(false);
+  await expect.poll(() => chat.getSnapshot().persistence?.status).not.toBe("restoring");
   expect(describeTree(chat.getThread())).toEqual(["Hello", "Hello > first", "Hello > second"]);
   chat.reset();
   await expect.poll(() => chat.getThread()).toEqual([]);

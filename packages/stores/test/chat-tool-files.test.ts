@@ -155,7 +155,7 @@ describe("files of a response", () => {
     await storage.write("chat/a", new Map([[String(id), odd]]));
     const after = createChatStore(client, options);
     after.subscribe(() => {});
-    await expect.poll(() => after.getSnapshot().isRestoring).toBe(false);
+    await expect.poll(() => after.getSnapshot().persistence?.status).not.toBe("restoring");
     expect(findResponse(after.getSnapshot().messages)).toMatchObject({ images: [image.url], files: [film] });
     expect(findResponse(after.getSnapshot().messages)?.files).toHaveLength(1);
   });

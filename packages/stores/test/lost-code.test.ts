@@ -96,7 +96,7 @@ describe("a chat whose own code can't be loaded", () => {
     async (module) => {
       const { chat, events } = await storedChat(module);
       expect(events).toContain("storage-error");
-      expect(chat.getSnapshot().unsaved).toBe(2);
+      expect(chat.getSnapshot().persistence).toMatchObject({ status: "unsaved", pending: 2 });
     },
   );
 
@@ -104,11 +104,11 @@ describe("a chat whose own code can't be loaded", () => {
     const { chat, createChatStore, client, storage } = await storedChat("chat/thread-records");
     restoreModules();
     expect(await chat.send("Two")).toMatchObject({ outcome: "complete" });
-    await until(chat, ({ unsaved }) => unsaved === 0);
+    await until(chat, ({ persistence }) => persistence?.pending === 0);
     await settled();
     const reloaded = createChatStore(client, { model, id: "a", storage });
     reloaded.subscribe(() => {});
-    await until(reloaded, ({ isRestoring }) => !isRestoring);
+    await until(reloaded, ({ persistence }) => persistence?.status !== "restoring");
     const texts = reloaded.getSnapshot().messages.map(({ content }) => content);
     expect(texts).toEqual(["One", "Hello", "Two", "Hello"]);
   });
@@ -119,7 +119,7 @@ describe("a chat whose own code can't be loaded", () => {
     const storage = page.memoryStorage();
     const chat = page.createChatStore(page.client, { model, id: "a", storage });
     chat.subscribe(() => {});
-    await until(chat, ({ isRestoring }) => !isRestoring);
+    await until(chat, ({ persistence }) => persistence?.status !== "restoring");
     expect(await chat.send("One")).toMatchObject({ outcome: "complete" });
     return { ...page, chat, storage };
   }

@@ -79,7 +79,10 @@ describe("The user of a client", () => {
     for (const scope of users)
       for (const id of ids) {
         const chat = createChatStore(openPage(scope).client, { id, model: "delta-5.3", storage });
-        const { messages } = await waitForState(chat, ({ isRestoring }) => !isRestoring);
+        const { messages } = await waitForState(
+          chat,
+          ({ persistence }) => persistence?.status !== "restoring",
+        );
         expect(messages.map(({ content }) => content)).toEqual([`${scope} ${id}`, "Hi"]);
       }
     const submitter = openPage("a", () => Response.json({ id: "film-1", created_at: 1 }));
@@ -126,7 +129,7 @@ describe("The user of a client", () => {
       createChatStore(openPage(scope).client, { id: "a", model: "delta-5.3", storage }),
     ) as [ReturnType<typeof createChatStore>, ReturnType<typeof createChatStore>];
     bob.subscribe(() => {});
-    await until(bob, ({ isRestoring }) => !isRestoring);
+    await until(bob, ({ persistence }) => persistence?.status !== "restoring");
     await ann.send("Hello");
     await settled();
     expect(bob.getSnapshot().messages).toEqual([]);

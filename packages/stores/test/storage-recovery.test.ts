@@ -66,7 +66,7 @@ function openPage(storage: ChatStorage, clock = stoppedClock()) {
   const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage });
   chat.subscribe(() => {});
   const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
-  const unsaved = () => chat.getSnapshot().unsaved;
+  const unsaved = () => chat.getSnapshot().persistence?.pending ?? Number.NaN;
   async function ask(...questions: readonly string[]): Promise<void> {
     for (const question of questions) {
       // a request waits for the write of its draft, for a moment
@@ -80,7 +80,7 @@ function openPage(storage: ChatStorage, clock = stoppedClock()) {
 /** Lists the texts that a page shows after a reload. */
 async function reload(storage: ChatStorage): Promise<readonly string[]> {
   const { chat, texts } = openPage(storage);
-  await until(chat, ({ isRestoring }) => !isRestoring);
+  await until(chat, ({ persistence }) => persistence?.status !== "restoring");
   return texts();
 }
 
@@ -206,10 +206,28 @@ describe("A chat whose storage fails", () => {
     expect(await reload(disk.kept)).toEqual(turns("a", "poison", "c", "d"));
   });
 
+  test("says in `persistence` what is stored, and why the rest is not", async () => {
+    const { disk, storage } = createFailingStorage();
+    await openPage(disk.kept).ask("a");
+    disk.reads = "failing";
+    const { chat, clock, ask } = openPage(storage);
+    const persistence = () => chat.getSnapshot().persistence;
+    expect(persistence()).toEqual({ status: "restoring", pending: 0 });
+    await until(chat, () => persistence()?.status !== "restoring");
+    expect(persistence()).toEqual({ status: "error", pending: 0, error: expect.any(Error) });
+    disk.reads = "well";
+    await clock.advance(600_000);
+    expect(persistence()).toEqual({ status: "saved", pending: 0 });
+    disk.illness = "full";
+    await ask("b");
+    await clock.advance(1000);
+    expect(persistence()).toEqual({ status: "unsaved", pending: 2, error: expect.any(Error) });
+  });
+
   test("needs few writes in a long outage with any number of messages", async () => {
     const { disk, storage } = createFailingStorage();
     const page = openPage(storage);
-    await until(page.chat, ({ isRestoring }) => !isRestoring);
+    await until(page.chat, ({ persistence }) => persistence?.status !== "restoring");
     disk.illness = "closed";
     page.chat.setMessages(
       Array.from({ length: 2000 }, (_, nth) => ({ role: nth % 2 ? "assistant" : "user", content: `${nth}` })),
@@ -230,7 +248,7 @@ describe("A chat whose storage fails", () => {
     const { disk, storage } = createFailingStorage();
     disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
     const page = openPage(storage);
-    await until(page.chat, ({ isRestoring }) => !isRestoring);
+    await until(page.chat, ({ persistence }) => persistence?.status !== "restoring");
     const content = Array.from({ length: 60 }, (_, nth) => (nth < 50 ? `poison ${nth}` : `${nth}`));
     page.chat.setMessages(content.map((text) => ({ role: "user", content: text })));
     await page.clock.advance(600_000);
@@ -256,7 +274,7 @@ describe("A chat whose storage fails", () => {
     await openPage(storage).ask("a");
     disk.reads = "failing";
     const page = openPage(storage);
-    await until(page.chat, ({ isRestoring }) => !isRestoring);
+    await until(page.chat, ({ persistence }) => persistence?.status !== "restoring");
     await page.clock.advance(300_000);
     expect(page.texts()).toEqual([]);
     disk.reads = "well";
@@ -402,7 +420,7 @@ test("The real end of a response that its tab could not write wins over the gues
     const storage = memoryStorage();
     await storage.write("chat/a", new Map<string, unknown>([["1", question]]));
     const page = openPage(storage);
-    await until(page.chat, ({ isRestoring }) => !isRestoring);
+    await until(page.chat, ({ persistence }) => persistence?.status !== "restoring");
     for (const record of order) {
       await storage.write("chat/a", new Map([["2", record]]));
       await settled();

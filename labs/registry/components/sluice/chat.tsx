@@ -62,7 +62,7 @@ export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
         )}
       >
         <div className="flex grow flex-col">
-          {turns.length === 0 && !chat.isRestoring && empty}
+          {turns.length === 0 && chat.persistence?.status !== "restoring" && empty}
           <Suspense>
             {turns.map((turn, at) => (
               <ChatTurn key={turn.id} turn={turn} chat={shown} isLast={at === turns.length - 1} {...show} />

@@ -38,16 +38,17 @@ export function describeSyncError(
 
 interface SyncStatusProps {
   /** Return value of `useChatStream`. */
-  readonly chat: Pick<UseChatStreamResult, "sync" | "unsaved">;
+  readonly chat: Pick<UseChatStreamResult, "persistence">;
 }
 
 /** Says what the server does not have yet, and what this browser could not store. */
-export function SyncStatus({ chat: { sync, unsaved } }: SyncStatusProps) {
+export function SyncStatus({ chat: { persistence } }: SyncStatusProps) {
+  const { status, pending = 0, error } = persistence ?? {};
   const problem =
-    unsaved > 0
-      ? { title: deviceWords.unsaved(unsaved), hint: deviceWords.unsavedHint }
-      : sync?.error && describeSyncError(sync.error);
-  const hint = problem ? problem.hint : sync?.isSyncing && deviceWords.syncing;
+    status === "unsaved"
+      ? { title: deviceWords.unsaved(pending), hint: deviceWords.unsavedHint }
+      : error && describeSyncError(error);
+  const hint = problem ? problem.hint : status === "saving" && deviceWords.syncing;
   return (
     // the element is there without a text, so that screen readers announce a new text
     <div role="status" className="px-4 text-center text-xs">

@@ -57,7 +57,7 @@ const CLOSED = "the user has signed out: create another storage";
  * ```ts
  * const storage = remoteStorage(client);
  * const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage });
- * storage.status.getSnapshot(); // { isSyncing: false, unsent: 0 }
+ * storage.status.getSnapshot(); // { status: "saved", pending: 0 }
  * ```
  */
 export function remoteStorage(client: Client, options: RemoteStorageOptions = {}): RemoteStorage {
@@ -69,7 +69,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
   const used = new Set<string>();
   const listeners = new Set<() => void>();
   const stateListeners = new Set<() => void>();
-  let status: StorageStatus = { isSyncing: false, unsent: 0 };
+  let status: StorageStatus = { status: "saved", pending: 0 };
   let isStarted = false;
   const copy = createCopy(local, prefix, wake, (changes) => {
     // another tab has signed the user out, and removed the copy
@@ -215,9 +215,9 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
 
   function updateStatus(): void {
     const stored = copy.state.records.get("status") as Partial<StoredStatus> | undefined;
-    const { isSyncing = false, unsent = 0, error } = stored ?? {};
+    const { status: name = "saved", pending = 0, error } = stored ?? {};
     const parsed = error === undefined ? undefined : parseError(error);
-    const next = { isSyncing, unsent, ...(parsed && { error: parsed }) };
+    const next = { status: name, pending, ...(parsed && { error: parsed }) };
     if (isEqual({ ...next, error }, { ...status, error: status.error && toStoredError(status.error) }))
       return;
     status = next;

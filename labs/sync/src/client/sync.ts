@@ -23,8 +23,8 @@ export interface Sync {
 
 /** Sync state as it is stored for all tabs. */
 export interface StoredStatus {
-  readonly isSyncing: boolean;
-  readonly unsent: number;
+  readonly status: "saving" | "saved" | "error";
+  readonly pending: number;
   readonly error?: StoredError;
 }
 
@@ -496,11 +496,11 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
   function saveStatus(): void {
     const refusal = [...collections.values()].flatMap(({ refused }) => [...refused.values()])[0];
     const error = "error" in state ? state.error : refusal?.error;
-    const unsent = countUnsent();
-    const isReachable = state.name === "joining" || state.name === "live";
+    const pending = countUnsent();
+    const isBusy = state.name === "joining" || (state.name === "live" && isWorking);
     const status: StoredStatus = {
-      isSyncing: isReachable && (isWorking || state.name === "joining"),
-      unsent,
+      status: error ? "error" : pending > 0 || isBusy ? "saving" : "saved",
+      pending,
       ...(error && { error: toStored(error) }),
     };
     if (state.name === "closed" || isEqual(status, copy.state.records.get("status"))) return;

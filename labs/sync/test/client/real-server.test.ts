@@ -102,6 +102,6 @@ describe("With the sync server", () => {
     await expect.poll(() => read(laptop)).toEqual(["Hello", "Hi"]);
     laptop.chat.reset();
     await expect.poll(() => read(phone)).toEqual([]);
-    await expect.poll(() => laptop.storage.status.getSnapshot()).toEqual({ isSyncing: false, unsent: 0 });
+    await expect.poll(() => laptop.storage.status.getSnapshot()).toEqual({ status: "saved", pending: 0 });
   });
 });

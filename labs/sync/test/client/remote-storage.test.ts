@@ -17,7 +17,7 @@ describe("A conversation on two devices", () => {
     await laptop.write("chat/trip", { b: message("b", "a"), a: undefined });
     await settle();
     expect([...onPhone]).toEqual([["b", message("b", "a")]]);
-    expect(phone.storage.status.getSnapshot()).toEqual({ isSyncing: false, unsent: 0 });
+    expect(phone.storage.status.getSnapshot()).toEqual({ status: "saved", pending: 0 });
   });
 
   test("sends what was written offline when the server can be reached, after a reload too", async () => {
@@ -29,14 +29,14 @@ describe("A conversation on two devices", () => {
     await tab.write("chat/trip", { a: message("a") });
     await settle();
     expect(tab.storage.status.getSnapshot()).toMatchObject({
-      unsent: 1,
+      pending: 1,
       error: { code: "connection_failed" },
     });
     server.script = () => undefined;
     await device.clock.advance(1000);
     await settle();
     expect(server.list("ada", "chat/trip").get("a")).toEqual(message("a"));
-    expect(tab.storage.status.getSnapshot()).toEqual({ isSyncing: false, unsent: 0 });
+    expect(tab.storage.status.getSnapshot()).toEqual({ status: "saved", pending: 0 });
   });
 
   test("keeps a response in flight on its device until it has ended", async () => {
@@ -104,7 +104,10 @@ describe("Another user", () => {
     browser.session = "bob";
     await tab.write("conversations", { therapy: { title: "Ada's therapy" } });
     await settle();
-    expect(tab.storage.status.getSnapshot()).toMatchObject({ unsent: 1, error: { code: "account_changed" } });
+    expect(tab.storage.status.getSnapshot()).toMatchObject({
+      pending: 1,
+      error: { code: "account_changed" },
+    });
     await browser.clock.advance(3_600_000);
     expect([...server.list("bob", "conversations").keys()]).toEqual(["diary"]);
     expect([...shown.keys()]).toEqual(["tax", "therapy"]);
@@ -112,7 +115,7 @@ describe("Another user", () => {
     tab.storage.retryNow();
     await settle();
     expect([...server.list("ada", "conversations").keys()]).toEqual(["tax", "therapy"]);
-    expect(tab.storage.status.getSnapshot()).toEqual({ isSyncing: false, unsent: 0 });
+    expect(tab.storage.status.getSnapshot()).toEqual({ status: "saved", pending: 0 });
   });
 });
 
@@ -147,7 +150,10 @@ describe("A response", () => {
     server.script = respond;
     await tab.write("chat/trip", { a: undefined });
     await settle();
-    expect(tab.storage.status.getSnapshot()).toMatchObject({ unsent: 1, error: { code: "not_sync_server" } });
+    expect(tab.storage.status.getSnapshot()).toMatchObject({
+      pending: 1,
+      error: { code: "not_sync_server" },
+    });
     server.script = () => undefined;
     await device.clock.advance(1000);
     await settle();
@@ -185,7 +191,7 @@ describe("A response", () => {
     await settle();
     await device.clock.advance(3_600_000);
     expect(server.requests.filter(({ path }) => path === "events").length).toBeLessThan(30);
-    expect(tab.storage.status.getSnapshot()).toMatchObject({ unsent: 0, error: { code } });
+    expect(tab.storage.status.getSnapshot()).toMatchObject({ pending: 0, error: { code } });
   });
 
   test("stops all requests if the session is signed out, until the app calls retryNow()", async () => {
@@ -197,7 +203,7 @@ describe("A response", () => {
     await settle();
     await device.clock.advance(86_400_000);
     expect(server.requests.length).toBe(1);
-    expect(tab.storage.status.getSnapshot()).toMatchObject({ unsent: 1, error: { code: "signed_out" } });
+    expect(tab.storage.status.getSnapshot()).toMatchObject({ pending: 1, error: { code: "signed_out" } });
     device.session = "ada";
     tab.storage.retryNow();
     await settle();
@@ -258,8 +264,8 @@ describe("A record that the server refuses", () => {
     await settle();
     expect([...server.list("ada", "chat/trip").keys()]).toEqual(["beside"]);
     expect(tab.storage.status.getSnapshot()).toMatchObject({
-      isSyncing: false,
-      unsent: 3,
+      status: "error",
+      pending: 3,
       error: { code: "record_too_large" },
     });
     expect((await tab.read("chat/trip")).size).toBe(4);
@@ -270,7 +276,7 @@ describe("A record that the server refuses", () => {
     await tab.write("chat/trip", { big: message("big", null, {}, 1) });
     await settle();
     expect(server.list("ada", "chat/trip").size).toBe(5);
-    expect(tab.storage.status.getSnapshot()).toEqual({ isSyncing: false, unsent: 0 });
+    expect(tab.storage.status.getSnapshot()).toEqual({ status: "saved", pending: 0 });
   });
 
   test("shows the server's record again in all tabs if a server turn wrote it", async () => {
@@ -296,7 +302,7 @@ describe("A record that the server refuses", () => {
     });
     await settle();
     expect(shown.map((records) => records.get("r"))).toEqual([own, own]);
-    expect(tab.storage.status.getSnapshot()).toEqual({ isSyncing: false, unsent: 0 });
+    expect(tab.storage.status.getSnapshot()).toEqual({ status: "saved", pending: 0 });
   });
 
   test("is found in a push whose whole body the server refuses", async () => {
@@ -310,7 +316,7 @@ describe("A record that the server refuses", () => {
     await tab.write("chat/trip", { ...records, m7: message("poison") });
     await settle();
     expect(server.list("ada", "chat/trip").size).toBe(19);
-    expect(tab.storage.status.getSnapshot()).toMatchObject({ unsent: 1, error: { code: "bad_value" } });
+    expect(tab.storage.status.getSnapshot()).toMatchObject({ pending: 1, error: { code: "bad_value" } });
   });
 });
 
@@ -354,7 +360,7 @@ describe("Two tabs", () => {
     await second.write("chat/trip", { c: message("c") });
     await settle();
     const [status] = [first.storage.status.getSnapshot(), second.storage.status.getSnapshot()];
-    expect(status).toMatchObject({ unsent: 1, error: { code: "signed_out" } });
+    expect(status).toMatchObject({ pending: 1, error: { code: "signed_out" } });
     expect(second.storage.status.getSnapshot()).toEqual(status);
   });
 
@@ -427,7 +433,7 @@ describe("Signing out", () => {
     const chat = createChatStore(tab.client, { id: "trip", model: "delta-5.3", storage: tab.storage });
     chat.subscribe(() => {});
     await settle();
-    expect(chat.getSnapshot().sync).toMatchObject({ unsent: 1, error: { code: "signed_out" } });
+    expect(chat.getSnapshot().persistence).toMatchObject({ pending: 1, error: { code: "signed_out" } });
     expect(await signOut(tab.client)).toEqual({ unsent: 1, errors: [] });
     device.session = "ada";
     const count = server.requests.length;

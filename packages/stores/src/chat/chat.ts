@@ -1,4 +1,4 @@
-import type { Client, StorageStatus, Store } from "@sluice/core";
+import type { Client } from "@sluice/core";
 import { createListeners, createRandomId, type StoreControl } from "@sluice/core/extend";
 import type { ChatStore } from "./chat-store.js";
 import { closeLastCalls, closeSkippedCalls, type InsertionPoint } from "./insertion-point.js";
@@ -6,7 +6,7 @@ import { type ChatMessage, type ChatNode, type ChatToolCall, type ChatTurn, isPe
 import type { ChatStoreOptions } from "./options.js";
 import type { MessageQueue } from "./queue.js";
 import type { CallDecision } from "./runner.js";
-import { noStorage, type StorageSession } from "./session.js";
+import type { StorageSession } from "./session.js";
 import type { ChatState, ChatStatus, PendingAction } from "./state.js";
 import type { Thread } from "./thread.js";
 
@@ -70,8 +70,6 @@ export interface Chat {
   readonly own: ReadOptions;
   /** Runs the turns elsewhere; undefined if this page runs them. */
   runner?: RunnerTurns | undefined;
-  /** State of a storage that has a server. */
-  readonly sync: Store<StorageStatus> | undefined;
   /** The store that the first caller has. */
   verbs?: ChatStore;
   /** The turn in flight. */
@@ -106,7 +104,7 @@ export function stop(chat: Chat, isLeft = false): void {
 export function leave(chat: Chat): void {
   chat.turn?.close();
   const isOfRunner = chat.thread.get(chat.thread.path.at(-1)?.id)?.turn !== undefined;
-  stop(chat, isOfRunner || chat.sync !== undefined);
+  stop(chat, isOfRunner || chat.storage.hasServer);
 }
 
 /** Stops the turn in flight and replaces the thread. */
@@ -155,8 +153,6 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
   const messages = thread.path;
   const last = messages.findLast(({ role }) => role === "assistant");
   const pendingActions = listPendingActions(messages.at(-1));
-  const { records, isRestored } = storage;
-  const isGivenUp = isRestored && storage !== noStorage;
   return {
     messages,
     status: computeStatus(chat, pendingActions.length > 0),
@@ -166,10 +162,8 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
     output: last?.output as ChatState["output"],
     pendingActions,
     queued: queue.shown,
-    unsaved: records ? records.countUnsaved() : isGivenUp ? thread.listIds().length : 0,
-    isRestoring: !isRestored,
-    isRunningElsewhere: !turn && records !== undefined && isRunningElsewhere(chat, messages.at(-1)),
-    sync: chat.sync?.getSnapshot(),
+    persistence: storage.status,
+    isRunningElsewhere: !turn && storage.records !== undefined && isRunningElsewhere(chat, messages.at(-1)),
   };
 }
 

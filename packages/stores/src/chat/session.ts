@@ -1,3 +1,4 @@
+import type { StorageStatus } from "@sluice/core";
 import type { ChatMessage, ChatTurn } from "./message.js";
 
 /** The records of a thread in a storage: reads, writes, and merges the writes of other tabs. */
@@ -30,6 +31,8 @@ export interface ThreadRecords {
   deriveKey(below: string | undefined, request: unknown): string;
   /** Allows another use of a key whose request was not sent. */
   forgetKey(key: string | undefined): void;
+  /** True after the first successful read. */
+  readonly isRead: boolean;
   /** Counts the messages that could not be written so far. */
   countUnsaved(): number;
   /** Writes all pending changes and closes the storage. Failed writes are retried even after the close. */
@@ -42,6 +45,10 @@ export interface StorageSession {
   readonly isOpen: boolean;
   /** True once the thread was read or its storage given up, after at most 3 s. Records that arrive later are merged. */
   readonly isRestored: boolean;
+  /** How much of the chat is stored; undefined without a storage. The same object until it changes. */
+  readonly status: StorageStatus | undefined;
+  /** True if other devices can read what the storage has. */
+  readonly hasServer: boolean;
   /** Records of the thread; undefined before the storage is open, and without a storage. */
   readonly records: ThreadRecords | undefined;
   /** Runs `act` when the chat is restored; in the same tick if possible, so that the next frame shows a click. */
@@ -59,6 +66,8 @@ export interface StorageSession {
 export const noStorage: StorageSession = {
   isOpen: false,
   isRestored: true,
+  status: undefined,
+  hasServer: false,
   records: undefined,
   whenRestored: (act) => Promise.resolve(act()),
   whenReady: (act) => Promise.resolve(act()),

@@ -50,24 +50,12 @@ export interface ChatState<Output = unknown> {
    * other tabs do not show them.
    */
   readonly queued: readonly { readonly id: string; readonly content: string }[];
-  /**
-   * Number of messages whose last change is not in `storage` because a write failed. Writes are retried while the page
-   * is open; a closed page loses them. 0 while writes succeed, and without a `storage`.
-   */
-  readonly unsaved: number;
-  /**
-   * True until the thread is read from `storage`, for at most 3 s. A slower storage adds its messages later.
-   */
-  readonly isRestoring: boolean;
+  /** How much of the chat is stored; undefined without a `storage`. */
+  readonly persistence: StorageStatus | undefined;
   /**
    * True while another tab, or a runner elsewhere, works on the last shown message. Its response grows here, too.
    */
   readonly isRunningElsewhere: boolean;
-  /**
-   * State of a `storage` that has a server: unsent records and the last error, of all its chats. Undefined for a storage
-   * of one browser.
-   */
-  readonly sync: StorageStatus | undefined;
 }
 
 /** Incomplete value: any part of it may be missing. */

@@ -1,4 +1,6 @@
+import type { StorageStatus } from "@sluice/core";
 import { rejectOnAbort, toError } from "@sluice/core/extend";
+import { isEqual } from "../base/is-equal.js";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { registerForget } from "../storage/in-use.js";
 import { waitForStorage } from "../storage/wait.js";
@@ -7,7 +9,7 @@ import type { StorageSession, ThreadRecords } from "./session.js";
 import type { ThreadContext } from "./stored-thread.js";
 
 /** The fields of a chat that its storage session needs. */
-export interface SessionContext extends ThreadContext {
+export interface SessionContext extends Omit<ThreadContext, "onFailure"> {
   /** Called by `signOut` while the storage is open. */
   readonly forget: () => unknown;
 }
@@ -22,7 +24,16 @@ export function createStorageSession(context: SessionContext): StorageSession {
   let opened = new AbortController();
   let waiting = new AbortController();
   let unregister: (() => void) | undefined;
+  /** The last failure of a read or a write. */
+  let failure: Error | undefined;
+  let status: StorageStatus = { status: "restoring", pending: 0 };
   return {
+    hasServer: context.storage.status !== undefined,
+    get status() {
+      const next = readStatus();
+      if (!isEqual(next, status)) status = next;
+      return status;
+    },
     get isOpen() {
       return isOpen;
     },
@@ -67,6 +78,7 @@ export function createStorageSession(context: SessionContext): StorageSession {
     try {
       await waitForStorage(client.clock, () => restore(signal));
     } catch (cause) {
+      onFailure(cause);
       reportStorageFailure(client, cause);
     }
     isRestored = true;
@@ -83,7 +95,21 @@ export function createStorageSession(context: SessionContext): StorageSession {
   }
 
   async function load(): Promise<ThreadRecords> {
-    return (await import("./thread-records.js")).createThreadRecords(context);
+    return (await import("./thread-records.js")).createThreadRecords({ ...context, onFailure });
+  }
+
+  function onFailure(error: unknown): void {
+    failure = toError(error);
+  }
+
+  function readStatus(): StorageStatus {
+    const { storage, thread } = context;
+    if (!isRestored) return { status: "restoring", pending: 0 };
+    const pending = records ? records.countUnsaved() : thread.listIds().length;
+    const error = failure && { error: failure };
+    if (pending > 0) return { status: "unsaved", pending, ...error };
+    if (!records?.isRead) return { status: "error", pending, ...error };
+    return storage.status?.getSnapshot() ?? { status: "saved", pending };
   }
 
   function close(): void {

@@ -96,7 +96,6 @@ function createChat(client: Client, own: ReadOptions): Chat {
     queue: createQueue(),
     storage,
     own,
-    sync: records?.status,
     getThread: createThreadList(thread),
   };
   const chat: Chat = Object.assign(state, {

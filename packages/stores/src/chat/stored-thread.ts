@@ -19,6 +19,8 @@ export interface ThreadContext {
   readonly initial: readonly string[];
   /** Shows new text of the response in flight, and the number of unsaved messages. */
   readonly flush: () => void;
+  /** Called with the error of a failed write. */
+  readonly onFailure: (error: unknown) => void;
   /** Called after another tab has changed the thread. */
   readonly onMerge: () => void;
   /** Continues the work of a closed tab on a message; returns undefined if that is not possible now. */

@@ -37,6 +37,7 @@ export function createThreadRecords(context: ThreadContext): ThreadRecords {
     collection,
     createRecord: (id) => createStoredRecord(stored, id),
     onFailure(error, keys) {
+      context.onFailure(error);
       const ids = keys.filter((key) => key !== LEAF);
       reportStorageFailure(client, error, ids.length === 1 ? ids[0] : undefined);
     },
@@ -73,6 +74,9 @@ export function createThreadRecords(context: ThreadContext): ThreadRecords {
       return key;
     },
     forgetKey: (key) => void sentKeys.delete(key),
+    get isRead() {
+      return stored.isRead;
+    },
     countUnsaved: () => writer.unsaved.size - Number(writer.unsaved.has(LEAF)),
     close() {
       void writeAll(stored);

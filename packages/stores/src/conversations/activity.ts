@@ -99,7 +99,8 @@ export function createConversationActivity(
   /** Reports a change, unless only the text of a response has grown. */
   function handleChange(id: string, entry: SubscribedChat): void {
     const state = entry.chat.getSnapshot();
-    const { status, messages, isRestoring, isRunningElsewhere } = state;
+    const { status, messages, persistence, isRunningElsewhere } = state;
+    const isRestoring = persistence?.status === "restoring";
     const seen = `${status} ${messages.length} ${isRestoring} ${isRunningElsewhere} ${messages[0]?.id}`;
     if (seen === entry.seen) return;
     entry.seen = seen;

@@ -100,7 +100,7 @@ export function createConversationList(
   const activity = createConversationActivity(client, {
     onChat(id, state) {
       search.forget(id);
-      if (!state.isRestoring) noteQuestions(records, createTitle, id, state.messages);
+      if (state.persistence?.status !== "restoring") noteQuestions(records, createTitle, id, state.messages);
     },
     onAnswering: (id, isAnswering) => records.change(id, { isAnswering }),
     onStatus: () => store.flush(),

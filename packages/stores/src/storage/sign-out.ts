@@ -52,5 +52,5 @@ export async function signOut(client: Client, { storages = [] }: SignOutOptions 
 
 function countUnsent(client: Client): number {
   const storages = [...getStorages(client).own.keys()];
-  return storages.reduce((sum, { status }) => sum + (status?.getSnapshot().unsent ?? 0), 0);
+  return storages.reduce((sum, { status }) => sum + (status?.getSnapshot().pending ?? 0), 0);
 }

@@ -31,7 +31,7 @@ export function openPage(storage: ChatStorage, scope?: string) {
   onTestFinished(list.subscribe(() => {}));
   const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
   async function use(): Promise<void> {
-    await until(chat, ({ isRestoring }: ChatState) => !isRestoring);
+    await until(chat, ({ persistence }: ChatState) => persistence?.status !== "restoring");
     await chat.send(`question of ${scope}`);
     await createVideoTaskStore(client, { storage }).create(request);
     await settled();

@@ -26,6 +26,6 @@ export function openTab(storage: ChatStorage, options: Partial<ChatStoreOptions>
 export async function readStored(storage: ChatStorage, options: Partial<ChatStoreOptions> = {}) {
   const opened = openTab(storage, options);
   opened.chat.subscribe(() => {});
-  await until(opened.chat, ({ isRestoring }) => !isRestoring);
+  await until(opened.chat, ({ persistence }) => persistence?.status !== "restoring");
   return opened;
 }

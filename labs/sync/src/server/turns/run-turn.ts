@@ -309,8 +309,9 @@ function waitUntilDecided(chat: ChatStore, call: string): Promise<void> {
   return new Promise((resolve) => {
     let unsubscribe = () => {};
     const look = () => {
-      const { isRestoring, pendingActions } = chat.getSnapshot();
-      if (isRestoring || pendingActions.some(({ toolCallId }) => toolCallId === call)) return;
+      const { persistence, pendingActions } = chat.getSnapshot();
+      if (persistence?.status === "restoring" || pendingActions.some(({ toolCallId }) => toolCallId === call))
+        return;
       unsubscribe();
       resolve();
     };
