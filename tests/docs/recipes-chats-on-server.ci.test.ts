@@ -124,7 +124,7 @@ test("Without a watch the phone's turn is gone from view, as the page says", asy
   const reads: Promise<unknown>[] = [];
   const storage: ChatStorage = {
     ...kept,
-    watch: () => () => {},
+    subscribe: () => () => {},
     read(collection) {
       const reading = kept.read(collection);
       reads.push(reading);
@@ -145,7 +145,7 @@ test("Without a watch the phone's turn is gone from view, as the page says", asy
 test("A change that is written while all processes have lost their listening is reported afterwards", async () => {
   const [sql, storage] = [connections[0] as Sql, serverStorage(memoryStorage())];
   const seen = new Map<string, unknown>();
-  const stop = storage.watch("notes", (changes) => {
+  const stop = storage.subscribe("notes", (changes) => {
     for (const [key, record] of changes) seen.set(key, record);
   });
   await storage.write("notes", new Map([["a", 1]]));

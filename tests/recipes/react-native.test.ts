@@ -58,7 +58,7 @@ async function liveWith(storage: ChatStorage) {
   expect(JSON.stringify(emulator.requests[2]?.body)).toContain("answer 2");
   unsubscribe();
   again.close();
-  await storage.drop?.("chat");
+  await storage.clear?.("chat");
   expect([...(await storage.read("chat/talk")).keys()]).toEqual([]);
 }
 

@@ -62,7 +62,7 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
   function createStorage(page: Page): RecordStorage {
     let busyUntil = 0;
     let isLost = false;
-    return { read, write, watch };
+    return { read, write, subscribe };
 
     function read(collection: string): Promise<ReadonlyMap<string, unknown>> {
       return performWrite(`read ${collection}`, () => getRecords(collections.get(collection) ?? new Map()));
@@ -85,7 +85,7 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
       });
     }
 
-    function watch(
+    function subscribe(
       collection: string,
       listener: (changes: ReadonlyMap<string, unknown>) => void,
     ): () => void {

@@ -141,15 +141,15 @@ export function createTabsScenario(whenBusy: WhenBusy, kind: Locks) {
           return storage.read(collection);
         }),
       write: (collection, changes) => ignoreIfGone(() => storage.write(collection, changes)),
-      watch(collection, listener) {
+      subscribe(collection, listener) {
         const notify = (changes: ReadonlyMap<string, unknown>) => {
           if (state.isAlive) run(() => listener(changes));
         };
         watchers.set(state, notify);
-        return storage.watch(collection, notify);
+        return storage.subscribe(collection, notify);
       },
       // as through a channel: copies, for the others alone
-      pass(_, changes) {
+      broadcast(_, changes) {
         const texts = JSON.stringify([...changes]);
         for (const [watcher, notify] of watchers)
           if (watcher !== state && state.isAlive) queueMicrotask(() => notify(new Map(JSON.parse(texts))));

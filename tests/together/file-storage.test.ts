@@ -42,8 +42,8 @@ describe("The contract in a file", () => {
       appendFile(path(), `${JSON.stringify({ collection, records: [[key, '{"text":"Hel']] })}\n`),
     deadlineMs: 30_000,
   });
-  // a file has no `pass`
-  const applies = cases.filter(({ title }) => !/passes records/.test(title));
+  // a file has no `broadcast`
+  const applies = cases.filter(({ title }) => !/broadcasts records/.test(title));
   test.for(applies)("$title", ({ run }, context) => run(context));
 });
 
@@ -56,7 +56,7 @@ test("records are there after a restart, and removed ones are not", async () => 
   const later = fileStorage(path);
   expect(await later.read("a")).toEqual(records(["1", { text: "é\n" }], ["3", null]));
   expect(await later.read("b")).toEqual(records(["1", "other"]));
-  await later.drop?.("a");
+  await later.clear?.("a");
   expect([await storage.read("a"), await storage.read("b")]).toEqual([new Map(), records(["1", "other"])]);
 });
 
@@ -133,7 +133,7 @@ describe("a file that is not a journal rejects, and stays as it is:", () => {
     const storage = fileStorage(path);
     await expect(storage.write("a", records(["1", 1]))).rejects.toThrow(problem);
     await expect(storage.lock?.("batch")).rejects.toThrow(problem);
-    await expect(storage.drop?.("a")).rejects.toThrow(problem);
+    await expect(storage.clear?.("a")).rejects.toThrow(problem);
     expect(await readFile(path)).toEqual(before);
   });
 });
@@ -212,7 +212,7 @@ test("a watcher gets the writes of another process, and none that were there bef
   const [one, other] = [fileStorage(path), fileStorage(path)];
   await other.write("a", records(["old", 1]));
   const seen: [string, unknown][] = [];
-  const stop = one.watch("a", (changes) => seen.push(...changes));
+  const stop = one.subscribe("a", (changes) => seen.push(...changes));
   await one.read("a");
   seen.length = 0;
   await expect

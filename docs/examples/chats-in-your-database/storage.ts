@@ -62,13 +62,13 @@ export function serverStorage(drafts: RecordStorage = indexedDBStorage()) {
         await drafts.write(collection, new Map(rest));
       });
     },
-    drop: (collection) =>
+    clear: (collection) =>
       inTurn(async () => {
         await send(collection, { method: "DELETE" });
-        await drafts.drop?.(collection);
+        await drafts.clear?.(collection);
       }),
-    ...(drafts.pass && { pass: (collection, changes) => drafts.pass?.(collection, changes) }),
-    watch(collection, listener) {
+    ...(drafts.broadcast && { broadcast: (collection, changes) => drafts.broadcast?.(collection, changes) }),
+    subscribe(collection, listener) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const open = () => {
         const opened = new EventSource(addressOf(collection)); // all of the collection, then what changes
@@ -84,7 +84,7 @@ export function serverStorage(drafts: RecordStorage = indexedDBStorage()) {
       };
       let source = open();
       // other tabs of this browser; a draft that goes was written to the server
-      const end = drafts.watch(collection, (changes) =>
+      const end = drafts.subscribe(collection, (changes) =>
         listener(new Map([...changes].filter(([, record]) => record !== undefined))),
       );
       return () => {

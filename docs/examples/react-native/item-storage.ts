@@ -22,10 +22,10 @@ export function createItemStorage(items: Items): ChatStorage {
       await items.setMany(Object.fromEntries(kept.map(([key, value]) => [key, JSON.stringify(value)])));
       await items.removeMany(named.filter(([, value]) => value === undefined).map(([key]) => key));
     },
-    async drop(collection) {
+    async clear(collection) {
       const isWithin = (key: string) => key.startsWith(`${collection}\n`) || key.startsWith(`${collection}/`);
       await items.removeMany((await items.getAllKeys()).filter(isWithin));
     },
-    watch: () => () => {}, // an app has one page
+    subscribe: () => () => {}, // an app has one page
   });
 }

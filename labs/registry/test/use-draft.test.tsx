@@ -111,7 +111,7 @@ test("a user sees no draft of another user of the browser", async () => {
 
 test("a draft that a storage refuses lasts as long as the page", async () => {
   const refused = () => Promise.reject(new Error("the disk is broken"));
-  const storage: RecordStorage = { read: refused, write: refused, watch: () => () => {} };
+  const storage: RecordStorage = { read: refused, write: refused, subscribe: () => () => {} };
   const { show } = page();
   const { unmount } = show({ storage });
   await rest();

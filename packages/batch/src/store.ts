@@ -170,7 +170,7 @@ export function createBatch(
   function use(): void {
     users += 1;
     if (users > 1) return;
-    const stopWatching = storage.watch(collection, (records) => {
+    const stopWatching = storage.subscribe(collection, (records) => {
       for (const entry of ledger.adopt(records, run?.work !== undefined)) run?.work?.add(entry);
       run?.work?.wake();
     });

@@ -36,9 +36,9 @@ export interface RecordStorage {
    * Calls `listener` with the records that other pages write after the call, and with `undefined` for removed records.
    * Returns a function that unsubscribes. A storage may also report the page's own writes.
    *
-   * @param onRefusal gets the platform's error if the storage cannot watch other pages; `watch` itself does not throw
+   * @param onRefusal gets the platform's error if the storage cannot watch other pages; `subscribe` itself does not throw
    */
-  watch(
+  subscribe(
     collection: string,
     listener: (changes: ReadonlyMap<string, unknown>) => void,
     onRefusal?: (error: unknown) => void,
@@ -48,13 +48,13 @@ export interface RecordStorage {
    * times a second and writes it once a second. Without this function, other tabs show the written text. Broadcast
    * records may get lost.
    */
-  pass?(collection: string, changes: ReadonlyMap<string, unknown>): void;
+  broadcast?(collection: string, changes: ReadonlyMap<string, unknown>): void;
   /**
-   * Removes a collection, and all collections whose names begin with its name and a slash: `drop("chat")` removes
+   * Removes a collection, and all collections whose names begin with its name and a slash: `clear("chat")` removes
    * `chat` and `chat/a`, but not `chats`. Also removes damaged records. Listeners get each removed record as
    * `undefined`. Without this function, `signOut` removes only the records that this page knows.
    */
-  drop?(collection: string): Promise<void>;
+  clear?(collection: string): Promise<void>;
   /**
    * Acquires a lock that all processes with the same data share; undefined while another process holds it. A batch uses
    * it instead of a Web Lock.

@@ -105,8 +105,10 @@ function noteNames(inner: ChatStorage) {
     ...inner,
     read: note(inner.read),
     write: note(inner.write),
-    watch: note(inner.watch),
-    pass: note((collection, changes: ReadonlyMap<string, unknown>) => inner.pass?.(collection, changes)),
+    subscribe: note(inner.subscribe),
+    broadcast: note((collection, changes: ReadonlyMap<string, unknown>) =>
+      inner.broadcast?.(collection, changes),
+    ),
   };
   return { storage, names, collections };
 }

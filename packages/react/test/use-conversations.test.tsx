@@ -141,7 +141,7 @@ function openTab(options: PageProps = {}, Mode: typeof StrictMode = StrictMode) 
 }
 
 /** A storage that reports no writes of its own tab, as IndexedDB does not. */
-const alone = (): ChatStorage => ({ ...memoryStorage(), watch: () => () => {} });
+const alone = (): ChatStorage => ({ ...memoryStorage(), subscribe: () => () => {} });
 
 const opened = async (options: PageProps = {}, Mode = StrictMode) => {
   const page = openTab(options, Mode);
@@ -979,7 +979,7 @@ test("a storage that is refused leaves a list of this page, and is reported", as
   const storage = customStorage({
     read: refused,
     write: refused,
-    watch() {
+    subscribe() {
       throw new Error("the disk is broken");
     },
   });

@@ -124,12 +124,12 @@ test("a subscriber of an image store that throws does not stop the others", asyn
 test("a watcher of a memory storage that throws does not stop the others", async () => {
   const storage = memoryStorage();
   const seen: unknown[] = [];
-  storage.watch("notes", createMistake("in watch"));
-  storage.watch("notes", (changes) => seen.push(...changes));
+  storage.subscribe("notes", createMistake("in subscribe"));
+  storage.subscribe("notes", (changes) => seen.push(...changes));
   await storage.write("notes", new Map([["a", 1]]));
   await settled();
   expect(seen).toEqual([["a", 1]]);
-  expect(uncaught).toEqual(["in watch"]);
+  expect(uncaught).toEqual(["in subscribe"]);
 });
 
 test.each(["tool_calls", "function_call"])(

@@ -52,7 +52,7 @@ describe("a chat with a storage", () => {
     const storage = customStorage({
       read: (collection) => memory.read(collection),
       write: (collection, changes) => memory.write(collection, changes),
-      watch: (async () => {}) as never,
+      subscribe: (async () => {}) as never,
     });
     const { chat, events, answer } = openTab(storage);
     await until(chat, ({ persistence }) => persistence?.status !== "restoring");
@@ -61,7 +61,7 @@ describe("a chat with a storage", () => {
     answer(0, textAnswer("Hi"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     chat.close();
-    const problem = { message: "storage.watch() must return a function that ends the watching" };
+    const problem = { message: "storage.subscribe() must return a function that ends the watching" };
     expect(events.filter(({ type }) => type === "storage-error")).toContainEqual(
       expect.objectContaining({ error: expect.objectContaining(problem) }),
     );
@@ -192,8 +192,8 @@ describe("a chat with a storage", () => {
     const late: (() => void)[] = [];
     const slow: ChatStorage = {
       ...storage,
-      watch: (collection, listener) =>
-        storage.watch(collection, (changes) => void late.push(() => listener(changes))),
+      subscribe: (collection, listener) =>
+        storage.subscribe(collection, (changes) => void late.push(() => listener(changes))),
     };
     const tools = [defineTool({ name: "asked", inputSchema: {} })];
     const { chat, answer } = await readStored(slow, { tools });
@@ -387,8 +387,8 @@ describe("a chat with a storage", () => {
       write(collection: string, changes: ReadonlyMap<string, unknown>) {
         return this.#memory.write(collection, changes);
       }
-      watch(...given: Parameters<RecordStorage["watch"]>) {
-        return this.#memory.watch(...given);
+      subscribe(...given: Parameters<RecordStorage["subscribe"]>) {
+        return this.#memory.subscribe(...given);
       }
     }
     const records = new Records();
@@ -414,7 +414,7 @@ describe("a chat with a storage", () => {
     const broken = customStorage({
       read: () => Promise.reject(new Error("no access")),
       write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
-      watch: () => () => {},
+      subscribe: () => () => {},
     });
     const { chat, answer, events } = await readStored(broken);
     expect(chat.getSnapshot().persistence?.status).not.toBe("restoring");
@@ -453,7 +453,7 @@ describe("a chat with a storage", () => {
     await turn;
     await settled();
     const writes: unknown[] = [];
-    storage.watch("chat/a", (changes) => writes.push(changes));
+    storage.subscribe("chat/a", (changes) => writes.push(changes));
     left.chat.reset();
     await settled();
     expect(right.texts()).toEqual([]);
@@ -596,9 +596,9 @@ describe("a chat with a storage", () => {
     let watchers = 0;
     const counting: ChatStorage = {
       ...storage,
-      watch: (collection, listener) => {
+      subscribe: (collection, listener) => {
         watchers += 1;
-        const stop = storage.watch(collection, listener);
+        const stop = storage.subscribe(collection, listener);
         return () => {
           watchers -= 1;
           stop();

@@ -310,17 +310,17 @@ describe("a chat in several tabs", () => {
         writes.push(changes);
         return kept.write(collection, changes);
       },
-      pass(_, changes) {
+      broadcast(_, changes) {
         passed.push(structuredClone(changes));
         receive(structuredClone(changes));
       },
     };
     const right: ChatStorage = {
       ...kept,
-      watch(collection, listener) {
+      subscribe(collection, listener) {
         // the client also listens for sign-outs
         if (collection.startsWith("chat/")) receive = listener;
-        return kept.watch(collection, listener);
+        return kept.subscribe(collection, listener);
       },
     };
     return { left, right, passed, writes, deliver: (...given: typeof passed) => given.forEach(receive) };
@@ -408,8 +408,8 @@ describe("a chat in several tabs", () => {
     let notices: (() => void)[] | undefined;
     const late: ChatStorage = {
       ...kept,
-      watch: (collection, listener) =>
-        kept.watch(collection, (changes) => {
+      subscribe: (collection, listener) =>
+        kept.subscribe(collection, (changes) => {
           if (notices) notices.push(() => listener(changes));
           else listener(changes);
         }),

@@ -151,7 +151,7 @@ describe("Signing out", () => {
     const storage: ChatStorage = {
       ...inner,
       write: (name, changes) => (isIll ? ill() : inner.write(name, changes)),
-      drop: (name) => (isIll ? ill() : (inner.drop?.(name) ?? Promise.resolve())),
+      clear: (name) => (isIll ? ill() : (inner.clear?.(name) ?? Promise.resolve())),
     };
     const { client, use } = openPage(storage, "ann");
     await use();
@@ -162,15 +162,15 @@ describe("Signing out", () => {
     expect(await listStored(inner, "ann")).toEqual([]);
   });
 
-  test("removes known records from a storage without drop, and reports that others may be left", async () => {
-    const { drop: _, ...storage } = memoryStorage();
+  test("removes known records from a storage without clear, and reports that others may be left", async () => {
+    const { clear: _, ...storage } = memoryStorage();
     const before = openPage(storage, "ann");
     await before.use();
     // an earlier page has shown another conversation
     await storage.write('"ann"/conversations', new Map([["b", { title: "Old" }]]));
     await storage.write('"ann"/chat/b', new Map([["m", { message: { role: "user", content: "Old" } }]]));
     expect((await signOut(before.client)).errors).toMatchObject([
-      { message: expect.stringContaining("drop") },
+      { message: expect.stringContaining("clear") },
     ]);
     await settled();
     expect(await listStored(storage, "ann")).toEqual([]);
@@ -189,8 +189,8 @@ describe("Signing out", () => {
     const late: (() => void)[] = [];
     const storage: ChatStorage = {
       ...inner,
-      watch: (collection, listener) =>
-        inner.watch(collection, (records) => {
+      subscribe: (collection, listener) =>
+        inner.subscribe(collection, (records) => {
           if (collection.includes("forgotten")) late.push(() => listener(records));
           else listener(records);
         }),

@@ -279,8 +279,8 @@ describe("a video behind a proxy with idempotency", () => {
     const held: (() => void)[] = [];
     const late: ChatStorage = {
       ...storage,
-      watch: (collection, listener) =>
-        storage.watch(collection, (changes) => void held.push(() => listener(changes))),
+      subscribe: (collection, listener) =>
+        storage.subscribe(collection, (changes) => void held.push(() => listener(changes))),
     };
     const made = visit(storage).video.create(reef);
     await expect.poll(() => sent.length).toBe(1);

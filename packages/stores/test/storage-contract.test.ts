@@ -166,7 +166,7 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
     "hangs if its server is down",
     "rejects in time if it can't be reached",
     () => ({}),
-    { createUnreachable: () => ({ read: () => silence, write: () => silence, watch: () => nothing }) },
+    { createUnreachable: () => ({ read: () => silence, write: () => silence, subscribe: () => nothing }) },
   ],
   [
     "throws from watch if its server is down",
@@ -176,19 +176,19 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
       createUnreachable: () => ({
         read: () => Promise.reject(new Error("away")),
         write: () => Promise.reject(new Error("away")),
-        watch() {
+        subscribe() {
           throw new Error("away");
         },
       }),
     },
   ],
-  ["reports nothing", "reports writes and removals of other instances", () => ({ watch: () => nothing })],
+  ["reports nothing", "reports writes and removals of other instances", () => ({ subscribe: () => nothing })],
   [
     "reports no removal",
     "reports writes and removals of other instances",
     (inner) => ({
-      watch: (name, listener) =>
-        inner.watch(name, (changes) =>
+      subscribe: (name, listener) =>
+        inner.subscribe(name, (changes) =>
           listener(new Map([...changes].filter(([, record]) => record !== undefined))),
         ),
     }),
@@ -197,8 +197,8 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
     "reports null for a removed record",
     "reports writes and removals of other instances",
     (inner) => ({
-      watch: (name, listener) =>
-        inner.watch(name, (changes) =>
+      subscribe: (name, listener) =>
+        inner.subscribe(name, (changes) =>
           listener(new Map([...changes].map(([key, record]) => [key, record ?? null]))),
         ),
     }),
@@ -207,9 +207,9 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
     "reports each record once",
     "reports the writes of one instance in their order",
     (inner) => ({
-      watch(name, listener) {
+      subscribe(name, listener) {
         const known = new Set<string>();
-        return inner.watch(name, (changes) => {
+        return inner.subscribe(name, (changes) => {
           listener(new Map([...changes].filter(([key]) => !known.has(key))));
           for (const key of changes.keys()) known.add(key);
         });
@@ -224,7 +224,7 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
         await inner.write(name, changes);
         for (const listener of allListeners) listener(changes);
       },
-      watch(_, listener) {
+      subscribe(_, listener) {
         allListeners.add(listener);
         return () => void allListeners.delete(listener);
       },
@@ -245,8 +245,8 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
     "reports after the end of a watch",
     "ends only the watch that is stopped",
     (inner) => ({
-      watch(name, listener) {
-        inner.watch(name, listener);
+      subscribe(name, listener) {
+        inner.subscribe(name, listener);
         return nothing;
       },
     }),
@@ -255,8 +255,8 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
     "ends all watches when one ends",
     "ends only the watch that is stopped",
     (inner) => ({
-      watch(name, listener) {
-        const stop = inner.watch(name, listener);
+      subscribe(name, listener) {
+        const stop = inner.subscribe(name, listener);
         const stops = stopsOf.get(name) ?? new Set();
         stopsOf.set(name, stops.add(stop));
         return () => {
@@ -265,27 +265,27 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
       },
     }),
   ],
-  ["does not pass records", "passes records to the watchers", () => ({ pass: nothing })],
+  ["does not broadcast records", "broadcasts records to the subscribers", () => ({ broadcast: nothing })],
   [
     "stores passed records",
-    "passes records to the watchers",
-    (inner) => ({ pass: (name, changes) => void inner.write(name, changes) }),
+    "broadcasts records to the subscribers",
+    (inner) => ({ broadcast: (name, changes) => void inner.write(name, changes) }),
   ],
   [
     "drops collections with the same prefix",
-    "drops a collection and the collections below it",
+    "clears a collection and the collections below it",
     (inner) => ({
-      drop: async (name) => {
-        await inner.drop?.(name);
-        await inner.drop?.(`${name}s`);
+      clear: async (name) => {
+        await inner.clear?.(name);
+        await inner.clear?.(`${name}s`);
       },
     }),
   ],
   [
-    "drops a collection without the collections below it",
-    "drops a collection and the collections below it",
+    "clears a collection without the collections below it",
+    "clears a collection and the collections below it",
     (inner) => ({
-      async drop(name) {
+      async clear(name) {
         const keys = [...(await inner.read(name)).keys()];
         await inner.write(name, new Map(keys.map((key) => [key, undefined])));
       },
@@ -333,7 +333,7 @@ test("A case has no parameter, so that Jest and Bun do not wait for a callback",
 
 test("A case that does not apply is skipped with its reason if the runner can skip", async () => {
   const { read, write } = memoryStorage();
-  const create = (): RecordStorage => ({ read, write, watch: () => nothing });
+  const create = (): RecordStorage => ({ read, write, subscribe: () => nothing });
 
   const reasons: string[] = [];
   const skip = (reason: string) => void reasons.push(reason);
@@ -343,8 +343,8 @@ test("A case that does not apply is skipped with its reason if the runner can sk
       "the option `damage` is not given",
       "the option `createUnreachable` is not given",
       "`isWatched` is false: the storage reports nothing of other instances",
-      "the storage has no `pass`",
-      "the storage has no `drop`",
+      "the storage has no `broadcast`",
+      "the storage has no `clear`",
       "the storage has no `lock`",
     ]),
   );

@@ -1053,8 +1053,8 @@ describe("stored video tasks", () => {
     const late: (() => void)[] = [];
     const slow: RecordStorage = {
       ...storage,
-      watch: (collection, listener) =>
-        storage.watch(collection, (changes) => void late.push(() => listener(changes))),
+      subscribe: (collection, listener) =>
+        storage.subscribe(collection, (changes) => void late.push(() => listener(changes))),
     };
     const left = openPage([running("10%")], { storage: slow });
     const leftList = createVideoTaskList(left.client, { storage: slow, presence: left.presence });

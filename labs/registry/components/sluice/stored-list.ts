@@ -91,7 +91,7 @@ export function createStoredList<Item extends StoredItem>(
 
   async function read(): Promise<void> {
     isRead = true;
-    storage.watch(name, apply, () => {});
+    storage.subscribe(name, apply, () => {});
     const records = await storage.read(name).catch(() => new Map<string, unknown>());
     apply(new Map([...records].filter(([id]) => !touched.has(id))));
   }

@@ -43,12 +43,12 @@ export interface Copy {
   read(collection: string): Promise<Map<string, unknown>>;
   /** Stores changes of the app. */
   write(collection: string, changes: Changes): Promise<void>;
-  watch(
+  subscribe(
     collection: string,
     listener: (changes: Changes) => void,
     onRefusal?: (error: unknown) => void,
   ): () => void;
-  pass(collection: string, changes: Changes): void;
+  broadcast(collection: string, changes: Changes): void;
   /** Lists the changes of this account that are not sent, oldest first. */
   listOutbox(): readonly OutboxEntry[];
   /** Reads the server's records as of the last pull. Records from before the first sync have version 0. */
@@ -142,10 +142,10 @@ export function createCopy(
         entries.size > 0 && outbox.write(entries),
       ]);
     },
-    watch(collection, listener, onRefusal) {
+    subscribe(collection, listener, onRefusal) {
       const entry = { collection, report: listener };
       listeners.add(entry);
-      const stop = local.watch(
+      const stop = local.subscribe(
         createName(collection),
         (changes) => listener(parseStored(collection, changes)),
         onRefusal,
@@ -156,9 +156,9 @@ export function createCopy(
         stop();
       };
     },
-    pass(collection, changes) {
+    broadcast(collection, changes) {
       const passed = [...changes].map(([key, value]) => [key, { value }] as const);
-      local.pass?.(createName(collection), new Map(passed));
+      local.broadcast?.(createName(collection), new Map(passed));
     },
     listOutbox() {
       listed ??= [...outbox.records]

@@ -51,7 +51,7 @@ export function createMirror(
   async function read(): Promise<void> {
     const changed = new Set<string>();
     let isReading = true;
-    stop ??= local.watch(collection, (changes) => {
+    stop ??= local.subscribe(collection, (changes) => {
       if (isReading) for (const key of changes.keys()) changed.add(key);
       apply(changes);
     });

@@ -147,7 +147,7 @@ async function waitForChange(
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const stop = storage?.watch(`${prefix}chat/${chatId}`, (records) => {
+  const stop = storage?.subscribe(`${prefix}chat/${chatId}`, (records) => {
     changes += 1;
     if ([...records.values()].some((record) => isTurnEnd(id, record))) end();
   });

@@ -98,20 +98,20 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
       if (synced === undefined) return local.write(collection, changes);
       await copy.write(use(synced), changes);
     },
-    watch(collection, listener, onRefusal) {
+    subscribe(collection, listener, onRefusal) {
       const synced = findSynced(collection);
       return synced === undefined
-        ? local.watch(collection, listener, onRefusal)
-        : copy.watch(use(synced), listener, onRefusal);
+        ? local.subscribe(collection, listener, onRefusal)
+        : copy.subscribe(use(synced), listener, onRefusal);
     },
-    ...(base.pass && {
-      pass(collection: string, changes: ReadonlyMap<string, unknown>) {
+    ...(base.broadcast && {
+      broadcast(collection: string, changes: ReadonlyMap<string, unknown>) {
         const synced = findSynced(collection);
-        if (synced === undefined) local.pass?.(collection, changes);
-        else copy.pass(synced, changes);
+        if (synced === undefined) local.broadcast?.(collection, changes);
+        else copy.broadcast(synced, changes);
       },
     }),
-    async drop(collection) {
+    async clear(collection) {
       // the sync ends first: it must neither send the removal nor write into the copy again
       end();
       await dropAll(collection);
@@ -226,8 +226,8 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
 
   async function dropAll(collection: string): Promise<void> {
     const synced = collection.startsWith(prefix) && collection.slice(prefix.length);
-    await base.drop?.(collection);
-    if (synced) await base.drop?.(`${prefix}sync/${synced}`);
+    await base.clear?.(collection);
+    if (synced) await base.clear?.(`${prefix}sync/${synced}`);
   }
 }
 
@@ -246,10 +246,10 @@ function createEndingStorage(storage: RecordStorage, signal: AbortSignal): Recor
       signal.throwIfAborted();
       return storage.write(collection, changes);
     },
-    watch(collection, listener, onRefusal) {
-      return storage.watch(collection, (changes) => signal.aborted || listener(changes), onRefusal);
+    subscribe(collection, listener, onRefusal) {
+      return storage.subscribe(collection, (changes) => signal.aborted || listener(changes), onRefusal);
     },
-    pass: (collection, changes) => signal.aborted || storage.pass?.(collection, changes),
+    broadcast: (collection, changes) => signal.aborted || storage.broadcast?.(collection, changes),
   };
 }
 

@@ -39,5 +39,5 @@ test("examples/devices: a conversation is on both devices of its user, and stays
   await again.storage.sync("chat/trip");
   expect((await again.storage.read('"ada"/chat/trip')).size).toBe(2);
   for (const unsubscribe of unsubscribes) unsubscribe();
-  for (const { storage } of [laptop, bob, again]) await storage.drop?.("");
+  for (const { storage } of [laptop, bob, again]) await storage.clear?.("");
 });

@@ -30,7 +30,7 @@ async function open(options: ServerOptions = {}) {
       onTestFinished(async () => {
         unsubscribe();
         chat.close();
-        await storage.drop?.("");
+        await storage.clear?.("");
       });
       return { chat, storage };
     },

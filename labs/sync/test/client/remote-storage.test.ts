@@ -371,7 +371,7 @@ describe("Two tabs", () => {
     await first.show("chat/trip");
     const shown = await second.show("chat/trip");
     await settle();
-    await first.storage.drop?.("nothing");
+    await first.storage.clear?.("nothing");
     await settle();
     await second.write("chat/trip", { a: message("a") });
     server.set("ada", "chat/trip", { s: message("s") });

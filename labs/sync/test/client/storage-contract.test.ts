@@ -14,7 +14,7 @@ function openTabs(session: string | undefined) {
     return {
       read: (collection) => storage.read(toName(collection)),
       write: (collection, changes) => storage.write(toName(collection), changes),
-      watch: (collection, ...more) => storage.watch(toName(collection), ...more),
+      subscribe: (collection, ...more) => storage.subscribe(toName(collection), ...more),
     };
   };
 }

@@ -143,7 +143,7 @@ export async function measureCosts({ conversations, messages, devices }: CostOpt
       await storage.write(`"${USER}"/${LONG}`, new Map([["own", message("Own")]]));
       await storage.sync(LONG);
     });
-    await storage.drop?.("nothing");
+    await storage.clear?.("nothing");
     const problems = findCostly(costs, devices);
     if (listed !== conversations || read !== messages + 1) problems.push(`${listed} and ${read} records`);
     if (text.hits.length !== 20) problems.push(`${text.hits.length} hits`);

@@ -139,7 +139,7 @@ export async function playHistory(
     const shown = new Map(COLLECTIONS.map((collection) => [collection, new Map<string, unknown>()] as const));
     for (const [collection, values] of shown) {
       const full = `${JSON.stringify(user)}/${collection}`;
-      storage.watch(full, (changes) => {
+      storage.subscribe(full, (changes) => {
         for (const [key, value] of changes)
           if (value === undefined) values.delete(key);
           else values.set(key, value);
@@ -297,7 +297,7 @@ export async function playHistory(
   async function closeTab({ storage, ended }: Tab): Promise<void> {
     ended.abort(new Error("the tab is closed"));
     // ends its sync without a removal: the name is of no collection
-    await storage.drop?.("nothing").catch(() => {});
+    await storage.clear?.("nothing").catch(() => {});
   }
 
   async function signOut(browser: Browser, tab: Tab): Promise<void> {
@@ -307,7 +307,7 @@ export async function playHistory(
       if (writer === user && name === browser.name) written.unsure.add(`${user} ${CHAT} ${key}`);
     const tabs = browser.tabs.filter((each) => each.user === user);
     browser.tabs = browser.tabs.filter((each) => each.user !== user);
-    await tab.storage.drop?.(JSON.stringify(user));
+    await tab.storage.clear?.(JSON.stringify(user));
     // other tabs of the user hear of it
     for (const each of tabs) await closeTab(each);
     await settle();
@@ -399,7 +399,7 @@ export async function playHistory(
       await storage.sync(collection);
       stored.set(collection, await storage.read(`${JSON.stringify(user)}/${collection}`));
     }
-    await storage.drop?.("nothing");
+    await storage.clear?.("nothing");
     return stored;
   }
 }

@@ -61,8 +61,8 @@ const kinds: Readonly<Record<string, Kind>> = {
   uploads: [(value) => hasVerbs(value, "upload"), "give uploads() of @sluice/media"],
   resume: [(value) => hasVerbs(value, "open"), "give streamResumption()"],
   storage: [
-    (value) => hasVerbs(value, "read", "write", "watch"),
-    "give indexedDBStorage(), webStorage(() => localStorage), memoryStorage(), or an object with read, write and watch",
+    (value) => hasVerbs(value, "read", "write", "subscribe"),
+    "give indexedDBStorage(), webStorage(() => localStorage), memoryStorage(), or an object with read, write and subscribe",
   ],
   tools: [
     (value) => Array.isArray(value) && value.every((tool) => hasVerbs(tool, "definition")),

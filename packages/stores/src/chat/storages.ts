@@ -22,7 +22,7 @@ export interface ChatStorage extends RecordStorage {
 export const storesChats: Pick<ChatStorage, "openChat"> = { openChat: createStorageSession };
 
 /**
- * Creates a storage in IndexedDB, with as much space as the browser allows, mostly gigabytes. `watch` reports writes of
+ * Creates a storage in IndexedDB, with as much space as the browser allows, mostly gigabytes. `subscribe` reports writes of
  * other tabs, workers and storages of the same name through a `BroadcastChannel`, if the platform has one.
  *
  * The database is opened at the first use. The connection closes when another page deletes the database, and opens
@@ -53,7 +53,7 @@ export function indexedDBStorage({
  * A function is called at each use, never at import or during server rendering. If the page may not use the storage
  * (cookies are turned off), promises reject and nothing throws.
  *
- * `watch` reports writes of other tabs and frames through the window's `storage` events. It does not report other storages
+ * `subscribe` reports writes of other tabs and frames through the window's `storage` events. It does not report other storages
  * of its own page, nor `storage.clear()`.
  *
  * @param options.prefix prefix of the items' names. Each app of an origin needs its own prefix. Default `"sluice"`.
@@ -78,7 +78,7 @@ export function webStorage(
 
 /**
  * Creates a storage that lasts as long as the page, for tests and for pages that must not store anything. Stores that
- * share it behave like tabs: `watch` reports every write, including the watcher's own writes.
+ * share it behave like tabs: `subscribe` reports every write, including the watcher's own writes.
  *
  * @example
  * ```ts
@@ -91,7 +91,7 @@ export function memoryStorage(): ChatStorage {
   return { ...openMemoryStorage(), ...storesChats };
 }
 
-const METHODS = ["read", "write", "watch", "pass", "drop", "lock"] as const;
+const METHODS = ["read", "write", "subscribe", "broadcast", "clear", "lock"] as const;
 
 /**
  * Lets chats use a storage of your own. Lists, tasks and batches use a {@link RecordStorage} as it is.

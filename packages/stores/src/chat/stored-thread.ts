@@ -118,7 +118,7 @@ function broadcast(stored: StoredThread, id: string): void {
   const node = thread.get(id);
   if (!node || !isUnfinished(node.message)) return;
   try {
-    storage.pass?.(collection, new Map([[id, { ...toRecord(node), isPassed: true }]]));
+    storage.broadcast?.(collection, new Map([[id, { ...toRecord(node), isBroadcast: true }]]));
   } catch (error) {
     reportStorageFailure(client, error);
   }

@@ -96,11 +96,11 @@ function restore(stored: StoredThread): Promise<void> {
   // this tab must hold the lock of its first turn before another tab reads that the turn is in flight
   prepareLocks(client);
   const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
-  // added before `watch`, so that a storage that sends its records at page unload runs after this listener
+  // added before `subscribe`, so that a storage that sends its records at page unload runs after this listener
   listen?.("pagehide", () => writeOnUnload(stored), { signal });
   signal.addEventListener(
     "abort",
-    storage.watch(collection, (changes) => merge(stored, changes)),
+    storage.subscribe(collection, (changes) => merge(stored, changes)),
   );
   const reading = read(stored, signal);
   reading.catch(
@@ -189,7 +189,7 @@ function merge(stored: StoredThread, changes: Records): void {
   const { thread, removed, removals, storedKeys } = stored;
   for (const [key, record] of changes) {
     if (record === undefined) handleRemoval(stored, key);
-    else if (!isRecord(record) || record["isPassed"] !== true) {
+    else if (!isRecord(record) || record["isBroadcast"] !== true) {
       storedKeys.add(key);
       removeAgain(stored, key);
     }

@@ -155,7 +155,7 @@ export function createConversationList(
 
   async function read(): Promise<void> {
     // the clock of another device may be ahead: conversations that it removes can be restored for the full time here
-    storage.watch(COLLECTION, (changes) => merge(changes, restoreMs + GRACE_MS));
+    storage.subscribe(COLLECTION, (changes) => merge(changes, restoreMs + GRACE_MS));
     let isForgotten = false;
     // the list lives as long as its client
     registerForget(client, () => {

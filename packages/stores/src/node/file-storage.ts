@@ -41,12 +41,12 @@ export function fileStorage(path: string): ChatStorage {
     },
     // async, so that a record without JSON rejects instead of throwing
     write: async (collection, changes) => write(collection, stringifyRecords(changes)),
-    async drop(collection) {
+    async clear(collection) {
       await catchUp();
       for (const [name, texts] of table.listRemovals(collection)) await write(name, texts);
     },
-    watch(collection, listener, onRefusal = () => {}) {
-      const stop = table.watch(collection, listener);
+    subscribe(collection, listener, onRefusal = () => {}) {
+      const stop = table.subscribe(collection, listener);
       // reports only lines that are written from now on
       if (!stopWatching) startWatching(onRefusal);
       return () => {

@@ -39,7 +39,7 @@ export function getStorages(client: Scoped): ClientStorages {
 
 /**
  * Returns the storage of a client: a storage whose collection names contain the client's user. All stores use their
- * storage through this function. Reports failures of `watch` to the client. Returns the same object for the same client
+ * storage through this function. Reports failures of `subscribe` to the client. Returns the same object for the same client
  * and storage.
  *
  * @example
@@ -64,7 +64,7 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
   return {
     read: (collection) => storage.read(createName(collection)),
     write: createWrite(storage),
-    watch(collection, listener) {
+    subscribe(collection, listener) {
       try {
         const stop = watch(collection, listener, report);
         if (watchers === 0) stopNotices = watch(FORGOTTEN, handleNotice);
@@ -79,7 +79,7 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
         return () => {};
       }
     },
-    pass: (collection, changes) => storage.pass?.(createName(collection), changes),
+    broadcast: (collection, changes) => storage.broadcast?.(createName(collection), changes),
     ...(storage.lock && {
       async lock(name) {
         const lock = await storage.lock?.(addUserPrefix(client, name));
@@ -90,10 +90,10 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
   };
 
   /** Watches a collection. A custom storage may return no function. */
-  function watch(...[collection, ...more]: Parameters<RecordStorage["watch"]>): () => void {
-    const stop: unknown = storage.watch(createName(collection), ...more);
+  function watch(...[collection, ...more]: Parameters<RecordStorage["subscribe"]>): () => void {
+    const stop: unknown = storage.subscribe(createName(collection), ...more);
     if (typeof stop === "function") return stop as () => void;
-    report(new TypeError("storage.watch() must return a function that ends the watching"));
+    report(new TypeError("storage.subscribe() must return a function that ends the watching"));
     return () => {};
   }
 

@@ -73,7 +73,7 @@ async function waitForWrites(writes: readonly Promise<unknown>[]): Promise<void>
   await waitForStorage(systemClock, () => all).catch(() => {});
 }
 
-/** Sends the notice to other tabs. A storage without `pass` stores it until the removal. */
+/** Sends the notice to other tabs. A storage without `broadcast` stores it until the removal. */
 async function notifyOtherTabs(client: Scoped, storage: RecordStorage): Promise<void> {
   const name = addUserPrefix(client, FORGOTTEN);
   const known = getStorages(client);
@@ -81,7 +81,7 @@ async function notifyOtherTabs(client: Scoped, storage: RecordStorage): Promise<
   known.sender ??= `${Math.random()}`;
   const notice = new Map([[NOTICE, known.sender]]);
   try {
-    if (storage.pass) storage.pass(name, notice);
+    if (storage.broadcast) storage.broadcast(name, notice);
     else await waitForStorage(systemClock, () => storage.write(name, notice));
   } catch {
     // the removal fails as well, and reports its error
@@ -91,11 +91,11 @@ async function notifyOtherTabs(client: Scoped, storage: RecordStorage): Promise<
 async function drop(client: Scoped, storage: RecordStorage): Promise<void> {
   const { user } = client;
   const names = user === undefined ? COLLECTIONS : [formatUserPrefix(user)];
-  if (storage.drop) for (const name of names) await storage.drop(name);
+  if (storage.clear) for (const name of names) await storage.clear(name);
   else await dropKnownRecords(client, storage);
 }
 
-/** Removes the collections that this page knows from a storage without `drop`. Throws, because others may be left. */
+/** Removes the collections that this page knows from a storage without `clear`. Throws, because others may be left. */
 async function dropKnownRecords(client: Scoped, storage: RecordStorage): Promise<void> {
   const conversations = await storage.read(addUserPrefix(client, "conversations"));
   const names = new Set(getStorages(client).collections);
@@ -105,7 +105,7 @@ async function dropKnownRecords(client: Scoped, storage: RecordStorage): Promise
     const keys = [...(await storage.read(name)).keys()];
     if (keys.length > 0) await storage.write(name, new Map(keys.map((key) => [key, undefined])));
   }
-  throw new Error("a storage has no `drop`: records of other pages may be left in it");
+  throw new Error("a storage has no `clear`: records of other pages may be left in it");
 }
 
 /** Opens the storages that an app uses by default. */

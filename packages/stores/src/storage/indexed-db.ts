@@ -62,7 +62,7 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
       });
       post({ collection, texts });
     },
-    async drop(collection) {
+    async clear(collection) {
       const keys = await transact("readwrite", async ({ store, done }) => {
         // "0" is the character after the slash
         const ranges = [
@@ -75,8 +75,8 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
       });
       for (const [name, texts] of toRemovals(keys)) post({ collection: name, texts });
     },
-    pass: (collection, changes) => post({ collection, texts: stringifyRecords(changes) }),
-    watch(collection, listener, onRefusal) {
+    broadcast: (collection, changes) => post({ collection, texts: stringifyRecords(changes) }),
+    subscribe(collection, listener, onRefusal) {
       const receive = ({ collection: written, texts }: ChangeEvent) => {
         if (written === collection && texts instanceof Map) listener(parseRecords(texts));
       };

@@ -25,10 +25,10 @@ export function openMemoryStorage(): RecordStorage {
       return lock;
     },
     read: async (collection) => table.read(collection),
-    async drop(collection) {
+    async clear(collection) {
       for (const [name, texts] of table.listRemovals(collection)) table.change(name, texts);
     },
     write,
-    watch: table.watch,
+    subscribe: table.subscribe,
   };
 }

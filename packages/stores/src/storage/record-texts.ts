@@ -36,7 +36,7 @@ export interface TextTable {
   readonly change: (collection: string, texts: RecordTexts) => void;
   /** Lists the changes that remove a collection and the collections below it. */
   readonly listRemovals: (collection: string) => readonly (readonly [collection: string, RecordTexts])[];
-  readonly watch: (
+  readonly subscribe: (
     collection: string,
     listener: (changes: ReadonlyMap<string, unknown>) => void,
   ) => () => void;
@@ -66,7 +66,7 @@ export function createTextTable(): TextTable {
           ? [[name, new Map([...stored.keys()].map((key) => [key, null]))] as const]
           : [],
       ),
-    watch(collection, listener) {
+    subscribe(collection, listener) {
       const notify = (written: string, texts: RecordTexts) => {
         if (written === collection) listener(parseRecords(texts));
       };

@@ -50,14 +50,14 @@ export function openWebStorage(storage: WebStorage | (() => WebStorage), prefix 
       );
       writeAll(getArea(), items);
     },
-    async drop(collection) {
+    async clear(collection) {
       const area = getArea();
       const below = createPrefix(`${collection}/`).slice(0, -2);
       const names = Array.from({ length: area.length }, (_, index) => area.key(index) ?? "");
       for (const name of names)
         if (name.startsWith(createPrefix(collection)) || name.startsWith(below)) area.removeItem(name);
     },
-    watch(collection, listener) {
+    subscribe(collection, listener) {
       const namePrefix = createPrefix(collection);
       const stopped = new AbortController();
       const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;

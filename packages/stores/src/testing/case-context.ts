@@ -10,7 +10,7 @@ export interface StorageContract {
   /** Closes a storage of `create`, at the end of a case. */
   readonly close?: ((storage: RecordStorage) => unknown) | undefined;
   /**
-   * False if `watch` does not report writes of other instances. Devices that share such a storage do not see each other's
+   * False if `subscribe` does not report writes of other instances. Devices that share such a storage do not see each other's
    * changes before a reload, and may create branches of a chat.
    *
    * @default true
@@ -80,10 +80,12 @@ export async function runCase(options: StorageContract, run: Cases[string]): Pro
     return {
       ...createWriter(storage),
       read: (collection) => awaitStep("read", () => storage.read(collection)),
-      watch: (collection, listener, onRefusal) => storage.watch(collection, listener, onRefusal),
-      ...(storage.pass && { pass: (collection, changes) => storage.pass?.(collection, changes) }),
-      ...(storage.drop && {
-        drop: (collection) => awaitStep("drop", async () => storage.drop?.(collection)),
+      subscribe: (collection, listener, onRefusal) => storage.subscribe(collection, listener, onRefusal),
+      ...(storage.broadcast && {
+        broadcast: (collection, changes) => storage.broadcast?.(collection, changes),
+      }),
+      ...(storage.clear && {
+        clear: (collection) => awaitStep("clear", async () => storage.clear?.(collection)),
       }),
       ...(storage.lock && {
         lock: (name) => awaitStep("lock", async () => createLock(await storage.lock?.(name))),
@@ -113,7 +115,7 @@ export async function runCase(options: StorageContract, run: Cases[string]): Pro
     const seen = new Map<string, unknown>();
     const waiting = new Set<() => void>();
     let reports = 0;
-    const stop = storage.watch(collection, (changes) => {
+    const stop = storage.subscribe(collection, (changes) => {
       reports += 1;
       for (const [key, record] of changes) seen.set(key, record);
       for (const look of waiting) look();

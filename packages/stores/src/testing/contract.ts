@@ -20,7 +20,7 @@ export interface StorageCase {
  * Returns the contract of `RecordStorage` as tests, for a custom storage. They work with every runner that has a function
  * of a title and a test: `test` of Vitest, Jest, Node or Bun, `Deno.test`.
  *
- * `pass`, `drop` and `lock` are tested if the storage has them. A case is skipped if it needs a missing option.
+ * `broadcast`, `clear` and `lock` are tested if the storage has them. A case is skipped if it needs a missing option.
  *
  * @example
  * ```ts

@@ -6,23 +6,23 @@ const PASS_MS = 100;
 
 /** Cases of the optional functions of a storage. */
 export const optionalCases: Cases = {
-  "passes records to the watchers of other instances, and stores none": requireMethod(
-    "pass",
+  "broadcasts records to the subscribers of other instances, and stores none": requireMethod(
+    "broadcast",
     async ({ open, createName, watch }, first) => {
       const [second, collection] = [await open(), createName()];
       const watching = watch(second, collection);
-      // repeated, because `pass` may lose records
-      const passing = setInterval(
-        () => first.pass?.(collection, createRecords({ a: { text: "Hel" } })),
+      // repeated, because `broadcast` may lose records
+      const broadcasting = setInterval(
+        () => first.broadcast?.(collection, createRecords({ a: { text: "Hel" } })),
         PASS_MS,
       );
-      await watching.waitFor("a", { text: "Hel" }).finally(() => clearInterval(passing));
+      await watching.waitFor("a", { text: "Hel" }).finally(() => clearInterval(broadcasting));
       for (const storage of [first, second])
         assertSame(await storage.read(collection), new Map(), "the stored records");
     },
   ),
-  "drops a collection and the collections below it, and no others": requireMethod(
-    "drop",
+  "clears a collection and the collections below it, and no others": requireMethod(
+    "clear",
     async ({ open, createName }, first) => {
       const [second, collection] = [await open(), createName("_")];
       const below = ["", "/", "/a", "/a/b"].map((rest) => collection + rest);
@@ -30,22 +30,22 @@ export const optionalCases: Cases = {
       // names that an SQL pattern would match as well
       beside.push(`${collection.slice(0, -1)}x/a`, collection.toUpperCase(), `/${collection}`);
       for (const each of [...below, ...beside]) await first.write(each, createRecords({ a: each, b: each }));
-      await first.drop?.(collection);
+      await first.clear?.(collection);
       for (const each of below) assertSame(await second.read(each), new Map(), `records of ${each}`);
       for (const each of beside) assertSame((await second.read(each)).size, 2, `records of ${each}`);
-      await first.drop?.(collection);
+      await first.clear?.(collection);
       await second.write(collection, createRecords({ a: "again" }));
-      assertSame(await first.read(collection), createRecords({ a: "again" }), "records after the drop");
+      assertSame(await first.read(collection), createRecords({ a: "again" }), "records after the clearing");
     },
   ),
-  "reports each dropped record as removed": requireMethod(
-    "drop",
+  "reports each cleared record as removed": requireMethod(
+    "clear",
     async ({ open, createName, watch, options }, first) => {
       if (options.isWatched === false) return "`isWatched` is false";
       const [second, collection] = [await open(), createName()];
       await first.write(`${collection}/a`, createRecords({ one: 1, other: 1 }));
       const watching = watch(second, `${collection}/a`);
-      await first.drop?.(collection);
+      await first.clear?.(collection);
       await Promise.all([watching.waitFor("one", undefined), watching.waitFor("other", undefined)]);
     },
   ),
@@ -84,7 +84,7 @@ export const optionalCases: Cases = {
 
 /** Creates a case that is skipped if the storage does not have the method. */
 function requireMethod(
-  method: "pass" | "drop" | "lock",
+  method: "broadcast" | "clear" | "lock",
   check: (context: CaseContext, storage: RecordStorage) => Promise<unknown>,
 ): Cases[string] {
   return async (context) => {

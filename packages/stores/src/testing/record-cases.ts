@@ -161,7 +161,7 @@ export const recordCases: Cases = {
     await awaitStep(`write ${failed}`, () =>
       expectRejection(storage.write(createName(), createRecords({ a: 1 })), "write"),
     );
-    storage.watch(
+    storage.subscribe(
       createName(),
       () => {},
       () => {},

@@ -2,7 +2,7 @@ import { assertSame, type CaseContext, type Cases, createRecords, expectRejectio
 
 const UNWATCHED = "`isWatched` is false: the storage reports nothing of other instances";
 
-/** Cases of `watch`. A storage may report the instance's own writes, too. */
+/** Cases of `subscribe`. A storage may report the instance's own writes, too. */
 export const watchCases: Cases = {
   "reports writes and removals of other instances, only in its collection": requireWatch(
     async ({ open, createName, watch }) => {
@@ -72,7 +72,7 @@ export const watchCases: Cases = {
   ),
   "gives each watcher its own copy of the records": requireWatch(async ({ open, createName, watch }) => {
     const [first, second, collection] = [await open(), await open(), createName()];
-    const stop = first.watch(collection, (changes) => {
+    const stop = first.subscribe(collection, (changes) => {
       const record = changes.get("a") as { n: number } | undefined;
       if (record) record.n += 1;
     });

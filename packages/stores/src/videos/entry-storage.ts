@@ -79,7 +79,7 @@ export function createEntryWriter({ client, storage, table }: StoredTable): Entr
  */
 export async function restoreEntries(stored: StoredTable, drop: (key: string) => void): Promise<void> {
   const { client, storage, table } = stored;
-  storage.watch(COLLECTION, (changes) => void merge(stored, changes, false));
+  storage.subscribe(COLLECTION, (changes) => void merge(stored, changes, false));
   const { generation } = table;
   const take = async (records: ReadonlyMap<string, unknown>) => {
     if (table.generation !== generation) return;

@@ -79,7 +79,7 @@ describe.for(Object.entries(ends))("an IndexedDB connection that %s", ([, end]) 
   test("is replaced, and a removal succeeds", async () => {
     const { storage, connection, name } = await openConnection();
     end(connection, name);
-    await storage.drop?.("chat");
+    await storage.clear?.("chat");
     expect((await storage.read("chat")).size).toBe(0);
   });
 });

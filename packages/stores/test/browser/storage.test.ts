@@ -190,11 +190,11 @@ describe("indexedDBStorage", () => {
     second.stop();
   });
 
-  test("passes records to the watchers of other pages, and stores none", async () => {
+  test("broadcasts records to the subscribers of other pages, and stores none", async () => {
     const name = newName();
     const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
     const { next, stop } = watchAll(yours, "chat");
-    mine.pass?.("chat", records({ a: { text: "Hel" } }));
+    mine.broadcast?.("chat", records({ a: { text: "Hel" } }));
     expect(await next()).toEqual([["a", { text: "Hel" }]]);
     expect([...(await mine.read("chat"))]).toEqual([]);
     stop();
@@ -206,7 +206,7 @@ describe("indexedDBStorage", () => {
     const storage = indexedDBStorage({ name: newName() });
     await storage.write("chat", records({ a: 1 }));
     expect(close.mock.contexts).toEqual(post.mock.contexts);
-    const stops = [storage.watch("chat", () => {}), storage.watch("chat", () => {})];
+    const stops = [storage.subscribe("chat", () => {}), storage.subscribe("chat", () => {})];
     await storage.write("chat", records({ a: 2 }));
     stops[0]?.();
     stops[0]?.();
@@ -219,7 +219,7 @@ describe("indexedDBStorage", () => {
   test("works without change events if there is no BroadcastChannel", async () => {
     vi.stubGlobal("BroadcastChannel", undefined);
     const storage = indexedDBStorage({ name: newName() });
-    const stop = storage.watch("chat", () => {});
+    const stop = storage.subscribe("chat", () => {});
     await storage.write("chat", records({ a: 1 }));
     stop();
     vi.unstubAllGlobals();

@@ -12,7 +12,7 @@ import {
 testContract("memoryStorage", () => {
   const storage = memoryStorage();
   return { create: () => storage };
-}, ["damaged record", "passes records", ...UNREACHABLE]);
+}, ["damaged record", "broadcasts records", ...UNREACHABLE]);
 testWebStorage(createMapStorage());
 
 describe("memoryStorage", () => {
@@ -22,7 +22,7 @@ describe("memoryStorage", () => {
     await storage.write("chat", records({ a: 1 }));
     expect(await next()).toEqual([["a", 1]]);
     const late: unknown[] = [];
-    const stop = storage.watch("chat", (changes) => late.push(changes));
+    const stop = storage.subscribe("chat", (changes) => late.push(changes));
     const written = storage.write("chat", records({ a: 2 }));
     stop();
     await written;
@@ -31,7 +31,7 @@ describe("memoryStorage", () => {
 
   test("allows a listener to write, and keeps the records of each storage apart", async () => {
     const storage = memoryStorage();
-    const stop = storage.watch("chat", (changes) => {
+    const stop = storage.subscribe("chat", (changes) => {
       if (changes.has("a")) void storage.write("chat", records({ b: 1 }));
     });
     const { next } = watchAll(storage, "chat");

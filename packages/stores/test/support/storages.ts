@@ -49,7 +49,7 @@ export function watchAll(storage: RecordStorage, collection: string) {
   const { readable, writable } = new TransformStream<unknown, unknown>(undefined, { highWaterMark: 100 });
   const [reader, writer] = [readable.getReader(), writable.getWriter()];
   const seen: unknown[] = [];
-  const stop = storage.watch(collection, (changes) => {
+  const stop = storage.subscribe(collection, (changes) => {
     seen.push([...changes]);
     void writer.write([...changes]);
   });
@@ -61,7 +61,7 @@ export const CUT = '{"text":"Hel';
 
 /** Words in the titles of cases that a storage without these features omits. */
 export const LOCKS = ["lock"];
-const WATCHES = ["reports", "watch", "passes records"];
+const WATCHES = ["reports", "watch", "broadcasts records"];
 export const UNREACHABLE = ["can't be reached"];
 
 /** Defines the tests of the storage contract, except cases with one of the words in `without`. */
@@ -163,7 +163,7 @@ export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" 
       await expect(unreachable.write("chat", records({ a: 1 }))).rejects.toMatchObject({
         name: "SecurityError",
       });
-      unreachable.watch("chat", () => {})();
+      unreachable.subscribe("chat", () => {})();
     });
   });
 }

@@ -65,7 +65,7 @@ export function openTurnStorage({
       return written;
     },
     // other devices change nothing that a run reads
-    watch: () => () => {},
+    subscribe: () => () => {},
     waitFor(isStored) {
       return new Promise((resolve) => {
         const look = () => {

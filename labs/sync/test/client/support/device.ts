@@ -12,7 +12,7 @@ const opened: RemoteStorage[] = [];
 
 // releases the Web Locks, so that no test waits for an earlier one
 afterEach(async () => {
-  for (const storage of opened.splice(0)) await storage.drop?.("");
+  for (const storage of opened.splice(0)) await storage.clear?.("");
 });
 
 /** A browser with one session, whose tabs share a local storage. */
@@ -50,7 +50,7 @@ export function createDevice(server: Server, signedIn: string | undefined = "ada
         /** Opens a collection as a chat does. Returns the records that it shows. */
         async show(collection: string) {
           const shown = new Map<string, unknown>();
-          storage.watch(prefix + collection, (changes) => {
+          storage.subscribe(prefix + collection, (changes) => {
             for (const [key, value] of changes)
               if (value === undefined) shown.delete(key);
               else shown.set(key, value);
