@@ -67,7 +67,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     expect(error?.message).toContain("the rest of this response is lost; send the request again");
     expect(asked()).toHaveLength(1);
 
-    const lost = 'sluice_jobs_total{kind="response",model="delta-5.3",outcome="lost"}';
+    const lost = 'sluice_jobs_total{job="chat",model="delta-5.3",outcome="lost"}';
     const spent = async () => (await readMetrics(await target()))['sluice_spent_total{model="delta-5.3"}'];
     await expect.poll(async () => readMetrics(await target()), PATIENCE).toMatchObject({ [lost]: "1" });
     const { budgets } = await (await ask("/api/v1/budget")).json();
@@ -188,10 +188,10 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
       .filter((line) => line.startsWith("{"))
       .map((line) => JSON.parse(line));
     expect(events).toContainEqual(
-      expect.objectContaining({ kind: "response", user: "ada", outcome: "complete" }),
+      expect.objectContaining({ job: "chat", userId: "ada", outcome: "complete" }),
     );
     expect(events).toContainEqual(
-      expect.objectContaining({ kind: "request", user: "grace", operation: "users/erase", target: "ada" }),
+      expect.objectContaining({ type: "request", userId: "grace", operation: "users/erase", target: "ada" }),
     );
     expect((await server()).lines.join("\n")).not.toContain("a secret of ada's");
   });

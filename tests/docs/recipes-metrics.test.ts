@@ -14,14 +14,14 @@ const files = writeFilesOfPage("docs/recipes/metrics.md");
 const network = globalThis.fetch;
 const usage = { total_tokens: 30, prompt_tokens: 10, completion_tokens: 20 };
 const request: RequestEvent = {
-  kind: "request",
+  type: "request",
   requestId: "canary-request",
   route: "chat",
   method: "POST",
   status: 200,
   outcome: "complete",
   model: "delta-5.3",
-  user: "canary-user",
+  userId: "canary-user",
   streamId: "canary-stream",
   target: "canary-target",
   reason: "canary-reason",
@@ -30,11 +30,12 @@ const request: RequestEvent = {
   durationMs: 2000,
 };
 const job: JobEvent = {
-  kind: "response",
+  type: "job",
+  job: "chat",
   id: "canary-job",
   outcome: "lost",
   code: "stream_interrupted",
-  user: "canary-user",
+  userId: "canary-user",
   model: "delta-5.3",
   usage,
   spent: 40,
@@ -162,7 +163,7 @@ describe("for Prometheus", () => {
     const added = (name: string) => (samples[name] ?? 0) - (before[name] ?? 0);
     expect(added('sluice_request_seconds_sum{route="chat",model="delta-5.3"}')).toBeCloseTo(2);
     expect(added('sluice_first_byte_seconds_sum{route="chat",model="delta-5.3"}')).toBeCloseTo(0.3);
-    expect(added('sluice_jobs_total{kind="response",model="delta-5.3",outcome="lost"}')).toBe(1);
+    expect(added('sluice_jobs_total{job="chat",model="delta-5.3",outcome="lost"}')).toBe(1);
     expect(added('sluice_spent_total{model="delta-5.3"}')).toBe(40);
     expect(added('sluice_tokens_total{model="delta-5.3"}')).toBe(60);
   });

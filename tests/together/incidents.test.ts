@@ -44,7 +44,7 @@ const logged = (): Line[] =>
   proxy.logs.filter((line) => line.startsWith('{"')).map((line) => JSON.parse(line) as Line);
 /** The lines of a user, once as many are there. */
 async function linesOf(user: string, many: number): Promise<readonly Line[]> {
-  const found = () => logged().filter((line) => line["user"] === user);
+  const found = () => logged().filter((line) => line["userId"] === user);
   await expect.poll(() => found().length).toBe(many);
   return found();
 }
@@ -87,11 +87,16 @@ describe("the log alone tells the operator", () => {
     fault = "reset";
     expect((await chat("ann")).text).toContain("upstream_cut");
     const lines = await linesOf("ann", 2);
-    const request = lines.find(({ kind }) => kind === "request");
-    const answer = lines.find(({ kind }) => kind === "response");
+    const request = lines.find(({ type }) => type === "request");
+    const answer = lines.find(({ job }) => job === "chat");
     // who cut it, where, and what it cost
-    expect(request).toMatchObject({ outcome: "cut", code: "upstream_cut", status: 200 });
-    expect(answer).toMatchObject({ outcome: "cut", code: "upstream_cut", upstreamStatus: 200, spent: 1000 });
+    expect(request).toMatchObject({ outcome: "truncated", code: "upstream_cut", status: 200 });
+    expect(answer).toMatchObject({
+      outcome: "truncated",
+      code: "upstream_cut",
+      upstreamStatus: 200,
+      spent: 1000,
+    });
     expect(answer?.["id"]).toBe(request?.["streamId"]);
     expectShown("“My answer was cut”", lines);
   });
@@ -99,8 +104,8 @@ describe("the log alone tells the operator", () => {
   test("case 149: if a create was billed twice", async () => {
     for (const key of ["one", "one", "two"]) expect((await image("ann", key)).status).toBe(200);
     const lines = await linesOf("ann", 5);
-    const creates = lines.filter((model) => model.kind === "create");
-    const replayed = lines.filter((line) => line["replayed"] === true);
+    const creates = lines.filter(({ job }) => job === "create");
+    const replayed = lines.filter((line) => line["isReplay"] === true);
     expect([creates.length, replayed.length]).toEqual([2, 1]);
     const jobs = new Set(creates.map(({ requestId }) => requestId));
     expect(jobs.size).toBe(2);
@@ -116,13 +121,13 @@ describe("the log alone tells the operator", () => {
     expect((await chat("bob")).status).toBe(429);
     const refused = (await linesOf("ann", 10)).concat(await linesOf("bob", 4), await linesOf("dan", 1));
     const lines = refused.filter(({ status }) => status === 429);
-    expect(lines.map(({ user, code, limit, budget }) => [user, code, limit ?? budget])).toEqual([
+    expect(lines.map(({ userId, code, limit, budget }) => [userId, code, limit ?? budget])).toEqual([
       ["ann", "budget_exhausted", "user"],
       ["bob", "shared_budget_exhausted", "all"],
       ["dan", "rate_limited", "requests"],
     ]);
-    const spent = refused.reduce<Record<string, number>>((sums, { user, spent = 0, kind }) => {
-      if (kind !== "request") sums[String(user)] = (sums[String(user)] ?? 0) + Number(spent);
+    const spent = refused.reduce<Record<string, number>>((sums, { userId, spent = 0, type }) => {
+      if (type !== "request") sums[String(userId)] = (sums[String(userId)] ?? 0) + Number(spent);
       return sums;
     }, {});
     expect(spent).toEqual({ ann: 4000, bob: 1000 });

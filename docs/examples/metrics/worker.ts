@@ -6,12 +6,12 @@ interface Env extends ProxyEnv {
 }
 
 function writeEvent(event: ProxyEvent, env: Env): void {
-  const { kind, outcome, code, model, requestId, usage, spent, durationMs } = event;
-  const { route, status, firstByteMs } = event.kind === "request" ? event : {};
-  const texts = [kind, outcome, code, model, route, requestId];
+  const { type, outcome, code, model, requestId, usage, spent, durationMs } = event;
+  const { route, status, firstByteMs } = event.type === "request" ? event : {};
+  const texts = [type, outcome, code, model, route, requestId];
   const numbers = [status, firstByteMs, durationMs, usage?.["total_tokens"], spent];
   env.EVENTS.writeDataPoint({
-    indexes: [kind],
+    indexes: [type],
     blobs: texts.map((text) => (text ?? "").slice(0, 256)),
     doubles: numbers.map((number) => Number(number) || 0),
   });

@@ -60,6 +60,6 @@ export const options = {
     //   "cf-aig-metadata": JSON.stringify({ user: user.id }),
     // })),
   ],
-  // requests, and what goes on without one: `kind` tells them apart
+  // requests, and jobs that continue without one: `type` tells them apart
   onEvent: (event: ProxyEvent) => console.log(JSON.stringify(event)),
 } satisfies ProxyOptions<Env>;

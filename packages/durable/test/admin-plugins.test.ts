@@ -97,7 +97,7 @@ function openAll(
     limits: { maxTokens: 100 },
     fetch: gateway.fetch,
     onEvent: (event) => {
-      if (event.kind === "request") events.push(event as RequestEvent);
+      if (event.type === "request") events.push(event as RequestEvent);
     },
     host,
     plugins: [
@@ -181,7 +181,7 @@ test("case 146: an operator lists the data of a user in each plugin, and acts on
 
   expect(await operate("dead-letters/list", {})).toMatchObject({ deadLetters: [] });
   expect(events.find(({ operation }) => operation === "files/remove")).toMatchObject({
-    user: "ada",
+    userId: "ada",
     target: "bob",
     status: 200,
   });
@@ -263,10 +263,10 @@ test("case 148: a create that comes again after its user was erased is a new one
   const { create, operate, gateway, events } = openAll();
   await create("cid", "one");
   await create("cid", "one");
-  expect([gateway.requests.length, events.at(-1)?.replayed]).toEqual([1, true]);
+  expect([gateway.requests.length, events.at(-1)?.isReplay]).toEqual([1, true]);
   await operate("users/erase", { user: "cid" });
   expect((await create("cid", "one")).status).toBe(200);
-  expect([gateway.requests.length, events.at(-1)?.replayed]).toEqual([2, undefined]);
+  expect([gateway.requests.length, events.at(-1)?.isReplay]).toEqual([2, undefined]);
   expect((await operate("users/export", { user: "cid" })).data.creates).toHaveLength(1);
 });
 

@@ -78,7 +78,7 @@ describe("case 132: a path of operators", () => {
       { user: "ann", data: { notes: ["a note of ann"] }, failed: [], tooLarge: [], cursors: {} },
     ]);
     expect(events).toMatchObject([
-      { route: "admin", user: "ada", operation: "users/export", status: 200, outcome: "complete" },
+      { route: "admin", userId: "ada", operation: "users/export", status: 200, outcome: "complete" },
     ]);
     expect(reached).toEqual([]);
   });
@@ -106,7 +106,7 @@ describe("case 132: a path of operators", () => {
   test("tells the operator in the event who was refused, and for what", async () => {
     const { post, events } = openAdmin();
     await post(EXPORT, { user: "ann" }, { authorization: "Bearer ann" });
-    expect(events).toMatchObject([{ route: "admin", user: "ann", status: 404, outcome: "refused" }]);
+    expect(events).toMatchObject([{ route: "admin", userId: "ann", status: 404, outcome: "refused" }]);
     expect(events[0]).not.toHaveProperty("operation");
   });
 

@@ -56,7 +56,7 @@ test("case 124: a copy that was cut off in its last attempt is reported as faile
   const { next, sources, clock, until, finish } = await openLeft("UPDATE files SET attempts = 5");
   await clock.pass(ATTEMPT_MS);
   await until(() => next.jobEvents()).toMatchObject([
-    { kind: "copy", outcome: "failed", code: "copy_cut", taskId: "cut" },
+    { job: "archive", outcome: "error", code: "copy_cut", taskId: "cut" },
   ]);
   expect(next.logs.join("\n")).toContain("its last attempt was cut off; dropped: task cut");
   expect([sources.fetched().length, next.keys()]).toEqual([1, []]);

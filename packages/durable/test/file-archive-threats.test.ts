@@ -140,7 +140,7 @@ describe("an attempt that fails", () => {
       await until(copyEvents).toHaveLength(nth + 1);
       const last = copyEvents().at(-1);
       expect(last).toMatchObject({
-        outcome: "waiting",
+        outcome: "retrying",
         code: "source_failed",
         attempts: nth + 1,
         taskId: "late",
@@ -151,7 +151,7 @@ describe("an attempt that fails", () => {
       await clock.pass(5000);
     }
     await until(copyEvents).toHaveLength(5);
-    expect(copyEvents().at(-1)).toMatchObject({ outcome: "failed", code: "source_failed", attempts: 5 });
+    expect(copyEvents().at(-1)).toMatchObject({ outcome: "error", code: "source_failed", attempts: 5 });
     sources.serve("late.mp4", serveFile(video));
     await poll(id);
     await clock.pass(DAY_MS - 60_000);

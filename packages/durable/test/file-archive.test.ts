@@ -164,7 +164,7 @@ describe("a copy", () => {
       await clock.pass(8 * MINUTE_MS);
     }
     for (const event of copyEvents())
-      expect(event).toMatchObject({ outcome: "waiting", code: "storage_full", attempts: 0 });
+      expect(event).toMatchObject({ outcome: "retrying", code: "storage_full", attempts: 0 });
     point(() => `${CDN}/film.mp4?signed=anew`);
     await poll(id);
     await files.ask(`/v1/uploads/${inTheWay}`, { method: "DELETE" });
@@ -180,8 +180,8 @@ describe("a copy", () => {
       await clock.pass(DAY_MS);
     }
     expect(copyEvents().map(({ outcome, code }) => [outcome, code])).toEqual([
-      ...Array(7).fill(["waiting", "storage_full"]),
-      ["failed", "storage_full"],
+      ...Array(7).fill(["retrying", "storage_full"]),
+      ["error", "storage_full"],
     ]);
   });
 
@@ -194,7 +194,7 @@ describe("a copy", () => {
     await poll(await create("held"));
     await poll(await create("late"));
     await until(copyEvents).toMatchObject([
-      { outcome: "dropped", user: "user-1", taskId: "late", code: "too_many_copies" },
+      { outcome: "dropped", userId: "user-1", taskId: "late", code: "too_many_copies" },
     ]);
     expect(failures()).toEqual([
       expect.stringMatching(/1 copies are waiting; dropped: task late, copy [\w-]{44}, user [0-9a-f]{64}/),

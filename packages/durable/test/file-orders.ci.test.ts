@@ -224,13 +224,13 @@ test("case 155: an unfinished upload that the bucket does not end counts, and is
   faulty.add("abort");
   for (let look = 0; look < 12; look += 1) await clock.pass(20 * MINUTE_MS);
   expect([countUploads(), (await readRows("user-1")).bytes]).toEqual([1, PART + 10]);
-  const tries = events().filter(({ outcome }) => outcome === "waiting");
+  const tries = events().filter(({ outcome }) => outcome === "retrying");
   expect(tries.length).toBeGreaterThan(3);
   for (const one of tries)
-    expect(one).toMatchObject({ kind: "upload", code: "not_deleted", id, user: "user-1" });
+    expect(one).toMatchObject({ job: "upload", code: "not_deleted", id, userId: "user-1" });
   expect(tries.map(({ attempts }) => attempts)).toEqual(tries.map((_, at) => at + 1));
-  const unfinished = events().filter(({ outcome }) => outcome !== "waiting");
-  expect(unfinished).toMatchObject([{ outcome: "dropped", code: "upload_unfinished", user: "user-1" }]);
+  const unfinished = events().filter(({ outcome }) => outcome !== "retrying");
+  expect(unfinished).toMatchObject([{ outcome: "dropped", code: "upload_unfinished", userId: "user-1" }]);
   faulty.clear();
   for (let day = 0; day < 3; day += 1) await clock.pass(DAY_MS);
   expect([countUploads(), countBytes(), (await readRows("user-1")).bytes, (await readRows()).total]).toEqual([

@@ -90,7 +90,7 @@ describe("the space of all users", () => {
     expect(await readCode(deleted)).toEqual([503, "media_unavailable"]);
     expect((await ask(`/v1/uploads/${id}`)).status).toBe(404);
     await clock.pass(2 * MINUTE_MS);
-    const event = { kind: "upload", outcome: "waiting", code: "not_deleted" };
+    const event = { job: "upload", outcome: "retrying", code: "not_deleted" };
     const last = () => jobEvents().findLast((one) => one.id === id);
     await expect.poll(last).toMatchObject({ ...event, attempts: 1 });
     expect(logs.join("\n")).toContain("did not delete 1 files");

@@ -260,12 +260,13 @@ describe("an upload in parts", () => {
     expect([(await ask(`/v1/uploads/${id}`)).status, countUploads()]).toEqual([404, 0]);
     expect(jobEvents()).toEqual([
       {
-        kind: "upload",
+        type: "job",
+        job: "upload",
         id,
         outcome: "dropped",
         code: "upload_unfinished",
         bytes: whole.length,
-        user: "user-1",
+        userId: "user-1",
       },
     ]);
     await store(png);
@@ -353,12 +354,12 @@ test("case 124: each upload has one event at its end, with its user and its size
   await ask(`/v1/uploads/${stopped}`, { method: "DELETE" });
   fail("put");
   expect(await readCode(upload(png))).toEqual([503, "media_unavailable"]);
-  const event = { kind: "upload", user: "user-1" };
+  const event = { type: "job", job: "upload", userId: "user-1" };
   expect(jobEvents()).toEqual([
     { ...event, id: small, outcome: "complete", bytes: 1000 },
     { ...event, id: large, outcome: "complete", bytes: whole.length },
     { ...event, id: stopped, outcome: "stopped", bytes: whole.length },
-    { ...event, id: expect.any(String), outcome: "failed", bytes: 1000, code: "media_unavailable" },
+    { ...event, id: expect.any(String), outcome: "error", bytes: 1000, code: "media_unavailable" },
   ]);
 });
 

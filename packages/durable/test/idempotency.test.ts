@@ -69,7 +69,7 @@ describe("case 100: a create that comes again with its key", () => {
       expect(gateway.requests[0]?.headers.has("idempotency-key")).toBe(false);
       await expect.poll(() => purse.reserved.size).toBe(0);
       expect(purse.spent).toHaveLength(1);
-      expect(jobs).toMatchObject([{ kind: "create", outcome: "complete", requestId: "gateway-1" }]);
+      expect(jobs).toMatchObject([{ job: "create", outcome: "complete", requestId: "gateway-1" }]);
     },
   );
 

@@ -100,9 +100,9 @@ describe("case 117: the data of a user", () => {
     expect([erased.status, await codeOf(erased)]).toEqual([410, "user_erased"]);
     expect(live.hasLeft).toBe(true);
     expect(gateway.requests.every(({ signal }) => signal.aborted)).toBe(true);
-    expect(jobs.map(({ kind, outcome, code }) => [kind, outcome, code]).sort()).toEqual([
+    expect(jobs.map(({ job, outcome, code }) => [job, outcome, code]).sort()).toEqual([
+      ["chat", "stopped", "stream_stopped"],
       ["create", "stopped", "user_erased"],
-      ["response", "stopped", "stream_stopped"],
     ]);
     expect([purse.reserved.size, purse.spent]).toEqual([0, [100, 100]]);
     expect((await exportUser(proxy, {}, USER)).data).toEqual({ streams: [], creates: [] });
@@ -131,9 +131,7 @@ describe("case 117: the data of a user", () => {
       await readerOf(await asking).until("finish_reason");
     }
     expect((await eraseUser(proxy, {}, USER)).failed).toEqual([]);
-    expect(jobs).toMatchObject([
-      { kind: "response", user: USER, outcome: "stopped", code: "stream_stopped" },
-    ]);
+    expect(jobs).toMatchObject([{ job: "chat", userId: USER, outcome: "stopped", code: "stream_stopped" }]);
     expect([purse.reserved.size, gateway.requests[0]?.signal.aborted]).toEqual([0, true]);
   });
 

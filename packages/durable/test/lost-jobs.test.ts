@@ -73,7 +73,7 @@ describe("case 102: a create whose process is gone", () => {
     expect(gateway.requests).toHaveLength(1);
     expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
     expect(second.jobs).toMatchObject([
-      { kind: "create", outcome: "lost", code: "request_lost", reserved: 100, spent: 100 },
+      { job: "create", outcome: "lost", code: "request_lost", reserved: 100, spent: 100 },
     ]);
     expect(lines.join()).toContain("was lost with its process; what was reserved for it is spent");
   });
@@ -202,7 +202,7 @@ describe("case 115: a stream whose process is gone", () => {
     expect(gateway.requests).toHaveLength(1);
     expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
     expect(second.jobs).toMatchObject([
-      { kind: "response", id, outcome: "lost", code: "stream_interrupted", reserved: 100, spent: 100 },
+      { job: "chat", id, outcome: "lost", code: "stream_interrupted", reserved: 100, spent: 100 },
     ]);
   });
 

@@ -30,7 +30,7 @@ test("intervalMs of videoWatch has to be a whole number from 2,000 to 60,000", (
 test("one handler of events gets those of requests and those of jobs", async () => {
   const events: ProxyEvent[] = [];
   const onEvent = (event: ProxyEvent) => {
-    if (event.kind === "request") expectTypeOf(event).toExtend<RequestEvent>();
+    if (event.type === "request") expectTypeOf(event).toExtend<RequestEvent>();
     else expectTypeOf(event).toExtend<JobEvent>();
     events.push(event);
   };
@@ -57,5 +57,8 @@ test("one handler of events gets those of requests and those of jobs", async () 
     {},
   );
   expect(response.status).toBe(200);
-  expect(events.map(({ kind }) => kind).sort()).toEqual(["create", "request"]);
+  expect(events.map((event) => (event.type === "job" ? event.job : event.type)).sort()).toEqual([
+    "create",
+    "request",
+  ]);
 });

@@ -274,7 +274,7 @@ describe("a client that leaves", () => {
     await readerOf(response).until("a");
     client.abort();
     await expect.poll(() => live.hasLeft).toBe(true);
-    await expect.poll(() => jobs).toMatchObject([{ outcome: "orphaned", code: "stream_stopped" }]);
+    await expect.poll(() => jobs).toMatchObject([{ outcome: "abandoned", code: "stream_stopped" }]);
     expect(errorCode(await (await resume(idOf(response))).text())).toBe("stream_stopped");
   });
 
@@ -287,7 +287,7 @@ describe("a client that leaves", () => {
     await expect.poll(() => gateway.requests.length).toBe(1);
     client.abort();
     expect((await leaving).status).toBe(408);
-    await expect.poll(() => jobs).toMatchObject([{ outcome: "orphaned" }]);
+    await expect.poll(() => jobs).toMatchObject([{ outcome: "abandoned" }]);
     expect(gateway.requests[0]?.signal.aborted).toBe(true);
   });
 });
@@ -308,7 +308,7 @@ describe("a request that comes again with its key", () => {
       expect(await response.text()).toBe(whole);
     expect(gateway.requests).toHaveLength(1);
     // two of them end at once, in any order
-    const replayed = () => requests.map(({ replayed = false }) => replayed).sort();
+    const replayed = () => requests.map(({ isReplay = false }) => isReplay).sort();
     await expect.poll(replayed).toEqual([false, true, true]);
   });
 
@@ -467,7 +467,7 @@ describe("case 114: the streams of a user", () => {
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     expect(jobs.filter(({ outcome }) => outcome === "dropped")).toMatchObject([
-      { kind: "response", id: ids[0], code: "too_many_kept" },
+      { job: "chat", id: ids[0], code: "too_many_kept" },
     ]);
     const read = async (id: string) => {
       const { status, body } = await resume(id);

@@ -197,7 +197,7 @@ test.each([
     await expect.poll(() => jobs.length).toBe(3);
     expect([purse.reserved.size, purse.spent]).toEqual([0, [100, 100, 100]]);
     expect(jobs.map(({ id }) => id).sort()).toEqual(responses.map(idOf).sort());
-    for (const job of jobs) expect(job).toMatchObject({ outcome: "cut", code: "upstream_idle" });
+    for (const job of jobs) expect(job).toMatchObject({ outcome: "truncated", code: "upstream_idle" });
     gateway.streams(piece("a") + end);
     for (const response of await Promise.all([ask(), ask(), ask()]))
       expect(await response.text()).toContain("[DONE]");
@@ -214,7 +214,7 @@ describe("case 116: each response is one event, and its usage is in no other", (
     await (await ask(keyed)).text();
     await (await resume(id, 1)).text();
     await expect.poll(() => requests.length).toBe(3);
-    expect(requests.map(({ streamId, replayed, outcome }) => [streamId, replayed, outcome])).toEqual([
+    expect(requests.map(({ streamId, isReplay, outcome }) => [streamId, isReplay, outcome])).toEqual([
       [id, undefined, "complete"],
       [id, true, "complete"],
       [id, true, "complete"],
@@ -222,10 +222,10 @@ describe("case 116: each response is one event, and its usage is in no other", (
     for (const event of requests) expect([event.usage, event.spent]).toEqual([undefined, undefined]);
     await expect.poll(() => jobs.length).toBe(1);
     expect(jobs[0]).toMatchObject({
-      kind: "response",
+      job: "chat",
       id,
       outcome: "complete",
-      user: "Bearer user-token",
+      userId: "Bearer user-token",
       model: "delta-5.3",
       usage,
       reserved: 100,
@@ -237,19 +237,19 @@ describe("case 116: each response is one event, and its usage is in no other", (
     expect(jobs[0]?.durationMs).toBeGreaterThanOrEqual(0);
   });
 
-  test.each(["cut", "failed"] as const)("the event has the client's error code: %s", async (outcome) => {
+  test.each(["truncated", "error"] as const)("the event has the client's error code: %s", async (outcome) => {
     const { gateway, ask, jobs, requests } = openPaid();
     const live = gateway.streamsLive();
     const response = await ask();
     live.send(piece("a"));
     const reader = readerOf(response);
     await reader.until('"a"');
-    if (outcome === "cut") live.cut();
+    if (outcome === "truncated") live.cut();
     else live.send('data: {"error":{"message":"no"}}\n\n');
     await reader.until("never");
     await expect.poll(() => requests.length).toBe(1);
-    const code = outcome === "cut" ? "upstream_cut" : "upstream_error";
-    expect(requests[0]).toMatchObject({ outcome: "cut", code });
+    const code = outcome === "truncated" ? "upstream_cut" : "upstream_error";
+    expect(requests[0]).toMatchObject({ outcome: "truncated", code });
     await expect.poll(() => jobs).toMatchObject([{ outcome, code, spent: 100 }]);
   });
 
@@ -276,7 +276,7 @@ describe("case 116: each response is one event, and its usage is in no other", (
     await readerOf(response).until('"a"');
     client.abort();
     await expect.poll(() => requests.length).toBe(1);
-    expect(requests[0]).toMatchObject({ outcome: "left", streamId: idOf(response) });
+    expect(requests[0]).toMatchObject({ outcome: "disconnected", streamId: idOf(response) });
     expect(jobs).toEqual([]);
     live.send(end);
     live.end();

@@ -27,7 +27,7 @@ test.each(["workerd", "Node"] as const)(
     resume();
     expect(await reader.until("[DONE]")).toContain("[DONE]");
     const jobs = () =>
-      logs.filter((line) => line.startsWith('{"kind":"response"')).map((line) => JSON.parse(line));
+      logs.filter((line) => line.startsWith('{"type":"job","job":"chat"')).map((line) => JSON.parse(line));
     await expect.poll(jobs).toMatchObject([{ outcome: "complete", usage: { total_tokens: 7 }, spent: 7 }]);
   },
 );

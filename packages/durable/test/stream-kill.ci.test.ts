@@ -64,7 +64,7 @@ test.each(runtimes)(
     await expect.poll(spent, PATIENCE).toEqual(new Set([`${RESERVED} spent, 0 reserved`]));
     const lost = logs.filter((line) => line.includes('"outcome":"lost"')).map((line) => JSON.parse(line));
     expect(lost).toHaveLength(STREAMS + 1);
-    const streams = lost.filter(({ kind }) => kind === "response");
+    const streams = lost.filter(({ job }) => job === "chat");
     expect(streams.map(({ id }) => id).sort()).toEqual(open.map(({ id }) => id).sort());
     for (const event of streams)
       expect(event).toMatchObject({ code: "stream_interrupted", reserved: RESERVED, spent: RESERVED });

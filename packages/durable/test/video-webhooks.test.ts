@@ -55,7 +55,7 @@ function openNotifyingProxy({ secret = () => SECRET as string | string[], handle
     },
   });
   const proxy = openWatchedProxy({ onEnd: [hook, ...handlers] });
-  const of = (kind: string) => proxy.events.filter((event) => event.kind === kind);
+  const of = (job: string) => proxy.events.filter((event) => event.job === job);
   const letters = async () => (await listDeadLetters(proxy.proxy, proxy.env)).deadLetters;
   return { ...proxy, app, sent, of, letters };
 }
@@ -67,7 +67,7 @@ async function giveUp(status = 503) {
   proxy.gateway.next = done;
   const created = await proxy.create();
   await until(() => proxy.of("webhook").length === 1);
-  while (proxy.of("webhook").at(-1)?.outcome === "waiting") await jump(HOUR);
+  while (proxy.of("webhook").at(-1)?.outcome === "retrying") await jump(HOUR);
   await advance(2 * SECOND);
   proxy.app.next = () => new Response(null, { status: 204 });
   return { ...proxy, created };
@@ -95,10 +95,10 @@ describe("a webhook", () => {
       },
     ]);
     const requestId = receipt.headers.get("x-request-id");
-    const ids = { user: "ann", taskId: gatewayId, requestId, model: "beta3.0-video", outcome: "complete" };
+    const ids = { userId: "ann", taskId: gatewayId, requestId, model: "beta3.0-video", outcome: "complete" };
     expect(events).toMatchObject([
-      { kind: "watch", id: gatewayId, attempts: 2, ...ids },
-      { kind: "webhook", upstreamStatus: 204, attempts: 1, ...ids },
+      { job: "watch", id: gatewayId, attempts: 2, ...ids },
+      { job: "webhook", upstreamStatus: 204, attempts: 1, ...ids },
     ]);
     expect(log).not.toHaveBeenCalled();
   });
@@ -161,8 +161,8 @@ describe("a webhook", () => {
   test("case 126: that fails is tried nine times in 32 hours, and each attempt says what follows", async () => {
     const { of, sent, created } = await giveUp();
     expect(of("webhook").map(({ outcome, attempts }) => [outcome, attempts])).toEqual([
-      ...Array.from({ length: 8 }, (_, index) => ["waiting", index + 1]),
-      ["failed", 9],
+      ...Array.from({ length: 8 }, (_, index) => ["retrying", index + 1]),
+      ["error", 9],
     ]);
     const pauses = of("webhook")
       .slice(0, 8)
@@ -226,7 +226,7 @@ describe("a webhook", () => {
     const endedAt = Date.now();
     // the platform's fetch ends with its signal, and this one does not
     await until(() => of("webhook").length === 1);
-    expect(of("webhook")).toMatchObject([{ outcome: "waiting", attempts: 1 }]);
+    expect(of("webhook")).toMatchObject([{ outcome: "retrying", attempts: 1 }]);
     expect(Date.now() - endedAt).toBeLessThan(20 * SECOND);
   });
 });
@@ -262,9 +262,9 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   await until(() => of("webhook").length === 3);
   await jump(DAY);
   expect(sent).toHaveLength(3);
-  expect(events.map(({ kind, outcome, attempts }) => [kind, outcome, attempts])).toEqual([
+  expect(events.map(({ job, outcome, attempts }) => [job, outcome, attempts])).toEqual([
     ["watch", "complete", 2],
-    ["webhook", "waiting", 1],
+    ["webhook", "retrying", 1],
     ["webhook", "refused", 2],
     ["webhook", "complete", 1],
   ]);
@@ -346,7 +346,7 @@ describe("case 127: a dead letter", () => {
     expect(of("webhook").at(-1)).toMatchObject({
       outcome: "dropped",
       code: "dead_letters_full",
-      user: "ann",
+      userId: "ann",
     });
     expect(await letters()).toMatchObject([{ userId: "bob" }]);
   });
@@ -438,9 +438,9 @@ describe("a handler of the app", () => {
     expect(sent.map(({ type }) => type)).toEqual(["video.failed"]);
     await jump(DAY);
     expect([ends.length, sent.length]).toEqual([2, 1]);
-    // a handler without a kind has no events
-    expect(events.map(({ kind, outcome }) => [kind, outcome])).toEqual([
-      ["watch", "failed"],
+    // a handler without a job has no events
+    expect(events.map(({ job, outcome }) => [job, outcome])).toEqual([
+      ["watch", "error"],
       ["webhook", "complete"],
     ]);
   });
@@ -512,7 +512,7 @@ test("a plugin that copies results gets each final end before it is stored, and 
   await until(() => ended.length === 2);
   await advance(SECOND);
   expect(ended[1]).toMatchObject({ id: gatewayId, userId: "ann", response: { code: "success" } });
-  expect(events).toMatchObject([{ kind: "watch", outcome: "complete" }]);
+  expect(events).toMatchObject([{ job: "watch", outcome: "complete" }]);
   await jump(HOUR);
   expect(ended).toHaveLength(2);
 });
@@ -541,7 +541,7 @@ describe("the options of a webhook", () => {
     await create();
     gateway.next = done;
     await until(() => of("webhook").length === 1);
-    expect(of("webhook")).toMatchObject([{ outcome: "waiting" }]);
+    expect(of("webhook")).toMatchObject([{ outcome: "retrying" }]);
     expect(lines()).toContain("the url or the secret of the webhook is missing or invalid");
     secret = SECRET;
     await until(() => sent.length === 1);

@@ -98,7 +98,7 @@ test("a process that is killed between two handlers repeats only the one that ha
     if (url === "/hook") response.writeHead(204).end();
   });
   await create(await start());
-  await expect.poll(() => output).toContain('"kind":"webhook"');
+  await expect.poll(() => output).toContain('"type":"job","job":"webhook"');
   await expect.poll(() => app.requests.map(({ url }) => url).toSorted()).toEqual(["/book", "/hook"]);
   const { body, rawHeaders } = app.requests.find(({ url }) => url === "/hook") ?? {
     body: "",

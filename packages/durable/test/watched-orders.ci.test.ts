@@ -187,7 +187,7 @@ async function recover(life: Life, isNeverReady: boolean): Promise<string> {
 function checkEnds({ simulation, task, resent }: Life, shown: string, isNeverReady: boolean): boolean {
   const { events, webhooks, booked, lies, crashes, faults } = simulation;
   const { gateway } = task;
-  const ends = events.filter(({ kind, taskId }) => kind === "watch" && taskId === task.gatewayId);
+  const ends = events.filter(({ job, taskId }) => job === "watch" && taskId === task.gatewayId);
   expect(lies).toEqual([]);
   const hooks = webhooks.filter((hook) => hook.task === task.id);
   const ids = [...new Set(hooks.map(({ type, id }) => `${type} ${id}`))];

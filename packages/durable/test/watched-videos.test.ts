@@ -310,8 +310,8 @@ describe("a task that is watched from its create", () => {
     expect(await tab.nextEvent()).toEqual({ event: "end", data: {} });
     expect(polls).toHaveLength(3);
     const requestId = receipt.headers.get("x-request-id");
-    const ids = { id: gatewayId, taskId: gatewayId, requestId, user: "ann", model: "beta3.0-video" };
-    expect(events).toMatchObject([{ kind: "watch", outcome: "complete", attempts: 3, ...ids }]);
+    const ids = { id: gatewayId, taskId: gatewayId, requestId, userId: "ann", model: "beta3.0-video" };
+    expect(events).toMatchObject([{ job: "watch", outcome: "complete", attempts: 3, ...ids }]);
     expect(id).not.toBe(gatewayId);
   });
 
@@ -417,7 +417,7 @@ describe("a task that is watched from its create", () => {
     const { gatewayId } = await create();
     gateway.next = () => task("FAILURE");
     await until(() => events.length === 1);
-    expect(events).toMatchObject([{ outcome: "failed", code: "task_failed", taskId: gatewayId }]);
+    expect(events).toMatchObject([{ outcome: "error", code: "task_failed", taskId: gatewayId }]);
     expect(log).not.toHaveBeenCalled();
   });
 
@@ -495,7 +495,7 @@ describe("a task that is watched from its create", () => {
     expect([receipt.status, receipt.text]).toEqual([200, expect.stringContaining("queued")]);
     expect(log.mock.calls.flat().join()).toContain("the watch of task t-1");
     expect(events).toMatchObject([
-      { kind: "watch", outcome: "dropped", code: "object_unavailable", user: "ann", taskId: "t-1" },
+      { job: "watch", outcome: "dropped", code: "object_unavailable", userId: "ann", taskId: "t-1" },
     ]);
   });
 
@@ -619,7 +619,7 @@ describe("the data of a user", () => {
     await plugin.userData?.eraseUser(env, "ann");
     await plugin.userData?.eraseUser(env, "ann");
     expect(events).toMatchObject([
-      { kind: "watch", taskId: running.gatewayId, outcome: "stopped", code: "user_erased" },
+      { job: "watch", taskId: running.gatewayId, outcome: "stopped", code: "user_erased" },
     ]);
     expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
     expect(await plugin.userData?.exportUser(env, "bob")).toMatchObject({ items: [{}], cursor: undefined });

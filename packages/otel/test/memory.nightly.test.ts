@@ -80,7 +80,7 @@ test.each([
     const begun = { method: "POST", route: "chat", startedAt: Date.now() } as const;
     const bytes = measureHeld(() => {
       const ownTraceparent = traceparent(begun) ?? "";
-      const request = { kind: "request", requestId: "r", method: "POST", status: 200 } as const;
+      const request = { type: "request", requestId: "r", method: "POST", status: 200 } as const;
       if (hasEnd) onEvent({ ...request, ownTraceparent, outcome: "complete", durationMs: 5 });
     });
     expect(bytes).toBeLessThan(MB);

@@ -126,7 +126,7 @@ describe("page, Worker and gateway", () => {
   test("skip the jobs of a server, which belong to no request", () => {
     const worker = openSDK();
     createProxyTelemetry(worker).onEvent({
-      kind: "watch",
+      job: "watch",
       id: "t-1",
       outcome: "complete",
       durationMs: 1000,

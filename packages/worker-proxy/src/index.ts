@@ -1,6 +1,6 @@
 export { adaptJSONSchema } from "./adapt-json-schema.js";
 export { adaptOpenAI } from "./adapt-openai.js";
-export type { JobEvent, JobOutcome, OnJobEvent, Outcome, ProxyEvent, RequestEvent } from "./api/events.js";
+export type { JobEvent, ProxyEvent, ProxyOutcome, RequestEvent } from "./api/events.js";
 export type {
   BoundHost,
   Host,

@@ -111,7 +111,7 @@ async function serve<Env>(
   run?.addOffers(route, headers);
   const isLink = route.plugin?.isPublic === true;
   const user = operator ?? sender ?? (isLink ? NOBODY : await findUser(settings.authenticate, request, env));
-  if (!isLink) known.user = user.id;
+  if (!isLink) known.userId = user.id;
   // in an outage, operators must get through
   if (settings.rateLimit && !operator && !isLink)
     await checkRate(settings.rateLimit, { request, env, user }, route);

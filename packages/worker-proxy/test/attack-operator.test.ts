@@ -81,11 +81,11 @@ test("case 59: what a request was, cost and became is in its event", async () =>
   await proxy.ask("ada", stream, { path: CHATS });
   const event = JSON.parse(await proxy.loggedLine(/^\{.*"route":"chat"/));
   expect(event).toMatchObject({
-    user: "ada",
+    userId: "ada",
     model: "delta-5.3",
     status: 200,
     code: "upstream_cut",
-    outcome: "cut",
+    outcome: "truncated",
     upstreamStatus: 200,
   });
   for (const name of ["firstByteMs", "durationMs", "bytes"]) expect(event[name]).toBeGreaterThanOrEqual(0);

@@ -43,7 +43,7 @@ test.each<[name: string, status: number, code: string, options: Partial<ProxyOpt
     const { text, headers, error, ...answer } = await ask(asked({ body }));
     expect([answer.status, error?.["code"]]).toEqual([status, code]);
     expect(text + JSON.stringify([...headers])).not.toContain("no such table");
-    expect(events).toMatchObject([{ status, code, outcome: "failed" }]);
+    expect(events).toMatchObject([{ status, code, outcome: "error" }]);
     const [line = "", ...more] = lines();
     expect(more).toEqual([]);
     expect(line).toContain(

@@ -45,7 +45,7 @@ describe("case 240: a request of the operator's own code for a user", () => {
     const { status } = await read(await fetch(post(`${baseURL}/v1/chat/completions`)));
     expect(status).toBe(200);
     expect(reached[0]?.headers.get("authorization")).toBe(`Bearer ${KEY}`);
-    await expect.poll(() => events).toMatchObject([{ user: "ada" }]);
+    await expect.poll(() => events).toMatchObject([{ userId: "ada" }]);
   });
 
   test.each([

@@ -84,7 +84,7 @@ for (const [name, dress] of dresses)
       const { text, ...end } = await endOf(said + dress + rest);
       expect(text).toContain("overloaded");
       expect(text).not.toContain("upstream_cut");
-      expect(end).toEqual({ outcome: "cut", code: "upstream_error", settled: [undefined] });
+      expect(end).toEqual({ outcome: "truncated", code: "upstream_error", settled: [undefined] });
       // alone it is a refusal, which costs nothing
       expect(await endOf(dress + rest)).toMatchObject({ code: "upstream_error", settled: ["free"] });
     },
@@ -109,5 +109,5 @@ test.each([
   ],
   ["words without choices", { detail: "overloaded" }],
 ])("A whole answer with %s is reported as failed", async (_, answer) => {
-  expect(await endOf(answer, chat)).toMatchObject({ outcome: "failed", code: "upstream_error" });
+  expect(await endOf(answer, chat)).toMatchObject({ outcome: "error", code: "upstream_error" });
 });

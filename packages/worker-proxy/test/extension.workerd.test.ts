@@ -67,7 +67,7 @@ describe("a path of an extension", () => {
       { user: { id: "user-1" }, route: "chat", id: "s-1", sentId: "s-1", env: { KEY } },
     ]);
     expect(reached).toEqual([]);
-    expect(events).toMatchObject([{ route: "chat", method: "GET", status: 200, user: "user-1" }]);
+    expect(events).toMatchObject([{ route: "chat", method: "GET", status: 200, userId: "user-1" }]);
   });
 
   test("may have no id in it", async () => {

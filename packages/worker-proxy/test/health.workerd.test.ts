@@ -100,7 +100,7 @@ test.each(unset)("case 59: is 503 and no more, and the log has: %s", async (line
   expect(told).toContain(`sluice proxy: health: ${line}`);
   expect(told).not.toContain(KEY);
   expect(reached).toEqual([]);
-  expect(events).toMatchObject([{ route: "health", status: 503, outcome: "failed" }]);
+  expect(events).toMatchObject([{ route: "health", status: 503, outcome: "error" }]);
 });
 
 const hosts: readonly [what: string, hosts: unknown, status: number][] = [

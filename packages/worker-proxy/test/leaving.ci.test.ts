@@ -46,7 +46,7 @@ describe.each([
   }
 
   const eventOf = async (user: string) =>
-    JSON.parse(await proxy.loggedLine(new RegExp(`^\\{.*"user":"${user}"`)));
+    JSON.parse(await proxy.loggedLine(new RegExp(`^\\{.*"userId":"${user}"`)));
 
   test.each([
     ["a stream", stream],

@@ -61,8 +61,8 @@ describe("a path of a plugin that takes bytes", () => {
       expect(served.at(-1)).toMatchObject({ user: { id: "user-1" }, route: "media", ...(id && { id }) });
     }
     expect(events).toMatchObject([
-      { kind: "request", route: "media", user: "user-1", status: 200, method: "POST" },
-      { kind: "request", route: "media", user: "user-1", status: 200, method: "PATCH" },
+      { type: "request", route: "media", userId: "user-1", status: 200, method: "POST" },
+      { type: "request", route: "media", userId: "user-1", status: 200, method: "PATCH" },
     ]);
   });
 
@@ -92,7 +92,7 @@ describe("a public path of a plugin", () => {
     const head = await send("/v1/links/l-1", { method: "HEAD", token: "" });
     expect([head.status, head.headers.get("etag")]).toEqual([200, '"1"']);
     expect(served.map(({ user, id }) => [user, id])).toEqual(Array(4).fill([{ id: "" }, "l-1"]));
-    for (const event of events) expect(event).not.toHaveProperty("user");
+    for (const event of events) expect(event).not.toHaveProperty("userId");
   });
 
   test("opens nothing else: each other path and method needs the user", async () => {

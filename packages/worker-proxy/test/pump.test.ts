@@ -49,7 +49,7 @@ test.each([
   });
   const { text } = await proxy.ask(streamed);
   expect(text).toMatch(/\n\nevent: error\ndata: .*"code":"upstream_cut"\}\}\n\n$/);
-  expect(await proxy.events(1)).toMatchObject([{ status: 200, code: "upstream_cut", outcome: "cut" }]);
+  expect(await proxy.events(1)).toMatchObject([{ status: 200, code: "upstream_cut", outcome: "truncated" }]);
 });
 
 test("case 40: so does a stream that is shorter than its content-length", async () => {
@@ -97,7 +97,9 @@ test("case 41: a client that leaves ends the gateway's connection, and gives one
   await response.body?.getReader().read();
   client.abort();
   expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
-  expect(await proxy.events(1)).toMatchObject([{ status: 499, code: "client_left", outcome: "left" }]);
+  expect(await proxy.events(1)).toMatchObject([
+    { status: 499, code: "client_left", outcome: "disconnected" },
+  ]);
 });
 
 test("a silent gateway is bounded by totalMs", async () => {

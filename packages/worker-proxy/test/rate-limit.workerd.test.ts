@@ -56,7 +56,7 @@ test("case 35: one request too many is answered with 429 and Retry-After, and no
   expect([status, error?.["code"], error?.["type"]]).toEqual([429, "rate_limited", "rate_limit_error"]);
   expect([headers.get("retry-after"), headers.get("x-sluice-source")]).toEqual(["60", "proxy"]);
   expect(reached).toHaveLength(2);
-  expect(events.at(-1)).toMatchObject({ status: 429, code: "rate_limited", user: "ann", route: "chat" });
+  expect(events.at(-1)).toMatchObject({ status: 429, code: "rate_limited", userId: "ann", route: "chat" });
 });
 
 test("case 35: each user has a count of their own", async () => {

@@ -136,7 +136,7 @@ test("case 58: the count is given back where the client leaves, in the stream or
   await reader.read();
   expect((await stream()).error?.["code"]).toBe("too_many_streams");
   client.abort();
-  await expect.poll(() => told.at(-1)).toMatchObject({ status: 499, outcome: "left" });
+  await expect.poll(() => told.at(-1)).toMatchObject({ status: 499, outcome: "disconnected" });
   const next = await open();
   expect(next.status).toBe(200);
   await next.body?.cancel();

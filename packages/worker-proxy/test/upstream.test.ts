@@ -29,10 +29,10 @@ test("a whole stream passes unchanged, and gives one event", async () => {
   expect([status, text]).toEqual([200, events]);
   expect(await proxy.events(1)).toEqual([
     {
-      kind: "request",
+      type: "request",
       requestId: expect.stringMatching(/^[\w-]{36}$/),
       route: "chat",
-      user: "user-1",
+      userId: "user-1",
       model: "delta-5.3",
       method: "POST",
       status: 200,
@@ -158,7 +158,7 @@ test("case 41: a client that leaves in mid-stream ends the gateway's connection,
   await response.body?.getReader().read();
   controller.abort();
   expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
-  expect(await proxy.events(1)).toMatchObject([{ status: 499, code: "client_left", user: "user-1" }]);
+  expect(await proxy.events(1)).toMatchObject([{ status: 499, code: "client_left", userId: "user-1" }]);
 });
 
 test("case 44: the gateway's 429 passes, with Retry-After and as the gateway's", async () => {

@@ -37,7 +37,7 @@ const proxy = createProxy<Env>({
     }),
     fileStore<Env>({ bucket: (env) => env.FILES, secret: (env) => env.SECRET }),
   ],
-  onEvent: (event: ProxyEvent) => console.log(event.kind, event.outcome),
+  onEvent: (event: ProxyEvent) => console.log(event.type, event.outcome),
 });
 
 export class Sluice extends durableObject(proxy) {}

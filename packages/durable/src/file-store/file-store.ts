@@ -28,7 +28,7 @@ import { createFileList, createUserFiles } from "./files/user-files.js";
  * - `GET /v1/media/{id}` serves the file, or a range of it, to everyone who has the link.
  * - `POST /v1/archive` returns new links to copies of the gateway's files, with `archive`.
  *
- * Its `onEvent` events have the kind `upload` or `copy`, and the id of the file:
+ * Its `onEvent` events have the job `upload` or `archive`, and the id of the file:
  *
  * - `upload`: `complete`, `failed`, `stopped` by its user, or `dropped` with the code `upload_unfinished`.
  * - `copy`: `complete`, `waiting` until `nextAt`, `failed`, `stopped`, or `dropped` with the code `too_many_copies` if

@@ -68,7 +68,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   const maxBytes = checkWhole("maxBytes", options.maxBytes ?? 16 * 1024 * 1024);
   const jobs = createJobs({
     kind: "creates",
-    eventKind: "create",
+    eventJob: "create",
     isStream: false,
     retentionMs,
     isFromStart: true,

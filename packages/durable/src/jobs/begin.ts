@@ -23,7 +23,7 @@ export type Begin = Omit<JobRequest, "owner" | "plan"> & {
 interface BeginOptions extends FollowOptions {
   readonly store: JobStore;
   readonly tend: Tend;
-  readonly eventKind: JobEvent["kind"];
+  readonly eventJob: JobEvent["job"];
   /** The job that sends the request. */
   readonly run: Job<JobRequest>;
   /** The job of {@link createFree}. */
@@ -135,7 +135,7 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
     const reserve = async () => exhausted as Exhausted;
     await openAccount({ reserve }, createPayable(context, request)).catch((refusal: Refusal) => {
       const { code } = describeRefusal(refusal);
-      reportJob(getServer(), options.eventKind, request.details, { outcome: "refused", code }, context.env);
+      reportJob(getServer(), options.eventJob, request.details, { outcome: "refused", code }, context.env);
       throw refusal;
     });
   }

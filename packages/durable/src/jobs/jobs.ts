@@ -63,13 +63,13 @@ const MAX_ATTEMPTS = 4;
 
 /** Creates the jobs of a plugin. */
 export function createJobs(options: JobsOptions): Jobs {
-  const { kind, isStream, eventKind } = options;
+  const { kind, isStream, eventJob } = options;
   let connected: JobServer | undefined;
   const getServer = (): JobServer => {
     if (!connected) throw new Error(`${kind}: the plugin belongs to no proxy`);
     return connected;
   };
-  const tend: Tend = (context, id) => tendJob(context, { store, eventKind }, getServer(), id);
+  const tend: Tend = (context, id) => tendJob(context, { store, eventJob }, getServer(), id);
   const tending = job(`${kind}.tend`, 20, (context, { id }: TendInput) => tend(context, id));
   const store: JobStore = createJobStore({ ...options, tendJob: tending });
   const run = createRun({ ...options, store, tend }, getServer);

@@ -257,7 +257,7 @@ export class JobOwner {
     if (idleTimeoutMs === undefined || live.readers.count > 0 || this.#isClosed) return;
     const since = Math.max(live.aloneSince, this.#attendedUntil);
     const left = since + idleTimeoutMs - Date.now();
-    if (left <= 0) return this.giveUp("orphaned");
+    if (left <= 0) return this.giveUp("abandoned");
     this.#idleTimer = setTimeout(() => void this.#checkIdle(), left);
   }
 

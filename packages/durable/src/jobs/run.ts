@@ -13,7 +13,7 @@ import { type EventEnd, type JobServer, logJob, reportJob, type Tend } from "./t
 export interface RunOptions {
   readonly store: JobStore;
   readonly tend: Tend;
-  readonly eventKind: JobEvent["kind"];
+  readonly eventJob: JobEvent["job"];
   /** True if the responses are event streams. */
   readonly isStream: boolean;
   /** Maximum size of a stored response, in bytes. */
@@ -95,7 +95,7 @@ async function finish(sending: Sending, ending: Ending): Promise<void> {
   for (const eventId of dropped ?? []) {
     const details = { eventId, user: request.user.id, startedAt: Date.now() };
     const end = { outcome: "dropped", code: "too_many_kept" } as const;
-    reportJob(server, options.eventKind, details, end, context.env);
+    reportJob(server, options.eventJob, details, end, context.env);
   }
   if (isSettled || !(await paid?.settled)) return;
   const { id, owner: name } = request;
@@ -112,7 +112,7 @@ async function fail(sending: Sending, refusal: Refusal): Promise<void> {
   if (owner.gaveUp) return await giveUp(sending, owner.gaveUp, { callOutcome: outcome });
   const { status, code } = describeRefusal(refusal);
   if (status >= 500) await logJob(server, `${options.store.kind}: ${status} ${code}`, refusal, context.env);
-  const jobOutcome = status < 500 ? "refused" : "failed";
+  const jobOutcome = status < 500 ? "refused" : "error";
   if (options.isFree(sending, refusal, outcome))
     return await free(sending, refusal, { outcome: jobOutcome, callOutcome: outcome });
   storeFailure(sending, refusal);
@@ -157,7 +157,7 @@ async function giveUp(
     await account?.close(callOutcome, known.usage)?.settled;
     return live.finish("lost", options.store.options.lostCode);
   }
-  const outcome = reason === "orphaned" ? "orphaned" : "stopped";
+  const outcome = reason === "abandoned" ? "abandoned" : "stopped";
   // a create is stopped by the erasure of its user, which deletes everything, even the key
   if (!options.isStream) return await free(sending, jobRefusal("user_erased"), { outcome, callOutcome });
   live.head ??= { status: 200, headers: sending.headers, type: EVENTS };
@@ -172,5 +172,5 @@ function storeFailure({ live, options }: Sending, refusal: Refusal): void {
 }
 
 function report({ server, options, request, context }: Sending, end: EventEnd): void {
-  reportJob(server, options.eventKind, request.details, end, context.env);
+  reportJob(server, options.eventJob, request.details, end, context.env);
 }

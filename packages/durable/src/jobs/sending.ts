@@ -2,9 +2,9 @@ import type {
   CallOutcome,
   HostContext,
   JobContext,
-  JobOutcome,
   Meter,
   Payable,
+  ProxyOutcome,
   Usage,
   User,
 } from "@sluice/worker-proxy";
@@ -77,7 +77,7 @@ export interface Sending {
 export interface Ending {
   readonly state: Exclude<JobState, "claimed" | "sending" | "refused" | "lost">;
   /** The outcome of the job in its event. */
-  readonly outcome: JobOutcome;
+  readonly outcome: ProxyOutcome;
   readonly code?: string | undefined;
   /** The outcome of the call to the gateway, for the meter. */
   readonly callOutcome: CallOutcome;
@@ -163,11 +163,11 @@ export async function readWhole(
   const paid = { callOutcome: readOutcome(json), usage: readUsage(json) };
   if (containsKey(text, keys)) {
     live.head = createRefusalHead(new Refusal("upstream_type"));
-    return { state: "failed", outcome: "failed", code: "upstream_type", ...paid };
+    return { state: "failed", outcome: "error", code: "upstream_type", ...paid };
   }
   if (!live.setText(text, { status, headers, type: "application/json" }))
     logError(`${options.store.kind}: a response of ${text.length} characters is not stored; see maxBytes`);
-  return { state: "complete", outcome: paid.callOutcome === "refused" ? "failed" : "complete", ...paid };
+  return { state: "complete", outcome: paid.callOutcome === "refused" ? "error" : "complete", ...paid };
 }
 
 function readUsage(json: unknown): Usage | undefined {

@@ -14,7 +14,7 @@ export function isOpen(state: JobState): boolean {
 }
 
 /** Why a job is stopped: by a request, without readers, or by the erasure of its user. */
-export type StopReason = "stopped" | "orphaned" | "erased";
+export type StopReason = "stopped" | "abandoned" | "erased";
 
 /** Metadata of a job for its event. */
 export type JobDetails = {

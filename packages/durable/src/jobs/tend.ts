@@ -7,18 +7,27 @@ import type { JobStore } from "./store.js";
 export type JobServer = PluginServer<unknown>;
 
 /** The end of a job for its event. */
-export type EventEnd = Pick<JobEvent, "outcome"> & Partial<Omit<JobEvent, "kind" | "id" | "outcome">>;
+export type EventEnd = Pick<JobEvent, "outcome"> & Partial<Omit<JobEvent, "type" | "job" | "id" | "outcome">>;
 
 /** Reports the end of a job. */
 export function reportJob(
   server: JobServer,
-  kind: JobEvent["kind"],
+  job: JobEvent["job"],
   { eventId, user, requestId, model, startedAt }: JobDetails,
   end: EventEnd,
   env: unknown,
 ): void {
   const durationMs = Math.max(0, Date.now() - startedAt);
-  const event = { kind, id: eventId, user, model, durationMs, ...end, requestId: end.requestId ?? requestId };
+  const event = {
+    type: "job",
+    job,
+    id: eventId,
+    userId: user,
+    model,
+    durationMs,
+    ...end,
+    requestId: end.requestId ?? requestId,
+  };
   const isKnown = ([, value]: [string, unknown]) => value !== undefined;
   server.report(Object.fromEntries(Object.entries(event).filter(isKnown)) as unknown as JobEvent, env);
 }
@@ -42,7 +51,7 @@ export type Tend = (context: TendContext, id: string) => Promise<void>;
  */
 export async function tendJob(
   { host, key, env }: TendContext,
-  { store, eventKind }: { readonly store: JobStore; readonly eventKind: JobEvent["kind"] },
+  { store, eventJob }: { readonly store: JobStore; readonly eventJob: JobEvent["job"] },
   server: JobServer,
   id: string,
 ): Promise<void> {
@@ -54,7 +63,7 @@ export async function tendJob(
       ? "what was reserved for it is spent"
       : "it was not sent; what was reserved for it is given back";
     await logJob(server, `${kind}: ${details.eventId} was lost with its process; ${how}`, "", env);
-    reportJob(server, eventKind, details, { outcome: "lost", code: lostCode, ...payment }, env);
+    reportJob(server, eventJob, details, { outcome: "lost", code: lostCode, ...payment }, env);
   }
   if (!unsettled) return;
   const { ticket, spent, owner } = unsettled;

@@ -68,7 +68,7 @@ function createEnding(
   if (problem) addError(sending.live, problem);
   if (code === undefined)
     return { ...known, state: "complete", outcome: isConfirmed ? "complete" : "unconfirmed" };
-  return { ...known, state: "failed", outcome: code === "upstream_error" ? "failed" : "cut" };
+  return { ...known, state: "failed", outcome: code === "upstream_error" ? "error" : "truncated" };
 }
 
 /** Returns true if the gateway was not reached or certainly did nothing. With `unknown` it may have done work. */

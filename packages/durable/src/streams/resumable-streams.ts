@@ -64,7 +64,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
   let maxOpen: number | undefined;
   const jobs = createJobs({
     kind: "streams",
-    eventKind: "response",
+    eventJob: "chat",
     isStream: true,
     retentionMs: checkMilliseconds("retentionMs", retentionMs),
     maxStored: checkWhole("maxPerUser", maxPerUser),

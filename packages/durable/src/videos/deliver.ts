@@ -49,8 +49,8 @@ export async function deliverEnd<Env>(
     const { attempted, error } =
       attempt > 1 ? { attempted: LOST } : await runHandler(handlers, delivery, context);
     end = await host.run(key, endDelivery, { id, attempts, attempted });
-    const kind = handlers.get(delivery.handler)?.kind;
-    reportAttempt(server, env as Env, { delivery, kind, end, attempted, error });
+    const job = handlers.get(delivery.handler)?.job;
+    reportAttempt(server, env as Env, { delivery, job, end, attempted, error });
   }
   if (!end?.failure) return;
   const { ended, handler } = delivery;
@@ -62,10 +62,10 @@ export async function deliverEnd<Env>(
   // the user may have been erased in the meantime
   if (!(await host.run(key, findDelivery, { id })))
     await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt });
-  for (const { id, handler, userId: user, taskId, model, requestId, attempts } of dropped) {
-    const facts = { id, user, taskId, model, requestId, attempts };
-    const kind = handler.startsWith("webhook") ? "webhook" : "watch";
-    server.report({ kind, ...facts, outcome: "dropped", code: "dead_letters_full" }, env as Env);
+  for (const { id, handler, userId, taskId, model, requestId, attempts } of dropped) {
+    const facts = { id, userId, taskId, model, requestId, attempts };
+    const job = handler.startsWith("webhook") ? "webhook" : "watch";
+    server.report({ type: "job", job, ...facts, outcome: "dropped", code: "dead_letters_full" }, env as Env);
   }
 }
 
@@ -99,17 +99,17 @@ async function runHandler<Env>(
 
 interface ReportedAttempt extends AttemptResult {
   readonly delivery: Delivery;
-  readonly kind: EndHandler["kind"];
+  readonly job: EndHandler["job"];
   readonly end: DeliveryEnd;
 }
 
-/** Logs a failed attempt with its cause, and reports the event of a handler that has a kind. */
+/** Logs a failed attempt with its cause, and reports the event of a handler that has a job. */
 function reportAttempt<Env>(
   { setup, report }: PluginServer<Env>,
   env: Env,
-  { delivery: { handler, ended }, kind, end, attempted, error }: ReportedAttempt,
+  { delivery: { handler, ended }, job, end, attempted, error }: ReportedAttempt,
 ): void {
-  const { id, userId: user, gatewayId: taskId, model, requestId, endedAt } = ended;
+  const { id, userId, gatewayId: taskId, model, requestId, endedAt } = ended;
   const { failure, upstreamStatus } = attempted;
   const { attempts, nextAt } = end ?? {};
   if (failure !== undefined) {
@@ -118,11 +118,11 @@ function reportAttempt<Env>(
     const subject = `videoWatch: ${handler}, ${next} (end ${id}, task ${taskId}, request ${requestId ?? "unknown"})`;
     setup.report(subject, error ?? failure, env);
   }
-  if (!kind) return;
-  const facts = { kind, id, user, taskId, model, requestId, attempts, upstreamStatus };
+  if (!job) return;
+  const facts = { type: "job", job, id, userId, taskId, model, requestId, attempts, upstreamStatus } as const;
   const durationMs = Date.now() - endedAt;
   if (failure === undefined) report({ ...facts, outcome: "complete", durationMs }, env);
   else if (!end) report({ ...facts, outcome: "dropped", code: "user_erased", durationMs }, env);
-  else if (nextAt !== undefined) report({ ...facts, outcome: "waiting", nextAt }, env);
-  else report({ ...facts, outcome: upstreamStatus === 410 ? "refused" : "failed", durationMs }, env);
+  else if (nextAt !== undefined) report({ ...facts, outcome: "retrying", nextAt }, env);
+  else report({ ...facts, outcome: upstreamStatus === 410 ? "refused" : "error", durationMs }, env);
 }

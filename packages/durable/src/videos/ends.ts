@@ -61,7 +61,7 @@ interface Received {
 export interface EndHandler<Env = unknown> extends Checked<Env> {
   (ended: EndedTask, context: EndContext<Env>): Promise<void> | Promise<Received>;
   /** Kind of the events for the attempts. @default none: failures are only logged */
-  readonly kind?: JobEvent["kind"];
+  readonly job?: JobEvent["job"];
 }
 
 /** A failed delivery by a handler of this package. The message contains no URL and no secret. */

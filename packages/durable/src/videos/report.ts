@@ -1,27 +1,43 @@
-import type { JobEvent, JobOutcome } from "@sluice/worker-proxy";
+import type { JobEvent, ProxyOutcome } from "@sluice/worker-proxy";
 import { logError } from "@sluice/worker-proxy/plugin";
 import { getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
 /** Creates the event for the end of a watch. Also logs the outcome `lost`. */
-export function createWatchEvent(task: WatchedTask, outcome: JobOutcome, code: string | undefined): JobEvent {
+export function createWatchEvent(
+  task: WatchedTask,
+  outcome: ProxyOutcome,
+  code: string | undefined,
+): JobEvent {
   const { id, userId, created, polls, startedAt } = task;
   const { model, requestId } = created ?? {};
   if (outcome === "lost")
     logError(
       `videoWatch: task ${id} ends without a known result: ${code} (request ${requestId ?? "unknown"})`,
     );
-  const facts = { taskId: id, user: userId, model, requestId };
-  return { kind: "watch", id, outcome, code, ...facts, attempts: polls, durationMs: Date.now() - startedAt };
+  const facts = { taskId: id, userId, model, requestId };
+  return {
+    type: "job",
+    job: "watch",
+    id,
+    outcome,
+    code,
+    ...facts,
+    attempts: polls,
+    durationMs: Date.now() - startedAt,
+  };
 }
 
 /** Returns the outcome of a watch, and the code of its cause. */
-export function getOutcome(task: WatchedTask, end: TaskEnd): [outcome: JobOutcome, code: string | undefined] {
+export function getOutcome(
+  task: WatchedTask,
+  end: TaskEnd,
+): [outcome: ProxyOutcome, code: string | undefined] {
   const state = getEndState(task, end);
   const code = end.refusal ? readCode(end.refusal.error) : `task_${state}`;
   if (task.isRemoved) return ["stopped", code];
   if (state === "succeeded") return ["complete", undefined];
   const isLost = code === "task_not_found" || code === "watch_timeout";
-  return [isLost ? "lost" : "failed", code];
+  return [isLost ? "lost" : "error", code];
 }
 
 function readCode(error: string): string | undefined {

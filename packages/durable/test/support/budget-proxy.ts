@@ -72,7 +72,7 @@ export function openBudget({
       sent.push(request);
       return gateway(request);
     },
-    onEvent: (event) => void (event.kind === "request" && events.push(event)),
+    onEvent: (event) => void (event.type === "request" && events.push(event)),
     host,
     ...more,
     plugins: [plugin, probe, ...(more?.plugins ?? [])],

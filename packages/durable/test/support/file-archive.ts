@@ -161,7 +161,7 @@ export function openArchive({ archive = true, options, ...stored }: Given = {}) 
       },
       /** Lines of the log about copies that failed. */
       failures: () => store.logs.filter((line) => line.includes("archive:")),
-      copyEvents: () => store.jobEvents().filter(({ kind }: JobEvent) => kind === "copy"),
+      copyEvents: () => store.jobEvents().filter(({ job }: JobEvent) => job === "archive"),
     };
   }
 }

@@ -182,8 +182,8 @@ export function openFileStore({
     /** Waits for work behind responses. */
     settle: async () => void (await Promise.all(behind.splice(0))),
     /** The events of uploads and copies. */
-    jobEvents: () => events.filter((event): event is JobEvent => event.kind !== "request"),
-    requestEvents: () => events.filter(({ kind }) => kind === "request"),
+    jobEvents: () => events.filter((event): event is JobEvent => event.type !== "request"),
+    requestEvents: () => events.filter(({ type }) => type === "request"),
     store,
     /** Stores the first part of a longer file. */
     begin: (whole: Uint8Array<ArrayBuffer>, user = "user-1") =>

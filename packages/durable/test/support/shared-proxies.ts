@@ -29,7 +29,7 @@ export async function openSharedProxy({ server, schema, ...options }: Given) {
     host,
     plugins: createSharedPlugins(),
     onEvent: (event: ProxyEvent) => {
-      if (event.kind !== "request") jobs.push(event);
+      if (event.type !== "request") jobs.push(event);
     },
     ...options,
   });

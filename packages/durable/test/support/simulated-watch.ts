@@ -95,7 +95,7 @@ export async function simulateWatch(random: Random) {
         },
       },
       onEvent: (event) => {
-        if (!isGone && (event as { kind: string }).kind !== "request") noteEvent(event as never);
+        if (!isGone && (event as { type: string }).type !== "request") noteEvent(event as never);
       },
       fetch: async (request) => {
         if (isGone) return new Promise(() => {});
@@ -175,13 +175,13 @@ export async function simulateWatch(random: Random) {
 
   function noteEvent(event: JobEvent): void {
     events.push(event);
-    const { kind, outcome, code, taskId = "" } = event;
+    const { job, outcome, code, taskId = "" } = event;
     const { last, mayBeAbsent = false } = gateways.get(taskId) ?? {};
-    if (kind !== "watch") return;
+    if (job !== "watch") return;
     const isTrue =
       (code !== "task_not_found" || mayBeAbsent) &&
       (outcome !== "complete" || last === "SUCCESS") &&
-      (outcome !== "failed" || (last === "FAILURE" && code === "task_failed"));
+      (outcome !== "error" || (last === "FAILURE" && code === "task_failed"));
     if (!isTrue) simulation.lies.push(`${outcome} ${code}`);
   }
 

@@ -242,7 +242,7 @@ export function openStoredProxy({ host: given, gateway, ...options }: StoredProx
     plugins: [resumableStreams(), idempotency()],
     host,
     onEvent: (event: RequestEvent | JobEvent) =>
-      void (event.kind === "request" ? requests.push(event as RequestEvent) : jobs.push(event as JobEvent)),
+      void (event.type === "request" ? requests.push(event as RequestEvent) : jobs.push(event as JobEvent)),
     ...options,
   });
   const closing = new AbortController();

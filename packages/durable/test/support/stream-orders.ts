@@ -154,7 +154,7 @@ export async function runOrder(
     await place.passTime();
     await expect.poll(async () => (await readBudget()).reserved).toBe(0);
     // a crash takes events with it, but no money. That of a lost stream has all that was reserved
-    const own = jobs.filter((job) => job.user === user && job.outcome !== "lost");
+    const own = jobs.filter((job) => job.userId === user && job.outcome !== "lost");
     const { spent } = await readBudget();
     expect(spent).toBeGreaterThanOrEqual(own.reduce((sum, job) => sum + (job.spent ?? 0), 0));
     expect(spent).toBeLessThanOrEqual(RESERVED * KEYS.length);

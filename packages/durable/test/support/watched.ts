@@ -133,7 +133,7 @@ export function openWatchedProxy(
     plugins: [plugin, health()],
     host,
     onEvent: (event) => {
-      if ((event as { kind: string }).kind !== "request") events.push(event as never);
+      if ((event as { type: string }).type !== "request") events.push(event as never);
     },
     fetch: async (request) => {
       if (request.method === "POST") return Response.json({ id: `t-${++tasks}`, status: "queued" });

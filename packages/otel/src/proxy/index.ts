@@ -75,7 +75,7 @@ export function createProxyTelemetry({
       return formatTraceparent(span.spanContext());
     },
     onEvent(event) {
-      if (event.kind !== "request") return;
+      if (event.type !== "request") return;
       const endedAt = Date.now();
       const span = takeSpan(event, endedAt - event.durationMs);
       span?.setAttributes(createMetricAttributes(event));
@@ -112,7 +112,7 @@ type Begun = Omit<BegunRequest, "route"> & Pick<RequestEvent, "route">;
 
 /** Checks for an error of a server. A 4xx refusal is an error of its client. */
 function hasFailed({ outcome }: RequestEvent): boolean {
-  return outcome === "failed" || outcome === "cut";
+  return outcome === "error" || outcome === "truncated";
 }
 
 /** Creates the attributes of the metric: few values each, and none chosen by a caller. */
@@ -133,7 +133,7 @@ function createMetricAttributes(event: RequestEvent): Attributes {
     "sluice.code": event.code,
     "sluice.request.id": event.requestId,
     "sluice.stream.id": event.streamId,
-    "sluice.replayed": event.replayed,
+    "sluice.replayed": event.isReplay,
     "sluice.upstream.status": event.upstreamStatus,
     "sluice.upstream.attempts": event.attempts,
     "sluice.first_byte_ms": event.firstByteMs,

@@ -2,51 +2,56 @@ import type { Usage } from "./plugin.js";
 import type { RouteName } from "./routes.js";
 
 /**
- * The end of a job, or of one attempt at it.
+ * The end of a request, of a job, or of one attempt at a job.
  *
- * - `complete`: it reached its end.
- * - `unconfirmed`: a response ended without a `finish_reason`. It may lack its end, and was billed.
- * - `refused`: the other side refused it, or the proxy did before it was sent. It is not tried again.
- * - `failed`: it ended with an error, or after its last attempt.
- * - `cut`: the response had begun, and broke off.
- * - `stopped`: its user stopped or removed it.
- * - `orphaned`: it was stopped, because no client had read the response for a while.
- * - `lost`: the process that did it ended. Its reservation is spent.
- * - `dropped`: it is given up without an attempt; `code` says why.
- * - `waiting`: an attempt failed, and another one follows at `nextAt`.
+ * - `complete`: the response or the job reached its end.
+ * - `unconfirmed`: the response of a chat ended without a `finish_reason`. It may lack its end, and was billed.
+ * - `truncated`: the stream had begun, and broke off.
+ * - `error`: a response of 5xx, or JSON with status 200 that is or has an error (code `upstream_error`). A job ended with
+ *   an error, or after its last attempt.
+ * - `refused`: a response of 4xx, from the proxy or from the gateway. A job is not tried again.
+ * - `disconnected`: the client closed the connection before the end of the response.
+ * - `stopped`: the user stopped or removed the job.
+ * - `abandoned`: the job was stopped, because no client had read the response for a while.
+ * - `lost`: the process of the job ended. Its reservation is spent.
+ * - `dropped`: the job is given up without an attempt; `code` says why.
+ * - `retrying`: an attempt at a job failed, and another one follows at `nextAt`.
  */
-export type JobOutcome =
+export type ProxyOutcome =
   | "complete"
   | "unconfirmed"
+  | "truncated"
+  | "error"
   | "refused"
-  | "failed"
-  | "cut"
+  | "disconnected"
   | "stopped"
-  | "orphaned"
+  | "abandoned"
   | "lost"
   | "dropped"
-  | "waiting";
+  | "retrying";
 
 /**
- * One job that goes on without the request that began it, reported to `onEvent` of the part that does it. There is one
- * event for each end, and one for each attempt before the last. It contains no body, address, header or key.
+ * One job that continues without the request that began it, reported to `onEvent` of the proxy. There is one event for
+ * each end, and one for each attempt before the last. It contains no body, address, header or key.
  */
 export interface JobEvent {
+  /** Tells it from a `RequestEvent`. */
+  readonly type: "job";
   /**
-   * - `response`: a chat stream of `resumableStreams()`.
+   * - `chat`: a chat stream of `resumableStreams()`.
    * - `create`: an image, video, asset or epsilon request of `idempotency()`.
    * - `watch`: a video task that `videoWatch` polls.
-   * - `upload`, `copy`: a file of a user, and a file of the gateway's that the archive copies.
-   * - `webhook`: a notice for the app.
+   * - `upload`, `archive`: a file of a user, and a file of the gateway that the archive copies.
+   * - `webhook`: a notification of the app.
    *
-   * The kinds of other extensions have a prefix: `name:kind`.
+   * The jobs of other plugins have a prefix: `name:job`.
    */
-  readonly kind: "response" | "create" | "watch" | "upload" | "copy" | "webhook" | `${string}:${string}`;
-  /** The id of the stream, the request, the task, the file or the notice. */
+  readonly job: "chat" | "create" | "watch" | "upload" | "archive" | "webhook" | `${string}:${string}`;
+  /** The id of the stream, the request, the task, the file or the notification. */
   readonly id: string;
-  readonly outcome: JobOutcome;
+  readonly outcome: ProxyOutcome;
   /** The id that `authenticate` returned. */
-  readonly user?: string | undefined;
+  readonly userId?: string | undefined;
   /** The `x-request-id` of the request that began the job. */
   readonly requestId?: string | undefined;
   /** The gateway's id of the video task. */
@@ -71,29 +76,13 @@ export interface JobEvent {
   readonly durationMs?: number | undefined;
 }
 
-/** Receives the events of a part. An error that it throws is in the log, and breaks no job. */
-export type OnJobEvent<Env> = (event: JobEvent, env: Env) => unknown;
-
-/**
- * The end of a request.
- *
- * - `complete`: the response reached its end.
- * - `unconfirmed`: the response of a chat ended without a `finish_reason`, where the proxy reads it. It may lack its end,
- *   and was billed.
- * - `refused`: a response of 4xx, from the proxy or from the gateway.
- * - `failed`: a response of 5xx, or JSON with status 200 that is or has an error; the code is `upstream_error` then.
- * - `cut`: the stream had begun, and ended with an error event.
- * - `left`: the client closed the connection before the end.
- */
-export type Outcome = "complete" | "unconfirmed" | "refused" | "failed" | "cut" | "left";
-
 /**
  * One request, reported to `onEvent` after its response. Preflights are not reported. It contains no body, header
  * or key. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
  */
 export interface RequestEvent {
   /** Tells it from a `JobEvent`. */
-  readonly kind: "request";
+  readonly type: "request";
   /** The response's `x-request-id`: the gateway's where it sent one, else the proxy's own. */
   readonly requestId: string;
   /** Absent where the path is none of the proxy's. */
@@ -103,11 +92,11 @@ export interface RequestEvent {
   readonly traceparent?: string;
   /** The `traceparent` of the proxy's own span, which went to the gateway: that of a plugin. */
   readonly ownTraceparent?: string;
-  /** The HTTP status that was sent; 499 where the client left before the end. */
+  /** The HTTP status that was sent; 499 if the client disconnected before the end. */
   readonly status: number;
   /** The `error.code` that was sent, also inside a stream. */
   readonly code?: string;
-  readonly outcome: Outcome;
+  readonly outcome: ProxyOutcome;
   /** The reason of a 401 in words of `/auth`, which the caller does not learn: `unexpected "aud" claim value`. */
   readonly reason?: string;
   /** The operation of an operator, `users/erase`; absent where the caller is none. */
@@ -124,16 +113,16 @@ export interface RequestEvent {
   /** The model of the request; absent where it names none or was refused before it was read. */
   readonly model?: string;
   /** The id that `authenticate` returned. */
-  readonly user?: string;
+  readonly userId?: string;
   /**
    * The gateway's own count, where the proxy reads it: in every JSON response, and in a stream with `readStreams()`. Absent where
    * an object has asked the gateway: its `JobEvent` has it, once for each response.
    */
   readonly usage?: Usage;
-  /** The id of a stream that is kept, the response's `x-stream-id`. Its payment is in the `JobEvent` with this id. */
+  /** The id of a stored stream, the response's `x-stream-id`. Its payment is in the `JobEvent` with this id. */
   readonly streamId?: string;
-  /** True where the response was kept already: a create or a chat that was repeated with its key, and a stream that was read again. */
-  readonly replayed?: boolean;
+  /** True for a stored response: a create or a chat that was repeated with its key, or a stream that was read again. */
+  readonly isReplay?: boolean;
   /** The amounts that the meter has set aside and spent for this request, in its unit, where it says so. */
   readonly reserved?: number;
   readonly spent?: number;
@@ -150,6 +139,6 @@ export interface RequestEvent {
 }
 
 /**
- * An event of a request or of a job: `kind` tells them apart.
+ * An event of a request or of a job: `type` tells them apart.
  */
 export type ProxyEvent = RequestEvent | JobEvent;

@@ -33,7 +33,7 @@ export function createFindOperator<Env>(
     if (request.headers.has("origin")) return undefined;
     try {
       const user = await findUser(authenticate, request, env);
-      known.user = user.id;
+      known.userId = user.id;
       if ((await isOperator(user, { request, env, context, path })) !== true) return undefined;
       known.operation = path.replace(/^.*\/admin\//, "");
       return user;

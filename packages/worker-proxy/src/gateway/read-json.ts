@@ -19,7 +19,7 @@ export async function readJSON<Env>(exchange: Exchange<Env>, response: Response)
   account?.close(readOutcome(json), counted);
   if (containsKey(text, keys)) throw new Refusal("upstream_type");
   if (counted) report.known.usage = counted;
-  if (hasFailed(json)) Object.assign(report.known, { outcome: "failed", code: "upstream_error" });
+  if (hasFailed(json)) Object.assign(report.known, { outcome: "error", code: "upstream_error" });
   // a chat without a `finish_reason` may lack its end
   else if (Array.isArray(choices) && !choices.every((choice) => choice?.finish_reason))
     report.known.outcome = "unconfirmed";

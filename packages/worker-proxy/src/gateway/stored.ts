@@ -26,7 +26,7 @@ export function markStored(marked: Response, { streamId, isReplayed, endCode }: 
     const { known } = report;
     const { status } = response;
     if (streamId) known.streamId = streamId;
-    if (isReplayed) known.replayed = true;
+    if (isReplayed) known.isReplay = true;
     const id = response.headers.get("x-stream-id") ?? "";
     if (/^[\w-]{1,128}$/.test(id) && !containsKey(id, keys)) headers["x-stream-id"] = id;
     if (status === 204 && route.plugin) return passEmpty(exchange, headers);

@@ -40,10 +40,10 @@ export function openReport<Env>(settings: Listeners<Env>, incoming: Incoming<Env
       isOver = true;
       report.onEnd();
       if (settings.listeners.length === 0) return;
-      const refused = status === 499 ? "left" : status < 500 ? "refused" : "failed";
-      const outcome = status >= 400 ? refused : code ? "cut" : (known.outcome ?? "complete");
+      const refused = status === 499 ? "disconnected" : status < 500 ? "refused" : "error";
+      const outcome = status >= 400 ? refused : code ? "truncated" : (known.outcome ?? "complete");
       const durationMs = Date.now() - startedAt;
-      const event = { ...known, kind: "request", method, status, outcome, durationMs } as const;
+      const event = { ...known, type: "request", method, status, outcome, durationMs } as const;
       notify(settings, { ...event, ...(code && { code }) }, incoming);
     },
   };

@@ -12,7 +12,7 @@ export function openDoor(authenticate: Authenticate<Env>) {
     // one that was sent is not valid; without one there is nobody
     const isKey = /^bearer\s+\S/i.test(headers["authorization"] ?? "");
     if (status === 401 && error?.["code"] === (isKey ? "invalid_api_key" : "unauthenticated")) return nobody;
-    return [status, error?.["code"] ?? events[0]?.user];
+    return [status, error?.["code"] ?? events[0]?.userId];
   }
   return { visit, bearer: (token: string) => visit({ authorization: `Bearer ${token}` }) };
 }

@@ -48,7 +48,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       expect(timesKeyIn(request)).toBe(1);
       expect(request?.rawHeaders).toContain(`Bearer ${KEY}`);
       expect(request?.rawHeaders.join("\n")).not.toContain("user-token");
-      expect(await host.told(200)).toMatchObject({ route: "chat", user: "user-1" });
+      expect(await host.told(200)).toMatchObject({ route: "chat", userId: "user-1" });
     });
 
     test("a chat needs a known user, and the health none", async () => {
@@ -158,7 +158,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       await response.body?.getReader().read();
       client.abort();
       expect(await upstream.requests[0]?.hungUp).toBe("hung up");
-      expect(await host.told(499)).toMatchObject({ code: "client_left", user: "user-1" });
+      expect(await host.told(499)).toMatchObject({ code: "client_left", userId: "user-1" });
     });
 
     test("case 41: a client that leaves while the gateway is silent in mid-stream is noticed as well", async () => {

@@ -29,7 +29,7 @@ export function openProxy(options: NamedOptions<Env> = {}, answer: Answer = fine
       "gamma-video-2.0": {},
       "gamma-asset": { GroupId: ["g"] },
     },
-    onEvent: (event) => event.kind === "request" && events.push(event),
+    onEvent: (event) => event.type === "request" && events.push(event),
     fetch: async (request) => {
       reached.push(request.clone() as Request);
       return answer(request);

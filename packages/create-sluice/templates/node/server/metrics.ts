@@ -8,7 +8,7 @@ const histogram = (name: string, help: string) =>
   new Histogram({ name, help, labelNames: ["route", "model"], buckets });
 
 const requests = counter("sluice_requests_total", "Ended requests", ["route", "model", "status", "outcome"]);
-const jobs = counter("sluice_jobs_total", "Ended jobs", ["kind", "model", "outcome"]);
+const jobs = counter("sluice_jobs_total", "Ended jobs", ["job", "model", "outcome"]);
 const tokens = counter("sluice_tokens_total", "Tokens, as the gateway counts them", ["model"]);
 const spent = counter("sluice_spent_total", "Amounts spent, in the unit of the meter", ["model"]);
 const firstByte = histogram("sluice_first_byte_seconds", "Time to the first byte of an answer");
@@ -20,12 +20,12 @@ export function countEvents(models: readonly string[]): (event: ProxyEvent) => v
     const { outcome, usage, durationMs = 0 } = event;
     const model =
       models.find((name) => name === event.model) ?? (event.model === undefined ? "none" : "other");
-    if (event.kind === "request") {
+    if (event.type === "request") {
       const { route = "none", status, firstByteMs } = event;
       requests.inc({ route, model, status, outcome });
       duration.observe({ route, model }, durationMs / 1000);
       if (firstByteMs !== undefined) firstByte.observe({ route, model }, firstByteMs / 1000);
-    } else jobs.inc({ kind: event.kind, model, outcome });
+    } else jobs.inc({ job: event.job, model, outcome });
     spent.inc({ model }, event.spent ?? 0);
     tokens.inc({ model }, Number(usage?.["total_tokens"]) || 0);
   };

@@ -63,8 +63,8 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
       const next = isWaiting ? "the copy waits for space" : "another attempt follows";
       await logCopy(files, copy, `${refusal.details.problem ?? message}; ${isFinal ? "dropped" : next}`);
       const event = isFinal
-        ? ({ outcome: "failed" } as const)
-        : ({ outcome: "waiting", nextAt: Date.now() + pauseMs } as const);
+        ? ({ outcome: "error" } as const)
+        : ({ outcome: "retrying", nextAt: Date.now() + pauseMs } as const);
       files.report(copy, { ...event, code, attempts });
     }
     await files.remove(row).catch(() => {});

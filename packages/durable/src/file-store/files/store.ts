@@ -57,8 +57,8 @@ export function createStore<Env>(settings: FileSettings<Env>) {
   async function open(env: Env, userId: string, host = getServer().host(env)): Promise<UserFiles> {
     const [bucket, links] = [await readBucket(env), await readLinks(env)];
     const report: Report = ({ id, bytes, isCopy, taskId }, event) => {
-      const file = { id, user: userId, ...(bytes > 0 && { bytes }), ...(taskId && { taskId }) };
-      getServer().report({ kind: isCopy ? "copy" : "upload", ...file, ...event }, env);
+      const file = { id, userId, ...(bytes > 0 && { bytes }), ...(taskId && { taskId }) };
+      getServer().report({ type: "job", job: isCopy ? "archive" : "upload", ...file, ...event }, env);
     };
     return openUserFiles({ userId, settings, bucket, links, report }, host, await createUserKey(userId));
   }
@@ -154,7 +154,7 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
     if (remaining.length > 0)
       logError(`fileStore: the bucket did not delete ${remaining.length} files; another attempt follows`);
     for (const row of remaining)
-      report(row, { outcome: "waiting", code: "not_deleted", attempts: row.removals, nextAt: row.dueAt });
+      report(row, { outcome: "retrying", code: "not_deleted", attempts: row.removals, nextAt: row.dueAt });
     return cause;
   }
 

@@ -29,7 +29,7 @@ export function createUploads<Env>(store: Store<Env>) {
       const file = { id: await files.links.createId(user.id), bytes };
       const row = await storeFile(files, body, file, () => readFileType(body)).catch((error: unknown) => {
         const { code } = describeRefusal(toRefusal(error));
-        if (code !== "file_type") files.report(file, { outcome: "failed", code });
+        if (code !== "file_type") files.report(file, { outcome: "error", code });
         throw error;
       });
       if (row.state === "whole") files.report(row, { outcome: "complete" });
