@@ -26,7 +26,7 @@ export function Composer({ chat }: { chat: UseChatStreamResult }) {
       ))}
       <textarea name="text" aria-label="Message" required onKeyDown={sendOnEnter} onPaste={files.onPaste} />
       <input {...files.inputProps} aria-label="Images" />
-      <button type="submit" disabled={isBusy || files.isPreparing || files.isBlind}>
+      <button type="submit" disabled={isBusy || files.isPreparing}>
         Send
       </button>
     </form>

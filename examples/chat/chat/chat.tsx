@@ -100,12 +100,13 @@ function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
 
 function Composer({ chat, model }: { chat: UseChatStreamResult; model: ChatModel }) {
   const files = useAttachments(model);
+  const isUnsupported = files.images.length > 0 && !files.supportsImages;
   const isBusy = chat.status === "submitted" || chat.status === "streaming";
 
   function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
     // the text stays until it can be sent
-    if (isBusy || files.isPreparing || files.isBlind) return;
+    if (isBusy || files.isPreparing || isUnsupported) return;
     void chat.send(String(new FormData(event.currentTarget).get("text")), { images: files.images });
     event.currentTarget.reset();
     files.clear();
@@ -123,7 +124,7 @@ function Composer({ chat, model }: { chat: UseChatStreamResult; model: ChatModel
           {message}
         </p>
       ))}
-      {files.isBlind && <p role="alert">This model sees no images. Choose another one.</p>}
+      {isUnsupported && <p role="alert">This model sees no images. Choose another one.</p>}
       <textarea
         name="text"
         aria-label="Message"
@@ -140,7 +141,7 @@ function Composer({ chat, model }: { chat: UseChatStreamResult; model: ChatModel
           Stop
         </button>
       ) : (
-        <button type="submit" disabled={files.isPreparing || files.isBlind}>
+        <button type="submit" disabled={files.isPreparing || isUnsupported}>
           Send
         </button>
       )}

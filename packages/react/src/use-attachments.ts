@@ -52,9 +52,9 @@ export interface UseAttachmentsResult extends AttachmentState, AttachmentVerbs {
   readonly images: readonly Blob[];
   /** True while a file is checked or downscaled. Do not `send` yet. */
   readonly isPreparing: boolean;
-  /** True while there are attachments but the model lacks image input. `send` would reject them. */
-  readonly isBlind: boolean;
-  /** Models with image input while `isBlind`, otherwise empty. */
+  /** True if the model has image input. Without it, `send` rejects attachments. */
+  readonly supportsImages: boolean;
+  /** Models with image input while there are attachments that the model does not support, otherwise empty. */
   readonly switchTo: readonly ChatModel[];
   /** True while files are dragged over the element with `dropProps`. */
   readonly isDragging: boolean;
@@ -119,14 +119,14 @@ export function useAttachments(
   const [isDragging, setDragging] = useState(false);
   const verbs = useMemo(() => createVerbs(store, changed), [store]);
   const handlers = useMemo(() => createHandlers(verbs.add, setDragging), [verbs]);
-  const isBlind = attachments.length > 0 && !canSee(model);
+  const supportsImages = canSee(model);
   return {
     attachments,
     problems,
     images: useMemo(() => attachments.flatMap((one) => (one.isPreparing ? [] : one.image)), [attachments]),
     isPreparing: attachments.some((one) => one.isPreparing),
-    isBlind,
-    switchTo: isBlind ? seeing : none,
+    supportsImages,
+    switchTo: attachments.length > 0 && !supportsImages ? seeing : none,
     isDragging,
     ...handlers,
     ...verbs,

@@ -292,15 +292,15 @@ test("The quality is lowered first, then the size, and an image that still does 
 
 test("a model without image input keeps the images and names models with image input", async () => {
   const { setModel } = show("delta-5.3");
-  expect(held.result).toMatchObject({ isBlind: false, switchTo: [] });
+  expect(held.result).toMatchObject({ supportsImages: false, switchTo: [] });
   add(png());
   await isReady();
-  expect(held.result).toMatchObject({ isBlind: true, switchTo: ["alpha-v4.1-flash"] });
+  expect(held.result).toMatchObject({ supportsImages: false, switchTo: ["alpha-v4.1-flash"] });
   setModel("alpha-v4.1-flash");
-  expect(held.result).toMatchObject({ isBlind: false, switchTo: [] });
+  expect(held.result).toMatchObject({ supportsImages: true, switchTo: [] });
   expect(names()).toEqual(["reef.png"]);
   setModel("zeta-9");
-  expect(held.result?.isBlind).toBe(false);
+  expect(held.result?.supportsImages).toBe(true);
 });
 
 test("a preview is revoked with its attachment", async () => {

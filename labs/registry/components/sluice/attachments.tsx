@@ -40,7 +40,7 @@ interface AttachmentsProps {
 /** The images that go with a message, and what is wrong with others. */
 export function Attachments(props: AttachmentsProps) {
   const { attachments, model, seeingModel, onSwitchModel, onDismiss } = props;
-  const { problems, isPreparing, isBlind, dismiss } = attachments;
+  const { problems, isPreparing, images, supportsImages, dismiss } = attachments;
   // many files with one problem are one line
   const lines = [...new Set(problems.map(({ message }) => message))];
   return (
@@ -54,7 +54,7 @@ export function Attachments(props: AttachmentsProps) {
           onDismiss?.();
         }}
       />
-      {isBlind && (
+      {images.length > 0 && !supportsImages && (
         <div
           role="alert"
           className="flex flex-wrap items-center gap-2 rounded-xl bg-warning/10 p-1 pl-3 text-sm"

@@ -83,6 +83,7 @@ export function Chat({ model, draftKey, controls, onModel, ...log }: ChatProps) 
   const { chat, id } = log;
   const { status, queued } = chat;
   const attachments = useAttachments(model);
+  const hasFiles = attachments.images.length > 0;
   const { draft, setDraft, clearDraft } = useDraft(`chat/${draftKey ?? id}`, "");
   const field = useRef<HTMLTextAreaElement>(null);
   const isBusy = status === "submitted" || status === "streaming";
@@ -161,8 +162,8 @@ export function Chat({ model, draftKey, controls, onModel, ...log }: ChatProps) 
         onSend={() => void send()}
         isBusy={isBusy}
         onStop={stop}
-        hasFiles={attachments.images.length > 0}
-        isBlocked={attachments.isPreparing || attachments.isBlind}
+        hasFiles={hasFiles}
+        isBlocked={attachments.isPreparing || (hasFiles && !attachments.supportsImages)}
         onPaste={attachments.onPaste}
         before={
           <Queue
