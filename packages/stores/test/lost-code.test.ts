@@ -207,32 +207,3 @@ test("A video is listed without storage/record-writer-later, and stored with the
   await create("A whale");
   expect([...(await storage.read("video-tasks")).values()]).toHaveLength(2);
 });
-
-describe("a user who signs out when storage/forget can't be loaded", () => {
-  test("signOut() returns the error, and removes all records once the code loads", async () => {
-    const { createChatStore, memoryStorage, signOut, client } = await openPageWithout(
-      ["storage/forget"],
-      () => streamAnswer(textAnswer("Hello")),
-    );
-    const storage = memoryStorage();
-    const chat = createChatStore(client, { model, id: "a", storage });
-    await chat.send("Hi");
-    expect((await signOut(client)).errors).toHaveLength(1);
-    restoreModules();
-    expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
-    expect(await storage.read("chat/a")).toEqual(new Map());
-  });
-
-  test("Another tab that can't load the code reports this, and its error is handled", async () => {
-    const { createChatStore, memoryStorage, client, events } = await openPageWithout(["storage/forget"], () =>
-      streamAnswer(textAnswer("Hello")),
-    );
-    const storage = memoryStorage();
-    const chat = createChatStore(client, { model, id: "a", storage });
-    await chat.send("Hi");
-    await storage.write("forgotten", new Map([["notice", "another tab"]]));
-    await settled();
-    expect(events).toContain("storage-error");
-    expect(chat.getSnapshot().messages).toEqual([]);
-  });
-});
