@@ -15,6 +15,7 @@ const COLLECTIONS = [
   "chat",
   "conversations",
   "drafts",
+  "receipts",
   "sync",
   "uploads",
   "video-tasks",

@@ -74,12 +74,11 @@ async function notifyOtherTabs(client: Scoped, storage: RecordStorage): Promise<
   }
 }
 
-/** Opens the storages that an app uses by default. */
+/** Opens the storages that an app uses by default. A browser may refuse even the access to `localStorage`. */
 function openBrowserStorages(): readonly RecordStorage[] {
-  const { localStorage, indexedDB } = globalThis as Partial<typeof globalThis>;
   return [
-    ...(localStorage ? [openWebStorage(localStorage)] : []),
-    ...(indexedDB ? [openIndexedDBStorage()] : []),
+    ...("localStorage" in globalThis ? [openWebStorage(() => localStorage)] : []),
+    ...("indexedDB" in globalThis ? [openIndexedDBStorage()] : []),
   ];
 }
 
