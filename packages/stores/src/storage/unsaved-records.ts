@@ -1,6 +1,5 @@
 import type { ClientEvent } from "@sluice/core";
-import { createStorageBackoff } from "./storage-backoff.js";
-import type { WaitingClient } from "./wait.js";
+import { createStorageBackoff, type WaitingClient } from "./wait.js";
 
 /** Records of one write. */
 export interface WriteBatch {

@@ -1,6 +1,6 @@
 import type { Client, RecordStorage, VideoTask } from "@sluice/core";
 import { reportStorageFailure } from "../base/platform-limits.js";
-import type { RecordWriter } from "../storage/record-writer.js";
+import { createRecordWriter } from "../storage/record-writer.js";
 import { readWhenPossible, waitForStorage } from "../storage/wait.js";
 import { createRecord, type EntryTable, findEnd, listNewestFirst, mergeCopy } from "./entry-table.js";
 import { parseCopy } from "./records.js";
@@ -22,54 +22,23 @@ export interface StoredTable {
   readonly put: (entry: VideoTaskEntry) => void;
 }
 
-/** Writer of a table's entries. */
-export interface EntryWriter {
-  /** Loads the code of the writer before the first change. */
-  readonly load: () => void;
-  /** Stores the current entry or its removal. Waits at most 3 s for the storage. Never rejects. */
-  readonly save: (key: string) => Promise<void>;
-}
-
-/** Creates the writer of a table. */
-export function createEntryWriter({ client, storage, table }: StoredTable): EntryWriter {
-  let opening: Promise<RecordWriter> | undefined;
-  /** Keys of changes that the writer does not know yet, because its code is not loaded. */
-  const changed = new Set<string>();
-  const onFailure = (error: unknown) => reportStorageFailure(client, error);
-
-  return {
-    load: () => void open().catch(() => {}),
-    async save(key) {
-      changed.add(key);
-      // limited, because an earlier write may hang and the caller waits to send a request
-      await waitForStorage(client.clock, writeChanged).catch(() => {});
-    },
+/**
+ * Creates the function that stores the current entry of a key, or its removal. It waits at most 3 s for the storage, and
+ * never rejects.
+ */
+export function createSave({ client, storage, table }: StoredTable): (key: string) => Promise<void> {
+  const { mark, write } = createRecordWriter({
+    client,
+    storage,
+    collection: COLLECTION,
+    createRecord: (key) => createRecord(table, key),
+    onFailure: (error) => reportStorageFailure(client, error),
+  });
+  return async (key) => {
+    mark(key);
+    // limited, because an earlier write may hang and the caller waits to send a request
+    await waitForStorage(client.clock, write).catch(() => {});
   };
-
-  async function writeChanged(): Promise<void> {
-    const { mark, write } = await open();
-    for (const each of changed) mark(each);
-    changed.clear();
-    await write();
-  }
-
-  function open(): Promise<RecordWriter> {
-    opening ??= import("../storage/record-writer-later.js").then(({ createRecordWriter }) =>
-      createRecordWriter({
-        client,
-        storage,
-        collection: COLLECTION,
-        createRecord: (key) => createRecord(table, key),
-        onFailure,
-      }),
-    );
-    // an offline page can't load the code: the next change tries again
-    opening.catch((error) => {
-      opening = undefined;
-      onFailure(error);
-    });
-    return opening;
-  }
 }
 
 /**

@@ -7,7 +7,7 @@ import type {
   VideoTask,
   VideoTaskHandle,
 } from "@sluice/core";
-import { createStore, videos } from "@sluice/core/extend";
+import { createStore, requestOnce, videos } from "@sluice/core/extend";
 import { getClientStorage } from "../storage/client-storage.js";
 import { registerForget } from "../storage/in-use.js";
 import { getSharedWatch } from "../tasks/task-watch.js";
@@ -18,7 +18,7 @@ import {
   type WatchSettings,
   type WatchState,
 } from "../tasks/watch-plan.js";
-import { createEntryWriter, restoreEntries } from "./entry-storage.js";
+import { createSave, restoreEntries } from "./entry-storage.js";
 import { createEntryTable, findEntry, listNewestFirst, putEntry } from "./entry-table.js";
 import { createRenewingPlan, isOutdated, renewLink } from "./renewal.js";
 import type { VideoTaskEntry, VideoTaskStoreOptions } from "./state.js";
@@ -62,7 +62,7 @@ export function createVideoTaskLedger(
     onEnd: ({ handle, task }: VideoTaskEntry) => handle && task && watches.get(handle.id)?.watch.take(task),
     put: (entry: VideoTaskEntry) => void put(entry),
   };
-  const writer = stored && createEntryWriter(stored);
+  const write = stored && createSave(stored);
   const watches: WatchesInUse<VideoTask> = new Map();
   let restoring: Promise<void> | undefined;
   // never unregistered, because the ledger lives as long as its client
@@ -105,10 +105,7 @@ export function createVideoTaskLedger(
     remove(key) {
       const { handle } = table.entries.get(key) ?? {};
       // the task is removed here, even if the proxy is unreachable
-      if (handle?.watchedBy)
-        import("./dismiss-later.js")
-          .then(({ dismissTask }) => dismissTask(client, handle.id))
-          .catch(() => {});
+      if (handle?.watchedBy) dismissTask(client, handle.id).catch(() => {});
       void drop(key);
     },
     async renew() {
@@ -117,11 +114,8 @@ export function createVideoTaskLedger(
   };
 
   function restore(): Promise<void> {
-    if (!stored || !writer) return Promise.resolve();
-    if (!restoring) {
-      writer.load();
-      restoring = restoreEntries(stored, (key) => void drop(key));
-    }
+    if (!stored) return Promise.resolve();
+    restoring ??= restoreEntries(stored, (key) => void drop(key));
     return restoring;
   }
 
@@ -138,7 +132,7 @@ export function createVideoTaskLedger(
   /** Shows an entry, and stores it. */
   async function save(key: string): Promise<void> {
     store.flush();
-    await writer?.save(key);
+    await write?.(key);
   }
 
   /** Stores the state of a watch in the entry of its task. */
@@ -155,6 +149,13 @@ export function createVideoTaskLedger(
     // skips an entry that was removed or changed during the renewal
     if (table.entries.get(entry.key) === entry) void put({ ...entry, task });
   }
+}
+
+/** Tells the proxy that the user has removed a task. The webhook at the task's end reports it. */
+async function dismissTask(client: Client, id: string): Promise<void> {
+  const path = `/v1/video/generations/${encodeURIComponent(id)}/events`;
+  // `keepalive`: the request survives the end of the page
+  await requestOnce(client, path, { method: "DELETE", keepalive: true }, ({ body }) => body?.cancel());
 }
 
 const ledgers = new WeakMap<Client, Map<RecordStorage | undefined, VideoTaskLedger>>();
