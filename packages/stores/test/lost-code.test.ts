@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { callAnswer, checkOnly, textAnswer } from "../../core/test/support/answers.js";
-import { DONE, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { DONE, frame, streamAnswer } from "../../core/test/support/gateway.js";
 import { addIds } from "../../core/test/support/kept.js";
 import { lose, restoreModules } from "../../core/test/support/lost-code.js";
 import { until } from "./support/chat.js";
@@ -91,36 +91,6 @@ describe("a resumable stream that breaks off", () => {
 });
 
 describe("a chat whose own code can't be loaded", () => {
-  test("It works without its storage, and reports unsaved messages", async () => {
-    const { chat, events } = await storedChat("chat/thread-records");
-    expect(events).toContain("storage-error");
-    expect(chat.getSnapshot().unsaved).toBe(2);
-  });
-
-  test("It stores all messages with the next message, once its code loads", async () => {
-    const { chat, createChatStore, client, storage } = await storedChat("chat/thread-records");
-    restoreModules();
-    expect(await chat.send("Two")).toMatchObject({ outcome: "complete" });
-    await until(chat, ({ unsaved }) => unsaved === 0);
-    await settled();
-    const reloaded = createChatStore(client, { model, id: "a", storage });
-    reloaded.subscribe(() => {});
-    await until(reloaded, ({ isRestoring }) => !isRestoring);
-    const texts = reloaded.getSnapshot().messages.map(({ content }) => content);
-    expect(texts).toEqual(["One", "Hello", "Two", "Hello"]);
-  });
-
-  /** Opens a chat with a storage that has sent a message in a page without a module. */
-  async function storedChat(module: string) {
-    const page = await openPageWithout([module], () => streamAnswer(textAnswer("Hello")));
-    const storage = page.memoryStorage();
-    const chat = page.createChatStore(page.client, { model, id: "a", storage });
-    chat.subscribe(() => {});
-    await until(chat, ({ isRestoring }) => !isRestoring);
-    expect(await chat.send("One")).toMatchObject({ outcome: "complete" });
-    return { ...page, chat, storage };
-  }
-
   test("A response with tool calls stays without chat/json-later, and no tool runs", async () => {
     const { createChatStore, defineTool, client, requests } = await openPageWithout(["chat/json-later"], () =>
       streamAnswer(callAnswer({ a: ["pay", "{}"] }, { content: "I pay." })),

@@ -6,7 +6,7 @@ import { type ChatMessage, type ChatNode, type ChatToolCall, type ChatTurn, isPe
 import type { ChatStoreOptions } from "./options.js";
 import type { MessageQueue } from "./queue.js";
 import type { CallDecision } from "./runner.js";
-import { noStorage, type StorageSession } from "./session.js";
+import type { StorageSession } from "./session.js";
 import type { ChatState, ChatStatus, PendingAction } from "./state.js";
 import type { Thread } from "./thread.js";
 
@@ -155,8 +155,6 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
   const messages = thread.path;
   const last = messages.findLast(({ role }) => role === "assistant");
   const pendingActions = listPendingActions(messages.at(-1));
-  const { records, isRestored } = storage;
-  const isGivenUp = isRestored && storage !== noStorage;
   return {
     messages,
     status: computeStatus(chat, pendingActions.length > 0),
@@ -166,9 +164,9 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
     output: last?.output as ChatState["output"],
     pendingActions,
     queued: queue.shown,
-    unsaved: records ? records.countUnsaved() : isGivenUp ? thread.listIds().length : 0,
-    isRestoring: !isRestored,
-    isRunningElsewhere: !turn && records !== undefined && isRunningElsewhere(chat, messages.at(-1)),
+    unsaved: storage.countUnsaved(),
+    isRestoring: !storage.isRestored,
+    isRunningElsewhere: !turn && storage.isOpen && isRunningElsewhere(chat, messages.at(-1)),
     sync: chat.sync?.getSnapshot(),
   };
 }

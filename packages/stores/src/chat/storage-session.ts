@@ -1,25 +1,23 @@
 import { rejectOnAbort, toError } from "@sluice/core/extend";
-import { reportStorageFailure } from "../base/platform-limits.js";
 import { registerForget } from "../storage/in-use.js";
-import { waitForStorage } from "../storage/wait.js";
 import { createUnsentTurn } from "./message.js";
-import type { StorageSession, ThreadRecords } from "./session.js";
-import type { ThreadContext } from "./stored-thread.js";
-
-/** The fields of a chat that its storage session needs. */
-export interface SessionContext extends ThreadContext {
-  /** Called by `signOut` while the storage is open. */
-  readonly forget: () => unknown;
-}
+import type { StorageSession } from "./session.js";
+import {
+  countUnsaved,
+  createStoredThread,
+  deriveKey,
+  noteChange,
+  type ThreadContext,
+  writeAll,
+} from "./stored-thread.js";
+import { holdLock, restore, runLocked } from "./thread-records.js";
 
 /** Creates the storage session of one chat. Nothing is read before its first use. */
-export function createStorageSession(context: SessionContext): StorageSession {
-  const { client } = context;
+export function createStorageSession(context: ThreadContext): StorageSession {
+  const stored = createStoredThread(context);
   let isOpen = false;
   let isRestored = false;
   let reading: Promise<void> | undefined;
-  let records: ThreadRecords | undefined;
-  let opened = new AbortController();
   let waiting = new AbortController();
   let unregister: (() => void) | undefined;
   return {
@@ -29,9 +27,6 @@ export function createStorageSession(context: SessionContext): StorageSession {
     get isRestored() {
       return isRestored;
     },
-    get records() {
-      return records;
-    },
     whenRestored,
     whenReady(act) {
       if (isRestored) return whenRestored(act);
@@ -40,17 +35,30 @@ export function createStorageSession(context: SessionContext): StorageSession {
         waiting.signal,
       ).then(act, createUnsentTurn);
     },
-    runLocked(messageId, act) {
-      if (!records) return Promise.resolve(act());
-      return records
-        .runLocked(messageId, waiting.signal, async () => act())
-        .catch((cause) => createUnsentTurn(toError(cause)));
+    runLocked: (messageId, act) =>
+      runLocked(stored, messageId, waiting.signal, async () => act()).catch((cause) =>
+        createUnsentTurn(toError(cause)),
+      ),
+    holdLock: (messageId, turn) => holdLock(stored, messageId, turn),
+    noteChange(messageId, message) {
+      // the initial messages are stored once the storage was read
+      if (reading) noteChange(stored, messageId, message);
     },
+    writeAll: () => writeAll(stored),
+    deriveKey: (below, request) => deriveKey(stored, below, request),
+    forgetKey: (key) => void stored.sentKeys.delete(key),
+    countUnsaved: () => countUnsaved(stored),
     stop(reason) {
       waiting.abort(reason);
       waiting = new AbortController();
     },
-    close,
+    close() {
+      isOpen = false;
+      unregister?.();
+      void writeAll(stored);
+      stored.nextBroadcast?.abort();
+      stored.open.abort();
+    },
   };
 
   function whenRestored<T>(act: () => T | Promise<T>): Promise<T> {
@@ -62,35 +70,9 @@ export function createStorageSession(context: SessionContext): StorageSession {
   }
 
   async function read(): Promise<void> {
-    const { signal } = opened;
-    unregister = registerForget(client, context.forget);
-    try {
-      await waitForStorage(client.clock, () => restore(signal));
-    } catch (cause) {
-      reportStorageFailure(client, cause);
-    }
+    unregister = registerForget(context.client, context.forget);
+    await restore(stored);
     isRestored = true;
     context.flush();
-  }
-
-  async function restore(signal: AbortSignal): Promise<void> {
-    records ??= await load().catch((cause) => {
-      // the code could not be loaded: the next call tries again
-      close();
-      throw cause;
-    });
-    if (!signal.aborted) await records.restore();
-  }
-
-  async function load(): Promise<ThreadRecords> {
-    return (await import("./thread-records.js")).createThreadRecords(context);
-  }
-
-  function close(): void {
-    isOpen = false;
-    opened.abort();
-    opened = new AbortController();
-    unregister?.();
-    records?.close();
   }
 }

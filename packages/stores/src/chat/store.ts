@@ -38,8 +38,8 @@ import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import { createQueue } from "./queue.js";
 import type { CallChoice } from "./runner.js";
 import { noStorage, type StorageSession } from "./session.js";
-import type { SessionContext } from "./storage-session.js";
 import type { ChatStorage } from "./storages.js";
+import type { ThreadContext } from "./stored-thread.js";
 import { createThread, createThreadList } from "./thread.js";
 import {
   BUSY,
@@ -84,7 +84,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
     throw new ConfigurationError("runner: can't run turns: give customRunner() with your own");
   assertId(id);
   const initial = parseInitialMessages(initialMessages, "initialMessages");
-  const thread = createThread((messageId, message) => storage.records?.noteChange(messageId, message));
+  const thread = createThread((messageId, message) => storage.noteChange(messageId, message));
   const storage = records ? openSession(records) : noStorage;
   addAll(thread, initial);
   // until the storage is read, new messages follow the stored ones
@@ -118,7 +118,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
   return chat;
 
   function openSession(from: ChatStorage): StorageSession {
-    return (from.openChat as (context: SessionContext) => StorageSession)({
+    return (from.openChat as (context: ThreadContext) => StorageSession)({
       client,
       thread,
       storage: from,
@@ -185,7 +185,7 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     getThread: chat.getThread,
     switchBranch(messageId) {
       thread.choose(messageId);
-      storage.records?.noteChange(messageId);
+      storage.noteChange(messageId);
       refresh(chat);
     },
     approve: (toolCallId) => decide(toolCallId, { type: "approve" }),

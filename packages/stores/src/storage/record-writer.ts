@@ -35,8 +35,6 @@ export interface RecordWriterOptions {
   readonly createRecord: (key: string) => unknown;
   /** Called when writes begin to fail, and for each record that the storage rejects while it accepts others. */
   readonly onFailure: (error: unknown, keys: readonly string[]) => void;
-  /** Called when the storage has written records. */
-  readonly onWritten?: () => void;
   /** Called when `unsaved` has changed. */
   readonly onUnsaved?: () => void;
 }
@@ -49,7 +47,7 @@ const PROBE = 16;
  * failed write.
  */
 export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
-  const { client, storage, collection, createRecord, onWritten } = options;
+  const { client, storage, collection, createRecord } = options;
   const due = new Set<string>();
   const inFlight = new Set<string>();
   const unsaved = createUnsavedRecords(options, retry, writeOnUnload);
@@ -96,7 +94,6 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
       if (!(await attemptInTurn([...keys]))) return;
       const rest = unsaved.listByReason("storage");
       if (rest.length > 0) await attemptInTurn(rest);
-      onWritten?.();
     });
     return writing;
   }
@@ -156,7 +153,6 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
     const isLast = (key: string) => unsaved.records.get(key)?.late === batch && !inFlight.has(key);
     unsaved.drop(batch.keys.filter((key) => isLast(key) && !due.has(key)));
     if (openWrites.areDone()) void retry();
-    onWritten?.();
   }
 }
 

@@ -42,27 +42,29 @@ export interface WaitingClient {
  * or fail at first and recover.
  *
  * @param onFailure gets the error of the first attempt, or a `TimeoutError`
+ * @param signal ends the attempts
  */
 export async function readWhenPossible<Records>(
   client: WaitingClient,
   read: () => Promise<Records>,
   take: (records: Records) => unknown,
   onFailure: (error: unknown) => void,
+  signal?: AbortSignal,
 ): Promise<void> {
   const records = (async () => read())();
   const taken = records.then(take);
   // retries even if the read fails after the wait, because a stalled storage may recover
-  taken.catch(() => void readLater(client, async () => take(await read())));
+  taken.catch(() => void readLater(client, async () => take(await read()), signal));
   await awaitWithin(client.clock, WAIT_MS, records, "the storage")
     .then(() => taken)
     .catch(onFailure);
 }
 
 /** Repeats `read` after growing waits, until it succeeds or `signal` aborts. Never rejects. */
-export async function readLater(
+async function readLater(
   client: WaitingClient,
   read: () => Promise<unknown>,
-  signal?: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
   const backoff = createStorageBackoff(client);
   for (;;)
