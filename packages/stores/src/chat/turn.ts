@@ -3,7 +3,7 @@ import { awaitWithin, createRandomId, getDelivery, toError } from "@sluice/core/
 import { pickRequestOptions } from "../base/request-options.js";
 import { type Chat, type ReadOptions, type RunningTurn, refresh } from "./chat.js";
 import type { InsertionPoint } from "./insertion-point.js";
-import { jsonCode } from "./load-json.js";
+import { loadJSONCode } from "./load-json.js";
 import { reduceTurn, type TurnEvent, type TurnState } from "./machine.js";
 import {
   type ChatMessage,
@@ -234,7 +234,7 @@ function isOvertaken(thread: Thread, id: string): boolean {
 /** Loads the code that checks and runs tool calls. */
 function loadCalls(turn: Turn): Promise<ToolCalls> {
   const { chat, options, owner } = turn;
-  turn.loading ??= jsonCode.load().then(({ createToolCalls }) => {
+  turn.loading ??= loadJSONCode().then(({ createToolCalls }) => {
     turn.calls = createToolCalls(chat, options, owner.signal);
     return turn.calls;
   });
