@@ -1,8 +1,7 @@
 import type { RecordStorage } from "@sluice/core";
 import { type Reporter, reportStorageFailure } from "../base/platform-limits.js";
 import { addUserPrefix, type Scoped } from "../base/user-prefix.js";
-import { FORGOTTEN, forgetHere, NOTICE } from "./forget.js";
-import { getStorageUse } from "./in-use.js";
+import { FORGOTTEN, forgetHere, getStorageUse, NOTICE } from "./forget.js";
 
 /**
  * Returns the storage of a client: a storage whose collection names contain the client's user. All stores use their

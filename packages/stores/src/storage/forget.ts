@@ -1,7 +1,7 @@
 import type { RecordStorage } from "@sluice/core";
 import { systemClock } from "@sluice/core/extend";
 import { addUserPrefix, formatUserPrefix, type Scoped } from "../base/user-prefix.js";
-import { getStorageUse } from "./in-use.js";
+import { getStoresInUse } from "./in-use.js";
 import { waitForStorage } from "./wait.js";
 
 /** Collection of the notice that a tab signs out a user. The notice is not stored for long. */
@@ -22,6 +22,35 @@ const COLLECTIONS = [
   FORGOTTEN,
 ];
 
+/** The storages that a client uses in this page. */
+interface StorageUse {
+  /** The client's object for each storage. */
+  readonly own: Map<RecordStorage, RecordStorage>;
+  /** Names of the used collections, including the user. */
+  readonly collections: Set<string>;
+  /** Writes that have not ended. */
+  readonly pending: Set<Promise<unknown>>;
+  isForgetting: boolean;
+  /** Sender of this client's notices, once it has sent one. A storage may report them to this tab, too. */
+  sender?: string;
+}
+
+const uses = new WeakMap<Scoped, StorageUse>();
+
+/** Returns the storages that a client uses; creates an empty record at the first call. */
+export function getStorageUse(client: Scoped): StorageUse {
+  const known = uses.get(client);
+  if (known) return known;
+  const created: StorageUse = {
+    own: new Map(),
+    collections: new Set(),
+    pending: new Set(),
+    isForgetting: false,
+  };
+  uses.set(client, created);
+  return created;
+}
+
 /** Clears the stores of this tab and removes the user's records from storages. Returns the failures. */
 export async function forgetHere(
   client: Scoped,
@@ -32,7 +61,7 @@ export async function forgetHere(
   known.isForgetting = true;
   const failures: { storage: RecordStorage; error: unknown }[] = [];
   try {
-    const reopen = [...known.stores].map((forget) => forget());
+    const reopen = [...getStoresInUse(client)].map((forget) => forget());
     // pending writes must end before the removal
     await waitForWrites([...known.pending]);
     for (const storage of new Set(storages))

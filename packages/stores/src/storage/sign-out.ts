@@ -2,8 +2,7 @@ import { type Client, ConfigurationError, type RecordStorage } from "@sluice/cor
 import { assertClient, systemClock, toError } from "@sluice/core/extend";
 import { isRefusal } from "../base/platform-limits.js";
 import { addUserPrefix, type Scoped } from "../base/user-prefix.js";
-import { FORGOTTEN, forgetHere, NOTICE } from "./forget.js";
-import { getStorageUse } from "./in-use.js";
+import { FORGOTTEN, forgetHere, getStorageUse, NOTICE } from "./forget.js";
 import { openIndexedDBStorage } from "./indexed-db.js";
 import { waitForStorage } from "./wait.js";
 import { openWebStorage } from "./web.js";
