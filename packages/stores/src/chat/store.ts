@@ -41,15 +41,7 @@ import { noStorage, type StorageSession } from "./session.js";
 import type { ChatStorage } from "./storages.js";
 import type { ThreadContext } from "./stored-thread.js";
 import { createThread, createThreadList } from "./thread.js";
-import {
-  BUSY,
-  beginRunnerTurn,
-  beginTurn,
-  canSendNext,
-  continueIfValid,
-  sendNext,
-  startIfFree,
-} from "./turns.js";
+import { attempt, BUSY, beginRunnerTurn, beginTurn, canSendNext, sendNext, startIfFree } from "./turns.js";
 
 /**
  * Creates the store of a chat. Nothing is sent before `send`.
@@ -136,7 +128,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
 function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
   const { client, thread, queue, storage, store } = chat;
   const startWhenReady = (find: FindInsertionPoint, message?: Question) =>
-    use(chat).whenReady(() => startIfFree(chat, read, find, message));
+    use(chat).whenReady(() => attempt(() => startIfFree(chat, read, find, message)));
   const sendWhenReady = (message: Question) =>
     startWhenReady((signal) => addQuestion(thread, message, read().model, signal), message);
   /** Reports the error of a call that changed nothing, because no state shows it. A double click is not a mistake. */
@@ -162,10 +154,10 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       const { images = [] } = options;
       // checked before it is queued, and before it stops a response
       return noteRefusal(
-        continueIfValid(
-          () => assertContent(content, images),
-          () => sendWhenReady({ content, images }),
-        ),
+        attempt(() => {
+          assertContent(content, images);
+          return sendWhenReady({ content, images });
+        }),
       );
     },
     stop() {
@@ -230,8 +222,8 @@ function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
   const last = thread.path.at(-1);
   const queued = hasFailed(last) ? undefined : sendNext(chat);
   if (queued) return queued;
-  const start = () =>
-    startIfFree(chat, read, () => findRetryPoint(thread, last && thread.get(last.id)?.message));
+  const find = () => findRetryPoint(thread, last && thread.get(last.id)?.message);
+  const start = () => attempt(() => startIfFree(chat, read, find));
   if (!last || chat.turn) return start();
   const known = findResponsesAround(thread, last).length;
   return storage.runLocked(last.id, () =>
