@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { callAnswer, checkOnly, textAnswer } from "../../core/test/support/answers.js";
-import { DONE, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { DONE, frame, streamAnswer } from "../../core/test/support/gateway.js";
 import { addIds } from "../../core/test/support/kept.js";
 import { lose, restoreModules } from "../../core/test/support/lost-code.js";
 import { until } from "./support/chat.js";
@@ -91,39 +91,6 @@ describe("a resumable stream that breaks off", () => {
 });
 
 describe("a chat whose own code can't be loaded", () => {
-  test.each(["chat/thread-records", "storage/recovery"])(
-    "It works without %s, and reports unsaved messages",
-    async (module) => {
-      const { chat, events } = await storedChat(module);
-      expect(events).toContain("storage-error");
-      expect(chat.getSnapshot().persistence).toMatchObject({ status: "unsaved", pending: 2 });
-    },
-  );
-
-  test("It stores all messages with the next message, once its code loads", async () => {
-    const { chat, createChatStore, client, storage } = await storedChat("chat/thread-records");
-    restoreModules();
-    expect(await chat.send("Two")).toMatchObject({ outcome: "complete" });
-    await until(chat, ({ persistence }) => persistence?.pending === 0);
-    await settled();
-    const reloaded = createChatStore(client, { model, id: "a", storage });
-    reloaded.subscribe(() => {});
-    await until(reloaded, ({ persistence }) => persistence?.status !== "restoring");
-    const texts = reloaded.getSnapshot().messages.map(({ content }) => content);
-    expect(texts).toEqual(["One", "Hello", "Two", "Hello"]);
-  });
-
-  /** Opens a chat with a storage that has sent a message in a page without a module. */
-  async function storedChat(module: string) {
-    const page = await openPageWithout([module], () => streamAnswer(textAnswer("Hello")));
-    const storage = page.memoryStorage();
-    const chat = page.createChatStore(page.client, { model, id: "a", storage });
-    chat.subscribe(() => {});
-    await until(chat, ({ persistence }) => persistence?.status !== "restoring");
-    expect(await chat.send("One")).toMatchObject({ outcome: "complete" });
-    return { ...page, chat, storage };
-  }
-
   test("A response with tool calls stays without chat/json-later, and no tool runs", async () => {
     const { createChatStore, defineTool, client, requests } = await openPageWithout(["chat/json-later"], () =>
       streamAnswer(callAnswer({ a: ["pay", "{}"] }, { content: "I pay." })),
@@ -189,50 +156,4 @@ describe("a chat whose own code can't be loaded", () => {
       expect(requests).toEqual(["POST"]);
     },
   );
-});
-
-test("A video is listed without storage/record-writer-later, and stored with the next video", async () => {
-  const ids = ["t-1", "t-2"];
-  const { createVideoTaskList, memoryStorage, client, events, ...core } = await openPageWithout(
-    ["storage/record-writer-later"],
-    () => Response.json({ id: ids.shift(), model: "beta3.0-video", created_at: 1 }),
-  );
-  const storage = memoryStorage();
-  const create = (prompt: string) =>
-    core.createVideoTaskStore(client, { storage }).create({ model: "beta3.0-video", input: { prompt } });
-  await create("A reef");
-  expect(createVideoTaskList(client, { storage }).getSnapshot()).toHaveLength(1);
-  expect(events).toContain("storage-error");
-  restoreModules();
-  await create("A whale");
-  expect([...(await storage.read("video-tasks")).values()]).toHaveLength(2);
-});
-
-describe("a user who signs out when storage/forget can't be loaded", () => {
-  test("signOut() returns the error, and removes all records once the code loads", async () => {
-    const { createChatStore, memoryStorage, signOut, client } = await openPageWithout(
-      ["storage/forget"],
-      () => streamAnswer(textAnswer("Hello")),
-    );
-    const storage = memoryStorage();
-    const chat = createChatStore(client, { model, id: "a", storage });
-    await chat.send("Hi");
-    expect((await signOut(client)).errors).toHaveLength(1);
-    restoreModules();
-    expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
-    expect(await storage.read("chat/a")).toEqual(new Map());
-  });
-
-  test("Another tab that can't load the code reports this, and its error is handled", async () => {
-    const { createChatStore, memoryStorage, client, events } = await openPageWithout(["storage/forget"], () =>
-      streamAnswer(textAnswer("Hello")),
-    );
-    const storage = memoryStorage();
-    const chat = createChatStore(client, { model, id: "a", storage });
-    await chat.send("Hi");
-    await storage.write("forgotten", new Map([["notice", "another tab"]]));
-    await settled();
-    expect(events).toContain("storage-error");
-    expect(chat.getSnapshot().messages).toEqual([]);
-  });
 });

@@ -307,6 +307,14 @@ describe("the list", () => {
     expect(await ada.list()).toEqual([]);
   });
 
+  test("has no receipts after the sign-out of a client without a user", async () => {
+    const { client, list } = openRecorded(picture);
+    await generateImages(client, reef);
+    expect(await list()).toHaveLength(1);
+    expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
+    expect(await list()).toEqual([]);
+  });
+
   test("refuses a period that ends before it begins, and a missing storage", async () => {
     const { list, client } = openRecorded(picture);
     expect(await catchError(list({ since: 2, until: 1 }))).toMatchObject({ name: "ConfigurationError" });

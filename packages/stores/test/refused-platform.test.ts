@@ -9,6 +9,7 @@ import {
   indexedDBStorage,
   listVideoTasks,
   memoryStorage,
+  signOut,
   webStorage,
 } from "@sluice/stores";
 import { isLocked } from "@sluice/stores/extend";
@@ -417,4 +418,10 @@ describe("a browser's storage that", () => {
     answer();
     await waitForState(tab, list, ([entry]) => entry?.task?.state === "succeeded");
   });
+});
+
+test("A user can sign out in a page whose localStorage is refused", async () => {
+  vi.stubGlobal("localStorage", undefined);
+  Object.defineProperty(globalThis, "localStorage", { configurable: true, get: denied });
+  expect(await signOut(openTab().client)).toEqual({ unsent: 0, errors: [] });
 });

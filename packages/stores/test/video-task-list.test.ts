@@ -154,8 +154,6 @@ describe("an entry of a video", () => {
     await clock.advance(2999);
     expect(sent("POST")).toEqual([]);
     await clock.advance(1);
-    await writing[1];
-    await clock.advance(3000);
     expect(await submitted).toMatchObject({ handle: { id: "7" } });
     expect(events).toContainEqual({
       type: "storage-error",

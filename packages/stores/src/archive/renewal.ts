@@ -24,18 +24,14 @@ const batches = new WeakMap<Client, Batch>();
  * @returns undefined if the proxy does not store a copy
  * @throws the errors of {@link getArchivedMedia}
  */
-export async function findCopy(
-  client: Client,
-  kind: keyof Names,
-  name: string,
-): Promise<ArchivedMedia | undefined> {
+async function findCopy(client: Client, kind: keyof Names, name: string): Promise<ArchivedMedia | undefined> {
   const batch = batches.get(client) ?? openBatch(client);
   batch.names[kind].add(name);
   return (await batch.found).get(name);
 }
 
 /** Returns a file with the link to its copy. Without a copy, removes `storedUntil`. */
-export function applyCopy<File extends ExpiringLink>(file: File, copy: ArchivedMedia | undefined): File {
+function applyCopy<File extends ExpiringLink>(file: File, copy: ArchivedMedia | undefined): File {
   const { storedUntil: _, ...gone } = file;
   if (!copy) return gone as File;
   const { url, expiresAt, storedUntil } = copy;
@@ -65,4 +61,24 @@ export async function renewTask(client: Client, task: SucceededVideoTask): Promi
   // without a copy of the last frame, its link has expired as well
   const { lastFrameURL: _, ...video } = renewed;
   return copy.lastFrame ? { ...video, lastFrameURL: copy.lastFrame.url } : video;
+}
+
+/**
+ * Returns the files with expired links replaced by new links to the proxy's copies.
+ *
+ * @param getDueAt returns the time to renew a file, in Unix milliseconds
+ * @throws the errors of `getArchivedMedia`
+ */
+export function renewURLs<File extends { readonly url?: string | undefined }>(
+  client: Client,
+  files: readonly File[],
+  getDueAt: (file: File) => number,
+): Promise<File[]> {
+  return Promise.all(
+    files.map(async (file) =>
+      file.url !== undefined && getDueAt(file) <= Date.now()
+        ? applyCopy(file as File & ExpiringLink, await findCopy(client, "urls", file.url))
+        : file,
+    ),
+  );
 }

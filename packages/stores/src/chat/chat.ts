@@ -163,7 +163,7 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
     pendingActions,
     queued: queue.shown,
     persistence: storage.status,
-    isRunningElsewhere: !turn && storage.records !== undefined && isRunningElsewhere(chat, messages.at(-1)),
+    isRunningElsewhere: !turn && storage.isOpen && isRunningElsewhere(chat, messages.at(-1)),
   };
 }
 

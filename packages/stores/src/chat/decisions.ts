@@ -23,22 +23,20 @@ export function decideCall(
   read: ReadOptions,
   toolCallId: string,
   decision: CallChoice,
-): Promise<ChatTurn> {
+): ChatTurn | Promise<ChatTurn> {
   const { thread, storage, runner } = chat;
   const state = decision.type === "output" ? "needs-output" : "needs-approval";
   const findCall = (message: ChatMessage | undefined) =>
     message?.toolCalls?.find((call) => call.id === toolCallId && call.state === state);
-  return storage.whenReady(() => {
-    const message = thread.path.at(-1);
-    if (!message || !findCall(message)) return decide();
-    if (thread.get(message.id)?.turn !== undefined) {
-      if (!runner) return createUnsentTurn(new ConfigurationError(NO_RUNNER));
-      return runner.decide(read, { ...decision, messageId: message.id, toolCallId }, (start) =>
-        beginRunnerTurn(chat, runner, chat.options ?? read, start),
-      );
-    }
-    return chat.turn ? decide() : storage.runLocked(message.id, () => decide(message.id));
-  });
+  const message = thread.path.at(-1);
+  if (!message || !findCall(message)) return decide();
+  if (thread.get(message.id)?.turn !== undefined) {
+    if (!runner) return createUnsentTurn(new ConfigurationError(NO_RUNNER));
+    return runner.decide(read, { ...decision, messageId: message.id, toolCallId }, (start) =>
+      beginRunnerTurn(chat, runner, chat.options ?? read, start),
+    );
+  }
+  return chat.turn ? decide() : storage.runLocked(message.id, () => decide(message.id));
 
   /** @param locked id of the message whose call was pending before this tab waited for the lock */
   function decide(locked?: string): ChatTurn | Promise<ChatTurn> {

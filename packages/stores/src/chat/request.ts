@@ -5,7 +5,7 @@ import {
   ConfigurationError,
   type Tool,
 } from "@sluice/core";
-import { jsonCode } from "./load-json.js";
+import { loadJSONCode } from "./load-json.js";
 import { type ChatMessage, toWireMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 
@@ -34,7 +34,7 @@ export function createRequest(
     history,
     typeof instructions === "function" ? instructions() : instructions,
     outputSchema &&
-      jsonCode.load().then(({ createJSONParts }) => createJSONParts(client, model, outputSchema)),
+      loadJSONCode().then(({ createJSONParts }) => createJSONParts(client, model, outputSchema)),
     ...readDefinitions(tools),
   ]).then(([messages, text, json, ...definitions]) =>
     combine(messages, [text, json?.instructions].filter(Boolean).join("\n\n"), definitions, json?.mode),

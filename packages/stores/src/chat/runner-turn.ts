@@ -111,7 +111,7 @@ function startRunnerTurn(
     if (!turn) throw new Error("the turn has no question");
     owner.ended.delete(turn.id);
     store.flush();
-    await storage.records?.writeAll();
+    await storage.writeAll();
     if (hasEnded) return {};
     if (decision) await runner.decide?.(turn, decision);
     return runner.run(turn, { signal: controller.signal, put });

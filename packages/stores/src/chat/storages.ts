@@ -5,8 +5,8 @@ import { openWebStorage, type WebStorage } from "../storage/web.js";
 import { createStorageSession } from "./storage-session.js";
 
 /*
- * The storages of apps. Their code is in other files, because `signOut` also loads it later. Otherwise esbuild would load
- * it at once in programs that use none of these functions.
+ * The storages of apps. The storages themselves are in other files, because a sign-out and a list use them without the
+ * code for chats.
  */
 
 /**

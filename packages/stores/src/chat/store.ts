@@ -32,24 +32,16 @@ import {
   findVersionPoint,
   type Question,
 } from "./insertion-point.js";
-import { jsonCode } from "./load-json.js";
+import { loadJSONCode } from "./load-json.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import { createQueue } from "./queue.js";
 import type { CallChoice } from "./runner.js";
 import { noStorage, type StorageSession } from "./session.js";
-import type { SessionContext } from "./storage-session.js";
 import type { ChatStorage } from "./storages.js";
+import type { ThreadContext } from "./stored-thread.js";
 import { createThread, createThreadList } from "./thread.js";
-import {
-  BUSY,
-  beginRunnerTurn,
-  beginTurn,
-  canSendNext,
-  continueIfValid,
-  sendNext,
-  startIfFree,
-} from "./turns.js";
+import { attempt, BUSY, beginRunnerTurn, beginTurn, canSendNext, sendNext, startIfFree } from "./turns.js";
 
 /**
  * Creates the store of a chat. Nothing is sent before `send`.
@@ -84,7 +76,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
     throw new ConfigurationError("runner: can't run turns: give customRunner() with your own");
   assertId(id);
   const initial = parseInitialMessages(initialMessages, "initialMessages");
-  const thread = createThread((messageId, message) => storage.records?.noteChange(messageId, message));
+  const thread = createThread((messageId, message) => storage.noteChange(messageId, message));
   const storage = records ? openSession(records) : noStorage;
   addAll(thread, initial);
   // until the storage is read, new messages follow the stored ones
@@ -117,7 +109,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
   return chat;
 
   function openSession(from: ChatStorage): StorageSession {
-    return (from.openChat as (context: SessionContext) => StorageSession)({
+    return (from.openChat as (context: ThreadContext) => StorageSession)({
       client,
       thread,
       storage: from,
@@ -135,7 +127,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
 function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
   const { client, thread, queue, storage, store } = chat;
   const startWhenReady = (find: FindInsertionPoint, message?: Question) =>
-    use(chat).whenReady(() => startIfFree(chat, read, find, message));
+    use(chat).whenReady(() => attempt(() => startIfFree(chat, read, find, message)));
   const sendWhenReady = (message: Question) =>
     startWhenReady((signal) => addQuestion(thread, message, read().model, signal), message);
   /** Reports the error of a call that changed nothing, because no state shows it. A double click is not a mistake. */
@@ -146,11 +138,10 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     );
     return turn;
   };
-  const decide = (toolCallId: string, choice: CallChoice) => {
-    const { loaded } = jsonCode;
-    if (loaded) return loaded.decideCall(chat, read, toolCallId, choice);
-    return jsonCode.load().then((code) => code.decideCall(chat, read, toolCallId, choice), createUnsentTurn);
-  };
+  const decide = (toolCallId: string, choice: CallChoice) =>
+    use(chat).whenReady(() =>
+      loadJSONCode().then((code) => code.decideCall(chat, read, toolCallId, choice), createUnsentTurn),
+    );
   const verbs: ChatStore = {
     getSnapshot: store.getSnapshot,
     subscribe(listener) {
@@ -162,10 +153,10 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       const { images = [] } = options;
       // checked before it is queued, and before it stops a response
       return noteRefusal(
-        continueIfValid(
-          () => assertContent(content, images),
-          () => sendWhenReady({ content, images }),
-        ),
+        attempt(() => {
+          assertContent(content, images);
+          return sendWhenReady({ content, images });
+        }),
       );
     },
     stop() {
@@ -184,7 +175,7 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     getThread: chat.getThread,
     switchBranch(messageId) {
       thread.choose(messageId);
-      storage.records?.noteChange(messageId);
+      storage.noteChange(messageId);
       refresh(chat);
     },
     approve: (toolCallId) => decide(toolCallId, { type: "approve" }),
@@ -230,8 +221,8 @@ function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
   const last = thread.path.at(-1);
   const queued = hasFailed(last) ? undefined : sendNext(chat);
   if (queued) return queued;
-  const start = () =>
-    startIfFree(chat, read, () => findRetryPoint(thread, last && thread.get(last.id)?.message));
+  const find = () => findRetryPoint(thread, last && thread.get(last.id)?.message);
+  const start = () => attempt(() => startIfFree(chat, read, find));
   if (!last || chat.turn) return start();
   const known = findResponsesAround(thread, last).length;
   return storage.runLocked(last.id, () =>

@@ -1,7 +1,8 @@
-import type { Client, RecordStorage } from "@sluice/core";
-import { callAfter, createFingerprint, hashToId } from "@sluice/core/extend";
+import type { Client, RecordStorage, StorageStatus } from "@sluice/core";
+import { callAfter, createFingerprint, createRandomId, hashToId, toError } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
-import type { RecordWriter } from "../storage/record-writer.js";
+import { getClientStorage } from "../storage/client-storage.js";
+import { createRecordWriter, type RecordWriter } from "../storage/record-writer.js";
 import type { ChatMessage } from "./message.js";
 import { isUnfinished, LEAF, toRecord } from "./records.js";
 import type { Thread } from "./thread.js";
@@ -17,14 +18,14 @@ export interface ThreadContext {
   readonly thread: Thread;
   /** Ids of the initial messages. Stored messages replace them. */
   readonly initial: readonly string[];
-  /** Shows new text of the response in flight, and the number of unsaved messages. */
+  /** Shows new text of the response in flight, and how much of the thread is stored. */
   readonly flush: () => void;
-  /** Called with the error of a failed write. */
-  readonly onFailure: (error: unknown) => void;
   /** Called after another tab has changed the thread. */
   readonly onMerge: () => void;
   /** Continues the work of a closed tab on a message; returns undefined if that is not possible now. */
   readonly resume: (message: ChatMessage) => Promise<unknown> | undefined;
+  /** Called by `signOut` while the storage is open. */
+  readonly forget: () => unknown;
 }
 
 /** A thread with the state of its records: what this tab has read, written and removed. */
@@ -40,9 +41,12 @@ export interface StoredThread extends ThreadContext {
   readonly storedKeys: Set<string>;
   /** For each read in flight: the ids that other tabs have removed since it began. */
   readonly removals: Set<Set<string>>;
-  /** Until the thread is read, each successful write tries to read it again. */
+  /** Derived keys of the requests that this tab has sent. */
+  readonly sentKeys: Set<string | undefined>;
+  /** True once the thread was read. */
   isRead: boolean;
-  isReading: boolean;
+  /** Error of the last failed read or write. */
+  failure?: Error;
   /** Aborts at `close`. */
   open: AbortController;
   isWriteQueued: boolean;
@@ -57,8 +61,41 @@ const LIVE_WRITE_MS = 1000;
 /** Time between two broadcasts of a response in flight to the other tabs, in milliseconds. */
 const LIVE_BROADCAST_MS = 100;
 
+/** Creates the state of a thread whose records are not read yet. */
+export function createStoredThread(context: ThreadContext): StoredThread {
+  const { client, collection, flush } = context;
+  const storage = getClientStorage(client, context.storage);
+  const writer = createRecordWriter({
+    client,
+    storage,
+    collection,
+    createRecord: (id) => createStoredRecord(stored, id),
+    onFailure(error, keys) {
+      stored.failure = toError(error);
+      const ids = keys.filter((key) => key !== LEAF);
+      reportStorageFailure(client, error, ids.length === 1 ? ids[0] : undefined);
+    },
+    onUnsaved: flush,
+  });
+  const stored: StoredThread = {
+    ...context,
+    storage,
+    writer,
+    removed: new Set(),
+    own: new Set(),
+    watched: new Set(),
+    storedKeys: new Set(),
+    removals: new Set(),
+    sentKeys: new Set(),
+    isRead: false,
+    open: new AbortController(),
+    isWriteQueued: false,
+  };
+  return stored;
+}
+
 /** Creates the current record of a key; undefined for a message that was removed. */
-export function createStoredRecord(stored: StoredThread, id: string): unknown {
+function createStoredRecord(stored: StoredThread, id: string): unknown {
   const { thread, own } = stored;
   if (id === LEAF) return thread.path.at(-1)?.id;
   noteRemoval(stored, id);
@@ -94,6 +131,15 @@ export function writeOnUnload(stored: StoredThread): void {
   stored.flush();
   prepareWrite(stored);
   stored.writer.writeOnUnload();
+}
+
+/** Returns how much of a thread is stored, once its first read has ended. */
+export function readStatus({ writer: { unsaved }, isRead, failure, storage }: StoredThread): StorageStatus {
+  const error = failure && { error: failure };
+  const pending = unsaved.size - Number(unsaved.has(LEAF));
+  if (pending > 0) return { status: "unsaved", pending, ...error };
+  if (!isRead) return { status: "error", pending, ...error };
+  return storage.status?.getSnapshot() ?? { status: "saved", pending };
 }
 
 /** Removes a message that the storage does not have. Writes nothing. */
@@ -150,16 +196,19 @@ function noteRemoval({ thread, removed }: StoredThread, id: string): void {
 /** Matches the ids that `createRandomId` creates. An id of the app may not be unique. */
 const RANDOM_ID = /^\d+(-\d+){3}$/;
 
-/** Derives the key of a response, as documented at `deriveKey` of `ThreadRecords`; undefined without a unique id. */
+/** Derives the key of a response, as documented at `deriveKey` of `StorageSession`. A message needs a unique id for it. */
 export function deriveKey(
-  { client, collection, thread }: StoredThread,
+  { client, collection, thread, sentKeys }: StoredThread,
   below: string | undefined,
   request: unknown,
-): string | undefined {
+): string {
   const above = thread.get(below)?.key ?? below;
-  if (below === undefined || above === undefined || !RANDOM_ID.test(above)) return undefined;
+  if (below === undefined || above === undefined || !RANDOM_ID.test(above)) return createRandomId();
   const responses = thread
     .listIds()
     .filter((id) => thread.getParent(id) === below && thread.get(id)?.message.role === "assistant").length;
-  return hashToId(`${above} ${responses} ${createFingerprint([client.user, collection, request])}`);
+  const key = hashToId(`${above} ${responses} ${createFingerprint([client.user, collection, request])}`);
+  if (sentKeys.has(key)) return createRandomId();
+  sentKeys.add(key);
+  return key;
 }

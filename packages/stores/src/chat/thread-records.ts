@@ -1,95 +1,27 @@
-import { createRandomId, isRecord } from "@sluice/core/extend";
+import { isRecord, toError } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { addUserPrefix } from "../base/user-prefix.js";
 import { yieldToHost } from "../base/yield-to-host.js";
-import { getClientStorage } from "../storage/client-storage.js";
-import { createRecordWriter } from "../storage/record-writer.js";
-import { readLater } from "../storage/recovery.js";
-import { waitForStorage } from "../storage/wait.js";
+import { readWhenPossible, waitForStorage } from "../storage/wait.js";
 import { hasLocks, isLocked, prepareLocks, shareLock, withLock } from "../tabs/locks.js";
 import { mergeCopies } from "./merge-copies.js";
 import { type ChatMessage, isResumable } from "./message.js";
 import { closeLostCalls, endInterrupted, isInFlight, isUnfinished, LEAF, parseNodes } from "./records.js";
-import type { ThreadRecords } from "./session.js";
-import {
-  createStoredRecord,
-  deriveKey,
-  drop,
-  noteChange,
-  type StoredThread,
-  type ThreadContext,
-  writeAll,
-  writeOnUnload,
-} from "./stored-thread.js";
+import { drop, noteChange, type StoredThread, writeAll, writeOnUnload } from "./stored-thread.js";
 import type { MessageNode } from "./thread.js";
 
-/**
- * Creates the records of one thread: reads the thread, writes its changes, and merges the changes of other tabs. The page
- * that works on a message holds its Web Lock. Each message has its own record, so that two tabs never overwrite each
- * other's messages.
+/*
+ * The records of one thread: reads the thread, and merges the changes of other tabs. The page that works on a message
+ * holds its Web Lock. Each message has its own record, so that two tabs never overwrite each other's messages.
  */
-export function createThreadRecords(context: ThreadContext): ThreadRecords {
-  const { client, collection, thread, initial, flush } = context;
-  const storage = getClientStorage(client, context.storage);
-  const writer = createRecordWriter({
-    client,
-    storage,
-    collection,
-    createRecord: (id) => createStoredRecord(stored, id),
-    onFailure(error, keys) {
-      context.onFailure(error);
-      const ids = keys.filter((key) => key !== LEAF);
-      reportStorageFailure(client, error, ids.length === 1 ? ids[0] : undefined);
-    },
-    onWritten: () => readAgain(stored),
-    onUnsaved: flush,
-  });
-  const stored: StoredThread = {
-    ...context,
-    storage,
-    writer,
-    removed: new Set(),
-    own: new Set(),
-    watched: new Set(),
-    storedKeys: new Set(),
-    removals: new Set(),
-    isRead: false,
-    isReading: false,
-    open: new AbortController(),
-    isWriteQueued: false,
-  };
-  const known = new Set(initial);
-  for (const id of thread.listIds()) if (!known.has(id)) writer.mark(id);
-  const sentKeys = new Set<string | undefined>();
-  return {
-    restore: () => restore(stored),
-    noteChange: (id, message) => noteChange(stored, id, message),
-    holdLock: (id, turn) => holdLock(stored, id, turn),
-    runLocked: (id, signal, act) => runLocked(stored, id, signal, act),
-    writeAll: () => writeAll(stored),
-    deriveKey(below, request) {
-      const key = deriveKey(stored, below, request);
-      if (key === undefined || sentKeys.has(key)) return createRandomId();
-      sentKeys.add(key);
-      return key;
-    },
-    forgetKey: (key) => void sentKeys.delete(key),
-    get isRead() {
-      return stored.isRead;
-    },
-    countUnsaved: () => writer.unsaved.size - Number(writer.unsaved.has(LEAF)),
-    close() {
-      void writeAll(stored);
-      stored.nextBroadcast?.abort();
-      stored.open.abort();
-    },
-  };
-}
 
 type Records = ReadonlyMap<string, unknown>;
 
-/** Reads the thread, then merges the changes of other tabs, until `open` aborts. */
-function restore(stored: StoredThread): Promise<void> {
+/**
+ * Reads the thread, then merges the changes of other tabs, until `open` aborts. Waits at most 3 s for the storage, and
+ * never rejects. A thread that could not be read is read later.
+ */
+export function restore(stored: StoredThread): Promise<void> {
   const { client, storage, collection } = stored;
   stored.open = new AbortController();
   const { signal } = stored.open;
@@ -102,16 +34,12 @@ function restore(stored: StoredThread): Promise<void> {
     "abort",
     storage.subscribe(collection, (changes) => merge(stored, changes)),
   );
-  const reading = read(stored, signal);
-  reading.catch(
-    () => void readLater(client, async () => (stored.isRead ? undefined : read(stored, signal)), signal),
-  );
-  return reading;
-}
-
-/** Reads the thread if an earlier read failed, because the storage may be readable by now. */
-function readAgain(stored: StoredThread): void {
-  if (!stored.isRead && !stored.isReading) void read(stored, stored.open.signal).catch(() => {});
+  const read = () => noteRemovals(stored, (gone) => load(stored, signal, gone));
+  const report = (error: unknown) => {
+    stored.failure = toError(error);
+    reportStorageFailure(client, error);
+  };
+  return readWhenPossible(client, read, () => {}, report, signal);
 }
 
 /** Reads the records of other tabs. The caller holds the lock of `id`, so that its record does not change. */
@@ -128,15 +56,6 @@ async function refresh(stored: StoredThread, id: string): Promise<void> {
     });
   } catch (error) {
     reportStorageFailure(client, error);
-  }
-}
-
-async function read(stored: StoredThread, signal: AbortSignal): Promise<void> {
-  stored.isReading = true;
-  try {
-    await noteRemovals(stored, (gone) => load(stored, signal, gone));
-  } finally {
-    if (!signal.aborted) stored.isReading = false;
   }
 }
 
@@ -204,7 +123,6 @@ function merge(stored: StoredThread, changes: Records): void {
   thread.merge(nodes, mergeCopies);
   watchEnds(stored, nodes);
   stored.onMerge();
-  readAgain(stored);
 }
 
 /**
@@ -238,7 +156,7 @@ function isOutdated({ thread }: StoredThread, { message, revision }: MessageNode
 }
 
 /** Holds the lock of a message that this tab works on, until the turn has ended and is stored. */
-function holdLock(stored: StoredThread, id: string, turn: Promise<unknown>): void {
+export function holdLock(stored: StoredThread, id: string, turn: Promise<unknown>): void {
   const { client, thread, writer, watched } = stored;
   watched.add(id);
   const done = turn
@@ -251,8 +169,8 @@ function holdLock(stored: StoredThread, id: string, turn: Promise<unknown>): voi
   void shareLock(client, createLockName(stored, id), done);
 }
 
-/** Runs `act` while no other tab works on the message, as documented at `runLocked` of `ThreadRecords`. */
-function runLocked<Turn>(
+/** Runs `act` while no other tab works on the message, as documented at `runLocked` of `StorageSession`. */
+export function runLocked<Turn>(
   stored: StoredThread,
   id: string,
   signal: AbortSignal,

@@ -19,7 +19,7 @@ export function createRunningCall(chat: Chat, signal: AbortSignal, id: string, i
       const problem = value === undefined ? "it is undefined" : findJSONProblem(value);
       if (problem) throw new TypeError(`saveState(): the value does not fit into JSON: ${problem}`);
       changeCall({ savedState: value });
-      const writing = storage.records?.writeAll();
+      const writing = storage.writeAll();
       if (writing) await awaitWithin(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
     },
     reportProgress(share) {

@@ -3,7 +3,7 @@ import { awaitWithin, createRandomId, getDelivery, toError } from "@sluice/core/
 import { pickRequestOptions } from "../base/request-options.js";
 import { type Chat, type ReadOptions, type RunningTurn, refresh } from "./chat.js";
 import type { InsertionPoint } from "./insertion-point.js";
-import { jsonCode } from "./load-json.js";
+import { loadJSONCode } from "./load-json.js";
 import { reduceTurn, type TurnEvent, type TurnState } from "./machine.js";
 import {
   type ChatMessage,
@@ -152,16 +152,15 @@ async function request(turn: Turn, below: string | undefined, isFirst: boolean):
     : created;
   if (hasEnded(turn)) return;
   const given = isFirst ? turn.point?.idempotencyKey : undefined;
-  const deriveKey = () => storage.records?.deriveKey(below, request) ?? createRandomId();
   const draft: ChatMessage = {
     id: createRandomId(),
     role: "assistant",
     content: "",
     model: request.model,
     createdAt: Date.now(),
-    ...(client.idempotencyKeys && { idempotencyKey: given ?? deriveKey() }),
+    ...(client.idempotencyKeys && { idempotencyKey: given ?? storage.deriveKey(below, request) }),
   };
-  storage.records?.holdLock(draft.id, turn.result);
+  storage.holdLock(draft.id, turn.result);
   thread.add(draft, below, draft.idempotencyKey);
   turn.added.push(draft.id);
   turn.request = request;
@@ -188,7 +187,7 @@ async function read(turn: Turn, id: string): Promise<void> {
   if (hasEnded(turn)) return;
   const { error } = ended;
   if (request && isGatewayError(error) && getDelivery(error) === "not-sent") {
-    storage.records?.forgetKey(ended.idempotencyKey);
+    storage.forgetKey(ended.idempotencyKey);
     throw error;
   }
   let admitted = ended;
@@ -235,7 +234,7 @@ function isOvertaken(thread: Thread, id: string): boolean {
 /** Loads the code that checks and runs tool calls. */
 function loadCalls(turn: Turn): Promise<ToolCalls> {
   const { chat, options, owner } = turn;
-  turn.loading ??= jsonCode.load().then(({ createToolCalls }) => {
+  turn.loading ??= loadJSONCode().then(({ createToolCalls }) => {
     turn.calls = createToolCalls(chat, options, owner.signal);
     return turn.calls;
   });
@@ -323,7 +322,7 @@ function hasOpenCalls({ chat }: Turn, id: string | undefined): boolean {
  * the key. A slow storage delays a request by at most {@link WRITE_MS}.
  */
 function delayUntilWritten({ client, storage }: Chat): Client {
-  const writing = client.idempotencyKeys ? storage.records?.writeAll() : undefined;
+  const writing = client.idempotencyKeys ? storage.writeAll() : undefined;
   if (!writing) return client;
   const written = awaitWithin(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
   return { ...client, headers: (request) => written.then(() => client.headers(request)) };

@@ -12,6 +12,8 @@ export const BUSY =
 /**
  * Starts a turn if none is in flight. Otherwise does what `whenBusy` says. Only new messages are queued, because the
  * original of an edited message may be removed before its turn.
+ *
+ * @throws an error if nothing can be sent; the chat does not change
  */
 export function startIfFree(
   chat: Chat,
@@ -19,21 +21,22 @@ export function startIfFree(
   find: FindInsertionPoint,
   message?: Question,
 ): Promise<ChatTurn> {
-  return continueIfValid(read, async ({ whenBusy = "reject" }) => {
-    if (chat.turn && whenBusy === "queue" && message) {
-      const turn = chat.queue.add(message, read);
-      chat.store.flush();
-      return turn;
-    }
-    if (whenBusy === "replace") chat.turn?.stop();
-    return chat.turn ? createUnsentTurn(new ConfigurationError(BUSY)) : beginTurn(chat, find, read);
-  });
+  const { whenBusy = "reject" } = read();
+  if (chat.turn && whenBusy === "queue" && message) {
+    const turn = chat.queue.add(message, read);
+    chat.store.flush();
+    return turn;
+  }
+  if (whenBusy === "replace") chat.turn?.stop();
+  if (chat.turn) throw new ConfigurationError(BUSY);
+  return beginTurn(chat, find, read);
 }
 
 /**
  * Begins a turn below the shown messages.
  *
  * @param interrupted response that a closed tab has left unfinished
+ * @throws the error of `find`
  */
 export function beginTurn(
   chat: Chat,
@@ -44,14 +47,10 @@ export function beginTurn(
   const owner = new AbortController();
   // keeps this branch shown if another tab adds one
   chat.thread.choose(chat.thread.path.at(-1)?.id);
-  return continueIfValid(
-    () => find(owner.signal),
-    (point) => {
-      if (chat.runner) return beginRunnerTurn(chat, chat.runner, read, { at: point });
-      const onEnd = (end: ChatTurn) => endTurn(chat, end, read);
-      return startTurn(chat, { options: read, owner, interrupted, onEnd }, point);
-    },
-  );
+  const point = find(owner.signal);
+  if (chat.runner) return beginRunnerTurn(chat, chat.runner, read, { at: point });
+  const onEnd = (end: ChatTurn) => endTurn(chat, end, read);
+  return startTurn(chat, { options: read, owner, interrupted, onEnd }, point);
 }
 
 /** Begins a turn of the chat's runner. */
@@ -93,11 +92,8 @@ function callBack(turn: ChatTurn, read: ReadOptions): void {
 export function sendNext(chat: Chat): Promise<ChatTurn> | undefined {
   const next = chat.turn ? undefined : chat.queue.takeFirst();
   if (!next) return undefined;
-  const turn = beginTurn(
-    chat,
-    (signal) => addQuestion(chat.thread, next, next.options().model, signal),
-    next.options,
-  );
+  const find: FindInsertionPoint = (signal) => addQuestion(chat.thread, next, next.options().model, signal);
+  const turn = attempt(() => beginTurn(chat, find, next.options));
   next.resolve(turn);
   void turn.then(({ outcome, messages }) => {
     chat.store.flush();
@@ -106,16 +102,11 @@ export function sendNext(chat: Chat): Promise<ChatTurn> | undefined {
   return turn;
 }
 
-/** Continues with the result of `check`. If `check` throws, nothing is sent and the chat does not change. */
-export function continueIfValid<T>(
-  check: () => T,
-  continueTurn: (checked: T) => Promise<ChatTurn>,
-): Promise<ChatTurn> {
-  let checked: T;
+/** Runs `start`. If it throws, nothing is sent and the chat does not change. */
+export function attempt(start: () => Promise<ChatTurn>): Promise<ChatTurn> {
   try {
-    checked = check();
+    return start();
   } catch (cause) {
     return Promise.resolve(createUnsentTurn(toError(cause)));
   }
-  return continueTurn(checked);
 }

@@ -1,6 +1,7 @@
 import type { Client, RecordStorage, Store } from "@sluice/core";
 import { createRandomId, createStore, noteOptions } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
+import { getOpenChats } from "../chat/chat.js";
 import type { ChatState } from "../chat/state.js";
 import { getClientStorage } from "../storage/client-storage.js";
 import { registerForget } from "../storage/in-use.js";
@@ -16,7 +17,12 @@ import {
   normalizeFolder,
   parseRecord,
 } from "./records.js";
-import { type ConversationMatch, createConversationSearch, type SearchOptions } from "./search.js";
+import {
+  type ConversationMatch,
+  readMessageTexts,
+  type SearchOptions,
+  searchConversations,
+} from "./search.js";
 
 /** The list of conversations with a question or a title, the same in all tabs. */
 export interface ConversationList extends Store<ConversationListState> {
@@ -97,16 +103,11 @@ export function createConversationList(
   const storage = getClientStorage(client, options.storage ?? openMemoryStorage());
   const records = createConversationRecords(client, storage, () => store.flush());
   const tracked = new Set<string>();
-  const activity = createConversationActivity(client, {
-    onChat(id, state) {
-      search.forget(id);
-      if (state.persistence?.status !== "restoring") noteQuestions(records, createTitle, id, state.messages);
-    },
-    onAnswering: (id, isAnswering) => records.change(id, { isAnswering }),
-    onStatus: () => store.flush(),
+  const openChats = getOpenChats(client);
+  const activity = createConversationActivity(openChats, (id, { persistence, messages }) => {
+    if (persistence?.status !== "restoring") noteQuestions(records, createTitle, id, messages);
+    store.flush();
   });
-  const { getChat } = activity;
-  const search = createConversationSearch({ storage, getChat });
   const list = createListing(records.all, activity.getStatus, restoreMs);
   let isRead = false;
   let reading: Promise<void> | undefined;
@@ -134,13 +135,14 @@ export function createConversationList(
       records.changeAll(within, { folder: normalizeFolder(name) });
     },
     remove(id) {
-      records.change(id, { removedAt: Date.now(), isAnswering: false });
+      records.change(id, { removedAt: Date.now() });
       endRemoved(id, restoreMs);
     },
     restore: (id) => records.change(id, { removedAt: undefined }),
     async search(text, options) {
       await open();
-      return search.find(text, store.getSnapshot().conversations, options);
+      const readTexts = (id: string) => readMessageTexts(storage, id, openChats.byId.get(id));
+      return searchConversations(store.getSnapshot().conversations, text, readTexts, options);
     },
     show(id) {
       tracked.add(id);
@@ -160,7 +162,6 @@ export function createConversationList(
     // the list lives as long as its client
     registerForget(client, () => {
       isForgotten = true;
-      for (const id of records.all.keys()) search.forget(id);
       records.clear();
       store.flush();
     });
@@ -173,7 +174,7 @@ export function createConversationList(
       report,
     );
     isRead = true;
-    activity.onNewChat(subscribeToAll);
+    openChats.subscribe(subscribeToAll);
     subscribeToAll();
     store.flush();
   }
@@ -191,8 +192,6 @@ export function createConversationList(
     for (const [id, value] of changes) {
       const record = parseRecord(value);
       if (!records.take(id, record)) continue;
-      search.forget(id);
-      if (record?.isAnswering) activity.watchElsewhere(id);
       if (record?.removedAt !== undefined)
         endRemoved(id, Math.max(minMs, record.removedAt + restoreMs + GRACE_MS - Date.now()));
     }
@@ -201,7 +200,7 @@ export function createConversationList(
   }
 
   function endRemoved(id: string, purgeMs: number): void {
-    getChat(id)?.stop();
+    openChats.byId.get(id)?.stop();
     void purgeLater(id, purgeMs);
   }
 
@@ -211,7 +210,7 @@ export function createConversationList(
     await client.clock.sleep(Math.max(0, ms));
     if (removedAt === undefined || records.all.get(id)?.removedAt !== removedAt) return;
     const collection = `chat/${id}`;
-    getChat(id)?.reset();
+    openChats.byId.get(id)?.reset();
     try {
       const keys = [...(await storage.read(collection)).keys()];
       await storage.write(collection, new Map(keys.map((key) => [key, undefined])));

@@ -90,7 +90,7 @@ export interface Conversation {
   readonly isPinned: boolean;
   /** Name of its folder; absent without a folder. */
   readonly folder?: string;
-  /** Status of the conversation in this tab, or `answering-elsewhere`. */
+  /** Status of its chat in this tab. */
   readonly status: ConversationStatus;
 }
 
@@ -101,8 +101,6 @@ export interface ConversationRecord {
   readonly updatedAt: number;
   readonly isPinned?: boolean;
   readonly folder?: string;
-  /** True while a tab streams a response and holds the lock of the conversation. If the lock is free, the tab was closed. */
-  readonly isAnswering?: boolean;
   /** Time of the removal in Unix milliseconds, while the conversation can be restored. */
   readonly removedAt?: number;
   /** Number of changes, so that an older copy never wins. */
@@ -113,7 +111,7 @@ export interface ConversationRecord {
 export function parseRecord(value: unknown): ConversationRecord | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const record = value as Record<string, unknown>;
-  const { title, createdAt, updatedAt, isPinned, folder, isAnswering, removedAt, revision } = record;
+  const { title, createdAt, updatedAt, isPinned, folder, removedAt, revision } = record;
   if (typeof title !== "string" || !isTime(createdAt) || !isTime(updatedAt)) return undefined;
   return {
     title,
@@ -121,7 +119,6 @@ export function parseRecord(value: unknown): ConversationRecord | undefined {
     updatedAt,
     ...(isPinned === true && { isPinned }),
     ...parseFolder(folder),
-    ...(isAnswering === true && { isAnswering }),
     ...(isTime(removedAt) && { removedAt }),
     revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
   };

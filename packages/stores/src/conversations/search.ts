@@ -20,85 +20,56 @@ export interface SearchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Search over titles and stored messages. */
-export interface ConversationSearch {
-  readonly find: (
-    text: string,
-    conversations: readonly Conversation[],
-    options?: SearchOptions,
-  ) => Promise<readonly ConversationMatch[]>;
-  /** Reads the messages of a conversation again before the next search. */
-  readonly forget: (id: string) => void;
-}
-
 interface MessageText {
   readonly id: string;
   readonly content: string;
 }
 
-/** Maximum number of conversations whose texts are cached for the next search. */
-const MAX_CACHED = 200;
 const EXCERPT_BEFORE = 40;
 const EXCERPT_LENGTH = 160;
 
-/** Creates the search. Caches the texts of messages, without images and other fields. */
-export function createConversationSearch({
-  storage,
-  getChat,
-}: {
-  readonly storage: RecordStorage;
-  readonly getChat: (id: string) => ChatStore | undefined;
-}): ConversationSearch {
-  const texts = new Map<string, readonly MessageText[]>();
-  return { find, forget: (id) => texts.delete(id) };
-
-  async function find(
-    text: string,
-    conversations: readonly Conversation[],
-    { limit = 50, signal }: SearchOptions = {},
-  ): Promise<readonly ConversationMatch[]> {
-    const words = foldText(text).split(/\s+/).filter(Boolean);
-    const [first = ""] = words;
-    if (first === "") return [];
-    const hasAll = (content: string) => {
-      const searched = foldText(content);
-      return words.every((word) => searched.includes(word));
-    };
-    const matches: ConversationMatch[] = conversations
-      .filter(({ title }) => hasAll(title))
-      .map((conversation) => ({ conversation }));
-    const others = conversations.filter(({ title }) => !hasAll(title));
-    for (const conversation of others) {
-      if (matches.length >= limit) break;
-      signal?.throwIfAborted();
-      const message = (await readTexts(conversation.id)).find(({ content }) => hasAll(content));
-      if (message)
-        matches.push({
-          conversation,
-          messageId: message.id,
-          excerpt: cutExcerpt(message.content, first),
-        });
-    }
+/**
+ * Finds the conversations that have every word of a text, as documented at `search` of the list. Reads the messages of
+ * one conversation after the other, until there are enough matches.
+ */
+export async function searchConversations(
+  conversations: readonly Conversation[],
+  text: string,
+  readTexts: (id: string) => Promise<readonly MessageText[]>,
+  { limit = 50, signal }: SearchOptions = {},
+): Promise<readonly ConversationMatch[]> {
+  const words = foldText(text).split(/\s+/).filter(Boolean);
+  const [first = ""] = words;
+  if (first === "") return [];
+  const hasAll = (content: string) => {
+    const searched = foldText(content);
+    return words.every((word) => searched.includes(word));
+  };
+  const matches: ConversationMatch[] = conversations
+    .filter(({ title }) => hasAll(title))
+    .map((conversation) => ({ conversation }));
+  const others = conversations.filter(({ title }) => !hasAll(title));
+  for (const conversation of others) {
+    if (matches.length >= limit) break;
     signal?.throwIfAborted();
-    return matches.slice(0, limit);
+    const message = (await readTexts(conversation.id)).find(({ content }) => hasAll(content));
+    if (message)
+      matches.push({ conversation, messageId: message.id, excerpt: cutExcerpt(message.content, first) });
   }
+  signal?.throwIfAborted();
+  return matches.slice(0, limit);
+}
 
-  async function readTexts(id: string): Promise<readonly MessageText[]> {
-    const known = texts.get(id);
-    if (known) return known;
-    // the storage has all branches; a chat shows one of them and may be newer than the storage
-    const shown = getChat(id)?.getSnapshot().messages;
-    const stored = await storage.read(`chat/${id}`).catch(() => new Map<string, unknown>());
-    const found = [...(shown ?? []), ...parseTexts(stored)];
-    if (!shown) cacheTexts(id, found);
-    return found;
-  }
-
-  function cacheTexts(id: string, found: readonly MessageText[]): void {
-    const [oldest] = texts.keys();
-    if (texts.size >= MAX_CACHED && oldest !== undefined) texts.delete(oldest);
-    texts.set(id, found);
-  }
+/** Reads the texts of a conversation: of its open chat, if any, and of all stored branches. */
+export async function readMessageTexts(
+  storage: RecordStorage,
+  id: string,
+  chat: ChatStore | undefined,
+): Promise<readonly MessageText[]> {
+  // the storage has all branches; a chat shows one of them and may be newer than the storage
+  const shown = chat?.getSnapshot().messages ?? [];
+  const stored = await storage.read(`chat/${id}`).catch(() => new Map<string, unknown>());
+  return [...shown, ...parseTexts(stored)];
 }
 
 function parseTexts(records: ReadonlyMap<string, unknown>): readonly MessageText[] {

@@ -187,12 +187,12 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   }
 
   async function renew(data: ImageResult): Promise<void> {
-    const renewed = await import("./archive.js")
-      .then(({ renewImages }) => renewImages(client, data, getDueAt))
-      .catch(() => ({ ...data, images: data.images.map(deferRenewal) }));
+    const images = await import("../archive/renewal.js")
+      .then(({ renewURLs }) => renewURLs(client, data.images, getDueAt))
+      .catch(() => data.images.map(deferRenewal));
     // other images may be shown by now
     if (state.data !== data) return;
-    set({ ...state, data: renewed });
+    set({ ...state, data: { ...data, images } });
     renewInTime();
   }
 

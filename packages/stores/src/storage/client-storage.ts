@@ -1,41 +1,7 @@
 import type { RecordStorage } from "@sluice/core";
 import { type Reporter, reportStorageFailure } from "../base/platform-limits.js";
 import { addUserPrefix, type Scoped } from "../base/user-prefix.js";
-import { getStoresInUse, loadForget } from "./in-use.js";
-
-/** The storages that a client uses in this page, with their state. */
-interface ClientStorages {
-  /** The client's object for each storage. */
-  readonly own: Map<RecordStorage, RecordStorage>;
-  /** Names of the used collections, including the user. */
-  readonly collections: Set<string>;
-  /** Writes that have not ended. */
-  readonly pending: Set<Promise<unknown>>;
-  isForgetting: boolean;
-  /** Sender of this client's notices, once it has sent one. A storage may report them to this tab, too. */
-  sender?: string;
-}
-
-/** Collection of the notice that a tab signs out a user. The notice is not stored for long. */
-export const FORGOTTEN = "forgotten";
-/** Key of the notice. The record contains the sender. */
-export const NOTICE = "notice";
-
-const clients = new WeakMap<Scoped, ClientStorages>();
-
-/** Returns the storages of a client; creates an empty record at the first call. */
-export function getStorages(client: Scoped): ClientStorages {
-  const known = clients.get(client);
-  if (known) return known;
-  const created: ClientStorages = {
-    own: new Map(),
-    collections: new Set(),
-    pending: new Set(),
-    isForgetting: false,
-  };
-  clients.set(client, created);
-  return created;
-}
+import { FORGOTTEN, forgetHere, getStorageUse, NOTICE } from "./forget.js";
 
 /**
  * Returns the storage of a client: a storage whose collection names contain the client's user. All stores use their
@@ -48,7 +14,7 @@ export function getStorages(client: Scoped): ClientStorages {
  * ```
  */
 export function getClientStorage(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
-  const { own } = getStorages(client);
+  const { own } = getStorageUse(client);
   const known = own.get(storage);
   if (known) return known;
   const created = createClientStorage(client, storage);
@@ -57,7 +23,7 @@ export function getClientStorage(client: Scoped & Reporter, storage: RecordStora
 }
 
 function createClientStorage(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
-  const known = getStorages(client);
+  const known = getStorageUse(client);
   const { collections, pending } = known;
   let watchers = 0;
   let stopNotices: (() => void) | undefined;
@@ -119,14 +85,7 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
   function handleNotice(records: ReadonlyMap<string, unknown>): void {
     const from = records.get(NOTICE);
     // the sign-out has ended and removed its notice, or this tab has sent it
-    if (from === undefined || from === getStorages(client).sender) return;
-    loadForget()
-      .then(({ forgetHere }) => forgetHere(client, getStoresInUse(client), [storage]))
-      .catch((error) => {
-        // the code could not be loaded: the other tab clears the storage, and this tab clears its stores
-        for (const forget of [...getStoresInUse(client)]) forget();
-        report(error);
-      });
+    if (from !== undefined && from !== known.sender) void forgetHere(client, [storage]);
   }
 
   function report(error: unknown): void {

@@ -1,13 +1,13 @@
 import type { RecordStorage } from "@sluice/core";
-import { systemClock, toError } from "@sluice/core/extend";
-import { isRefusal } from "../base/platform-limits.js";
+import { systemClock } from "@sluice/core/extend";
 import { addUserPrefix, formatUserPrefix, type Scoped } from "../base/user-prefix.js";
-import { FORGOTTEN, getStorages, NOTICE } from "./client-storage.js";
-import { openIndexedDBStorage } from "./indexed-db.js";
+import { getStoresInUse } from "./in-use.js";
 import { waitForStorage } from "./wait.js";
-import { openWebStorage } from "./web.js";
 
-/* Loaded when a user signs out. */
+/** Collection of the notice that a tab signs out a user. The notice is not stored for long. */
+export const FORGOTTEN = "forgotten";
+/** Key of the notice. The record contains the sender. */
+export const NOTICE = "notice";
 
 /** Prefixes of all collection names, for a client without a user. */
 const COLLECTIONS = [
@@ -15,46 +15,53 @@ const COLLECTIONS = [
   "chat",
   "conversations",
   "drafts",
+  "receipts",
   "sync",
   "uploads",
   "video-tasks",
   FORGOTTEN,
 ];
 
-/**
- * Removes all records of a client's user from the storages that the client has used in this page, from `given`, and from
- * the default storages of the browser. Other tabs do the same. Never rejects.
- *
- * @param stores functions that clear the stores in use
- * @returns the errors of failed removals; empty if no record is left
- */
-export async function forget(
-  client: Scoped,
-  stores: Iterable<() => unknown>,
-  given: readonly RecordStorage[],
-): Promise<readonly Error[]> {
-  const used = [...getStorages(client).own.keys(), ...given];
-  for (const storage of new Set(used)) await notifyOtherTabs(client, storage);
-  const defaults = openBrowserStorages();
-  const failures = await forgetHere(client, stores, [...used, ...defaults]);
-  return failures.flatMap(({ storage, error }) => {
-    // an unused storage that the browser refuses is empty
-    return defaults.includes(storage) && isRefusal(error) ? [] : toError(error);
-  });
+/** The storages that a client uses in this page. */
+interface StorageUse {
+  /** The client's object for each storage. */
+  readonly own: Map<RecordStorage, RecordStorage>;
+  /** Names of the used collections, including the user. */
+  readonly collections: Set<string>;
+  /** Writes that have not ended. */
+  readonly pending: Set<Promise<unknown>>;
+  isForgetting: boolean;
+  /** Sender of this client's notices, once it has sent one. A storage may report them to this tab, too. */
+  sender?: string;
+}
+
+const uses = new WeakMap<Scoped, StorageUse>();
+
+/** Returns the storages that a client uses; creates an empty record at the first call. */
+export function getStorageUse(client: Scoped): StorageUse {
+  const known = uses.get(client);
+  if (known) return known;
+  const created: StorageUse = {
+    own: new Map(),
+    collections: new Set(),
+    pending: new Set(),
+    isForgetting: false,
+  };
+  uses.set(client, created);
+  return created;
 }
 
 /** Clears the stores of this tab and removes the user's records from storages. Returns the failures. */
 export async function forgetHere(
   client: Scoped,
-  stores: Iterable<() => unknown>,
   storages: readonly RecordStorage[],
 ): Promise<readonly { readonly storage: RecordStorage; readonly error: unknown }[]> {
-  const known = getStorages(client);
+  const known = getStorageUse(client);
   if (known.isForgetting) return [];
   known.isForgetting = true;
   const failures: { storage: RecordStorage; error: unknown }[] = [];
   try {
-    const reopen = [...stores].map((forget) => forget());
+    const reopen = [...getStoresInUse(client)].map((forget) => forget());
     // pending writes must end before the removal
     await waitForWrites([...known.pending]);
     for (const storage of new Set(storages))
@@ -73,21 +80,6 @@ async function waitForWrites(writes: readonly Promise<unknown>[]): Promise<void>
   await waitForStorage(systemClock, () => all).catch(() => {});
 }
 
-/** Sends the notice to other tabs. A storage without `broadcast` stores it until the removal. */
-async function notifyOtherTabs(client: Scoped, storage: RecordStorage): Promise<void> {
-  const name = addUserPrefix(client, FORGOTTEN);
-  const known = getStorages(client);
-  // lets this tab recognize its own notice
-  known.sender ??= `${Math.random()}`;
-  const notice = new Map([[NOTICE, known.sender]]);
-  try {
-    if (storage.broadcast) storage.broadcast(name, notice);
-    else await waitForStorage(systemClock, () => storage.write(name, notice));
-  } catch {
-    // the removal fails as well, and reports its error
-  }
-}
-
 async function drop(client: Scoped, storage: RecordStorage): Promise<void> {
   const { user } = client;
   const names = user === undefined ? COLLECTIONS : [formatUserPrefix(user)];
@@ -98,7 +90,7 @@ async function drop(client: Scoped, storage: RecordStorage): Promise<void> {
 /** Removes the collections that this page knows from a storage without `clear`. Throws, because others may be left. */
 async function dropKnownRecords(client: Scoped, storage: RecordStorage): Promise<void> {
   const conversations = await storage.read(addUserPrefix(client, "conversations"));
-  const names = new Set(getStorages(client).collections);
+  const names = new Set(getStorageUse(client).collections);
   for (const id of conversations.keys()) names.add(addUserPrefix(client, `chat/${id}`));
   for (const name of COLLECTIONS) names.add(addUserPrefix(client, name));
   for (const name of names) {
@@ -106,13 +98,4 @@ async function dropKnownRecords(client: Scoped, storage: RecordStorage): Promise
     if (keys.length > 0) await storage.write(name, new Map(keys.map((key) => [key, undefined])));
   }
   throw new Error("a storage has no `clear`: records of other pages may be left in it");
-}
-
-/** Opens the storages that an app uses by default. */
-function openBrowserStorages(): readonly RecordStorage[] {
-  const { localStorage, indexedDB } = globalThis as Partial<typeof globalThis>;
-  return [
-    ...(localStorage ? [openWebStorage(localStorage)] : []),
-    ...(indexedDB ? [openIndexedDBStorage()] : []),
-  ];
 }

@@ -2,9 +2,10 @@ import type { Scoped } from "../base/user-prefix.js";
 
 /** Clears a store. May return a function to call after the sign-out. */
 type Forget = () => unknown;
+
 const inUse = new WeakMap<Scoped, Set<Forget>>();
 
-/** Returns the functions that `signOut` calls, one for each store in use. */
+/** Returns the functions that a sign-out calls, one for each store in use. */
 export function getStoresInUse(client: Scoped): Set<Forget> {
   const stores = inUse.get(client) ?? new Set();
   inUse.set(client, stores);
@@ -27,9 +28,4 @@ export function registerForget(client: Scoped, forget: Forget): () => void {
   const store = () => forget();
   stores.add(store);
   return () => void stores.delete(store);
-}
-
-/** Loads the code that removes all records of a user. Most pages never need it. */
-export function loadForget(): Promise<typeof import("./forget.js")> {
-  return import("./forget.js");
 }

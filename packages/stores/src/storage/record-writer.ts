@@ -1,4 +1,4 @@
-import type { ClientEvent, Clock, RecordStorage } from "@sluice/core";
+import type { ClientEvent, RecordStorage } from "@sluice/core";
 import { type Attempt, createUnsavedRecords, type WriteBatch } from "./unsaved-records.js";
 import { type WaitingClient, waitForStorage } from "./wait.js";
 
@@ -35,25 +35,29 @@ export interface RecordWriterOptions {
   readonly createRecord: (key: string) => unknown;
   /** Called when writes begin to fail, and for each record that the storage rejects while it accepts others. */
   readonly onFailure: (error: unknown, keys: readonly string[]) => void;
-  /** Called when the storage has written records. */
-  readonly onWritten?: () => void;
   /** Called when `unsaved` has changed. */
   readonly onUnsaved?: () => void;
 }
 
 /** Maximum number of unsaved records in one attempt, until the storage accepts one. */
 const PROBE = 16;
+/** First pause after a late write, in milliseconds. Each further pause is twice as long. */
+const FIRST_PAUSE_MS = 1000;
 
 /**
  * Creates the writer of a collection. A record is `due` after a change, `inFlight` during a write, and `unsaved` after a
  * failed write.
  */
 export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
-  const { client, storage, collection, createRecord, onWritten } = options;
+  const { client, storage, collection, createRecord } = options;
   const due = new Set<string>();
   const inFlight = new Set<string>();
   const unsaved = createUnsavedRecords(options, retry, writeOnUnload);
-  const openWrites = createOpenWrites(client.clock);
+  /** The last write until it ends. Its end also ends all earlier writes: a storage works in order, or has lost them. */
+  let last: WriteBatch | undefined;
+  /** Last pause. A stalled storage that recovers runs each open write, so that more writes would delay the latest one. */
+  let pauseMs = 0;
+  let pausedUntil = 0;
   /** Resolves at the end of all writes so far. */
   let writing: Promise<void> = Promise.resolve();
   let isUnloading = false;
@@ -89,14 +93,13 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
    */
   function flush(others: readonly string[]): Promise<void> {
     writing = writing.then(async () => {
-      if (openWrites.isPaused()) return unsaved.hold(due);
+      if (client.clock.now() < pausedUntil) return unsaved.hold(due);
       const keys = new Set([...others, ...due]);
       due.clear();
       if (keys.size === 0) return;
       if (!(await attemptInTurn([...keys]))) return;
       const rest = unsaved.listByReason("storage");
       if (rest.length > 0) await attemptInTurn(rest);
-      onWritten?.();
     });
     return writing;
   }
@@ -121,7 +124,11 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
   /** Writes records. Begins a pause if the write is late. Returns true if the storage accepted a record. */
   async function attemptInTurn(keys: readonly string[]): Promise<boolean> {
     const { isAccepted, late } = await attempt(keys);
-    if (late.size > 0) openWrites.pause();
+    // it may have ended while the page was frozen
+    if (late && late === last) {
+      pauseMs = Math.max(FIRST_PAUSE_MS, 2 * pauseMs);
+      pausedUntil = client.clock.now() + pauseMs;
+    }
     return isAccepted;
   }
 
@@ -135,28 +142,36 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
 
   /** Writes the current records of a batch. Throws if the storage rejects them or is late. */
   async function writeBatch(batch: WriteBatch): Promise<void> {
-    const records = () => new Map(batch.keys.map((key) => [key, createRecord(key)]));
-    for (const key of batch.keys) inFlight.add(key);
+    for (const key of batch) inFlight.add(key);
     try {
-      const written = (async () => storage.write(collection, records()))();
-      openWrites.add(batch, written);
       await waitForStorage(
         client.clock,
-        () => written,
+        () => writeNow(batch),
         () => noteLateWrite(batch),
       );
     } finally {
-      for (const key of batch.keys) inFlight.delete(key);
+      for (const key of batch) inFlight.delete(key);
     }
     unsaved.markWritten(batch);
+  }
+
+  async function writeNow(batch: WriteBatch): Promise<void> {
+    last = batch;
+    try {
+      await storage.write(collection, new Map([...batch].map((key) => [key, createRecord(key)])));
+    } finally {
+      if (last === batch) {
+        last = undefined;
+        pauseMs = pausedUntil = 0;
+      }
+    }
   }
 
   /** Notes that a late write has succeeded, unless its records have changed or are being written again. */
   function noteLateWrite(batch: WriteBatch): void {
     const isLast = (key: string) => unsaved.records.get(key)?.late === batch && !inFlight.has(key);
-    unsaved.drop(batch.keys.filter((key) => isLast(key) && !due.has(key)));
-    if (openWrites.areDone()) void retry();
-    onWritten?.();
+    unsaved.drop([...batch].filter((key) => isLast(key) && !due.has(key)));
+    if (!last) void retry();
   }
 }
 
@@ -167,93 +182,39 @@ async function attemptWrite(
 ): Promise<Attempt> {
   const failed = new Set<string>();
   const refusals = new Map<string, unknown>();
-  const late = new Map<string, WriteBatch>();
+  let late: WriteBatch | undefined;
   let isAccepted = false;
   let error: unknown;
   // enough to find one failing record and to try some others before the storage accepts a record
   let failuresLeft = Math.ceil(Math.log2(all.length + 1)) + 4;
   let isOver = false;
-  await writeAll({ keys: all });
+  await writeAll(all);
   return { isAccepted, failed, refusals, late, error };
 
-  async function writeAll(batch: WriteBatch): Promise<void> {
-    const { keys } = batch;
-    if (!isOver)
-      try {
-        await write(batch);
-        isAccepted = true;
-        return;
-      } catch (cause) {
-        noteFailure(batch, cause);
-      }
+  async function writeAll(keys: readonly string[]): Promise<void> {
+    if (!isOver && (await writeOnce(keys))) return;
     if (isOver || keys.length === 1) {
       for (const key of keys) failed.add(key);
       return;
     }
     const half = Math.ceil(keys.length / 2);
-    await writeAll({ keys: keys.slice(0, half) });
-    await writeAll({ keys: keys.slice(half) });
+    await writeAll(keys.slice(0, half));
+    await writeAll(keys.slice(half));
   }
 
-  function noteFailure(batch: WriteBatch, cause: unknown): void {
-    const isLate = (cause as Error)?.name === "TimeoutError";
-    error = cause;
-    failuresLeft -= 1;
-    isOver = isLate || (!isAccepted && failuresLeft === 0);
-    for (const key of batch.keys)
-      if (isLate) late.set(key, batch);
-      else if (batch.keys.length === 1) refusals.set(key, cause);
-  }
-}
-
-/** Minimum number of open writes before a late write causes a pause. A storage that is only slow gets new changes at once. */
-const MAX_OPEN = 6;
-/** First pause after a late write, in milliseconds. Each further pause is twice as long. */
-const FIRST_PAUSE_MS = 1000;
-
-/**
- * Writes that have not ended. When a stalled storage recovers, it runs every open write in order, so that more writes now
- * would only delay the latest one.
- */
-interface OpenWrites {
-  /** Adds a write until it ends. Its end also ends all earlier writes: a storage works in order, or has lost them. */
-  readonly add: (batch: WriteBatch, write: Promise<unknown>) => void;
-  readonly areDone: () => boolean;
-  /** Begins the next pause after a late write, unless few writes are open. */
-  readonly pause: () => void;
-  /** Returns true while the storage should get no more writes. */
-  readonly isPaused: () => boolean;
-}
-
-/** Creates an empty set. */
-function createOpenWrites(clock: Clock): OpenWrites {
-  /** Open writes in the order of their start. */
-  const open = new Set<WriteBatch>();
-  let pauseMs = 0;
-  let pausedUntil = 0;
-  return {
-    add(batch, write) {
-      open.add(batch);
-      const end = () => noteEnd(batch);
-      write.then(end, end);
-    },
-    areDone: () => open.size === 0,
-    pause() {
-      if (open.size < MAX_OPEN) return;
-      pauseMs = Math.max(FIRST_PAUSE_MS, 2 * pauseMs);
-      pausedUntil = clock.now() + pauseMs;
-    },
-    isPaused: () => clock.now() < pausedUntil,
-  };
-
-  function noteEnd(batch: WriteBatch): void {
-    if (!open.has(batch)) return;
-    for (const each of open) {
-      open.delete(each);
-      if (each === batch) break;
+  async function writeOnce(keys: readonly string[]): Promise<boolean> {
+    const batch = new Set(keys);
+    try {
+      await write(batch);
+      isAccepted = true;
+      return true;
+    } catch (cause) {
+      error = cause;
+      failuresLeft -= 1;
+      if ((cause as Error)?.name === "TimeoutError") late = batch;
+      else if (batch.size === 1) for (const key of batch) refusals.set(key, cause);
+      isOver = late !== undefined || (!isAccepted && failuresLeft === 0);
+      return false;
     }
-    if (open.size > 0) return;
-    pauseMs = 0;
-    pausedUntil = 0;
   }
 }

@@ -1,7 +1,11 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
-import { assertClient, toError } from "@sluice/core/extend";
-import { getStorages } from "./client-storage.js";
-import { getStoresInUse, loadForget } from "./in-use.js";
+import { assertClient, systemClock, toError } from "@sluice/core/extend";
+import { isRefusal } from "../base/platform-limits.js";
+import { addUserPrefix, type Scoped } from "../base/user-prefix.js";
+import { FORGOTTEN, forgetHere, getStorageUse, NOTICE } from "./forget.js";
+import { openIndexedDBStorage } from "./indexed-db.js";
+import { waitForStorage } from "./wait.js";
+import { openWebStorage } from "./web.js";
 
 /** Options of {@link signOut}. */
 export interface SignOutOptions {
@@ -43,14 +47,41 @@ export async function signOut(client: Client, { storages = [] }: SignOutOptions 
       "storages: must be a list of storages: signOut(client, { storages: [storage] })",
     );
   const unsent = countUnsent(client);
-  const errors = await loadForget().then(
-    ({ forget }) => forget(client, getStoresInUse(client), storages),
-    (error) => [toError(error)],
+  const used = [...getStorageUse(client).own.keys(), ...storages];
+  for (const storage of new Set(used)) await notifyOtherTabs(client, storage);
+  const defaults = openBrowserStorages();
+  const failures = await forgetHere(client, [...used, ...defaults]);
+  const errors = failures.flatMap(({ storage, error }) =>
+    // an unused storage that the browser refuses is empty
+    defaults.includes(storage) && isRefusal(error) ? [] : toError(error),
   );
   return { unsent, errors };
 }
 
+/** Sends the notice to other tabs. A storage without `broadcast` stores it until the removal. */
+async function notifyOtherTabs(client: Scoped, storage: RecordStorage): Promise<void> {
+  const name = addUserPrefix(client, FORGOTTEN);
+  const known = getStorageUse(client);
+  // lets this tab recognize its own notice
+  known.sender ??= `${Math.random()}`;
+  const notice = new Map([[NOTICE, known.sender]]);
+  try {
+    if (storage.broadcast) storage.broadcast(name, notice);
+    else await waitForStorage(systemClock, () => storage.write(name, notice));
+  } catch {
+    // the removal fails as well, and reports its error
+  }
+}
+
+/** Opens the storages that an app uses by default. A browser may refuse even the access to `localStorage`. */
+function openBrowserStorages(): readonly RecordStorage[] {
+  return [
+    ...("localStorage" in globalThis ? [openWebStorage(() => localStorage)] : []),
+    ...("indexedDB" in globalThis ? [openIndexedDBStorage()] : []),
+  ];
+}
+
 function countUnsent(client: Client): number {
-  const storages = [...getStorages(client).own.keys()];
+  const storages = [...getStorageUse(client).own.keys()];
   return storages.reduce((sum, { status }) => sum + (status?.getSnapshot().pending ?? 0), 0);
 }

@@ -1,11 +1,8 @@
 import type { ClientEvent } from "@sluice/core";
-import { createStorageBackoff } from "./storage-backoff.js";
-import type { WaitingClient } from "./wait.js";
+import { createStorageBackoff, type WaitingClient } from "./wait.js";
 
-/** Records of one write. */
-export interface WriteBatch {
-  readonly keys: readonly string[];
-}
+/** Keys of the records of one write. */
+export type WriteBatch = ReadonlySet<string>;
 
 /** Result of one attempt to write records, in one or more batches. */
 export interface Attempt {
@@ -15,8 +12,8 @@ export interface Attempt {
   readonly failed: ReadonlySet<string>;
   /** Errors of records that failed in a batch of one. */
   readonly refusals: ReadonlyMap<string, unknown>;
-  /** Late batches by the keys of their records. They may still succeed. */
-  readonly late: ReadonlyMap<string, WriteBatch>;
+  /** The batch that was late and ended the attempt. It may still succeed. */
+  readonly late: WriteBatch | undefined;
   /** Error of the last failed batch. */
   readonly error?: unknown;
 }
@@ -87,7 +84,8 @@ export function createUnsavedRecords(
         if (isRefused && known !== "record") onFailure(refusals.get(key), [key]);
         // moved to the end, so that the next attempt tries the others first
         if (refusals.has(key)) records.delete(key);
-        records.set(key, { reason: isRefused ? "record" : (known ?? "storage"), late: late.get(key) });
+        const reason = isRefused ? "record" : (known ?? "storage");
+        records.set(key, { reason, late: late?.has(key) ? late : undefined });
       }
       update(before);
     },
@@ -96,8 +94,8 @@ export function createUnsavedRecords(
       for (const key of keys) if (!records.has(key)) records.set(key, { reason: "storage", late: undefined });
       update(before);
     },
-    markWritten({ keys }) {
-      for (const key of keys) records.delete(key);
+    markWritten(batch) {
+      for (const key of batch) records.delete(key);
     },
     drop(keys) {
       const before = records.size;

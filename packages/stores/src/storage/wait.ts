@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/core";
-import { awaitWithin } from "@sluice/core/extend";
+import { awaitWithin, createBackoff, toIdleClock } from "@sluice/core/extend";
 
 /** Maximum time to wait for a storage, in milliseconds. */
 const WAIT_MS = 3000;
@@ -42,21 +42,44 @@ export interface WaitingClient {
  * or fail at first and recover.
  *
  * @param onFailure gets the error of the first attempt, or a `TimeoutError`
+ * @param signal ends the attempts
  */
 export async function readWhenPossible<Records>(
   client: WaitingClient,
   read: () => Promise<Records>,
   take: (records: Records) => unknown,
   onFailure: (error: unknown) => void,
+  signal?: AbortSignal,
 ): Promise<void> {
   const records = (async () => read())();
   const taken = records.then(take);
-  const readAgain = async () => take(await read());
   // retries even if the read fails after the wait, because a stalled storage may recover
-  taken.catch(() =>
-    import("./recovery.js").then(({ readLater }) => readLater(client, readAgain)).catch(onFailure),
-  );
+  taken.catch(() => void readLater(client, async () => take(await read()), signal));
   await awaitWithin(client.clock, WAIT_MS, records, "the storage")
     .then(() => taken)
     .catch(onFailure);
+}
+
+/** Repeats `read` after growing waits, until it succeeds or `signal` aborts. Never rejects. */
+async function readLater(
+  client: WaitingClient,
+  read: () => Promise<unknown>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const backoff = createStorageBackoff(client);
+  for (;;)
+    try {
+      await backoff.wait(undefined, { signal });
+      await read();
+      return;
+    } catch {
+      if (signal?.aborted) return;
+    }
+}
+
+/** Creates the waits between attempts at a failing storage: from 1 s to 60 s, without a limit. */
+export function createStorageBackoff({ clock, random }: WaitingClient): ReturnType<typeof createBackoff> {
+  // an idle clock lets a script with a broken storage exit
+  const waits = { clock: toIdleClock(clock), random };
+  return createBackoff(waits, { limit: Number.POSITIVE_INFINITY, firstMs: 1000, longestMs: 60_000 });
 }

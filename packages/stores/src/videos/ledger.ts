@@ -7,9 +7,7 @@ import type {
   VideoTask,
   VideoTaskHandle,
 } from "@sluice/core";
-import { createStore, videos } from "@sluice/core/extend";
-import { getClientStorage } from "../storage/client-storage.js";
-import { registerForget } from "../storage/in-use.js";
+import { createStore, requestOnce, videos } from "@sluice/core/extend";
 import { getSharedWatch } from "../tasks/task-watch.js";
 import {
   unwatched,
@@ -18,8 +16,7 @@ import {
   type WatchSettings,
   type WatchState,
 } from "../tasks/watch-plan.js";
-import { createEntryWriter, restoreEntries } from "./entry-storage.js";
-import { createEntryTable, findEntry, listNewestFirst, putEntry } from "./entry-table.js";
+import { createEntries } from "./entries.js";
 import { createRenewingPlan, isOutdated, renewLink } from "./renewal.js";
 import type { VideoTaskEntry, VideoTaskStoreOptions } from "./state.js";
 import { type SubmissionOptions, submitVideoTask } from "./submission.js";
@@ -48,29 +45,18 @@ export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
 /** Creates the ledger of a client's tasks. Without `storage` it lasts as long as the page. */
 export function createVideoTaskLedger(
   client: Client,
-  { storage: given, presence }: { storage?: RecordStorage | undefined; presence?: Presence | undefined },
+  { storage, presence }: { storage?: RecordStorage | undefined; presence?: Presence | undefined },
 ): VideoTaskLedger {
-  const table = createEntryTable();
-  const listNewest = () => listNewestFirst(table);
-  const store = createStore(listNewest, { clock: client.clock });
-  const stored = given && {
-    client,
-    storage: getClientStorage(client, given),
-    table,
-    onChange: store.flush,
-    // the gateway may no longer know the task
-    onEnd: ({ handle, task }: VideoTaskEntry) => handle && task && watches.get(handle.id)?.watch.take(task),
-    put: (entry: VideoTaskEntry) => void put(entry),
-  };
-  const writer = stored && createEntryWriter(stored);
   const watches: WatchesInUse<VideoTask> = new Map();
-  let restoring: Promise<void> | undefined;
-  // never unregistered, because the ledger lives as long as its client
-  registerForget(client, () => {
-    table.generation += 1;
-    table.entries.clear();
-    store.flush();
-  });
+  const entries = createEntries(
+    client,
+    storage,
+    () => store.flush(),
+    // the gateway may no longer know the task
+    ({ handle, task }) => handle && task && watches.get(handle.id)?.watch.take(task),
+  );
+  const { listNewest, find, put, drop, restore, countSignOuts } = entries;
+  const store = createStore(listNewest, { clock: client.clock });
 
   return {
     getSnapshot: store.getSnapshot,
@@ -79,9 +65,9 @@ export function createVideoTaskLedger(
     async submit(request, options) {
       // an earlier page may have sent the same request without a response
       if (client.idempotencyKeys) await restore();
-      const { generation } = table;
+      const before = countSignOuts();
       // after a sign-out, a submission in flight stores nothing
-      const isCurrent = () => table.generation === generation;
+      const isCurrent = () => countSignOuts() === before;
       return submitVideoTask(client, request, options, {
         listNewest,
         put: async (entry) => (isCurrent() ? put(entry) : undefined),
@@ -92,23 +78,20 @@ export function createVideoTaskLedger(
       getSharedWatch(videos, client, {
         inUse: watches,
         // the entry may be restored later
-        getHandle: () => findEntry(table, task.id)?.handle ?? task,
+        getHandle: () => find(task.id)?.handle ?? task,
         readSettings,
         presence,
-        known: { snapshot: findEntry(table, task.id)?.task ?? known.snapshot, error: known.error },
+        known: { snapshot: find(task.id)?.task ?? known.snapshot, error: known.error },
         adaptPlan: (usual) => ({
           ...createRenewingPlan(client, usual),
           onChange: (state) => saveState(task.id, state),
         }),
       }),
-    getHandle: (id) => findEntry(table, id)?.handle,
+    getHandle: (id) => find(id)?.handle,
     remove(key) {
-      const { handle } = table.entries.get(key) ?? {};
+      const { handle } = entries.get(key) ?? {};
       // the task is removed here, even if the proxy is unreachable
-      if (handle?.watchedBy)
-        import("./dismiss-later.js")
-          .then(({ dismissTask }) => dismissTask(client, handle.id))
-          .catch(() => {});
+      if (handle?.watchedBy) dismissTask(client, handle.id).catch(() => {});
       void drop(key);
     },
     async renew() {
@@ -116,34 +99,9 @@ export function createVideoTaskLedger(
     },
   };
 
-  function restore(): Promise<void> {
-    if (!stored || !writer) return Promise.resolve();
-    if (!restoring) {
-      writer.load();
-      restoring = restoreEntries(stored, (key) => void drop(key));
-    }
-    return restoring;
-  }
-
-  function put(entry: VideoTaskEntry): Promise<void> {
-    putEntry(table, entry);
-    return save(entry.key);
-  }
-
-  function drop(key: string): Promise<void> {
-    table.entries.delete(key);
-    return save(key);
-  }
-
-  /** Shows an entry, and stores it. */
-  async function save(key: string): Promise<void> {
-    store.flush();
-    await writer?.save(key);
-  }
-
   /** Stores the state of a watch in the entry of its task. */
   function saveState(id: string, { snapshot, error }: WatchState<VideoTask>): void {
-    const entry = findEntry(table, id);
+    const entry = find(id);
     if (!entry || snapshot === undefined || (snapshot === entry.task && error === entry.error)) return;
     const { error: _, ...rest } = entry;
     void put({ ...rest, task: snapshot, ...(error && { error }) });
@@ -153,8 +111,15 @@ export function createVideoTaskLedger(
     if (!isOutdated(entry.task)) return;
     const task = await renewLink(client, entry.task);
     // skips an entry that was removed or changed during the renewal
-    if (table.entries.get(entry.key) === entry) void put({ ...entry, task });
+    if (entries.get(entry.key) === entry) void put({ ...entry, task });
   }
+}
+
+/** Tells the proxy that the user has removed a task. The webhook at the task's end reports it. */
+async function dismissTask(client: Client, id: string): Promise<void> {
+  const path = `/v1/video/generations/${encodeURIComponent(id)}/events`;
+  // `keepalive`: the request survives the end of the page
+  await requestOnce(client, path, { method: "DELETE", keepalive: true }, ({ body }) => body?.cancel());
 }
 
 const ledgers = new WeakMap<Client, Map<RecordStorage | undefined, VideoTaskLedger>>();

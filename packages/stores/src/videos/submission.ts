@@ -10,6 +10,7 @@ import { cancelWith } from "../base/billing.js";
 import type { StoreRequestOptions } from "../base/request-options.js";
 import { addUserPrefix } from "../base/user-prefix.js";
 import { isLocked, shareLock, withLock } from "../tabs/locks.js";
+import type { Entries } from "./entries.js";
 import type { VideoTaskEntry } from "./state.js";
 
 /** Options of one submission. */
@@ -17,14 +18,6 @@ export interface SubmissionOptions extends StoreRequestOptions {
   readonly label?: string | undefined;
   /** Aborts the submission, unless the gateway may have received it. */
   readonly unlessSent: AbortSignal;
-}
-
-/** Entries of a ledger. `put` and `drop` resolve when the storage has the change, or has failed. */
-interface Entries {
-  readonly put: (entry: VideoTaskEntry) => Promise<void>;
-  readonly drop: (key: string) => Promise<void>;
-  /** Returns all entries, the newest first. */
-  readonly listNewest: () => readonly VideoTaskEntry[];
 }
 
 /** Maximum time until other tabs receive the entry of an ended submission, in milliseconds. */
@@ -43,7 +36,7 @@ export async function submitVideoTask(
   client: Client,
   request: VideoRequest,
   { label, unlessSent, ...options }: SubmissionOptions,
-  { put, drop, listNewest }: Entries,
+  { put, drop, listNewest }: Pick<Entries, "put" | "drop" | "listNewest">,
 ): Promise<VideoTaskEntry> {
   const fingerprint = client.idempotencyKeys ? createFingerprint(request) : undefined;
   const repeated =

@@ -1,2 +1,0 @@
-// only for dynamic imports, because bundlers warn about a module with both static and dynamic imports
-export { createRecordWriter } from "./record-writer.js";
