@@ -4,7 +4,6 @@ import { checkSignal } from "../host/check-signal.js";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { jobRefusal } from "../jobs/refusals.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
-import { createStreamOperations } from "./operations.js";
 import { isFree, respond } from "./respond.js";
 
 /** Options of {@link resumableStreams}. */
@@ -84,7 +83,6 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     offers: { chat: "chat-once", health: "chat-once" },
     boundsStreams: true,
     userData: jobs.userData,
-    operations: createStreamOperations(jobs),
     routes: [
       { name: "chat", method: "GET", path: PATH, id: "own", serve },
       { name: "chat", method: "DELETE", path: PATH, id: "own", serve },

@@ -2,7 +2,7 @@ import type { UserData } from "@sluice/worker-proxy";
 import type { PluginServer } from "@sluice/worker-proxy/plugin";
 import { ExportPage } from "../admin/export-page.js";
 import { createUserKey } from "../host/user-key.js";
-import { DEAD_LETTERS_KEY, eraseDeadLetters } from "./dead-letter-rows.js";
+import { DEAD_LETTERS_KEY, eraseDeadLetters } from "./dead-letters.js";
 import { createWatchEvent } from "./report.js";
 import { getEndState, type WatchedTask } from "./task.js";
 import { eraseWatches, listWatches, PAGE } from "./watches.js";
