@@ -1,13 +1,11 @@
-import { admin, eraseUser, exportUser, idempotency, resumableStreams } from "@sluice/durable";
+import { eraseUser, exportUser, idempotency, resumableStreams } from "@sluice/durable";
 import { describe, expect, test, vi } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
 import {
   codeOf,
-  done,
   end,
   finish,
   idOf,
-  numbered,
   openGateway,
   openPurse,
   openStoredProxy,

@@ -232,7 +232,7 @@ describe("a webhook", () => {
 });
 
 test("an operation whose commit is repeated changes nothing: one watch, one event and one webhook for each end", async () => {
-  const { create, gateway, app, sent, events, letters, resend, env, plugin, of } = openNotifyingProxy();
+  const { create, gateway, app, sent, events, letters, resend, plugin, of } = openNotifyingProxy();
   for (const operation of plugin.storage?.operations ?? []) {
     const run = operation.run as (...given: unknown[]) => Promise<unknown>;
     const runTwice = async (...given: unknown[]) => {
