@@ -1,16 +1,16 @@
 import type { HostContext, Source } from "@sluice/worker-proxy";
 import { formatError, type Refusal } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
-import { describeError, type SentError } from "../host/object-messages.js";
 import { shareByHost } from "../shared/share-by-host.js";
 import type { Feed } from "./feed.js";
+import { createHeadLine, type FollowHead } from "./head-line.js";
 import { findLive, type LiveJob } from "./live.js";
 import { makeEventParts } from "./parts.js";
 import type { Reader } from "./readers.js";
 import type { JobStatus, ReadStore } from "./readings.js";
 import { jobRefusal, storeRefusal } from "./refusals.js";
 import { openRowFeed } from "./row-feed.js";
-import { isOpen, type ResponseHead, type StoredRefusal } from "./states.js";
+import { isOpen } from "./states.js";
 import type { Tend } from "./tend.js";
 
 /** A reader of a job. */
@@ -30,19 +30,6 @@ export type Follow = {
   /** Maximum number of readers of the key's jobs in one process. @default any */
   readonly maxOfKey?: number;
 };
-
-/** The first line that a reader receives, as JSON: a missing job, an error, or the head of the response. */
-export interface FollowHead {
-  readonly isGone?: boolean;
-  readonly refusal?: StoredRefusal | undefined;
-  /** An error of this reader; the job itself may be fine. */
-  readonly error?: SentError;
-  readonly head?: ResponseHead | undefined;
-  /** True if the response has an empty body. */
-  readonly isEmpty?: boolean;
-  /** True if another request has begun the job. */
-  readonly isReplayed?: boolean;
-}
 
 /** Maximum number of readers of one response in one process. */
 const MAX_READERS = 8;
@@ -78,11 +65,6 @@ export interface FollowOptions {
   readonly tend?: Tend | undefined;
 }
 
-/** Creates the first line of a reader that gets an error instead of a response. */
-export function createErrorLine(error: unknown): Uint8Array {
-  return encoder.encode(`${JSON.stringify({ error: describeError(error) } satisfies FollowHead)}\n`);
-}
-
 /** Yields the head of a response as a line of JSON, and then its body. */
 export async function* follow(
   context: HostContext,
@@ -106,7 +88,7 @@ export async function* follow(
     reader.isReading = first.head !== undefined && !first.isEmpty;
     if (reader.isReading) counted.set(ofKey.add(reader));
     const isReplayed = input.isReplayed && { isReplayed: true };
-    yield encoder.encode(`${JSON.stringify({ ...first, ...isReplayed })}\n`);
+    yield encoder.encode(createHeadLine({ ...first, ...isReplayed }));
     if (!first.head || first.isEmpty) return;
     yield* readBody(feed, reader, input.after, first.head.type === EVENTS);
   } finally {

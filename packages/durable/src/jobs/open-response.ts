@@ -1,7 +1,8 @@
 import type { BoundHost, Source } from "@sluice/worker-proxy";
 import { Refusal, toRefusal } from "@sluice/worker-proxy/plugin";
 import { restoreError } from "../host/object-messages.js";
-import type { Follow, FollowHead } from "./follow.js";
+import type { Follow } from "./follow.js";
+import type { FollowHead } from "./head-line.js";
 import { jobRefusal, restoreRefusal } from "./refusals.js";
 import type { ResponseHead } from "./states.js";
 
