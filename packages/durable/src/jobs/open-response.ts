@@ -43,6 +43,11 @@ export async function openResponse(
   return isGone || !head ? undefined : { head, isReplayed, body: null };
 }
 
+/** Creates the response to a client. */
+export function createResponse({ head: { status, headers, type }, body }: OpenedResponse): Response {
+  return new Response(body, { status, headers: { ...headers, ...(body && { "content-type": type }) } });
+}
+
 /** Resolves when a job has ended. */
 export async function awaitEnd(
   host: BoundHost,

@@ -124,8 +124,6 @@ export type End = Append & {
 /** The end of a job that cost nothing. */
 export type Free = Owner & { readonly settlement: Settlement; readonly isSettled: boolean };
 
-/** Interval at which readers in other processes read rows without a notification, in milliseconds. */
-const LOOK_MS = 2000;
 /** Maximum number of older responses that an operation drops. */
 const MAX_DROPPED = 10;
 /** Sets the columns of a response. */
@@ -197,7 +195,6 @@ export function createJobStore(context: StoreContext) {
   };
   return {
     kind,
-    lookMs: LOOK_MS,
     options: context as StoreOptions,
     ...readings,
     ...operations,
