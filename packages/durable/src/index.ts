@@ -13,8 +13,6 @@ export { type ResumableStreamsOptions, resumableStreams } from "./streams/resuma
 
 // Videos and webhooks
 
-export type { DeadLetter, DeadLetterPage } from "./videos/dead-letter-rows.js";
-export { listDeadLetters, resendDeadLetter } from "./videos/dead-letters.js";
 export type { EndContext, EndedTask, EndHandler } from "./videos/ends.js";
 export { type VideoWatchOptions, videoWatch } from "./videos/video-watch.js";
 export { type WebhookOptions, webhook } from "./webhooks/webhook.js";

@@ -198,28 +198,45 @@ test("bytes that arrive after their upload was deleted are deleted, too", async 
   expect([keys(), await list()]).toEqual([[], { files: [] }]);
 });
 
-test("cases 123, 154: bytes that arrive after their upload was deleted, in a process that ends then, are deleted, too", async () => {
-  const clock = useClock();
-  const { upload, keys, list, ask, bucket } = openFileStore();
-  const put = bucket.put.bind(bucket);
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  bucket.put = async (...file) => {
-    await released;
-    await put(...file);
-    await new Promise(() => {});
-  };
-  upload(png).catch(() => {});
-  await expect.poll(async () => (await list()).files.length).toBe(1);
-  const [file] = (await list()).files;
-  expect((await ask(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
-  release();
-  await expect.poll(keys).toHaveLength(1);
-  await clock.pass(17 * MINUTE_MS);
-  await expect.poll(keys).toEqual([]);
-});
+test.each(["deleted", "erased with its user"])(
+  "cases 123, 154: bytes that arrive after their upload was %s, in a process that ends then, count until they are deleted, too",
+  async (how) => {
+    const clock = useClock();
+    const bounds = { maxBytesPerUser: 1500, maxBytesTotal: 1500 };
+    const { upload, keys, list, ask, erase, bucket, countBytes } = openFileStore({ options: bounds });
+    const put = bucket.put.bind(bucket);
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    bucket.put = async (...file) => {
+      await released;
+      await put(...file);
+      await new Promise(() => {});
+    };
+    upload(png).catch(() => {});
+    await expect.poll(async () => (await list()).files.length).toBe(1);
+    const [file] = (await list()).files;
+    if (how === "deleted")
+      expect((await ask(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
+    else await erase();
+    expect(await list()).toEqual({ files: [] });
+    const expectNoSpace = async () => {
+      expect(await readCode(upload(png))).toEqual([413, "storage_full"]);
+      expect(await readCode(upload(png, { user: "user-2" }))).toEqual([503, "storage_full"]);
+    };
+    await expectNoSpace();
+    release();
+    await expect.poll(keys).toHaveLength(1);
+    await clock.pass(5 * MINUTE_MS);
+    await expectNoSpace();
+    await clock.pass(2 * MINUTE_MS);
+    await expect.poll(keys).toEqual([]);
+    bucket.put = put;
+    await expect.poll(async () => (await upload(png)).status).toBe(201);
+    expect(countBytes()).toBe(png.length);
+  },
+);
 
 test("case 110: hundreds of files whose time is over are deleted in steps, and count until then", async () => {
   const clock = useClock();

@@ -11,7 +11,7 @@ describe("Durable Objects that end while their Worker goes on", () => {
   hostTests({
     open: (part) => ({
       host: host.open({ parts: [part], report: () => {} })(env as unknown as HostEnv),
-      async crash(key) {
+      async crash(_, key) {
         const object = SLUICE.get(SLUICE.idFromName(key));
         const end = (_: unknown, state: object) => (state as { abort(reason: string): void }).abort("lost");
         await runInDurableObject(object, end).catch(() => {});

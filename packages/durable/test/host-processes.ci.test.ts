@@ -40,7 +40,7 @@ describe("Two processes on Postgres, one of which is killed", () => {
       return {
         host: first.host,
         other: second.host,
-        crash: () => first.kill(),
+        crash: (host) => (host === first.host ? first : second).kill(),
         close: async () => void (await Promise.all([first.close(), second.close()])),
       };
     },

@@ -1,13 +1,11 @@
-import { admin, eraseUser, exportUser, idempotency, resumableStreams } from "@sluice/durable";
+import { eraseUser, exportUser, idempotency, resumableStreams } from "@sluice/durable";
 import { describe, expect, test, vi } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
 import {
   codeOf,
-  done,
   end,
   finish,
   idOf,
-  numbered,
   openGateway,
   openPurse,
   openStoredProxy,
@@ -154,32 +152,5 @@ describe("case 117: the data of a user", () => {
     expect(await eraseUser(proxy, {}, USER)).toEqual({ erased: ["streams", "creates"], failed: [] });
     expect((await exportUser(proxy, {}, USER)).data).toEqual({ streams: [], creates: [] });
     expect(jobs).toHaveLength(1);
-  });
-});
-
-describe("an operator", () => {
-  test("lists the streams of a user without their content, and stops one", async () => {
-    const gateway = openGateway();
-    const streams = resumableStreams();
-    const plugins = [streams, admin({ isOperator: ({ id }) => id === "Bearer operator" })];
-    const { ask, send } = openStoredProxy({ gateway, plugins });
-    gateway.streams(piece("a") + finish + done);
-    const whole = await ask();
-    expect(await whole.text()).toBe(numbered([piece("a"), finish, done]));
-    const live = gateway.streamsLive();
-    const running = idOf(await ask());
-    const operate = async (path: string, body: object) =>
-      (await send({ path: `/v1/admin/${path}`, body, headers: { authorization: "Bearer operator" } })).json();
-    const listed = (await operate("streams/list", { user: USER })) as { streams: object[] };
-    expect(listed.streams).toHaveLength(2);
-    expect(listed.streams).toEqual(
-      expect.arrayContaining([
-        { id: idOf(whole), state: "complete" },
-        { id: running, state: "open" },
-      ]),
-    );
-    expect(await operate("streams/stop", { user: USER, id: running })).toEqual({ stopped: true });
-    await expect.poll(() => live.hasLeft).toBe(true);
-    expect(await operate("streams/stop", { user: USER, id: "f".repeat(32) })).toEqual({ stopped: false });
   });
 });

@@ -190,7 +190,7 @@ test("case 108: a stream of 30 s is at most 10 operations with a budget, and one
   await one.host.ended();
   await expect.poll(() => one.requests.length).toBe(1);
   // a stream of 30 s has two more of "streams.append"
-  const operations = ["streams.claim", "streams.keepTicket", "streams.send", "streams.end"];
+  const operations = ["streams.claim", "streams.storeTicket", "streams.storeTicket", "streams.end"];
   expect(one.host.operations).toEqual(operations);
   expect([await one.host.count("jobs"), await one.host.count("job_parts")]).toEqual([1, 0]);
 });

@@ -2,10 +2,10 @@ import type { ProxyPlugin, Transaction } from "@sluice/worker-proxy";
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { type EndedResult, offerResults } from "../src/shared/results.js";
-import { listDeadLetters, resendDeadLetter } from "../src/videos/dead-letters.js";
 import type { EndContext, EndedTask } from "../src/videos/ends.js";
 import { videoWatch } from "../src/videos/video-watch.js";
 import { webhook } from "../src/webhooks/webhook.js";
+import { operateDeadLetters } from "./support/dead-letters.js";
 import {
   advance,
   DAY,
@@ -56,8 +56,8 @@ function openNotifyingProxy({ secret = () => SECRET as string | string[], handle
   });
   const proxy = openWatchedProxy({ onEnd: [hook, ...handlers] });
   const of = (job: string) => proxy.events.filter((event) => event.job === job);
-  const letters = async () => (await listDeadLetters(proxy.proxy, proxy.env)).deadLetters;
-  return { ...proxy, app, sent, of, letters };
+  const { letters, list, resend } = operateDeadLetters([proxy.plugin], proxy.env);
+  return { ...proxy, app, sent, of, letters, list, resend };
 }
 
 /** A task whose webhook was given up. */
@@ -232,7 +232,7 @@ describe("a webhook", () => {
 });
 
 test("an operation whose commit is repeated changes nothing: one watch, one event and one webhook for each end", async () => {
-  const { create, gateway, app, sent, events, letters, proxy, env, plugin, of } = openNotifyingProxy();
+  const { create, gateway, app, sent, events, letters, resend, plugin, of } = openNotifyingProxy();
   for (const operation of plugin.storage?.operations ?? []) {
     const run = operation.run as (...given: unknown[]) => Promise<unknown>;
     const runTwice = async (...given: unknown[]) => {
@@ -258,7 +258,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   await until(() => seen.includes("end"));
   const [letter] = await letters();
   app.next = () => new Response(null, { status: 204 });
-  expect(await resendDeadLetter(proxy, env, letter?.id ?? "")).toBe(true);
+  expect(await resend(letter?.id ?? "")).toBe(true);
   await until(() => of("webhook").length === 3);
   await jump(DAY);
   expect(sent).toHaveLength(3);
@@ -274,7 +274,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
 
 describe("case 127: a dead letter", () => {
   test("is listed with its cause, and sent again with the id that it has always had", async () => {
-    const { proxy, env, letters, sent, of, created } = await giveUp();
+    const { letters, resend, sent, of, created } = await giveUp();
     const [letter] = await letters();
     expect(letter).toEqual({
       id: expect.stringMatching(/^[\da-f]{32}:webhook$/),
@@ -283,20 +283,20 @@ describe("case 127: a dead letter", () => {
       ...{ attempts: 9, upstreamStatus: 503, cause: "the app responded with 503" },
       failedAt: expect.any(Number),
     });
-    expect(await resendDeadLetter(proxy, env, letter?.id ?? "")).toBe(true);
+    expect(await resend(letter?.id ?? "")).toBe(true);
     expect(await letters()).toEqual([]);
     await advance(2 * SECOND);
     expect(new Set(sent.map(({ id }) => id)).size).toBe(1);
     expect(of("webhook").at(-1)).toMatchObject({ outcome: "complete", attempts: 1 });
-    expect(await resendDeadLetter(proxy, env, letter?.id ?? "")).toBe(false);
-    expect(await resendDeadLetter(proxy, env, "none\0")).toBe(false);
+    expect(await resend(letter?.id ?? "")).toBe(false);
+    expect(await resend("none")).toBe(false);
   });
 
   test("comes back to the list if the app fails again, and stays one", async () => {
-    const { proxy, env, app, letters, of } = await giveUp();
+    const { app, letters, resend, of } = await giveUp();
     const [letter] = await letters();
     app.next = () => new Response(null, { status: 410 });
-    await resendDeadLetter(proxy, env, letter?.id ?? "");
+    await resend(letter?.id ?? "");
     await until(() => of("webhook").at(-1)?.outcome === "refused");
     await advance(SECOND);
     expect(await letters()).toMatchObject([{ id: letter?.id, upstreamStatus: 410, attempts: 1 }]);
@@ -352,7 +352,7 @@ describe("case 127: a dead letter", () => {
   });
 
   test("can be sent again for 7 days, and is gone after that with its task", async () => {
-    const { proxy, env, letters, plugin, of } = await giveUp();
+    const { env, letters, resend, plugin, of } = await giveUp();
     await jump(6 * DAY);
     const [letter] = await letters();
     expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [{}] });
@@ -360,20 +360,20 @@ describe("case 127: a dead letter", () => {
     await jump(HOUR);
     expect(await letters()).toEqual([]);
     expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
-    expect(await resendDeadLetter(proxy, env, letter?.id ?? "")).toBe(false);
+    expect(await resend(letter?.id ?? "")).toBe(false);
     expect(of("webhook")).toHaveLength(9);
   });
 
-  test("is one of many: they are listed in pages, the oldest first, and by an operator", async () => {
-    const { create, gateway, app, letters, proxy, plugin, env, of, sent } = openNotifyingProxy();
+  test("is one of many: an operator lists them in pages, the oldest first, and sends one again", async () => {
+    const { create, gateway, app, letters, list, resend, of, sent } = openNotifyingProxy();
     gateway.next = done;
     app.next = () => new Response(null, { status: 410 });
     for (let count = 0; count < 130; count += 1) await create(`user-${count}`);
     await until(() => of("webhook").length === 130);
     await advance(5 * SECOND);
-    const first = await listDeadLetters(proxy, env);
+    const first = await list();
     expect(first.deadLetters).toHaveLength(100);
-    const second = await listDeadLetters(proxy, env, { cursor: first.cursor });
+    const second = await list(first.cursor);
     expect(second).toMatchObject({ deadLetters: expect.any(Array) });
     expect(second.cursor).toBeUndefined();
     const all = [...first.deadLetters, ...second.deadLetters];
@@ -381,14 +381,12 @@ describe("case 127: a dead letter", () => {
     const times = all.map(({ failedAt }) => failedAt);
     expect(times).toEqual(times.toSorted());
 
-    const run = async (name: string, body: object = {}) =>
-      plugin.operations?.find((one) => one.name === name)?.run(env, body as never);
-    expect(await run("dead-letters/list", { cursor: first.cursor })).toEqual(second);
     app.next = () => new Response(null, { status: 204 });
-    expect(await run("dead-letters/resend", { id: all[7]?.id })).toEqual({ resent: true });
+    expect(await resend(all[7]?.id ?? "none")).toBe(true);
     await until(() => sent.length === 131);
     expect(sent.at(-1)?.data["user"]).toBe(all[7]?.userId);
-    await expect(run("dead-letters/resend", {})).rejects.toThrow("id: give a text");
+    await expect(resend("")).rejects.toThrow("id: give a text");
+    await expect(list("none")).rejects.toThrow("cursor: give the cursor of a list");
     expect(await letters()).toHaveLength(100);
   });
 
@@ -398,11 +396,6 @@ describe("case 127: a dead letter", () => {
     expect(await letters()).toHaveLength(1);
     await plugin.userData?.eraseUser(env, "ann");
     expect(await letters()).toEqual([]);
-  });
-
-  test("needs the plugin that stores it", async () => {
-    const { proxy, env } = openWatchedProxy({}, { plugins: [] });
-    await expect(listDeadLetters(proxy, env)).rejects.toThrow("add videoWatch({ onEnd })");
   });
 });
 

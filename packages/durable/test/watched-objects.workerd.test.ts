@@ -8,15 +8,16 @@ import {
   DEAD_LETTERS_KEY,
   readDeadLetters,
   removeDeadLetter,
-} from "../src/videos/dead-letter-rows.js";
-import { listDeadLetters, resendDeadLetter } from "../src/videos/dead-letters.js";
+} from "../src/videos/dead-letters.js";
 import { type CountedEnv, proxy, used } from "./fixture/counted-worker.js";
+import { operateDeadLetters } from "./support/dead-letters.js";
 import { gateway, refusal, task } from "./support/durable-gateway.js";
 
 /* Watched videos in Durable Objects, which are evicted, and whose alarms ring when a test lets their time come. */
 
 const env = bindings as unknown as CountedEnv;
 const { COUNTED } = bindings as unknown as { readonly COUNTED: TestNamespace };
+const deadLetters = operateDeadLetters(findServer<CountedEnv>(proxy).plugins, env);
 const START = Date.UTC(2041, 0, 1);
 const DAY = 86_400_000;
 
@@ -103,8 +104,8 @@ test("case 129: whenever objects are evicted, and whatever gateway and app do, a
     app.next = () => 204;
     await ask(path);
     for (let rings = 0; rings < 60 && (await ring()); rings += 1);
-    for (const letter of (await listDeadLetters(proxy, env)).deadLetters)
-      expect(await resendDeadLetter(proxy, env, letter.id), `seed ${seed}`).toBe(true);
+    for (const letter of await deadLetters.letters())
+      expect(await deadLetters.resend(letter.id), `seed ${seed}`).toBe(true);
     for (let rings = 0; rings < 60 && (await ring()); rings += 1);
     expect(await (await ask(path)).text(), `seed ${seed}`).toContain("SUCCESS");
     const told = webhooks.filter(({ type }) => type === "video.succeeded");

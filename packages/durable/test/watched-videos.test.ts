@@ -66,16 +66,16 @@ describe("pages that listen", () => {
   test("no event comes if only a trace id changed", async () => {
     const { create, gateway, polls } = openWatchedProxy();
     const tab = await (await create()).listen();
-    for (const id of ["r-1", "r-2"]) {
-      gateway.next = () => task("QUEUED", { request_id: id });
-      const before = polls.length;
-      await until(() => polls.length > before);
-    }
+    expect((await tab.nextEvent()).data.status).toBe("queued");
+    gateway.next = () => task("QUEUED", { request_id: "r-1" });
+    await until(() => polls.length === 1);
+    expect((await tab.nextEvent()).data.data.status).toBe("QUEUED");
+    const next = tab.nextEvent();
+    gateway.next = () => task("QUEUED", { request_id: "r-2" });
+    await until(() => polls.length === 2);
     gateway.next = () => task("IN_PROGRESS", { request_id: "r-3" });
     await until(() => polls.length === 3);
-    expect((await tab.nextEvent()).data.status).toBe("queued");
-    await tab.nextEvent();
-    expect((await tab.nextEvent()).data.data.status).toBe("IN_PROGRESS");
+    expect((await next).data.data.status).toBe("IN_PROGRESS");
   });
 
   test("a task is polled at the interval while it is young, and once a minute when it is old", async () => {

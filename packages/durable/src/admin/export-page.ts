@@ -3,17 +3,43 @@ const PAGE_CHARACTERS = 4 * 1024 * 1024;
 
 /** A page of the data that a plugin stores for a user. */
 export class ExportPage {
-  readonly items: unknown[] = [];
+  readonly items: readonly unknown[];
   /** Cursor of the next page; undefined on the last page. */
-  cursor: string | undefined;
-  #left = PAGE_CHARACTERS;
+  readonly cursor: string | undefined;
 
-  /** Adds an item. Returns false if the item must start the next page. */
-  add(item: unknown): boolean {
-    const characters = JSON.stringify(item).length;
-    if (characters > this.#left && this.items.length > 0) return false;
-    this.items.push(item);
-    this.#left -= characters;
-    return true;
+  constructor(items: readonly unknown[], cursor: string | undefined) {
+    this.items = items;
+    this.cursor = cursor;
+  }
+}
+
+/**
+ * Exports one page of rows.
+ *
+ * @param cursor id of the last row of the previous page
+ * @param read reads the rows after an id, ordered by id; an empty list at the end
+ * @param describe returns the exported form of a row; undefined for a row that is not exported
+ */
+export async function exportPage<Row extends { readonly id: string }>(
+  cursor: string | undefined,
+  read: (after: string) => Promise<readonly Row[]>,
+  describe: (row: Row) => unknown,
+): Promise<ExportPage> {
+  const items: unknown[] = [];
+  let left = PAGE_CHARACTERS;
+  let after = cursor ?? "";
+  for (;;) {
+    const rows = await read(after);
+    if (rows.length === 0) return new ExportPage(items, undefined);
+    for (const row of rows) {
+      const item = await describe(row);
+      if (item !== undefined) {
+        const characters = JSON.stringify(item).length;
+        if (characters > left && items.length > 0) return new ExportPage(items, after);
+        items.push(item);
+        left -= characters;
+      }
+      after = row.id;
+    }
   }
 }

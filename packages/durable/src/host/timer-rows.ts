@@ -165,6 +165,8 @@ export class TimerRows {
           this.#lock(query, key),
           query(CANCEL, key, job.name, id),
           query(CANCEL_RUNNING, key, job.name, id),
+          // a user whose data is erased leaves no key behind
+          this.#hasKeys && query(DROP_KEY, key, key),
         ]);
       },
     };

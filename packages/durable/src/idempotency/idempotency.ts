@@ -8,6 +8,7 @@ import {
   type Refusal,
 } from "@sluice/worker-proxy/plugin";
 import { createJobs, readKey } from "../jobs/jobs.js";
+import { createResponse } from "../jobs/open-response.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
 
@@ -99,11 +100,8 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
     const id = await hashText(readKey(admitted.request) ?? "");
     const eventId = admitted.headers?.["x-request-id"] ?? id;
-    const { head, body, isReplayed } = await jobs.send(admitted, { id, eventId });
-    const { status, headers, type } = head;
-    return markStored(new Response(body, { status, headers: { ...headers, "content-type": type } }), {
-      isReplayed,
-    });
+    const sent = await jobs.send(admitted, { id, eventId });
+    return markStored(createResponse(sent), { isReplayed: sent.isReplayed });
   }
 }
 

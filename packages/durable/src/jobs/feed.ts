@@ -1,7 +1,8 @@
 import type { HostContext } from "@sluice/worker-proxy";
 import { type Part, readRow } from "./parts.js";
 import type { Changes, Readers } from "./readers.js";
-import type { JobStatus, ReadStore } from "./readings.js";
+import type { JobStatus } from "./readings.js";
+import type { JobStore } from "./store.js";
 
 /** A response that all readers in a process share, so that each change is read and encoded once. */
 export interface Feed {
@@ -23,7 +24,7 @@ export class RowPages {
   readonly #load: (after: number) => Promise<Part | undefined>;
   readonly #pages = new Map<number, Promise<Part | undefined>>();
 
-  constructor({ host, key }: HostContext, store: ReadStore, id: string) {
+  constructor({ host, key }: HostContext, store: JobStore, id: string) {
     this.#load = async (after) => {
       const [row] = await host.run(key, store.parts, { id, after });
       return row && readRow(row, after);

@@ -1,16 +1,16 @@
 import type { HostContext, Source } from "@sluice/worker-proxy";
 import { formatError, type Refusal } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
-import { describeError, type SentError } from "../host/object-messages.js";
-import { shareByHost } from "../shared/share-by-host.js";
 import type { Feed } from "./feed.js";
+import { createHeadLine, type FollowHead } from "./head-line.js";
 import { findLive, type LiveJob } from "./live.js";
 import { makeEventParts } from "./parts.js";
 import type { Reader } from "./readers.js";
-import type { JobStatus, ReadStore } from "./readings.js";
+import type { JobStatus } from "./readings.js";
 import { jobRefusal, storeRefusal } from "./refusals.js";
 import { openRowFeed } from "./row-feed.js";
-import { isOpen, type ResponseHead, type StoredRefusal } from "./states.js";
+import { isOpen } from "./states.js";
+import type { JobStore } from "./store.js";
 import type { Tend } from "./tend.js";
 
 /** A reader of a job. */
@@ -27,22 +27,7 @@ export type Follow = {
   readonly owner?: string;
   /** True if the request repeats an earlier one, so that it did not begin the job. */
   readonly isReplayed?: boolean;
-  /** Maximum number of readers of the key's jobs in one process. @default any */
-  readonly maxOfKey?: number;
 };
-
-/** The first line that a reader receives, as JSON: a missing job, an error, or the head of the response. */
-export interface FollowHead {
-  readonly isGone?: boolean;
-  readonly refusal?: StoredRefusal | undefined;
-  /** An error of this reader; the job itself may be fine. */
-  readonly error?: SentError;
-  readonly head?: ResponseHead | undefined;
-  /** True if the response has an empty body. */
-  readonly isEmpty?: boolean;
-  /** True if another request has begun the job. */
-  readonly isReplayed?: boolean;
-}
 
 /** Maximum number of readers of one response in one process. */
 const MAX_READERS = 8;
@@ -64,7 +49,7 @@ function errorLines(refusal: Refusal): string {
 }
 
 /** Creates the source that reads the responses of a store. */
-export function createFollow(store: ReadStore, isStream: boolean, tend?: Tend): Source<Follow> {
+export function createFollow(store: JobStore, isStream: boolean, tend: Tend): Source<Follow> {
   return source(`${store.kind}.follow`, (context, input) =>
     follow(context, input, { store, isStream, tend }),
   );
@@ -72,15 +57,10 @@ export function createFollow(store: ReadStore, isStream: boolean, tend?: Tend): 
 
 /** Options that all readers of a store share. */
 export interface FollowOptions {
-  readonly store: ReadStore;
+  readonly store: JobStore;
   readonly isStream: boolean;
-  /** Checks a job whose owner may have ended. Absent if jobs have no owners. */
-  readonly tend?: Tend | undefined;
-}
-
-/** Creates the first line of a reader that gets an error instead of a response. */
-export function createErrorLine(error: unknown): Uint8Array {
-  return encoder.encode(`${JSON.stringify({ error: describeError(error) } satisfies FollowHead)}\n`);
+  /** Checks a job whose owner may have ended. */
+  readonly tend: Tend;
 }
 
 /** Yields the head of a response as a line of JSON, and then its body. */
@@ -91,9 +71,6 @@ export async function* follow(
 ): AsyncGenerator<Uint8Array, void> {
   const feed = findLive(context, store, input.id, input.owner) ?? openRowFeed(context, store, input.id, tend);
   const reader = feed.readers.join();
-  const counted = shareByHost<Set<Reader>>(context.host, "readers", store.kind, context.key);
-  const ofKey = counted.get() ?? new Set();
-  counted.set(ofKey);
   const leave = () => feed.readers.leave(reader);
   // removes the reader as soon as its client disconnects, even while it waits for events
   context.signal.addEventListener("abort", leave);
@@ -101,19 +78,16 @@ export async function* follow(
   try {
     const status = await awaitHead(feed, reader, input);
     if (reader.hasLeft || input.mode === "end") return;
-    const first = readHead(feed, status, input, isStream, ofKey.size);
+    const first = readHead(feed, status, input, isStream);
     // set before the head is sent, so that concurrent readers count this reader
     reader.isReading = first.head !== undefined && !first.isEmpty;
-    if (reader.isReading) counted.set(ofKey.add(reader));
     const isReplayed = input.isReplayed && { isReplayed: true };
-    yield encoder.encode(`${JSON.stringify({ ...first, ...isReplayed })}\n`);
+    yield encoder.encode(createHeadLine({ ...first, ...isReplayed }));
     if (!first.head || first.isEmpty) return;
     yield* readBody(feed, reader, input.after, first.head.type === EVENTS);
   } finally {
     context.signal.removeEventListener("abort", leave);
     leave();
-    ofKey.delete(reader);
-    if (ofKey.size === 0) counted.delete(ofKey);
   }
 }
 
@@ -132,9 +106,8 @@ async function awaitHead(feed: Feed, reader: Reader, { mode }: Follow): Promise<
 function readHead(
   feed: Feed,
   status: JobStatus | null,
-  { mode, after, maxOfKey = Number.POSITIVE_INFINITY }: Follow,
+  { mode, after }: Follow,
   isStream: boolean,
-  ofKey: number,
 ): FollowHead {
   const isOver = status?.expiresAt !== undefined && status.expiresAt <= Date.now();
   if (!status || (status.state === "refused" && !status.head) || (mode === "rest" && isOver))
@@ -156,12 +129,8 @@ function readHead(
     if (!isOpen(state) && isWhole && state !== "lost" && after === lastId)
       return { head: { ...events, status: 204 }, isEmpty: true };
   }
-  const isFull = feed.readers.reading >= MAX_READERS;
-  if (!isText && (isFull || ofKey >= maxOfKey)) {
-    const what = isFull ? MAX_READERS : maxOfKey;
-    return refuse(jobRefusal("too_many_readers", { what, headers: { "retry-after": "60" } }));
-  }
-  return { head: events };
+  if (isText || feed.readers.reading < MAX_READERS) return { head: events };
+  return refuse(jobRefusal("too_many_readers", { what: MAX_READERS, headers: { "retry-after": "60" } }));
 }
 
 /** Yields the events after an id, as fast as the client reads them. */

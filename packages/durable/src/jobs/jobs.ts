@@ -15,7 +15,6 @@ import { type Begin, createBegin, createFree } from "./begin.js";
 import { createFollow, type Follow } from "./follow.js";
 import { readLive } from "./live.js";
 import { type OpenedResponse, openResponse } from "./open-response.js";
-import type { ListedJob } from "./readings.js";
 import { jobRefusal } from "./refusals.js";
 import { createRun, type RunOptions } from "./run.js";
 import type { JobDetails, StopReason } from "./states.js";
@@ -54,8 +53,6 @@ export interface Jobs {
   stop(env: unknown, userId: string, id: string, reason: StopReason): Promise<boolean>;
   /** Returns the end code of a job; undefined for an open, a complete or a missing job. */
   readEndCode(env: unknown, userId: string, id: string): Promise<string | undefined>;
-  /** Lists up to 100 jobs after an id, in the order of ids. */
-  list(env: unknown, userId: string, after: string): Promise<readonly ListedJob[]>;
 }
 
 /** Maximum number of attempts to begin a request: its id may be freed meanwhile, or its Durable Object may end. */
@@ -109,10 +106,6 @@ export function createJobs(options: JobsOptions): Jobs {
       const { host, key } = await open(env, userId);
       const live = readLive({ host, key }, store, id);
       return (live ?? (await host.run(key, store.status, { id })))?.code;
-    },
-    async list(env, userId, after) {
-      const { host, key } = await open(env, userId);
-      return host.run(key, store.list, { after });
     },
   };
 

@@ -1,9 +1,13 @@
 import type { HostContext } from "@sluice/worker-proxy";
 import { shareByHost } from "../shared/share-by-host.js";
-import type { JobStatus, OwnerChange, ReadStore } from "./readings.js";
+import type { JobStatus, OwnerChange } from "./readings.js";
+import type { JobStore } from "./store.js";
 
 /** Pause between a change and the read of its rows, in milliseconds. It merges the reads of several changes. */
 const SOON_MS = 5;
+
+/** Interval at which readers in other processes read rows without a notification, in milliseconds: one may be lost. */
+const LOOK_MS = 2000;
 
 /** Receives the row of a job: null if the job does not exist, undefined if its row could not be read. */
 type OnStatus = (status: JobStatus | null | undefined) => void;
@@ -13,13 +17,13 @@ class KeyWatch {
   readonly owners = new Map<string, (change: OwnerChange) => void>();
   readonly readers = new Map<string, OnStatus>();
   readonly #context: HostContext;
-  readonly #store: ReadStore;
+  readonly #store: JobStore;
   readonly #unsubscribe: () => void;
   #soon: ReturnType<typeof setTimeout> | undefined;
   #interval: ReturnType<typeof setInterval> | undefined;
   #reading = Promise.resolve();
 
-  constructor(context: HostContext, store: ReadStore) {
+  constructor(context: HostContext, store: JobStore) {
     this.#context = context;
     this.#store = store;
     this.#unsubscribe = context.subscribe(() => {
@@ -32,7 +36,7 @@ class KeyWatch {
 
   /** Starts or ends the reads without a notification. Owners don't need them: they renew their leases. */
   update(): void {
-    if (this.readers.size > 0) this.#interval ??= setInterval(() => this.#read(), this.#store.lookMs);
+    if (this.readers.size > 0) this.#interval ??= setInterval(() => this.#read(), LOOK_MS);
     else {
       clearInterval(this.#interval);
       this.#interval = undefined;
@@ -71,7 +75,7 @@ class KeyWatch {
 /** Adds a listener to the watch of a key. Returns a function that removes the listener. */
 function watch<Listener>(
   context: HostContext,
-  store: ReadStore,
+  store: JobStore,
   id: string,
   listener: Listener,
   choose: (watch: KeyWatch) => Map<string, Listener>,
@@ -94,7 +98,7 @@ function watch<Listener>(
 /** Calls `onChange` when a job must stop or gets a reader in another process. Returns the unsubscribe function. */
 export function watchOwned(
   context: HostContext,
-  store: ReadStore,
+  store: JobStore,
   id: string,
   onChange: (change: OwnerChange) => void,
 ): () => void {
@@ -104,7 +108,7 @@ export function watchOwned(
 /** Calls `onStatus` after each change of the key, and at an interval. Returns the unsubscribe function. */
 export function watchStatus(
   context: HostContext,
-  store: ReadStore,
+  store: JobStore,
   id: string,
   onStatus: OnStatus,
 ): () => void {

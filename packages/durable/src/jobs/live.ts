@@ -3,8 +3,9 @@ import { shareByHost } from "../shared/share-by-host.js";
 import { type Feed, RowPages } from "./feed.js";
 import { cutPart, MAX_ROW_BYTES, makeTextParts, type Part } from "./parts.js";
 import { Changes, Readers } from "./readers.js";
-import type { JobStatus, ReadStore } from "./readings.js";
+import type { JobStatus } from "./readings.js";
 import { isOpen, type JobState, type ResponseHead } from "./states.js";
+import type { JobStore } from "./store.js";
 
 /** Bytes of a response that stay in memory for slow readers. */
 const TAIL_BYTES = 65_536;
@@ -50,7 +51,7 @@ export class LiveJob implements Feed {
   #storedTo = 0;
   #unstoredBytes = 0;
 
-  constructor(context: HostContext, store: ReadStore, id: string, { owner, maxBytes }: LiveOptions) {
+  constructor(context: HostContext, store: JobStore, id: string, { owner, maxBytes }: LiveOptions) {
     this.owner = owner;
     this.#maxBytes = maxBytes;
     this.#rows = new RowPages(context, store, id);
@@ -164,12 +165,12 @@ export class LiveJob implements Feed {
 
 type LiveContext = Pick<HostContext, "host" | "key">;
 
-function shareLive({ host, key }: LiveContext, store: ReadStore, id: string) {
+function shareLive({ host, key }: LiveContext, store: JobStore, id: string) {
   return shareByHost<LiveJob>(host, "live", store.kind, key, id);
 }
 
 /** Returns the response that this process or object owns or owned; undefined if it is not in memory. */
-export function readLive(context: LiveContext, store: ReadStore, id: string): LiveJob | undefined {
+export function readLive(context: LiveContext, store: JobStore, id: string): LiveJob | undefined {
   return shareLive(context, store, id).get();
 }
 
@@ -179,7 +180,7 @@ export function readLive(context: LiveContext, store: ReadStore, id: string): Li
  */
 export function findLive(
   context: LiveContext,
-  store: ReadStore,
+  store: JobStore,
   id: string,
   owner: string | undefined,
 ): LiveJob | undefined {
@@ -190,7 +191,7 @@ export function findLive(
 /** Opens a response in memory. `drop` removes it after {@link LINGER_MS}. */
 export function openLive(
   context: HostContext,
-  store: ReadStore,
+  store: JobStore,
   id: string,
   options: LiveOptions,
 ): { readonly live: LiveJob; readonly drop: () => void } {

@@ -1,7 +1,8 @@
 import type { BoundHost, Source } from "@sluice/worker-proxy";
 import { Refusal, toRefusal } from "@sluice/worker-proxy/plugin";
 import { restoreError } from "../host/object-messages.js";
-import type { Follow, FollowHead } from "./follow.js";
+import type { Follow } from "./follow.js";
+import type { FollowHead } from "./head-line.js";
 import { jobRefusal, restoreRefusal } from "./refusals.js";
 import type { ResponseHead } from "./states.js";
 
@@ -40,6 +41,11 @@ export async function openResponse(
   if (error) throw toRefusal(restoreError(error));
   if (refusal) throw restoreRefusal(refusal);
   return isGone || !head ? undefined : { head, isReplayed, body: null };
+}
+
+/** Creates the response to a client. */
+export function createResponse({ head: { status, headers, type }, body }: OpenedResponse): Response {
+  return new Response(body, { status, headers: { ...headers, ...(body && { "content-type": type }) } });
 }
 
 /** Resolves when a job has ended. */

@@ -1,4 +1,4 @@
-import type { Operation, Reader } from "@sluice/worker-proxy";
+import type { Reader } from "@sluice/worker-proxy";
 import { reading } from "../host/define.js";
 import { type JobState, parseJSON, type ResponseHead, type StopReason } from "./states.js";
 import type { TendInput } from "./store.js";
@@ -30,15 +30,6 @@ export interface OwnerChange {
   readonly id: string;
   readonly stop: StopReason | null;
   readonly read_until: number;
-}
-
-/** The reads of the jobs of a plugin, for its readers. */
-export interface ReadStore extends ReturnType<typeof createReadings> {
-  readonly kind: string;
-  /** Interval for reading rows without a notification, in milliseconds, because a notification may be lost. */
-  readonly lookMs: number;
-  /** Reports a reader to the owner of a job. Absent if jobs have no owners. */
-  readonly attend?: Operation<TendInput, "open" | "lost" | "ended">;
 }
 
 /** Number of jobs that one statement reads. */

@@ -4,8 +4,9 @@ import { type Feed, RowPages } from "./feed.js";
 import { watchStatus } from "./key-watch.js";
 import type { Part } from "./parts.js";
 import { Changes, Readers } from "./readers.js";
-import type { JobStatus, ReadStore } from "./readings.js";
+import type { JobStatus } from "./readings.js";
 import { isOpen } from "./states.js";
+import type { JobStore } from "./store.js";
 import type { Tend } from "./tend.js";
 
 /** Interval at which a reader is reported to the owner of its job, in milliseconds. */
@@ -17,21 +18,15 @@ export class RowFeed implements Feed {
   readonly readers: Readers;
   readonly isLive = false;
   readonly #context: HostContext;
-  readonly #store: ReadStore;
+  readonly #store: JobStore;
   readonly #id: string;
-  readonly #tend: Tend | undefined;
+  readonly #tend: Tend;
   readonly #rows: RowPages;
   #status: Promise<JobStatus | null> | undefined;
   #unwatch = () => {};
   #attendedAt = 0;
 
-  constructor(
-    context: HostContext,
-    store: ReadStore,
-    id: string,
-    tend: Tend | undefined,
-    onLeft: () => void,
-  ) {
+  constructor(context: HostContext, store: JobStore, id: string, tend: Tend, onLeft: () => void) {
     this.#context = context;
     this.#store = store;
     this.#id = id;
@@ -78,14 +73,13 @@ export class RowFeed implements Feed {
 
   /** Reports a reader to the owner of an open job, so that it stores events early. Settles a lost job. */
   #attend(status: JobStatus | null): void {
-    const { attend } = this.#store;
     const now = Date.now();
     const isDue = status && (now > status.aliveUntil || now - this.#attendedAt >= ATTEND_MS);
-    if (!attend || !isDue || !isOpen(status.state) || this.readers.count === 0) return;
+    if (!isDue || !isOpen(status.state) || this.readers.count === 0) return;
     this.#attendedAt = now;
     const { host, key } = this.#context;
-    const attended = host.run(key, attend, { id: this.#id }).then((state) => {
-      if (state === "lost") return this.#tend?.(this.#context, this.#id);
+    const attended = host.run(key, this.#store.attend, { id: this.#id }).then((state) => {
+      if (state === "lost") return this.#tend(this.#context, this.#id);
       // the owner did not know of this reader, so it published no change
       if (state === "ended") this.#note(undefined);
     });
@@ -95,7 +89,7 @@ export class RowFeed implements Feed {
 }
 
 /** Opens the rows of a response. All readers of a process or object share the feed. */
-export function openRowFeed(context: HostContext, store: ReadStore, id: string, tend?: Tend): RowFeed {
+export function openRowFeed(context: HostContext, store: JobStore, id: string, tend: Tend): RowFeed {
   const shared = shareByHost<RowFeed>(context.host, "rows", store.kind, context.key, id);
   const feed = shared.get() ?? new RowFeed(context, store, id, tend, () => shared.delete(feed));
   shared.set(feed);

@@ -108,8 +108,8 @@ export async function reserve(sending: Sending): Promise<GatewayConnection> {
   const keepTicket = async (ticket: string, reserved: number) => {
     sending.ticket = ticket;
     const { id, owner } = request;
-    const input = { id, owner, ticket, payment: { reserved } };
-    if (!(await context.host.run(context.key, options.store.keepTicket, input)).isOwned)
+    const input = { id, owner, state: "claimed", ticket, payment: { reserved, spent: 0 } } as const;
+    if (!(await context.host.run(context.key, options.store.storeTicket, input)).isOwned)
       throw new Error("the job was settled as lost before it was paid for");
   };
   const payable = createPayable(context, request);
@@ -131,10 +131,11 @@ export async function send(sending: Sending, gateway: GatewayConnection): Promis
   if (!isStored) {
     const { id, owner: name } = request;
     const ticket = (plan ? sending.ticket : account?.ticket) ?? null;
-    const input = { id, owner: name, ticket, payment: { reserved: account?.reserved } };
+    const payment = { reserved: account?.reserved };
+    const input = { id, owner: name, state: "sending", ticket, payment } as const;
     owner.note(
       await decide("plugins: the database", "extension_unavailable", () =>
-        context.host.run(context.key, sending.options.store.send, input),
+        context.host.run(context.key, sending.options.store.storeTicket, input),
       ),
     );
   }

@@ -82,8 +82,12 @@ export interface Claimed {
   readonly lost?: Lost;
 }
 
-/** A ticket, stored before the meter reserves and again before the request is sent. */
-type Ticket = Owner & { readonly ticket: string | null; readonly payment: Payment };
+/** The ticket of a reservation. */
+type Ticket = Owner & {
+  readonly state: "claimed" | "sending";
+  readonly ticket: string | null;
+  readonly payment: Payment;
+};
 
 /** The state of a job for its owner. */
 export interface Owned {
@@ -120,8 +124,6 @@ export type End = Append & {
 /** The end of a job that cost nothing. */
 export type Free = Owner & { readonly settlement: Settlement; readonly isSettled: boolean };
 
-/** Interval at which readers in other processes read rows without a notification, in milliseconds. */
-const LOOK_MS = 2000;
 /** Maximum number of older responses that an operation drops. */
 const MAX_DROPPED = 10;
 /** Sets the columns of a response. */
@@ -134,10 +136,19 @@ export function createJobStore(context: StoreContext) {
   const readings = createReadings(kind);
   const operations = {
     claim: operation(`${kind}.claim`, (tx: Transaction, input: Claim) => claim(tx, input, context)),
-    keepTicket: operation(`${kind}.keepTicket`, (tx: Transaction, input: Ticket) =>
-      storeTicket(tx, "claimed", { ...input, payment: { ...input.payment, spent: 0 } }),
+    /** Stores a ticket before the meter reserves, and again with the state `sending` before the request is sent. */
+    storeTicket: operation(
+      `${kind}.storeTicket`,
+      async (tx: Transaction, { id, owner, state, ticket, payment }: Ticket): Promise<Owned> => {
+        const [row] = await tx.query<OwnedRow>(
+          `UPDATE jobs SET state = ?, ticket = ?, payment = ?, is_settled = ?, alive_until = ? WHERE ${MINE}
+            RETURNING stop, read_until`,
+          ...[state, ticket, JSON.stringify(payment), ticket === null ? 1 : 0, tx.now + ALIVE_MS],
+          ...[tx.key, kind, id, owner],
+        );
+        return describeOwned(row, tx.now);
+      },
     ),
-    send: operation(`${kind}.send`, (tx: Transaction, input: Ticket) => storeTicket(tx, "sending", input)),
     /** Stores further parts of a response, and renews the lease of its owner. */
     append: operation(`${kind}.append`, async (tx: Transaction, input: Append): Promise<Owned> => {
       const [row] = await tx.query<OwnedRow>(
@@ -184,26 +195,11 @@ export function createJobStore(context: StoreContext) {
   };
   return {
     kind,
-    lookMs: LOOK_MS,
     options: context as StoreOptions,
     ...readings,
     ...operations,
     operations: [...Object.values(readings), ...Object.values(operations)] as StoredPart["operations"],
   };
-
-  async function storeTicket(
-    tx: Transaction,
-    state: JobState,
-    { id, owner, ticket, payment }: Ticket,
-  ): Promise<Owned> {
-    const [row] = await tx.query<OwnedRow>(
-      `UPDATE jobs SET state = ?, ticket = ?, payment = ?, is_settled = ?, alive_until = ? WHERE ${MINE}
-        RETURNING stop, read_until`,
-      ...[state, ticket, JSON.stringify(payment), ticket === null ? 1 : 0, tx.now + ALIVE_MS],
-      ...[tx.key, kind, id, owner],
-    );
-    return describeOwned(row, tx.now);
-  }
 }
 
 /** Lets one of several requests with the same id send it, and reserves its cost in the user's key. */

@@ -1,6 +1,6 @@
 import type { Source, UserData } from "@sluice/worker-proxy";
 import { waitAtMost } from "@sluice/worker-proxy/plugin";
-import { ExportPage } from "../admin/export-page.js";
+import { exportPage } from "../admin/export-page.js";
 import type { Follow } from "./follow.js";
 import { awaitEnd } from "./open-response.js";
 import type { ListedJob } from "./readings.js";
@@ -40,7 +40,11 @@ export function createUserData(options: UserDataOptions): UserData<unknown> {
   return {
     name: store.kind,
     eraseUser: async (env, userId) => eraseJobs(await open(env, userId), options),
-    exportUser: async (env, userId, cursor) => exportJobs(await open(env, userId), store, cursor),
+    async exportUser(env, userId, cursor) {
+      const { host, key } = await open(env, userId);
+      const read = (after: string) => host.run(key, store.list, { after });
+      return exportPage(cursor, read, (row) => exportJob({ host, key }, store, row));
+    },
   };
 }
 
@@ -64,27 +68,18 @@ async function eraseJobs(context: TendContext, options: UserDataOptions): Promis
   for (const id of unsettled) await tend(context, id);
 }
 
-/** Exports a page of jobs. */
-async function exportJobs({ host, key }: TendContext, store: JobStore, cursor = ""): Promise<ExportPage> {
-  const page = new ExportPage();
-  page.cursor = cursor;
-  for (;;) {
-    const jobs: readonly ListedJob[] = await host.run(key, store.list, { after: page.cursor ?? "" });
-    for (const { id, state, code, expiresAt, head } of jobs) {
-      const text = await readText(id);
-      const known = { id, state, code, expiresAt, status: head?.status };
-      const requestId = head?.headers["x-request-id"];
-      const job: ExportedJob = { ...known, requestId, ...(text !== undefined && { text }) };
-      if (!page.add(job)) return page;
-      page.cursor = id;
-    }
-    if (jobs.length > 0) continue;
-    page.cursor = undefined;
-    return page;
-  }
+async function exportJob(
+  { host, key }: Pick<TendContext, "host" | "key">,
+  store: JobStore,
+  { id, state, code, expiresAt, head }: ListedJob,
+): Promise<ExportedJob> {
+  const text = await readText();
+  const requestId = head?.headers["x-request-id"];
+  const known = { id, state, code, expiresAt, status: head?.status, requestId };
+  return { ...known, ...(text !== undefined && { text }) };
 
-  /** Reads a response; undefined if it is too large. */
-  async function readText(id: string): Promise<string | undefined> {
+  /** Reads the response; undefined if it is too large. */
+  async function readText(): Promise<string | undefined> {
     let text = "";
     let read = 0;
     while (text.length <= EXPORT_CHARACTERS) {

@@ -2,9 +2,9 @@ import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
 import { definePlugin, hashText, markStored } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createJobs, readKey } from "../jobs/jobs.js";
+import { createResponse } from "../jobs/open-response.js";
 import { jobRefusal } from "../jobs/refusals.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
-import { createStreamOperations } from "./operations.js";
 import { isFree, respond } from "./respond.js";
 
 /** Options of {@link resumableStreams}. */
@@ -84,7 +84,6 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     offers: { chat: "chat-once", health: "chat-once" },
     boundsStreams: true,
     userData: jobs.userData,
-    operations: createStreamOperations(jobs),
     routes: [
       { name: "chat", method: "GET", path: PATH, id: "own", serve },
       { name: "chat", method: "DELETE", path: PATH, id: "own", serve },
@@ -104,10 +103,9 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
       ...{ id, eventId: id },
       maxOpen: isPublic ? undefined : maxOpen,
     });
-    const { head, body, isReplayed } = sent;
-    const { status, headers, type } = head;
-    const response = new Response(body, { status, headers: { ...headers, "content-type": type } });
-    if (type !== "text/event-stream") return markStored(response, { isReplayed });
+    const { head, isReplayed } = sent;
+    const response = createResponse(sent);
+    if (head.type !== "text/event-stream") return markStored(response, { isReplayed });
     response.headers.set("x-stream-id", id);
     return markStored(response, {
       streamId: id,
@@ -129,11 +127,8 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     const input = { id, mode: "rest", after: Number(seen) } as const;
     const opened = await jobs.open(admitted as AdmittedRequest<unknown>, input);
     if (!opened) throw jobRefusal("stream_not_found");
-    const { head, body } = opened;
-    const headers = { ...head.headers, ...(body && { "content-type": head.type }) };
-    const response = new Response(body, { status: body ? 200 : 204, headers });
     const endCode = () => jobs.readEndCode(env, user.id, id);
-    return markStored(response, { streamId: id, isReplayed: true, endCode });
+    return markStored(createResponse(opened), { streamId: id, isReplayed: true, endCode });
   }
 }
 

@@ -135,16 +135,26 @@ export const nest = job("hostTests.nest", 1, async ({ host, key }, { what }: { w
   await host.run(key, note, { text: `${what}: ${await catchError(call())}` });
 });
 
+/** The keys whose job {@link mark} runs in this process. */
+const marking = new Set<string>();
+
 /** Notes its start and its end. In between, waits until the note `waitFor` exists. */
 export const mark = job(
   "hostTests.mark",
   3,
   async ({ host, key, attempt }, { text, waitFor }: { text: string; waitFor: string | null }) => {
+    marking.add(key);
     await host.run(key, note, { text: `begin ${text} ${attempt}` });
     while (waitFor !== null && !(await host.run(key, notes, null)).includes(waitFor)) await sleep(PAUSE_MS);
+    marking.delete(key);
     await host.run(key, note, { text: `end ${text} ${attempt}` });
   },
 );
+
+/** Sends "true" if this process runs the job {@link mark} of the key. */
+export const isMarking = source("hostTests.isMarking", async function* ({ key }, _: null) {
+  yield new TextEncoder().encode(`${marking.has(key)}`);
+});
 
 /** Fails at each attempt. */
 const failing = job("hostTests.failing", 2, async ({ host, key, attempt }, _: null) => {
@@ -251,5 +261,5 @@ export const hostTestPart: StoredPart = {
     ...[plan, planFailing, cancel],
   ],
   jobs: [mark, failing, nest],
-  sources: [chunks, follow],
+  sources: [chunks, follow, isMarking],
 };

@@ -17,8 +17,11 @@ export interface OpenedHost {
   readonly host: BoundHost;
   /** A host of another process with the same database. @default none */
   readonly other?: BoundHost;
-  /** Ends the process of `host`, or the object of a key, without a warning. `other` continues to work. */
-  readonly crash?: (key: string) => Promise<void>;
+  /**
+   * Ends a process without a warning: the process of this host, which is `host` or `other`, or the object of a key. The
+   * other process continues to work.
+   */
+  readonly crash?: (host: BoundHost, key: string) => Promise<void>;
   close?(): Promise<void>;
 }
 

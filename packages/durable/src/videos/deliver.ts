@@ -1,7 +1,7 @@
 import type { JobContext } from "@sluice/worker-proxy";
 import { limitTime, type PluginServer } from "@sluice/worker-proxy/plugin";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
-import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "./dead-letter-rows.js";
+import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "./dead-letters.js";
 import {
   type Attempted,
   type Delivery,

@@ -1,12 +1,13 @@
 import type { HostContext, Source } from "@sluice/worker-proxy";
 import type { PluginServer } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
+import { createErrorLine, createHeadLine } from "../jobs/head-line.js";
 import { Changes, type Reader, Readers } from "../jobs/readers.js";
+import { jobRefusal } from "../jobs/refusals.js";
 import { shareByHost } from "../shared/share-by-host.js";
 import { renameTask } from "./ends.js";
 import { findChanges } from "./rows.js";
 import type { WatchedTask } from "./task.js";
-import { createWatchRefusal } from "./task-response.js";
 
 /** Input of the event source of a task. */
 export type Follow = {
@@ -23,6 +24,7 @@ const MAX_PER_TASK = 16;
 const MAX_PER_USER = 64;
 
 const encoder = new TextEncoder();
+const HEAD = createHeadLine({ head: { status: 200, headers: {}, type: "text/event-stream" } });
 /** Flushes the headers immediately, and keeps an idle stream open. */
 const COMMENT = ":\n\n";
 
@@ -34,7 +36,10 @@ export function defineFollow<Env>(server: () => PluginServer<Env>): Source<Follo
       server().setup.report("videoWatch: changes could not be read", error, context.env as Env);
     const feed: Feed = shared.get() ?? new Feed(context, report, () => shared.delete(feed));
     const limit = feed.findLimit(input);
-    if (limit !== undefined) return void (yield encoder.encode(String(limit)));
+    if (limit !== undefined) {
+      const headers = { "retry-after": "60" };
+      return void (yield createErrorLine(jobRefusal("too_many_readers", { what: limit, headers })));
+    }
     shared.set(feed);
     yield* feed.follow(input, context.signal);
   });
@@ -90,7 +95,7 @@ class Feed {
     };
     signal.addEventListener("abort", leave, { once: true });
     let seen = lastEventId;
-    let text = COMMENT;
+    let text = HEAD + COMMENT;
     try {
       for (;;) {
         const { count } = this.#changes;
@@ -158,39 +163,4 @@ function createEvent({ events }: Followed, { id, version, envelope }: WatchedTas
 function createEnd({ end }: WatchedTask): string {
   if (!end) return "";
   return end.refusal ? `event: error\ndata: ${end.refusal.error}\n\n` : "event: end\ndata: {}\n\n";
-}
-
-/**
- * Returns an event stream as the body of a response.
- *
- * @param signal signal of the request. It closes the stream if the client disconnects before the first event
- * @throws {Refusal} 429 `too_many_readers`
- */
-export async function openBody(
-  stream: ReadableStream<Uint8Array>,
-  signal: AbortSignal,
-): Promise<ReadableStream<Uint8Array>> {
-  const reader = stream.getReader();
-  const leave = () => void reader.cancel().catch(() => {});
-  signal.addEventListener("abort", leave);
-  if (signal.aborted) leave();
-  const first = await reader.read();
-  const start = new TextDecoder().decode(first.value);
-  if (/^\d/.test(start)) {
-    await reader.cancel();
-    throw createWatchRefusal("too_many_readers", { what: start, headers: { "retry-after": "60" } });
-  }
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      if (first.value) controller.enqueue(first.value);
-    },
-    async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) {
-        signal.removeEventListener("abort", leave);
-        controller.close();
-      } else controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
 }

@@ -2,10 +2,11 @@ import type { AdmittedRequest, BoundHost, JobContext, Source } from "@sluice/wor
 import { hashText, limitTime, type PluginServer, Refusal } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createUserKey } from "../host/user-key.js";
+import { openResponse } from "../jobs/open-response.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { findResults } from "../shared/results.js";
 import { renameTask } from "./ends.js";
-import { type Follow, openBody } from "./follow.js";
+import type { Follow } from "./follow.js";
 import { queryTask } from "./query-task.js";
 import { createWatchEvent, getOutcome } from "./report.js";
 import { isStale, type WatchedTask, type WatchRules } from "./task.js";
@@ -103,9 +104,8 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
     if (!task) throw result && result.type !== "task" ? createStoredRefusal(result) : refuseTask(admitted);
     const lastEventId = request.headers.get("last-event-id");
     const stream = await server().host(env).open(key, follow, { id, sentId, lastEventId, isPublic });
-    return new Response(await openBody(stream, request.signal), {
-      headers: { "content-type": "text/event-stream" },
-    });
+    const opened = await openResponse(stream, request.signal);
+    return new Response(opened?.body, { headers: { "content-type": "text/event-stream" } });
   }
 
   async function removeTask({ env, user, id = "" }: AdmittedRequest<Env>): Promise<Response> {

@@ -1,11 +1,11 @@
 import type { UserData } from "@sluice/worker-proxy";
 import type { PluginServer } from "@sluice/worker-proxy/plugin";
-import { ExportPage } from "../admin/export-page.js";
+import { exportPage } from "../admin/export-page.js";
 import { createUserKey } from "../host/user-key.js";
-import { DEAD_LETTERS_KEY, eraseDeadLetters } from "./dead-letter-rows.js";
+import { DEAD_LETTERS_KEY, eraseDeadLetters } from "./dead-letters.js";
 import { createWatchEvent } from "./report.js";
 import { getEndState, type WatchedTask } from "./task.js";
-import { eraseWatches, listWatches, PAGE } from "./watches.js";
+import { eraseWatches, listWatches } from "./watches.js";
 
 /** Exports and erases the watches of a user. Also erases the dead letters. */
 export function createUserData<Env>(getServer: () => PluginServer<Env>): UserData<Env> {
@@ -27,18 +27,7 @@ export function createUserData<Env>(getServer: () => PluginServer<Env>): UserDat
     async exportUser(env, userId, cursor) {
       const host = getServer().host(env);
       const key = await createUserKey(userId);
-      const page = new ExportPage();
-      page.cursor = cursor;
-      for (;;) {
-        const tasks = await host.run(key, listWatches, { after: page.cursor ?? "" });
-        for (const task of tasks) {
-          if (!page.add(exportTask(task))) return page;
-          page.cursor = task.id;
-        }
-        if (tasks.length === PAGE) continue;
-        page.cursor = undefined;
-        return page;
-      }
+      return exportPage(cursor, (after) => host.run(key, listWatches, { after }), exportTask);
     },
   };
 }

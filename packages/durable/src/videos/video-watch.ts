@@ -1,8 +1,7 @@
 import type { Job, PluginServer, ProxyPlugin, StoredPart } from "@sluice/worker-proxy";
 import { definePlugin, ensure } from "@sluice/worker-proxy/plugin";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
-import { deadLetterStorage } from "./dead-letter-rows.js";
-import { createDeadLetterOperations } from "./dead-letters.js";
+import { createDeadLetterOperations, deadLetterStorage } from "./dead-letters.js";
 import { deliverEnd, nameHandlers } from "./deliver.js";
 import { DELIVER, DELIVERY_OPERATIONS, DELIVERY_TABLES } from "./deliveries.js";
 import type { EndHandler } from "./ends.js";

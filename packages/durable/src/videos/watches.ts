@@ -18,7 +18,7 @@ import type { PollResult } from "./task-response.js";
 /** Maximum number of open watches, for one user and for a public proxy. */
 export const MAX_OPEN_WATCHES = { user: 1_000, public: 10_000 };
 /** Number of watches per read or erasure. */
-export const PAGE = 100;
+const PAGE = 100;
 const HOUR_MS = 60 * 60_000;
 
 /** Input of a job or an operation for one row. A timer has the id of its row. */

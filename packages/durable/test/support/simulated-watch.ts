@@ -5,12 +5,12 @@ import { asked } from "../../../worker-proxy/test/support/in-process.js";
 import type { Random } from "../../../worker-proxy/test/support/random.js";
 import { reading } from "../../src/host/define.js";
 import { nodeHost } from "../../src/host/node.js";
-import type { DeadLetter } from "../../src/videos/dead-letter-rows.js";
-import { listDeadLetters, resendDeadLetter } from "../../src/videos/dead-letters.js";
+import type { DeadLetter } from "../../src/videos/dead-letters.js";
 import type { EndedTask } from "../../src/videos/ends.js";
 import { videoWatch } from "../../src/videos/video-watch.js";
 import { webhook } from "../../src/webhooks/webhook.js";
 import { openFile } from "./database-file.js";
+import { operateDeadLetters } from "./dead-letters.js";
 import { type SimulatedGateway, simulateGateway } from "./simulated-gateway.js";
 
 export const USER = "ann";
@@ -108,7 +108,8 @@ export async function simulateWatch(random: Random) {
     onTestFinished(close);
     const ask = (more: Parameters<typeof asked>[0]) =>
       proxy.fetch(asked({ method: "GET", headers: { authorization: USER }, ...more }), {});
-    return { plugin, ask, close, end, count, listLetters, resend, exportUser };
+    const deadLetters = operateDeadLetters([plugin], {});
+    return { plugin, ask, close, end, count, listLetters: deadLetters.letters, resend, exportUser };
 
     function end(): string {
       isGone = true;
@@ -150,13 +151,9 @@ export async function simulateWatch(random: Random) {
       return (await bound.run("test", rows, null))[0]?.count ?? 0;
     }
 
-    async function listLetters() {
-      return (await listDeadLetters(proxy, {})).deadLetters;
-    }
-
     async function resend(): Promise<number> {
-      const letters = await listLetters();
-      for (const { id } of letters) await resendDeadLetter(proxy, {}, id);
+      const letters = await deadLetters.letters();
+      for (const { id } of letters) await deadLetters.resend(id);
       return letters.length;
     }
 

@@ -31,14 +31,19 @@ const MAX_RETRY_MS = 86_400_000;
 /** Time until the sweep deletes a file that its request failed to delete, in milliseconds. */
 const HANDOVER_MS = 60_000;
 
-/** Marks a file for deletion. It uses space until the bucket has deleted it. A copy is not made again for a day. */
+/**
+ * Marks a file for deletion. It uses space until the bucket has deleted it and no request can store it any more. A copy
+ * is not made again for a day.
+ */
 export const removeFile = operation("files/remove", async (transaction, { id }: { readonly id: string }) => {
+  const { now } = transaction;
   const file = await findFile(transaction, id);
   if (file?.state !== "open" && file?.state !== "whole") return file;
   if (file.url !== null) await addToSums(transaction, { copies: -1 });
-  const dueAt = transaction.now + HANDOVER_MS;
+  const claimedUntil = readClaim(file, now);
+  const dueAt = Math.max(now + HANDOVER_MS, claimedUntil);
   const removed = await updateFile(transaction, id, {
-    ...{ state: "removed", url: null, attempts: DELETED, dueAt },
+    ...{ state: "removed", url: null, attempts: DELETED, claimedUntil, dueAt },
   });
   await scheduleJobs(transaction);
   return removed;
@@ -80,27 +85,44 @@ export const endAttempt = operation(
   },
 );
 
-/** Marks expired files for deletion. Returns all files that are due for deletion, each with its previous state. */
+/**
+ * Marks expired files for deletion. Returns all files that are due for deletion, each with its previous state. A file
+ * with a claim is due again when the claim ends.
+ */
 export const findDue = operation("files/due", async (transaction): Promise<readonly FileRow[]> => {
   const { key, now, query } = transaction;
   const due = "state <> 'queued' AND due_at <= ? ORDER BY due_at LIMIT ?";
   const files = await selectFiles(transaction, due, now, BATCH);
-  for (const { id, state, createdAt, source } of files) {
+  for (const file of files) {
+    const { id, state, createdAt, source } = file;
+    const claimedUntil = readClaim(file, now);
     if (state === "ended") await query("DELETE FROM files WHERE key = ? AND id = ?", key, id);
-    else if (state !== "removed") {
+    else if (state !== "removed" || claimedUntil > 0) {
       // an expired copy may be made again, but not on the day of the first copy
       const isOld = state === "whole" && createdAt + REMEMBER_MS <= now;
-      await updateFile(transaction, id, { state: "removed", source: isOld ? null : source });
+      const dueAt = Math.max(file.dueAt, claimedUntil);
+      await updateFile(transaction, id, { state: "removed", source: isOld ? null : source, dueAt });
     }
   }
-  return files.filter(({ state }) => state !== "ended");
+  return files
+    .filter(({ state }) => state !== "ended")
+    .map((file) => ({ ...file, claimedUntil: readClaim(file, now) }));
 });
+
+/** Returns the expiry of a claim; 0 if the claim has ended. */
+function readClaim({ claimedUntil }: FileRow, now: number): number {
+  return claimedUntil > now ? claimedUntil : 0;
+}
+
+/** A file, and the last request or attempt that could store it. */
+export type RemovedFile = Pick<FileRow, "id" | "claim">;
 
 /** Result of a deletion step. */
 type Deleted = {
-  readonly gone: readonly string[];
+  /** The files that the bucket deleted after their claims had ended. */
+  readonly gone: readonly RemovedFile[];
   /** The files that the bucket did not delete. */
-  readonly left: readonly string[];
+  readonly left: readonly RemovedFile[];
 };
 
 /** Ends the rows of deleted files, and schedules the next step. Returns the rows of the remaining files. */
@@ -108,20 +130,25 @@ export const endRemoval = operation(
   "files/gone",
   async (transaction, { gone, left: undeleted }: Deleted): Promise<readonly FileRow[]> => {
     const { key, now, query } = transaction;
-    for (const id of gone) {
+    const findRemoved = async ({ id, claim }: RemovedFile) => {
       const file = await findFile(transaction, id);
-      if (file?.state !== "removed") continue;
-      await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, id);
-      if (file.bytes > 0) await addToSums(transaction, { files: -1, bytes: -file.bytes });
+      // a later attempt may have stored a copy again
+      return file?.state === "removed" && file.claim === claim ? file : undefined;
+    };
+    for (const removed of gone) {
+      const file = await findRemoved(removed);
+      if (!file) continue;
+      await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, file.id);
+      await addToSums(transaction, { files: -1, bytes: -file.bytes });
       await endFile(transaction, file);
     }
     const left: FileRow[] = [];
-    for (const id of undeleted) {
-      const file = await findFile(transaction, id);
+    for (const removed of undeleted) {
+      const file = await findRemoved(removed);
       // a repeated input finds the row already postponed
-      if (file?.state !== "removed" || file.dueAt > now + HANDOVER_MS) continue;
+      if (!file || file.dueAt > now + HANDOVER_MS) continue;
       const dueAt = now + Math.min(RETRY_MS * 2 ** file.removals, MAX_RETRY_MS);
-      const postponed = await updateFile(transaction, id, { removals: file.removals + 1, dueAt });
+      const postponed = await updateFile(transaction, file.id, { removals: file.removals + 1, dueAt });
       if (postponed) left.push(postponed);
     }
     await scheduleJobs(transaction);
@@ -131,13 +158,10 @@ export const endRemoval = operation(
 
 /** Stores the next state of a file without bytes. */
 async function endFile({ key, now, query }: Transaction, file: FileRow): Promise<void> {
-  const { id, claimedUntil, attempts, url, source, retryAt } = file;
+  const { id, attempts, url, source, retryAt } = file;
   const set = (change: Partial<FileRow>) =>
     updateFile({ key, query }, id, { ...NO_BYTES, attempts, url, ...change });
-  // while a request may still store the file, keep the row, and delete the file again later
-  if (claimedUntil > now)
-    await set({ uploadId: file.uploadId, claimedUntil, state: "removed", dueAt: claimedUntil });
-  else if (url !== null) await set({ state: "queued", dueAt: Math.max(now, retryAt) });
+  if (url !== null) await set({ state: "queued", dueAt: Math.max(now, retryAt) });
   else if (source !== null) await set({ state: "ended", dueAt: now + REMEMBER_MS });
   else await query("DELETE FROM files WHERE key = ? AND id = ?", key, id);
 }
@@ -158,8 +182,7 @@ export const eraseFiles = operation(
       ...[key, after, last],
     );
     await query(
-      `UPDATE files SET state = 'removed', source = NULL, url = NULL, attempts = ?,
-        due_at = CASE WHEN bytes > 0 THEN ? ELSE due_at END WHERE ${page}`,
+      `UPDATE files SET state = 'removed', source = NULL, url = NULL, attempts = ?, due_at = ? WHERE ${page}`,
       ...[DELETED, now, key, after, last],
     );
     await addToSums(transaction, { copies: -files.filter(({ url }) => url !== null).length });

@@ -6,7 +6,7 @@ import { createLinks, type Links } from "./links.js";
 import { checkSecrets, type FileSettings } from "./options.js";
 import { isVisible, readFile } from "./readings.js";
 import { callStorage, refuseFile } from "./refusals.js";
-import { endRemoval } from "./removal.js";
+import { endRemoval, type RemovedFile } from "./removal.js";
 import { holdSpace, releaseSpace } from "./space.js";
 import { type FileRow, TOTAL_KEYS } from "./tables.js";
 
@@ -82,7 +82,7 @@ type Report = (
 export type UserFiles = ReturnType<typeof openUserFiles>;
 
 /** A file or an unfinished upload in the bucket. */
-type StoredFile = Pick<FileRow, "id" | "uploadId" | "isCopy">;
+type StoredFile = RemovedFile & Pick<FileRow, "uploadId" | "isCopy" | "claimedUntil">;
 
 function openUserFiles(opened: Opened, host: BoundHost, key: string) {
   const { userId, settings, bucket, links, report } = opened;
@@ -130,6 +130,9 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
   /**
    * Deletes marked files from the bucket, frees their space, and ends their rows. It can be repeated. Returns an error
    * of the bucket if it may still have some of the files: then the sweep tries again.
+   *
+   * A request with a claim may store its file after this deletion. Such a file keeps its space until the sweep has
+   * deleted it after the end of the claim.
    */
   async function deleteFiles(files: readonly StoredFile[]): Promise<unknown> {
     const left = new Set<StoredFile>();
@@ -142,15 +145,17 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
     await Promise.all(files.map((file) => abortUpload(file).catch(fail([file]))));
     const keys = files.map(({ id }) => toBucketKey(id));
     if (keys.length > 0) await bucket.delete(keys).catch(fail(files));
-    const gone = files.filter((file) => !left.has(file));
+    const ended = files.filter(({ claimedUntil }) => claimedUntil === 0);
+    const gone = ended.filter((file) => !left.has(file));
     // free the total space first: if the process ends here, the user's rows cause a repeat
     for (const isCopy of maxBytesTotal === false ? [] : [0, 1]) {
       const ids = gone.filter((file) => file.isCopy === isCopy).map(({ id }) => id);
       const totalKey = isCopy ? TOTAL_KEYS.copies : TOTAL_KEYS.uploads;
       if (ids.length > 0) await callStorage(() => host.run(totalKey, releaseSpace, { ids }));
     }
-    const toIds = (some: Iterable<StoredFile>) => Array.from(some, ({ id }) => id);
-    const remaining = await run(endRemoval, { gone: toIds(gone), left: toIds(left) });
+    const name = ({ id, claim }: StoredFile): RemovedFile => ({ id, claim });
+    const undeleted = ended.filter((file) => left.has(file));
+    const remaining = await run(endRemoval, { gone: gone.map(name), left: undeleted.map(name) });
     if (remaining.length > 0)
       logError(`fileStore: the bucket did not delete ${remaining.length} files; another attempt follows`);
     for (const row of remaining)

@@ -35,7 +35,8 @@ export interface FileRow {
    * - `queued`: a copy waits for its next attempt at `dueAt`, without bytes.
    * - `open`: a request or an attempt stores bytes. It ends at `dueAt`.
    * - `whole`: the file is stored until `dueAt`.
-   * - `removed`: the user can't find the file. The bucket deletes it at `dueAt`. A copy with a `url` is then `queued`.
+   * - `removed`: the user can't find the file. The bucket deletes it at `dueAt`, and its row counts until then. A copy
+   *   with a `url` is then `queued`.
    * - `ended`: a copy without bytes, which is not made again until `dueAt`.
    */
   readonly state: "queued" | "open" | "whole" | "removed" | "ended";

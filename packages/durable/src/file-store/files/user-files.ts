@@ -1,7 +1,7 @@
 import type { AdminOperation, AdmittedRequest, UserData } from "@sluice/worker-proxy";
 import { createTenancy, Refusal } from "@sluice/worker-proxy/plugin";
 import { readText } from "../../admin/body.js";
-import { ExportPage } from "../../admin/export-page.js";
+import { type ExportPage, exportPage } from "../../admin/export-page.js";
 import { describeFile } from "./describe-file.js";
 import { isVisible, readFile, readPage } from "./readings.js";
 import { refuseFile } from "./refusals.js";
@@ -42,19 +42,16 @@ export function createUserFiles<Env>(store: Store<Env>) {
     }
   }
 
-  async function exportUser(env: Env, userId: string, after = ""): Promise<ExportPage> {
+  async function exportUser(env: Env, userId: string, cursor?: string): Promise<ExportPage> {
     const { run } = await store.open(env, userId);
-    const { files, next } = await run(readPage, { after });
-    const page = new ExportPage();
-    page.items.push(...files.filter((row) => isVisible(row) || !isStored(row)).map(exportFile));
-    page.cursor = next;
-    return page;
+    return await exportPage(cursor, async (after) => (await run(readPage, { after })).files, exportFile);
   }
 }
 
-const isStored = ({ state }: FileRow) => state !== "queued" && state !== "ended";
-
-function exportFile({ id, state, bytes, received, type, dueAt, isCopy, attempts, taskId }: FileRow) {
+function exportFile(row: FileRow) {
+  const { id, state, bytes, received, type, dueAt, isCopy, attempts, taskId } = row;
+  const isStored = state !== "queued" && state !== "ended";
+  if (isStored && !isVisible(row)) return undefined;
   const known = { id, state, bytes, received, type, isCopy: isCopy === 1, attempts };
   return { ...known, dueAt, taskId: taskId ?? undefined };
 }
