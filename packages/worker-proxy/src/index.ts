@@ -28,7 +28,6 @@ export type {
   Limits,
   MediaURLs,
   Models,
-  OnEvent,
   ProxyOptions,
   RateLimit,
   RateLimited,

@@ -63,7 +63,8 @@ async function respond<Env>(
   incoming: Incoming<Env>,
   sender?: User,
 ): Promise<Response> {
-  const report = openReport(settings, incoming);
+  const report = openReport(incoming.request);
+  settings.run?.watch(report, incoming);
   // no cache stores a response, and no browser takes it for another type
   const headers: Record<string, string> = {
     vary: "Origin",

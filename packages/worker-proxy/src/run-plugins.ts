@@ -6,11 +6,13 @@ import type { FindOperator } from "./checks/operator.js";
 import type { Found, Match, Route } from "./checks/path.js";
 import type { Account, Exchange, Reading, SeenResponse } from "./gateway/exchange.js";
 import { findPasser } from "./gateway/stored.js";
-import { isCredential } from "./refusals/log.js";
+import { notifyAtEnd } from "./notify.js";
+import { noteJSON, settleJSON } from "./reading/json-outcome.js";
+import { isCredential, logCause } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import { Refusal } from "./refusals/refusal.js";
 import { type Incoming, isTraceparent, type Report } from "./refusals/report.js";
-import { openServer } from "./server.js";
+import { openServer, type Server } from "./server.js";
 
 /** The plugins of a proxy, at the points of a request at which they act. */
 export type PluginRun<Env> = ReturnType<typeof runPlugins<Env>>;
@@ -26,11 +28,13 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   ensure(!other, "plugins: two of them reserve; give one budget");
   const reading = plugins.find(({ streamReader }) => streamReader)?.streamReader as Reading | undefined;
   ensure(!meter || reading, "plugins: one reserves; add readStreams(), which reads what was used");
+  let server: Server<Env>;
   return {
     meter,
     readStream: reading?.readStream,
     boundsStreams: plugins.some(({ boundsStreams }) => boundsStreams),
     connect,
+    watch: (report: Report, incoming: Incoming<Env>) => notifyAtEnd(server, report, incoming),
     createRoutes,
     allowURLs,
     findOperator,
@@ -43,11 +47,12 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     send,
     openAccount,
     findPasser,
+    settleJSON,
     tellResponse,
   };
 
   function connect(proxy: object): void {
-    const server = openServer<Env>(proxy);
+    server = openServer<Env>(proxy);
     for (const plugin of plugins) plugin.connect?.(server);
   }
 
@@ -122,7 +127,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   /** Reads the headers that plugins add, and the `traceparent` of the proxy's own span. Adds credentials to `keys`. */
   async function readHeaders(
     admitted: AdmittedRequest<Env>,
-    { known, startedAt, logFailure, secrets }: Report,
+    { known, startedAt, secrets }: Report,
     keys: string[],
   ): Promise<Record<string, string>> {
     const { traceparent } = known;
@@ -134,7 +139,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
         const own = plugin.traceparent?.(begun);
         if (isTraceparent(own)) known.ownTraceparent = headers["traceparent"] = own;
       } catch (error) {
-        logFailure("traceparent", error);
+        logFailure("traceparent", error, admitted);
       }
     }
     secrets.push(...Object.values(headers));
@@ -163,15 +168,24 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     return await reading?.openAccount(meter, admitted, (paid) => void Object.assign(report.known, paid));
   }
 
-  /** Shows a response of JSON to the plugins before the client gets it. */
+  /** Logs an error of a plugin on which the request does not depend. */
+  function logFailure(subject: string, error: unknown, incoming: Incoming<Env>): void {
+    const { request, env, context } = incoming;
+    const logged = logCause(`${subject} failed`, error, { request, env, log: server.log });
+    context?.waitUntil(logged);
+  }
+
+  /** Notes the outcome of a response of JSON. Shows the plugins one about a task, an asset or images. */
   async function tellResponse({ admitted, report }: Exchange<Env>, seen: SeenResponse): Promise<void> {
     const { json, marked } = seen;
+    noteJSON(report, json);
+    if (!marked && admitted.route !== "images") return;
     // the id that the client gets: the gateway may have given one
     const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
     const shown = marked ? { ...admitted, ...marked, headers } : admitted;
     const told = plugins.map(async (plugin) => plugin.answered?.(shown, json));
     for (const result of await Promise.allSettled(told))
-      if (result.status === "rejected") report.logFailure("plugins: answered", result.reason);
+      if (result.status === "rejected") logFailure("plugins: answered", result.reason, admitted);
   }
 }
 

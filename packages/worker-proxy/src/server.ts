@@ -1,6 +1,7 @@
 import type { PluginServer } from "./api/host.js";
 import type { User } from "./api/plugin.js";
-import { logCause, notify } from "./refusals/log.js";
+import { notify } from "./notify.js";
+import { logCause } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import { proxies, type Registered, type Settings } from "./settings.js";
 

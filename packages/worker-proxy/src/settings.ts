@@ -33,7 +33,7 @@ const addRows = (names: string, ...row: OptionRow) =>
 /** A test for the value of each option, and words for what to give. TypeScript checks the rest. */
 const OPTIONS: Readonly<Record<string, OptionRow>> = {
   ...addRows("baseURL origins credentials models", isRead, ""),
-  ...addRows("secret rateLimit onEvent fetch", isOptional, "a function"),
+  ...addRows("secret rateLimit fetch", isOptional, "a function"),
   ...addRows("limits timeout gateway", isObject, "an object"),
   apiKey: [isFunction, "a function, (env) => env.GATEWAY_API_KEY"],
   authenticate: [
@@ -99,9 +99,6 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
     limits,
     timeout,
     run,
-    listeners: [...plugins, options].filter(
-      (one): one is Required<Pick<typeof one, "onEvent">> => !!one.onEvent,
-    ),
     mediaURLs: run?.allowURLs(mediaURLs) ?? mediaURLs,
     findRules,
     isPublic,

@@ -88,7 +88,7 @@ export type OnJobEvent<Env> = (event: JobEvent, env: Env) => unknown;
 export type Outcome = "complete" | "unconfirmed" | "refused" | "failed" | "cut" | "left";
 
 /**
- * One request, reported to `onEvent` after its response. Preflights are not reported. It contains no body, header
+ * One request, reported to `onEvent` of the plugins after its response. Preflights are not reported. It contains no body, header
  * or key. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
  */
 export interface RequestEvent {

@@ -1,6 +1,5 @@
-import type { ProxyEvent } from "./events.js";
 import type { Host } from "./host.js";
-import type { AdmittedRequest, Checked, ProxyContext, ProxyPlugin, User } from "./plugin.js";
+import type { AdmittedRequest, Checked, ProxyPlugin, User } from "./plugin.js";
 import type { RouteGroup } from "./routes.js";
 import type { SpecModelId } from "./spec-model-ids.js";
 
@@ -76,11 +75,6 @@ export interface Gateway {
    * @default only `alpha-v4.1-flash`, the model for which the spec lists the field
    */
   readonly includeUsage?: boolean | undefined;
-}
-
-/** Receives the event of each request when its response is over, and of each job of the plugins. */
-export interface OnEvent<Env = unknown> extends Checked<Env> {
-  (event: ProxyEvent, env: Env, context: ProxyContext | undefined): unknown;
 }
 
 /** A request that a limiter decides about. */
@@ -182,8 +176,6 @@ export interface ProxyOptions<Env = unknown> {
   readonly plugins?: readonly ProxyPlugin<Env>[];
   /** The database of the plugins: `cloudflareHost(…)`, `nodeHost(…)` or `postgresHost(…)` of `@sluice/durable`. @default none */
   readonly host?: Host<Env> | undefined;
-  /** Receives each event, for logs and metrics. An error that it throws is in the log, and breaks no response. */
-  readonly onEvent?: OnEvent<Env>;
   /** Another way to the gateway: a service binding, a test. It must not follow redirects. @default the global `fetch` */
   readonly fetch?: (request: Request, env: Env) => Promise<Response>;
 }
