@@ -9,7 +9,7 @@ import { createStreamCount } from "./checks/streams.js";
 import { createUpstream } from "./gateway/upstream.js";
 import { createLines } from "./refusals/log.js";
 import { createReader, ensure } from "./refusals/read-option.js";
-import { chat } from "./routes/chat.js";
+import { textChat } from "./routes/chat.js";
 import type { PluginRun } from "./run-plugins.js";
 
 const isFunction = (value: unknown) => typeof value === "function";
@@ -59,7 +59,7 @@ const LIMITS = { maxBodyBytes: 33_554_432, maxDataURIBytes: 20_971_520, maxStrea
 const TIMEOUT = { bodyMs: 30_000, firstChunkMs: 600_000, chunkMs: 60_000, totalMs: 900_000 };
 
 const USUAL = {
-  ...{ routes: [chat], plugins: [], allowFields: [] },
+  ...{ routes: [textChat], plugins: [], allowFields: [] },
   ...{ basePath: "", mediaURLs: "public", limits: {}, timeout: {}, gateway: {} },
 } as const satisfies Partial<ProxyOptions>;
 

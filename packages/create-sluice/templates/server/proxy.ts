@@ -1,4 +1,4 @@
-import { createProxy, health, type ProxyEvent } from "@sluice/worker-proxy";
+import { chat, createProxy, health, type ProxyEvent } from "@sluice/worker-proxy";
 import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -28,6 +28,7 @@ export const proxy = createProxy<Env>({
   apiKey: ({ GATEWAY_API_KEY: key, GATEWAY_API_KEY_OLD: old }) => (old ? [key, old] : key),
   authenticate,
   origins: ({ APP_URL, ORIGINS = "" }) => [APP_URL, ...ORIGINS.split(" ")].filter((page) => page !== ""),
+  routes: [chat],
   models,
   rateLimit,
   limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },

@@ -145,8 +145,9 @@ export interface ProxyOptions<Env = unknown> {
    */
   readonly allowFields?: readonly string[];
   /**
-   * The routes of the gateway that are open: `chat`, `images`, `videos`, `assets` and `epsilon` of this package. The last three
-   * need a `secret`, unless all callers are one user. Plugins open their own. @default [chat]
+   * The routes of the gateway that are open: `textChat`, `chat`, `images`, `videos`, `assets` and `epsilon` of this package. The
+   * last three need a `secret`, unless all callers are one user. Plugins open their own. @default [textChat]: `chat` also
+   * takes images
    */
   readonly routes?: readonly RouteGroup[];
   /**

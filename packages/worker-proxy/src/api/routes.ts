@@ -21,7 +21,7 @@ export interface GatewayPath {
 }
 
 /**
- * Routes of the gateway for `routes` of `createProxy`: `chat`, `images`, `videos`, `assets` or `epsilon`. A group brings the
+ * Routes of the gateway for `routes` of `createProxy`: `textChat`, `chat`, `images`, `videos`, `assets` or `epsilon`. A group brings the
  * rules of its requests, so that a Worker contains no others.
  */
 export interface RouteGroup {
@@ -34,7 +34,7 @@ export interface RouteGroup {
   readModels?(body: Body): readonly [string, ...string[]];
   /** Checks a body by rules of this group alone. @throws {Refusal} */
   checkBody?(body: Body, rules: CheckRules, model: string): void;
-  /** Checks the address of a file in a body. @default https addresses and images in Base64 */
+  /** Checks the address of a file in a body. @default an address is refused */
   checkAddress?(address: Address, rules: CheckRules): Promise<void>;
   /** The marks that keep the ids of users apart. @default the routes have no ids */
   readonly ids?: IdRules;

@@ -3,7 +3,6 @@ import type { AdmittedRequest, ProxyPlugin } from "../api/plugin.js";
 import type { Body, CheckRules, RouteGroup } from "../api/routes.js";
 import { signUser } from "../base/sign.js";
 import { Refusal } from "../refusals/refusal.js";
-import { checkAddress } from "./addresses.js";
 import { readBody } from "./body.js";
 import { applyCaps } from "./caps.js";
 import { checkFields, type FindRules, hasField } from "./fields.js";
@@ -71,7 +70,10 @@ async function admitBody<Env>(
   const { maxTokens } = limits;
   const forAll = group.name === "chat" && maxTokens && { max_tokens: maxTokens };
   for (const name of names) applyCaps(body, own, { ...forAll, ...models.get(name) });
-  for (const address of addresses) await (group.checkAddress ?? checkAddress)(address, rules);
+  for (const address of addresses) {
+    if (!group.checkAddress) throw new Refusal("media_not_allowed", { param: address.path, what: NO_MEDIA });
+    await group.checkAddress(address, rules);
+  }
   if (own.hasUserId && secrets.length > 0) body["user_id"] = await signUser(secrets, incoming.user.id);
   // a response without usage can't be settled
   if (body["stream"] === true && (asksUsage ?? own.hasUserId))
@@ -79,6 +81,9 @@ async function admitBody<Env>(
   const texts = addresses.map(({ owner, name }) => owner[name] as string);
   return { ...incoming, model, body, dropped, addresses: texts };
 }
+
+/** The refusal of an address by routes without a rule for it. */
+const NO_MEDIA = "must not be an address; the proxy's operator lists `chat` in `routes`";
 
 /** The spec's pattern of a `user_id`. */
 const USER_ID = /^[\w-]{1,512}$/;

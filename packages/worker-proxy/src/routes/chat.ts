@@ -1,16 +1,25 @@
 import type { RouteGroup } from "../api/routes.js";
+import { checkAddress } from "../checks/addresses.js";
 import { chatModels } from "./spec-models.js";
 
+const paths: RouteGroup["paths"] = () => [{ method: "POST", path: "/v1/chat/completions" }];
+
 /**
- * Opens `POST /v1/chat/completions`. It is the only group of routes by default.
+ * Opens `POST /v1/chat/completions` for texts. It is the only group of routes by default. An image is refused.
+ *
+ * @example
+ * ```ts
+ * createProxy<Env>({ ...options, routes: [textChat, images] });
+ * ```
+ */
+export const textChat: RouteGroup = { name: "chat", models: chatModels, paths };
+
+/**
+ * Opens `POST /v1/chat/completions` for texts and images. `mediaURLs` bounds the addresses of images.
  *
  * @example
  * ```ts
  * createProxy<Env>({ ...options, routes: [chat] });
  * ```
  */
-export const chat: RouteGroup = {
-  name: "chat",
-  models: chatModels,
-  paths: () => [{ method: "POST", path: "/v1/chat/completions" }],
-};
+export const chat: RouteGroup = { name: "chat", models: chatModels, paths, checkAddress };
