@@ -3,8 +3,8 @@ import type { AdmittedRequest, Meter, ProxyPlugin, User } from "./api/plugin.js"
 import type { RouteGroup } from "./api/routes.js";
 import { isPublicURL } from "./checks/addresses.js";
 import type { FindOperator } from "./checks/operator.js";
-import type { Found, Match, Route } from "./checks/path.js";
-import type { Account, Exchange, Reading, SeenResponse } from "./gateway/exchange.js";
+import { type Found, isPoll, type Match, type Route } from "./checks/path.js";
+import type { Exchange, Reading, SeenResponse } from "./gateway/exchange.js";
 import { findPasser } from "./gateway/stored.js";
 import { notifyAtEnd } from "./notify.js";
 import { noteJSON, settleJSON } from "./reading/json-outcome.js";
@@ -19,6 +19,9 @@ export type PluginRun<Env> = ReturnType<typeof runPlugins<Env>>;
 
 /** A request with a user, before its body is read. */
 type SignedIn<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId">;
+
+/** The user of a request for a signed link, which needs no sign-in. */
+const GUEST: User = { id: "" };
 
 const GATEWAY_GROUPS: readonly string[] = ["chat", "images", "videos", "assets", "epsilon"];
 
@@ -39,13 +42,13 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     allowURLs,
     findOperator,
     addOffers,
+    findGuest: ({ plugin }: Route) => (plugin?.isPublic ? GUEST : undefined),
     serveRaw,
     adapt: (...body: Parameters<NonNullable<ProxyPlugin["adapt"]>>) =>
       plugins.flatMap(({ adapt }) => adapt?.(...body) ?? []),
     checkRequest,
     readHeaders,
     send,
-    openAccount,
     findPasser,
     settleJSON,
     tellResponse,
@@ -101,14 +104,13 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   async function serveRaw(
     { route, sentId }: Match,
     signedIn: SignedIn<Env>,
-    report: Report,
-    headers: Record<string, string>,
+    { headers, end }: Report,
   ): Promise<Response> {
     const admitted = { ...signedIn, ...(sentId !== undefined && { id: sentId, sentId }) };
     const response = await runHook(() => route.plugin?.serve(admitted as AdmittedRequest<never>));
     if (!response) throw new Refusal("not_found");
     if (response.headers.has("cache-control")) delete headers["cache-control"];
-    report.end(response.status);
+    end(response.status);
     return new Response(response.body, response);
   }
 
@@ -148,11 +150,13 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   }
 
   /**
-   * Returns the response of a plugin in the gateway's place, if one gives any.
+   * Returns the response of a plugin in the gateway's place, if one gives any. Otherwise it reserves what the request can
+   * cost: last, because a request that the proxy or a plugin refuses costs nothing.
    *
-   * @throws {Refusal} 503 where the plugin fails
+   * @throws {Refusal} 503 where the plugin or the meter fails, 429 when nothing is left
    */
-  function send({ route, admitted, call, settings }: Exchange<Env>): Promise<Response | undefined> {
+  async function send(exchange: Exchange<Env>): Promise<Response | undefined> {
+    const { route, admitted, call, settings, report } = exchange;
     const limit = { ms: settings.timeout.firstChunkMs, late: "upstream_timeout" } as const;
     const ask = () =>
       runHook(async () => {
@@ -160,12 +164,12 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
         for (const plugin of plugins) response ??= plugin.send?.(admitted, meter !== undefined);
         return await response;
       });
-    return call.wait(ask, "upstream_unreachable", limit);
-  }
-
-  async function openAccount({ admitted, report }: Exchange<Env>): Promise<Account | undefined> {
-    if (!meter) return undefined;
-    return await reading?.openAccount(meter, admitted, (paid) => void Object.assign(report.known, paid));
+    const own = await call.wait(ask, "upstream_unreachable", limit);
+    if (!own && meter && !isPoll(route))
+      exchange.account = await reading?.openAccount(meter, admitted, (paid) => {
+        Object.assign(report.known, paid);
+      });
+    return own;
   }
 
   /** Logs an error of a plugin on which the request does not depend. */

@@ -24,6 +24,8 @@ export function openServer<Env>(proxy: object): Server<Env> {
   const parts = plugins.flatMap(({ storage }) => storage ?? []);
   const advice = "give what cloudflareHost(…), nodeHost(…) or postgresHost(…) returns";
   ensure(database || parts.length === 0, `host: a plugin stores data; ${advice}`);
+  // a host that is not called has nothing to open
+  ensure(!database || typeof database.open === "function", `host: ${advice}`);
   ensure(!database || !hosts.has(database), "host: belongs to one proxy; make another one");
   const setup: PluginServer<Env>["setup"] = {
     parts,

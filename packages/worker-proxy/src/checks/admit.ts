@@ -1,6 +1,6 @@
 import type { Limits, Timeout } from "../api/options.js";
 import type { AdmittedRequest, ProxyPlugin } from "../api/plugin.js";
-import type { Body, CheckRules, RouteGroup } from "../api/routes.js";
+import type { Body, CheckRules } from "../api/routes.js";
 import { signUser } from "../base/sign.js";
 import { Refusal } from "../refusals/refusal.js";
 import { readBody } from "./body.js";
@@ -37,38 +37,32 @@ export async function admit<Env>(
   { route, sentId }: Match,
   incoming: Incoming<Env>,
   settings: BodySettings,
-  rules: UserRules,
+  { models, tenancy, secrets }: UserRules,
 ): Promise<AdmittedRequest<Env>> {
   const { group, plugin, ids } = route;
-  const limits = { maxBytes: settings.limits.maxBodyBytes, ms: settings.timeout.bodyMs };
-  const body = await readBody(incoming.request, limits);
+  const { limits, mediaURLs, findRules, asksUsage, run } = settings;
+  const body = await readBody(incoming.request, {
+    maxBytes: limits.maxBodyBytes,
+    ms: settings.timeout.bodyMs,
+  });
   if (!group || (plugin && !ids))
     return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
   if (ids && group.ids && (sentId !== undefined || route.isLookup)) {
-    const named = await group.ids.verify(rules.tenancy, ids, sentId ?? body ?? "");
+    const named = await group.ids.verify(tenancy, ids, sentId ?? body ?? "");
     return { ...incoming, ...named, ...(body && { body: { Id: named.id } }) };
   }
-  return body ? await admitBody(group, body, incoming, settings, rules) : incoming;
-}
-
-async function admitBody<Env>(
-  group: RouteGroup,
-  body: Body,
-  incoming: Incoming<Env>,
-  { limits, mediaURLs, findRules, asksUsage, run }: BodySettings,
-  { models, tenancy, secrets }: UserRules,
-): Promise<AdmittedRequest<Env>> {
+  if (!body) return incoming;
+  const isChat = group.name === "chat";
   const rules = { models, mediaURLs, limits, tenancy };
   const names = admitModels(body, group, models, findRules);
   const [model] = names;
   const own = findRules(group, model);
-  if (group.name === "chat") dropUserId(body, own.hasUserId === true);
+  if (isChat) dropUserId(body, own.hasUserId === true);
   const dropped = run?.adapt(body, (path) => hasField(own, path), group.name, model) ?? [];
   const addresses = checkFields(body, own.fields);
   group.checkBody?.(body, rules, model);
   checkTokens(body);
-  const { maxTokens } = limits;
-  const forAll = group.name === "chat" && maxTokens && { max_tokens: maxTokens };
+  const forAll = isChat && limits.maxTokens && { max_tokens: limits.maxTokens };
   for (const name of names) applyCaps(body, own, { ...forAll, ...models.get(name) });
   for (const address of addresses) {
     if (!group.checkAddress) throw new Refusal("media_not_allowed", { param: address.path, what: NO_MEDIA });

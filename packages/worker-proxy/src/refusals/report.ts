@@ -19,6 +19,12 @@ export function openReport({ headers }: Request) {
   return {
     known,
     startedAt,
+    /** Headers of every response: no cache stores it, and no browser takes it for another type. */
+    headers: {
+      vary: "Origin",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    } as Record<string, string>,
     /** Values beside the keys that the log must not show. */
     secrets: [] as string[],
     /** The text of a chat's stream up to its first event. */
