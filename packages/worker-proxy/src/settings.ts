@@ -137,6 +137,10 @@ function checkModels(
       const groups = routes.filter(({ name }) => belongsTo(id, name));
       const isField = groups.length === 0 || groups.some((group) => hasField(findRules(group, id), field));
       ensure(isField, `models: ${id}: ${field}: is no field of this model; correct it, or see allowFields`);
+      const isHeld = groups.every(
+        (group) => group.applyCaps || (field === "max_tokens" && !Array.isArray(cap)),
+      );
+      ensure(isHeld, `models: ${id}: ${field}: list \`chat\` in \`routes\` for a cap on this field`);
       const isCap = Array.isArray(cap) ? cap.length > 0 : Number.isSafeInteger(cap) && Number(cap) >= 0;
       ensure(isCap, `models: ${id}: ${field}: give the most, or a list of what is allowed`);
     }

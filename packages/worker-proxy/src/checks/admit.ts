@@ -1,10 +1,9 @@
-import type { Limits, Timeout } from "../api/options.js";
+import type { Caps, Limits, Timeout } from "../api/options.js";
 import type { AdmittedRequest, ProxyPlugin } from "../api/plugin.js";
 import type { Body, CheckRules } from "../api/routes.js";
 import { signUser } from "../base/sign.js";
 import { Refusal } from "../refusals/refusal.js";
 import { readBody } from "./body.js";
-import { applyCaps } from "./caps.js";
 import { checkFields, type FindRules, hasField } from "./fields.js";
 import { admitModels } from "./models.js";
 import type { Match } from "./path.js";
@@ -61,9 +60,12 @@ export async function admit<Env>(
   const dropped = run?.adapt(body, (path) => hasField(own, path), group.name, model) ?? [];
   const addresses = checkFields(body, own.fields);
   group.checkBody?.(body, rules, model);
-  checkTokens(body);
   const forAll = isChat && limits.maxTokens && { max_tokens: limits.maxTokens };
-  for (const name of names) applyCaps(body, own, { ...forAll, ...models.get(name) });
+  for (const name of names) {
+    const caps: Caps = { ...forAll, ...models.get(name) };
+    capTokens(body, caps["max_tokens"], own.maxTokens);
+    group.applyCaps?.(body, own.fields, caps);
+  }
   for (const address of addresses) {
     if (!group.checkAddress) throw new Refusal("media_not_allowed", { param: address.path, what: NO_MEDIA });
     await group.checkAddress(address, rules);
@@ -94,9 +96,18 @@ function dropUserId(body: Body, hasUserId: boolean): void {
     throw new Refusal("bad_field", { param: "user_id", what: "must be 1 to 512 letters, digits, - and _" });
 }
 
-/** @throws {Refusal} 400 for a `max_tokens` with which a meter can't compute, with or without a cap */
-function checkTokens({ max_tokens: tokens }: Body): void {
-  if (tokens === undefined || tokens === null || (Number.isSafeInteger(tokens) && (tokens as number) > 0))
-    return;
-  throw new Refusal("limit_exceeded", { param: "max_tokens", what: "a whole number from 1 up" });
+/**
+ * Checks `max_tokens` against its cap and the model's own, and sets it where a request has none. A meter can compute with
+ * each number that passes.
+ *
+ * @throws {Refusal} 400 for a larger number, and for anything but a whole number from 1 up
+ */
+function capTokens(body: Body, cap: Caps[string] | undefined, maxTokens = Infinity): void {
+  const max = typeof cap === "number" ? Math.min(cap, maxTokens) : Infinity;
+  const tokens = body["max_tokens"] ?? (max === Infinity ? undefined : max);
+  if (tokens === undefined) return;
+  const what = max === Infinity ? "a whole number from 1 up" : `a whole number from 1 to ${max}`;
+  if (!Number.isSafeInteger(tokens) || (tokens as number) < 1 || (tokens as number) > max)
+    throw new Refusal("limit_exceeded", { param: "max_tokens", what });
+  body["max_tokens"] = tokens;
 }
