@@ -38,7 +38,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     boundsStreams: plugins.some(({ boundsStreams }) => boundsStreams),
     connect,
     watch: (report: Report, incoming: Incoming<Env>) => notifyAtEnd(server, report, incoming),
-    createRoutes,
+    createRoutes: (groups: readonly RouteGroup[]) => createRoutes(plugins, groups),
     allowURLs,
     findOperator,
     addOffers,
@@ -57,22 +57,6 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   function connect(proxy: object): void {
     server = openServer<Env>(proxy);
     for (const plugin of plugins) plugin.connect?.(server);
-  }
-
-  /** Creates the routes of the plugins. A plugin's route in a group of the gateway is open with its group. */
-  function createRoutes(groups: readonly RouteGroup[]): readonly Route[] {
-    const added = plugins.flatMap((plugin) => [
-      ...(plugin.routes ?? []),
-      ...(plugin.createRoutes?.(plugins) ?? []),
-    ]);
-    return added.flatMap((plugin) => {
-      const { name, method, path, id, isPublic } = plugin;
-      const isReading = method === "GET" || method === "HEAD";
-      ensure(!isPublic || isReading, "plugins: a public route only reads: GET or HEAD");
-      const group = groups.find((group) => group.name === name);
-      if (GATEWAY_GROUPS.includes(name) && !group) return [];
-      return { name, method, path, ids: id === "task" ? ("task" as const) : undefined, group, plugin };
-    });
   }
 
   /** Lets requests also name the addresses of files that plugins store. */
@@ -191,6 +175,42 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     for (const result of await Promise.allSettled(told))
       if (result.status === "rejected") logFailure("plugins: answered", result.reason, admitted);
   }
+}
+
+/** Creates the routes of the plugins. A plugin's route in a group of the gateway is open with its group. */
+function createRoutes(
+  plugins: readonly ProxyPlugin<never>[],
+  groups: readonly RouteGroup[],
+): readonly Route[] {
+  const added = plugins.flatMap((plugin) => [
+    ...(plugin.routes ?? []),
+    ...(plugin.createRoutes?.(plugins) ?? []),
+  ]);
+  return added.flatMap((plugin) => {
+    const { name, method, path, id, isPublic, query } = plugin;
+    const isReading = method === "GET" || method === "HEAD";
+    ensure(!isPublic || isReading, "plugins: a public route only reads: GET or HEAD");
+    const group = groups.find((group) => group.name === name);
+    if (GATEWAY_GROUPS.includes(name) && !group) return [];
+    const ids = id === "task" ? id : undefined;
+    return {
+      name,
+      method,
+      path,
+      ids,
+      group,
+      plugin,
+      ...(query && { takesQuery: createQueryCheck(query) }),
+    };
+  });
+}
+
+/** Creates the check that a route has each parameter of a query, and that none comes twice. */
+function createQueryCheck(names: readonly string[]) {
+  return (address: Found["parsed"]): boolean => {
+    const given = address && "searchParams" in address ? [...address.searchParams.keys()] : [];
+    return given.every((name, at) => names.includes(name) && given.indexOf(name) === at);
+  };
 }
 
 /** Runs code of a plugin that decides about a request. @throws {Refusal} the plugin's, or 503 where it fails */
