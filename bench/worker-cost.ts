@@ -1,26 +1,27 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
 import { SourceMap } from "node:module";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { aliasSources } from "./source-aliases.ts";
 
 /*
- * node bench/worker-cost.ts [worker]: what the smallest Worker costs: its bytes as wrangler builds it, and its source
- * lines that run from the start to the end of one streamed chat. `--files` shows both for each file. The packages have
- * to be built.
+ * node bench/worker-cost.ts [worker]: what the smallest Worker costs: its bytes as wrangler builds it, minified, and with
+ * the settings of the templates, which also drop the names of functions; and its source lines that run from the start to
+ * the end of one streamed chat. `--files` shows both for each file. The packages have to be built.
  */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const given = process.argv.slice(2).find((argument) => !argument.startsWith("--"));
 const worker = given ?? join(root, "bench/smallest-worker.ts");
 const plain = build();
-const minified = build(["--minify"]);
+const minified = build({ minify: true });
+const nameless = build({ minify: true, keep_names: false });
 /** The same from the sources, to count their lines. */
-const traced = build(aliasSources("worker-proxy", "core"));
+const traced = build({}, aliasSources("worker-proxy", "core"));
 const { lines, chars } = await measureLines();
 const all = [...lines.values()].reduce(
   (sum, { run, size }) => ({ run: sum.run + run, size: sum.size + size }),
@@ -31,16 +32,19 @@ const all = [...lines.values()].reduce(
 );
 const kB = (code: Uint8Array | string) => `${(gzipSync(code, { level: 9 }).byteLength / 1000).toFixed(1)} kB`;
 console.log(`as wrangler builds it: ${kB(plain.code)} compressed; minified: ${kB(minified.code)}`);
+console.log(`with the settings of the templates: ${kB(nameless.code)}`);
 console.log(`source lines in it: ${all.size}; run for one streamed chat: ${all.run}`);
 if (process.argv.includes("--files")) printFiles();
-for (const { folder } of [plain, minified, traced]) rmSync(folder, { recursive: true });
+for (const { folder } of [plain, minified, nameless, traced]) rmSync(folder, { recursive: true });
 
 /** Bundles the Worker as `wrangler deploy` does, without sending it. */
-function build(options: readonly string[] = []) {
+function build(settings: object = {}, options: readonly string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), "sluice-cost-"));
-  const command = ["--no-install", "wrangler", "deploy", worker, "--dry-run", "--outdir", folder, ...options];
-  const settings = ["--name", "smallest", "--compatibility-date", "2026-10-01"];
-  execFileSync("npx", [...command, ...settings], {
+  const config = join(folder, "wrangler.json");
+  const basic = { name: "smallest", main: resolve(worker), compatibility_date: "2026-10-01" };
+  writeFileSync(config, JSON.stringify({ ...basic, ...settings }));
+  const command = ["--no-install", "wrangler", "deploy", "--dry-run", "--config", config, "--outdir", folder];
+  execFileSync("npx", [...command, ...options], {
     cwd: root,
     env: { ...process.env, CI: "1", WRANGLER_SEND_METRICS: "false" },
     stdio: ["ignore", "ignore", "inherit"],

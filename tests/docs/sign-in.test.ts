@@ -1,5 +1,6 @@
 import { type Client, completeChat, isGatewayError } from "@sluice/core";
-import { type Authenticate, createProxy } from "@sluice/worker-proxy";
+import { type Authenticate, createProxy, type ProxyEvent } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   type Issuer,
@@ -126,7 +127,9 @@ async function openProxy(service: string, hosts: Parameters<typeof openNetwork>[
     authenticate,
     origins: ["https://app.example.com"],
     models: ["delta-5.3"],
-    onEvent: (event) => events.push(event as (typeof events)[number]),
+    plugins: [
+      definePlugin({ onEvent: (event: ProxyEvent) => events.push(event as (typeof events)[number]) }),
+    ],
   });
   const send = (request: Request) => proxy.fetch(request, { GATEWAY_API_KEY: GATEWAY_KEY, ...env });
   openNetwork({ ...hosts, "gateway-proxy.example.workers.dev": send });

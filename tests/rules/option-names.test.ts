@@ -120,7 +120,6 @@ const proxy: Names<ProxyOptions> = {
   basePath: "",
   limits: { maxBodyBytes: 1, maxTokens: 1 },
   timeout: { bodyMs: 1, firstChunkMs: 1, chunkMs: 1, totalMs: 1 },
-  onEvent: () => {},
   fetch: undefined,
 };
 const emulator: Names<EmulatorOptions> = {

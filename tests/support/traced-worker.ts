@@ -1,7 +1,7 @@
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { createProxyTelemetry } from "@sluice/otel/proxy";
-import { createProxy } from "@sluice/worker-proxy";
+import { createProxy, type ProxyPlugin } from "@sluice/worker-proxy";
 import { definePlugin } from "@sluice/worker-proxy/plugin";
 
 interface Env {
@@ -30,12 +30,16 @@ const proxy = createProxy<Env>({
   authenticate: () => ({ id: "ada@example.com" }),
   origins: (env) => [env.SITE],
   models: ["delta-5.3"],
-  plugins: [definePlugin({ traceparent: (begun) => sdk?.telemetry.traceparent(begun) })],
-  onEvent(event, env, context) {
-    const { provider, telemetry } = getSDK(env);
-    telemetry.onEvent(event);
-    context?.waitUntil(provider.forceFlush());
-  },
+  plugins: [
+    definePlugin<ProxyPlugin<Env>>({
+      traceparent: (begun) => sdk?.telemetry.traceparent(begun),
+      onEvent(event, env, context) {
+        const { provider, telemetry } = getSDK(env);
+        telemetry.onEvent(event);
+        context?.waitUntil(provider.forceFlush());
+      },
+    }),
+  ],
 });
 
 /** A Worker with the real SDK, which sends its spans over OTLP. */

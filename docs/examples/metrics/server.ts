@@ -1,11 +1,15 @@
 import { createServer } from "node:http";
 import { createProxy } from "@sluice/worker-proxy";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { env } from "./env.ts"; // the secrets of the process
 import { answerScraper, countEvents } from "./metrics.ts";
 import { options } from "./options.ts"; // the options of your proxy
 
-const proxy = createProxy({ ...options, onEvent: countEvents(["delta-5.3"]) });
+const proxy = createProxy({
+  ...options,
+  plugins: [definePlugin({ onEvent: countEvents(["delta-5.3"]) })],
+});
 
 export const server = createServer(
   toNodeHandler((request) =>

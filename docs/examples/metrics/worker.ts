@@ -1,4 +1,5 @@
 import { createProxy, health, type ProxyEvent } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { options, type Env as ProxyEnv } from "./options.ts"; // the options of your proxy
 
 interface Env extends ProxyEnv {
@@ -22,6 +23,6 @@ const checkBinding = ({ EVENTS }: Env) => {
 
 export default createProxy<Env>({
   ...options,
-  plugins: [health<Env>()],
-  onEvent: Object.assign(writeEvent, { checks: [checkBinding] }), // for `GET /health`
+  // `GET /health` runs the checks
+  plugins: [health<Env>(), definePlugin({ onEvent: writeEvent, checks: [checkBinding] })],
 });

@@ -8,6 +8,7 @@ import {
   videos,
   workersRateLimit,
 } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { authenticate } from "./sign-in.js";
 
 /** Environment of the Worker: variables and bindings of wrangler.jsonc, and secrets. */
@@ -54,12 +55,12 @@ export const options = {
   },
   plugins: [
     health<Env>(),
+    // requests, and jobs that continue without one: `type` tells them apart
+    definePlugin({ onEvent: (event: ProxyEvent) => console.log(JSON.stringify(event)) }),
     // For an AI gateway in front of yours: its own key, and what its log should know. Never a user's secret.
     // gatewayHeaders<Env>(({ env, user }) => ({
     //   "cf-aig-authorization": `Bearer ${env.AI_GATEWAY_TOKEN}`,
     //   "cf-aig-metadata": JSON.stringify({ user: user.id }),
     // })),
   ],
-  // requests, and jobs that continue without one: `type` tells them apart
-  onEvent: (event: ProxyEvent) => console.log(JSON.stringify(event)),
 } satisfies ProxyOptions<Env>;

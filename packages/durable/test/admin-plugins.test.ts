@@ -12,11 +12,12 @@ import {
   chat as chatRoutes,
   createProxy,
   images,
+  type ProxyEvent,
   type ProxyPlugin,
   type RequestEvent,
   videos,
 } from "@sluice/worker-proxy";
-import { hashText } from "@sluice/worker-proxy/plugin";
+import { definePlugin, hashText } from "@sluice/worker-proxy/plugin";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
 import { createFile, PART, SECRET, starts } from "./support/file-store.js";
@@ -96,11 +97,13 @@ function openAll(
     secret: () => SECRET,
     limits: { maxTokens: 100 },
     fetch: gateway.fetch,
-    onEvent: (event) => {
-      if (event.type === "request") events.push(event as RequestEvent);
-    },
     host,
     plugins: [
+      definePlugin({
+        onEvent(event: ProxyEvent) {
+          if (event.type === "request") events.push(event);
+        },
+      }),
       ...[
         meter,
         idempotency<object>(),

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { folderBucket } from "../src/buckets/folder/index.js";
 import {
@@ -367,7 +368,7 @@ test("case 124: a receiver of events that throws changes nothing", async () => {
   const onEvent = () => {
     throw new Error("the log is broken");
   };
-  const { store, ask } = openFileStore({ proxy: { onEvent } });
+  const { store, ask } = openFileStore({ before: [definePlugin({ onEvent })] });
   const { id, url } = await store(png);
   expect(await readBytes(await ask(url))).toEqual(png);
   expect((await ask(`/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(204);

@@ -1,6 +1,7 @@
 import { idempotency, resumableStreams, videoWatch } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import { createProxy, images, type JobEvent, type ProxyEvent, type RequestEvent } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { expect, expectTypeOf, onTestFinished, test } from "vitest";
 import { KEY } from "../../worker-proxy/test/support/key.js";
 
@@ -44,9 +45,8 @@ test("one handler of events gets those of requests and those of jobs", async () 
     models: ["gamma-image-5-0-260128"],
     routes: [images],
     fetch: async () => Response.json({ data: [] }),
-    onEvent,
     host,
-    plugins: [idempotency()],
+    plugins: [idempotency(), definePlugin({ onEvent })],
   });
   const response = await proxy.fetch(
     new Request("https://proxy.example/v1/images/generations", {

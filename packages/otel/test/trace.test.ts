@@ -4,6 +4,7 @@ import { createEmulator } from "@sluice/emulator";
 import { createTelemetry } from "@sluice/otel";
 import { createProxyTelemetry } from "@sluice/otel/proxy";
 import { createProxy, type ProxyEvent } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openSDK } from "./support.js";
 
@@ -31,8 +32,7 @@ function openWay() {
     models: ["delta-5.3"],
     timeout: { firstChunkMs: 5000 },
     fetch: (request: Request) => emulator.fetch(request),
-    plugins: [telemetryOfProxy],
-    onEvent: (event) => void events.push(event),
+    plugins: [telemetryOfProxy, definePlugin({ onEvent: (event: ProxyEvent) => void events.push(event) })],
   });
   const telemetry = createTelemetry(page);
   const client = createClient({

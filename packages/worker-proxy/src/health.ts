@@ -95,11 +95,10 @@ async function findProblem<Env>(
   env: Env,
   host: string,
 ): Promise<string | undefined> {
-  const { authenticate, isPublic, rateLimit, plugins, host: database, onEvent, log } = settings;
+  const { authenticate, isPublic, rateLimit, plugins, host: database, log } = settings;
   const parts: readonly (Checked<Env> | undefined)[] = [
     isPublic ? undefined : (authenticate as Checked<Env>),
     rateLimit,
-    onEvent,
     database,
     ...plugins,
   ];

@@ -28,7 +28,6 @@ export type {
   Limits,
   MediaURLs,
   Models,
-  OnEvent,
   ProxyOptions,
   RateLimit,
   RateLimited,
@@ -61,5 +60,5 @@ export { gatewayHeaders } from "./gateway-headers.js";
 export { type HealthOptions, health } from "./health.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
 export { readStreams } from "./read-streams.js";
-export { chat } from "./routes/chat.js";
+export { chat, textChat } from "./routes/chat.js";
 export { assets, epsilon, images, videos } from "./routes/media.js";

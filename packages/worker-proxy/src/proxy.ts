@@ -3,7 +3,7 @@ import type { ProxyOptions } from "./api/options.js";
 import type { AdmittedRequest, ProxyContext, User } from "./api/plugin.js";
 import { admit } from "./checks/admit.js";
 import { checkOrigin, createCorsHeaders, respondToPreflight } from "./checks/origin.js";
-import { findRoutes, isPoll, listMethods, matchRequest } from "./checks/path.js";
+import { findRoutes, listMethods, matchRequest } from "./checks/path.js";
 import { checkRate } from "./checks/rate.js";
 import { findUser } from "./checks/sign-in.js";
 import { openCall } from "./gateway/call.js";
@@ -20,9 +20,6 @@ import { checkOptions, proxies, type Registered, type ServeAs, type Settings } f
 export interface GatewayProxy<Env = unknown> {
   readonly fetch: (request: Request, env?: Env, context?: ProxyContext) => Promise<Response>;
 }
-
-/** The user of a request for a link, which needs no sign-in. */
-const NOBODY: User = { id: "" };
 
 /**
  * Creates the proxy that adds the gateway's key. It serves the routes and models that are listed, and the users that
@@ -63,25 +60,13 @@ async function respond<Env>(
   incoming: Incoming<Env>,
   sender?: User,
 ): Promise<Response> {
-  const report = openReport(settings, incoming);
-  // no cache stores a response, and no browser takes it for another type
-  const headers: Record<string, string> = {
-    vary: "Origin",
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-  };
-  const response = await serve(settings, incoming, { report, headers, sender }).catch((error: unknown) =>
+  const report = openReport(incoming.request);
+  settings.run?.watch(report, incoming);
+  const response = await serve(settings, incoming, report, sender).catch((error: unknown) =>
     refuse(toRefusal(error), report, { ...incoming, log: settings.log }),
   );
-  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+  for (const [name, value] of Object.entries(report.headers)) response.headers.set(name, value);
   return response;
-}
-
-/** The record of a request, and the headers of its response. */
-interface Served {
-  readonly report: Report;
-  readonly headers: Record<string, string>;
-  readonly sender: User | undefined;
 }
 
 /**
@@ -92,11 +77,12 @@ interface Served {
 async function serve<Env>(
   settings: Settings<Env>,
   incoming: Incoming<Env>,
-  { report, headers, sender }: Served,
+  report: Report,
+  sender: User | undefined,
 ): Promise<Response> {
   const { request, env } = incoming;
   const { run, isPublic } = settings;
-  const { known } = report;
+  const { known, headers } = report;
   const origins = await settings.readOrigins(env);
   const origin = request.headers.get("origin");
   Object.assign(headers, createCorsHeaders(origin, origins, settings.credentials));
@@ -109,14 +95,15 @@ async function serve<Env>(
   const { route } = match;
   known.route = route.name;
   run?.addOffers(route, headers);
-  const isLink = route.plugin?.isPublic === true;
-  const user = operator ?? sender ?? (isLink ? NOBODY : await findUser(settings.authenticate, request, env));
-  if (!isLink) known.userId = user.id;
+  const granted = operator ?? sender ?? run?.findGuest(route);
+  const user = granted ?? (await findUser(settings.authenticate, request, env));
+  const isGuest = user.id === "";
+  if (!isGuest) known.userId = user.id;
   // in an outage, operators must get through
-  if (settings.rateLimit && !operator && !isLink)
+  if (settings.rateLimit && !operator && !isGuest)
     await checkRate(settings.rateLimit, { request, env, user }, route);
   const signedIn = { ...incoming, user, route: route.name, path: route.path, ...(isPublic && { isPublic }) };
-  if (run && route.plugin?.isRaw) return await run.serveRaw(match, signedIn, report, headers);
+  if (run && route.plugin?.isRaw) return await run.serveRaw(match, signedIn, report);
   const [gateway, models, secrets] = await Promise.all([
     settings.connect(env, found.host),
     settings.readModels(env),
@@ -125,12 +112,7 @@ async function serve<Env>(
   const tenancy = secrets.length > 0 ? route.group?.ids?.createTenancy(secrets, user) : undefined;
   const admitted = await admit(match, signedIn, settings, { models, secrets, tenancy });
   if (admitted.model !== undefined) known.model = admitted.model;
-  return await forward(settings, admitted, { route, report, tenancy, gateway });
-}
-
-/** An admitted request, on its way to the gateway. */
-interface Forwarded extends Pick<Exchange<never>, "route" | "report" | "tenancy"> {
-  readonly gateway: GatewayConnection;
+  return await forward(admitted, gateway, { route, report, tenancy, settings });
 }
 
 /**
@@ -139,28 +121,29 @@ interface Forwarded extends Pick<Exchange<never>, "route" | "report" | "tenancy"
  * @throws {Refusal} the refusal of a plugin or of the gateway
  */
 async function forward<Env>(
-  settings: Settings<Env>,
-  admitted: AdmittedRequest<Env>,
-  { route, report, tenancy, gateway }: Forwarded,
+  request: AdmittedRequest<Env>,
+  gateway: GatewayConnection,
+  begun: Pick<Exchange<Env>, "route" | "report" | "tenancy"> & { readonly settings: Settings<Env> },
 ): Promise<Response> {
+  const { route, report, settings } = begun;
   const { run, timeout } = settings;
   const { known } = report;
-  await run?.checkRequest(admitted, report);
-  if (admitted.body?.["stream"] === true) settings.countStream?.(admitted.user.id, report);
+  const { id, body } = request;
+  await run?.checkRequest(request, report);
+  if (body?.["stream"] === true) settings.countStream?.(request.user.id, report);
   const keys = [...gateway.apiKeys];
   const headers = {
     ...(known.traceparent && { traceparent: known.traceparent }),
-    ...(await run?.readHeaders(admitted, report, keys)),
+    ...(await run?.readHeaders(request, report, keys)),
     "x-request-id": known.requestId,
   };
-  const call = openCall(admitted.request.signal, route.plugin ? undefined : timeout.totalMs);
-  const exchange: Exchange<Env> = {
-    admitted: { ...admitted, headers },
-    ...{ route, report, call, keys, tenancy, settings },
-  };
+  const call = openCall(request.request.signal, route.plugin ? undefined : timeout.totalMs);
+  const exchange: Exchange<Env> = { ...begun, admitted: { ...request, headers }, call, keys };
   try {
     const own = await run?.send(exchange);
-    const response = own ?? (await askGateway(exchange, gateway));
+    const path = id === undefined ? route.path : route.path.replace("{id}", id);
+    const response =
+      own ?? (await sendRequest(gateway, { method: route.method, path, body, headers }, exchange));
     if (!response.ok) throw await readRefusal({ response, call }, keys, timeout.chunkMs);
     return await passResponse(exchange, response, own && run?.findPasser(own));
   } catch (error) {
@@ -168,13 +151,4 @@ async function forward<Env>(
     call.close();
     throw error;
   }
-}
-
-async function askGateway<Env>(exchange: Exchange<Env>, gateway: GatewayConnection): Promise<Response> {
-  const { admitted, route, settings } = exchange;
-  const { id, body, headers } = admitted;
-  const path = id === undefined ? route.path : route.path.replace("{id}", id);
-  // reserved last: a request that the proxy or a plugin refuses costs nothing
-  if (!isPoll(route)) exchange.account = await settings.run?.openAccount(exchange);
-  return await sendRequest(gateway, { method: route.method, path, body, headers }, exchange);
 }

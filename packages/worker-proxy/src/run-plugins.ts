@@ -3,20 +3,25 @@ import type { AdmittedRequest, Meter, ProxyPlugin, User } from "./api/plugin.js"
 import type { RouteGroup } from "./api/routes.js";
 import { isPublicURL } from "./checks/addresses.js";
 import type { FindOperator } from "./checks/operator.js";
-import type { Found, Match, Route } from "./checks/path.js";
-import type { Account, Exchange, Reading, SeenResponse } from "./gateway/exchange.js";
+import { type Found, isPoll, type Match, type Route } from "./checks/path.js";
+import type { Exchange, Reading, SeenResponse } from "./gateway/exchange.js";
 import { findPasser } from "./gateway/stored.js";
-import { isCredential } from "./refusals/log.js";
+import { notifyAtEnd } from "./notify.js";
+import { noteJSON, settleJSON } from "./reading/json-outcome.js";
+import { isCredential, logCause } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import { Refusal } from "./refusals/refusal.js";
 import { type Incoming, isTraceparent, type Report } from "./refusals/report.js";
-import { openServer } from "./server.js";
+import { openServer, type Server } from "./server.js";
 
 /** The plugins of a proxy, at the points of a request at which they act. */
 export type PluginRun<Env> = ReturnType<typeof runPlugins<Env>>;
 
 /** A request with a user, before its body is read. */
 type SignedIn<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId">;
+
+/** The user of a request for a signed link, which needs no sign-in. */
+const GUEST: User = { id: "" };
 
 const GATEWAY_GROUPS: readonly string[] = ["chat", "images", "videos", "assets", "epsilon"];
 
@@ -26,45 +31,32 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   ensure(!other, "plugins: two of them reserve; give one budget");
   const reading = plugins.find(({ streamReader }) => streamReader)?.streamReader as Reading | undefined;
   ensure(!meter || reading, "plugins: one reserves; add readStreams(), which reads what was used");
+  let server: Server<Env>;
   return {
     meter,
     readStream: reading?.readStream,
     boundsStreams: plugins.some(({ boundsStreams }) => boundsStreams),
     connect,
-    createRoutes,
+    watch: (report: Report, incoming: Incoming<Env>) => notifyAtEnd(server, report, incoming),
+    createRoutes: (groups: readonly RouteGroup[]) => createRoutes(plugins, groups),
     allowURLs,
     findOperator,
     addOffers,
+    findGuest: ({ plugin }: Route) => (plugin?.isPublic ? GUEST : undefined),
     serveRaw,
     adapt: (...body: Parameters<NonNullable<ProxyPlugin["adapt"]>>) =>
       plugins.flatMap(({ adapt }) => adapt?.(...body) ?? []),
     checkRequest,
     readHeaders,
     send,
-    openAccount,
     findPasser,
+    settleJSON,
     tellResponse,
   };
 
   function connect(proxy: object): void {
-    const server = openServer<Env>(proxy);
+    server = openServer<Env>(proxy);
     for (const plugin of plugins) plugin.connect?.(server);
-  }
-
-  /** Creates the routes of the plugins. A plugin's route in a group of the gateway is open with its group. */
-  function createRoutes(groups: readonly RouteGroup[]): readonly Route[] {
-    const added = plugins.flatMap((plugin) => [
-      ...(plugin.routes ?? []),
-      ...(plugin.createRoutes?.(plugins) ?? []),
-    ]);
-    return added.flatMap((plugin) => {
-      const { name, method, path, id, isPublic } = plugin;
-      const isReading = method === "GET" || method === "HEAD";
-      ensure(!isPublic || isReading, "plugins: a public route only reads: GET or HEAD");
-      const group = groups.find((group) => group.name === name);
-      if (GATEWAY_GROUPS.includes(name) && !group) return [];
-      return { name, method, path, ids: id === "task" ? ("task" as const) : undefined, group, plugin };
-    });
   }
 
   /** Lets requests also name the addresses of files that plugins store. */
@@ -96,14 +88,13 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   async function serveRaw(
     { route, sentId }: Match,
     signedIn: SignedIn<Env>,
-    report: Report,
-    headers: Record<string, string>,
+    { headers, end }: Report,
   ): Promise<Response> {
     const admitted = { ...signedIn, ...(sentId !== undefined && { id: sentId, sentId }) };
     const response = await runHook(() => route.plugin?.serve(admitted as AdmittedRequest<never>));
     if (!response) throw new Refusal("not_found");
     if (response.headers.has("cache-control")) delete headers["cache-control"];
-    report.end(response.status);
+    end(response.status);
     return new Response(response.body, response);
   }
 
@@ -122,7 +113,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   /** Reads the headers that plugins add, and the `traceparent` of the proxy's own span. Adds credentials to `keys`. */
   async function readHeaders(
     admitted: AdmittedRequest<Env>,
-    { known, startedAt, logFailure, secrets }: Report,
+    { known, startedAt, secrets }: Report,
     keys: string[],
   ): Promise<Record<string, string>> {
     const { traceparent } = known;
@@ -134,7 +125,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
         const own = plugin.traceparent?.(begun);
         if (isTraceparent(own)) known.ownTraceparent = headers["traceparent"] = own;
       } catch (error) {
-        logFailure("traceparent", error);
+        logFailure("traceparent", error, admitted);
       }
     }
     secrets.push(...Object.values(headers));
@@ -143,11 +134,13 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   }
 
   /**
-   * Returns the response of a plugin in the gateway's place, if one gives any.
+   * Returns the response of a plugin in the gateway's place, if one gives any. Otherwise it reserves what the request can
+   * cost: last, because a request that the proxy or a plugin refuses costs nothing.
    *
-   * @throws {Refusal} 503 where the plugin fails
+   * @throws {Refusal} 503 where the plugin or the meter fails, 429 when nothing is left
    */
-  function send({ route, admitted, call, settings }: Exchange<Env>): Promise<Response | undefined> {
+  async function send(exchange: Exchange<Env>): Promise<Response | undefined> {
+    const { route, admitted, call, settings, report } = exchange;
     const limit = { ms: settings.timeout.firstChunkMs, late: "upstream_timeout" } as const;
     const ask = () =>
       runHook(async () => {
@@ -155,24 +148,69 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
         for (const plugin of plugins) response ??= plugin.send?.(admitted, meter !== undefined);
         return await response;
       });
-    return call.wait(ask, "upstream_unreachable", limit);
+    const own = await call.wait(ask, "upstream_unreachable", limit);
+    if (!own && meter && !isPoll(route))
+      exchange.account = await reading?.openAccount(meter, admitted, (paid) => {
+        Object.assign(report.known, paid);
+      });
+    return own;
   }
 
-  async function openAccount({ admitted, report }: Exchange<Env>): Promise<Account | undefined> {
-    if (!meter) return undefined;
-    return await reading?.openAccount(meter, admitted, (paid) => void Object.assign(report.known, paid));
+  /** Logs an error of a plugin on which the request does not depend. */
+  function logFailure(subject: string, error: unknown, incoming: Incoming<Env>): void {
+    const { request, env, context } = incoming;
+    const logged = logCause(`${subject} failed`, error, { request, env, log: server.log });
+    context?.waitUntil(logged);
   }
 
-  /** Shows a response of JSON to the plugins before the client gets it. */
+  /** Notes the outcome of a response of JSON. Shows the plugins one about a task, an asset or images. */
   async function tellResponse({ admitted, report }: Exchange<Env>, seen: SeenResponse): Promise<void> {
     const { json, marked } = seen;
+    noteJSON(report, json);
+    if (!marked && admitted.route !== "images") return;
     // the id that the client gets: the gateway may have given one
     const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
     const shown = marked ? { ...admitted, ...marked, headers } : admitted;
     const told = plugins.map(async (plugin) => plugin.answered?.(shown, json));
     for (const result of await Promise.allSettled(told))
-      if (result.status === "rejected") report.logFailure("plugins: answered", result.reason);
+      if (result.status === "rejected") logFailure("plugins: answered", result.reason, admitted);
   }
+}
+
+/** Creates the routes of the plugins. A plugin's route in a group of the gateway is open with its group. */
+function createRoutes(
+  plugins: readonly ProxyPlugin<never>[],
+  groups: readonly RouteGroup[],
+): readonly Route[] {
+  const added = plugins.flatMap((plugin) => [
+    ...(plugin.routes ?? []),
+    ...(plugin.createRoutes?.(plugins) ?? []),
+  ]);
+  return added.flatMap((plugin) => {
+    const { name, method, path, id, isPublic, query } = plugin;
+    const isReading = method === "GET" || method === "HEAD";
+    ensure(!isPublic || isReading, "plugins: a public route only reads: GET or HEAD");
+    const group = groups.find((group) => group.name === name);
+    if (GATEWAY_GROUPS.includes(name) && !group) return [];
+    const ids = id === "task" ? id : undefined;
+    return {
+      name,
+      method,
+      path,
+      ids,
+      group,
+      plugin,
+      ...(query && { takesQuery: createQueryCheck(query) }),
+    };
+  });
+}
+
+/** Creates the check that a route has each parameter of a query, and that none comes twice. */
+function createQueryCheck(names: readonly string[]) {
+  return (address: Found["parsed"]): boolean => {
+    const given = address && "searchParams" in address ? [...address.searchParams.keys()] : [];
+    return given.every((name, at) => names.includes(name) && given.indexOf(name) === at);
+  };
 }
 
 /** Runs code of a plugin that decides about a request. @throws {Refusal} the plugin's, or 503 where it fails */

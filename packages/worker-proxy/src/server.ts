@@ -1,6 +1,7 @@
 import type { PluginServer } from "./api/host.js";
 import type { User } from "./api/plugin.js";
-import { logCause, notify } from "./refusals/log.js";
+import { notify } from "./notify.js";
+import { logCause } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import { proxies, type Registered, type Settings } from "./settings.js";
 
@@ -23,6 +24,8 @@ export function openServer<Env>(proxy: object): Server<Env> {
   const parts = plugins.flatMap(({ storage }) => storage ?? []);
   const advice = "give what cloudflareHost(…), nodeHost(…) or postgresHost(…) returns";
   ensure(database || parts.length === 0, `host: a plugin stores data; ${advice}`);
+  // a host that is not called has nothing to open
+  ensure(!database || typeof database.open === "function", `host: ${advice}`);
   ensure(!database || !hosts.has(database), "host: belongs to one proxy; make another one");
   const setup: PluginServer<Env>["setup"] = {
     parts,

@@ -1,67 +1,32 @@
-import type { Host } from "./api/host.js";
 import type { Caps, Limits, ProxyOptions, Timeout } from "./api/options.js";
 import type { ProxyPlugin, User } from "./api/plugin.js";
 import type { RouteGroup } from "./api/routes.js";
-import { createRules, type FindRules, hasField } from "./checks/fields.js";
+import { createRules, type FindRules, hasField, isList } from "./checks/fields.js";
 import { belongsTo } from "./checks/models.js";
 import type { Route } from "./checks/path.js";
 import { createStreamCount } from "./checks/streams.js";
 import { createUpstream } from "./gateway/upstream.js";
 import { createLines } from "./refusals/log.js";
-import { createReader, ensure } from "./refusals/read-option.js";
-import { chat } from "./routes/chat.js";
+import { checkTexts, createReader, ensure } from "./refusals/read-option.js";
+import { textChat } from "./routes/chat.js";
 import type { PluginRun } from "./run-plugins.js";
 
 const isFunction = (value: unknown) => typeof value === "function";
-const isOptional = (value: unknown) => value === undefined || isFunction(value);
 const isObject = (value: unknown) => typeof value === "object" && value !== null;
-/** The value may come from the environment, so its reader checks it. */
-const isRead = () => true;
-
-function isListOf(value: unknown, isEntry: (entry: unknown) => unknown): value is unknown[] {
-  return Array.isArray(value) && value.every(isEntry);
-}
-
-const isPath = (path: unknown) => /^[a-z_]\w*(?:\.\w+)*$/i.test(path as string);
-const isGroup = (group: unknown) => (group as RouteGroup)?.paths;
-
-type OptionRow = readonly [isValid: (value: never) => unknown, words: string];
-
-const addRows = (names: string, ...row: OptionRow) =>
-  Object.fromEntries(names.split(" ").map((name) => [name, row]));
-
-/** A test for the value of each option, and words for what to give. TypeScript checks the rest. */
-const OPTIONS: Readonly<Record<string, OptionRow>> = {
-  ...addRows("baseURL origins credentials models", isRead, ""),
-  ...addRows("secret rateLimit onEvent fetch", isOptional, "a function"),
-  ...addRows("limits timeout gateway", isObject, "an object"),
-  apiKey: [isFunction, "a function, (env) => env.GATEWAY_API_KEY"],
-  authenticate: [
-    (value) => value === "public" || isFunction(value),
-    'a function that says who asks, or "public" if everybody may spend',
-  ],
-  allowFields: [(value) => isListOf(value, isPath), 'names or paths of fields, ["n", "extra_body.top_k"]'],
-  routes: [(value) => isListOf(value, isGroup) && value[0], "some of chat, images, videos, assets, epsilon"],
-  mediaURLs: [
-    (value) => ["public", "any"].includes(value) || isFunction(value),
-    '"public", "any" or a function',
-  ],
-  basePath: [(value) => /^(?:\/[\w-]+)*$/.test(value), '"" or a path like "/api"'],
-  // a plugin that is not called would do nothing
-  plugins: [(value) => isListOf(value, isObject), "a list, [budget(…)]"],
-  host: [
-    (value) => !value || isFunction((value as Host).open),
-    "what cloudflareHost(…) or nodeHost(…) returns",
-  ],
-};
+const isPath = (path: string) => /^[a-z_]\w*(?:\.\w+)*$/i.test(path);
 
 const LIMITS = { maxBodyBytes: 33_554_432, maxDataURIBytes: 20_971_520, maxStreamsPerUser: 16 };
 const TIMEOUT = { bodyMs: 30_000, firstChunkMs: 600_000, chunkMs: 60_000, totalMs: 900_000 };
 
 const USUAL = {
-  ...{ routes: [chat], plugins: [], allowFields: [] },
+  ...{ routes: [textChat], plugins: [], allowFields: [] },
   ...{ basePath: "", mediaURLs: "public", limits: {}, timeout: {}, gateway: {} },
 } as const satisfies Partial<ProxyOptions>;
+
+/** The options without a default. */
+const OTHERS = "baseURL apiKey authenticate origins credentials models secret rateLimit host fetch".split(
+  " ",
+);
 
 /** The options with their defaults, and with each check that needs no request done. */
 export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
@@ -69,14 +34,27 @@ export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
 export function checkOptions<Env>(given: ProxyOptions<Env>) {
   ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
-  for (const name of Object.keys(given)) ensure(name in OPTIONS, `${name}: is no option of createProxy`);
+  for (const name of Object.keys(given))
+    ensure(name in USUAL || OTHERS.includes(name), `${name}: is no option of createProxy`);
   const said = Object.entries(given).filter(([, value]) => value !== undefined);
   const options = { ...USUAL, ...(Object.fromEntries(said) as typeof USUAL & ProxyOptions<Env>) };
-  for (const [name, [isValid, words]] of Object.entries(OPTIONS))
-    ensure(isValid(options[name as keyof typeof options] as never), `${name}: give ${words}`);
-  const { apiKey, authenticate, secret, gateway, routes, allowFields, mediaURLs } = options;
-  const plugins: readonly ProxyPlugin<Env>[] = options.plugins;
+  const { apiKey, authenticate, secret, rateLimit, gateway, routes, allowFields, mediaURLs } = options;
+  // TypeScript checks the rest
+  ensure(isFunction(apiKey), "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
   const isPublic = authenticate === "public";
+  const advice = 'authenticate: give a function that says who asks, or "public" if everybody may spend';
+  ensure(isPublic || isFunction(authenticate), advice);
+  ensure(!secret || isFunction(secret), "secret: give a function");
+  ensure(!rateLimit || isFunction(rateLimit), "rateLimit: give a function");
+  checkTexts(allowFields, isPath, 'allowFields: give names or paths of fields, ["n", "extra_body.top_k"]');
+  const isGroups = isList(routes) && routes[0] && routes.every((group: RouteGroup) => group?.paths);
+  ensure(isGroups, "routes: give some of textChat, chat, images, videos, assets, epsilon");
+  const isRule = ["public", "any"].includes(mediaURLs) || isFunction(mediaURLs);
+  ensure(isRule, 'mediaURLs: give "public", "any" or a function');
+  ensure(/^(?:\/[\w-]+)*$/.test(options.basePath), 'basePath: give "" or a path like "/api"');
+  // a plugin that is not called would do nothing
+  ensure(isList(options.plugins) && options.plugins.every(isObject), "plugins: give a list, [budget(…)]");
+  const plugins: readonly ProxyPlugin<Env>[] = options.plugins;
   const limits: typeof LIMITS & Limits = checkNumbers("limits", LIMITS, options.limits, "maxTokens");
   const timeout: Required<Timeout> = checkNumbers("timeout", TIMEOUT, options.timeout);
   const open = plugins.find((plugin) => plugin.run)?.run as OpenPlugins<Env> | undefined;
@@ -99,9 +77,6 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
     limits,
     timeout,
     run,
-    listeners: [...plugins, options].filter(
-      (one): one is Required<Pick<typeof one, "onEvent">> => !!one.onEvent,
-    ),
     mediaURLs: run?.allowURLs(mediaURLs) ?? mediaURLs,
     findRules,
     isPublic,
@@ -139,11 +114,9 @@ function checkNumbers<Numbers extends object>(
 }
 
 function checkOrigins(given: unknown): readonly string[] {
-  ensure(
-    isListOf(given, (text: unknown) => typeof text === "string" && URL.parse(text)?.origin === text),
-    'origins: give exact origins, ["https://app.example.com"], without a path or wildcard',
-  );
-  return given as readonly string[];
+  const isOrigin = (text: string) => URL.parse(text)?.origin === text;
+  const advice = 'give exact origins, ["https://app.example.com"], without a path or wildcard';
+  return checkTexts(given, isOrigin, `origins: ${advice}`);
 }
 
 function checkModels(
@@ -164,6 +137,10 @@ function checkModels(
       const groups = routes.filter(({ name }) => belongsTo(id, name));
       const isField = groups.length === 0 || groups.some((group) => hasField(findRules(group, id), field));
       ensure(isField, `models: ${id}: ${field}: is no field of this model; correct it, or see allowFields`);
+      const isHeld = groups.every(
+        (group) => group.applyCaps || (field === "max_tokens" && !Array.isArray(cap)),
+      );
+      ensure(isHeld, `models: ${id}: ${field}: list \`chat\` in \`routes\` for a cap on this field`);
       const isCap = Array.isArray(cap) ? cap.length > 0 : Number.isSafeInteger(cap) && Number(cap) >= 0;
       ensure(isCap, `models: ${id}: ${field}: give the most, or a list of what is allowed`);
     }
@@ -171,12 +148,13 @@ function checkModels(
 }
 
 function checkSecrets(given: unknown): readonly string[] {
-  const secrets = [given].flat();
-  ensure(
-    secrets.length > 0 && isListOf(secrets, (text: unknown) => typeof text === "string" && text.length >= 32),
+  const isLong = (text: string) => text.length >= 32;
+  return checkTexts(
+    [given].flat(),
+    isLong,
     "secret: give at least 32 random characters; is the secret set?",
+    1,
   );
-  return secrets as readonly string[];
 }
 
 /** Serves a request of the operator's own code for a user, who does not have to sign in. */

@@ -119,7 +119,7 @@ test("the request id of the proxy goes to the gateway, and never one of the clie
 
 test("the event of a request has its well-formed `traceparent`, also where it was refused, and no other header", async () => {
   const events: ProxyEvent[] = [];
-  const { ask } = openProxy({ onEvent: (event) => void events.push(event) });
+  const { ask } = openProxy({ plugins: [{ onEvent: (event) => void events.push(event) }] });
   const tracestate = "vendor=canary-40aa";
   await ask(asked({ headers: { traceparent: TRACE, tracestate } }));
   await ask(asked({ headers: { traceparent: TRACE }, body: { ...chat, model: "none" } }));
@@ -151,9 +151,9 @@ describe("`traceparent` of a plugin", () => {
               begun.push(request);
               return OWN;
             },
+            onEvent: (event) => void events.push(event),
           },
         ],
-        onEvent: (event) => void events.push(event),
       },
       { traceparent: TRACE },
     );
@@ -180,7 +180,7 @@ describe("`traceparent` of a plugin", () => {
     const events: ProxyEvent[] = [];
     const onEvent = (event: ProxyEvent) => void events.push(event);
     const { status, sent } = await headersSent(
-      { plugins: [{ traceparent }], onEvent },
+      { plugins: [{ traceparent, onEvent }] },
       { traceparent: TRACE },
     );
     expect([status, sent?.get("traceparent")]).toEqual([200, TRACE]);

@@ -57,9 +57,13 @@ test("an `authenticate` that reads the body is a wrong setting, and nothing is s
 
 test("an `onEvent` that throws breaks nothing", async () => {
   const { ask } = openProxy({
-    onEvent: () => {
-      throw new Error("full disk");
-    },
+    plugins: [
+      {
+        onEvent() {
+          throw new Error("full disk");
+        },
+      },
+    ],
   });
   expect((await ask(asked())).text).toBe('{"id":"1"}');
   expect((await ask(asked({ headers: { authorization: "" } }))).status).toBe(401);
@@ -72,7 +76,7 @@ test("an `onEvent` that fails later breaks nothing", async () => {
     unheard.push(event);
   };
   addEventListener("unhandledrejection", hear);
-  const { ask } = openProxy({ onEvent: () => Promise.reject(new Error("full disk")) as never });
+  const { ask } = openProxy({ plugins: [{ onEvent: () => Promise.reject(new Error("full disk")) }] });
   expect((await ask(asked())).text).toBe('{"id":"1"}');
   await new Promise((resolve) => setTimeout(resolve));
   removeEventListener("unhandledrejection", hear);

@@ -257,3 +257,39 @@ test("a model that is not in the object is refused, also by the names of inherit
   for (const model of ["alpha-v4.1-flash", "toString", "__proto__"])
     expect((await ask(asked({ body: { model } }))).status).toBe(403);
 });
+
+describe("a proxy without `routes`", () => {
+  test.each([
+    ["sets the cap of `max_tokens` where a request has none", {}, 100],
+    ["replaces a `max_tokens` of null", { max_tokens: null }, 100],
+    ["passes a smaller `max_tokens`", { max_tokens: 7 }, 7],
+    ["refuses a larger `max_tokens`", { max_tokens: 101 }, undefined],
+    ["refuses a `max_tokens` of 0", { max_tokens: 0 }, undefined],
+    ["refuses a `max_tokens` that is a text", { max_tokens: "7" }, undefined],
+    ["refuses a list of `max_tokens`", { max_tokens: [7] }, undefined],
+  ])("%s", async (_, fields, expected) => {
+    const { ask, reached, sent } = openProxy({ models: { "delta-5.3": { max_tokens: 100 } } });
+    const messages = [{ role: "user", content: "hi" }];
+    const { status, error } = await ask(asked({ body: { model: "delta-5.3", messages, ...fields } }));
+    expect(status).toBe(expected === undefined ? 400 : 200);
+    if (expected === undefined) expect([error?.["param"], reached]).toEqual(["max_tokens", []]);
+    else expect(await sent()).toMatchObject({ max_tokens: expected });
+  });
+
+  test("keeps the largest `max_tokens` of the model below a larger cap", async () => {
+    const { ask, sent } = openProxy({ models: { "gamma-chat-1-6-251015": { max_tokens: 100_000 } } });
+    const messages = [{ role: "user", content: "hi" }];
+    expect((await ask(asked({ body: { model: "gamma-chat-1-6-251015", messages } }))).status).toBe(200);
+    expect(await sent()).toMatchObject({ max_tokens: 8192 });
+  });
+
+  test.each([
+    ["tools", 1],
+    ["temperature", [0]],
+    ["max_tokens", [100, 200]],
+  ])("refuses a cap of %s when it is made, and names the routes that have it", (field, cap) => {
+    const models = { "delta-5.3": { [field]: cap } } as never;
+    expect(() => openProxy({ models })).toThrow(`models: delta-5.3: ${field}: list \`chat\` in \`routes\``);
+    expect(() => openProxy({ models, routes: ["chat"] })).not.toThrow();
+  });
+});

@@ -37,7 +37,7 @@ test.each<[name: string, status: number, code: string, options: Partial<ProxyOpt
 ])(
   "case 59: what `%s` throws is in the log once, and not in the answer (%i %s)",
   async (name, status, code, options) => {
-    const { ask, events } = openProxy(options);
+    const { ask, events } = openProxy({ routes: ["chat"], ...options });
     const image = { type: "image_url", image_url: { url: "https://cdn.example/a.png" } };
     const body = { model: "alpha-v4.1-flash", stream: true, messages: [{ role: "user", content: [image] }] };
     const { text, headers, error, ...answer } = await ask(asked({ body }));

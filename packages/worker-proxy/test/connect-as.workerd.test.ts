@@ -1,4 +1,4 @@
-import { createProxy, readStreams, type User } from "@sluice/worker-proxy";
+import { createProxy, type ProxyEvent, readStreams, type User } from "@sluice/worker-proxy";
 import { connectAs, createFindOperator, definePlugin } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
@@ -25,7 +25,7 @@ function openClosedProxy(options: Partial<Parameters<typeof createProxy<typeof e
       reached.push(request);
       return fine(request);
     },
-    onEvent: (event) => void events.push(event as object),
+    plugins: [definePlugin({ onEvent: (event: ProxyEvent) => void events.push(event as object) })],
     ...options,
   });
   return { proxy, reached, events };

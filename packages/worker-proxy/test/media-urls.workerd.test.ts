@@ -237,6 +237,25 @@ test("texts may name any address", async () => {
   expect(await passes("/v1/video/generations", { model: "gamma-video-2.0", content })).toBe(true);
 });
 
+test("a proxy without `routes` takes texts, and no image", async () => {
+  const { ask, reached } = openProxy({ models });
+  const chat = (...content: object[]) => ({
+    model: "alpha-v4.1-flash",
+    messages: [{ role: "user", content: [{ type: "text", text: "what is this?" }, ...content] }],
+  });
+  for (const url of ["https://cdn.example/a.png", "data:image/png;base64,AAAA", "asset://a-1"]) {
+    const { status, error } = await ask(asked({ body: chat({ type: "image_url", image_url: { url } }) }));
+    const message = expect.stringContaining("lists `chat` in `routes`");
+    const param = "messages.content.image_url.url";
+    expect([status, error]).toEqual([
+      400,
+      expect.objectContaining({ code: "media_not_allowed", param, message }),
+    ]);
+  }
+  expect(reached).toEqual([]);
+  expect((await ask(asked({ body: chat() }))).status).toBe(200);
+});
+
 test("media URLs may have any address with `any`", async () => {
   for (const url of ["http://10.0.0.1/a.png", "file:///a", "data:,a"])
     expect(await frame(url, { mediaURLs: "any" })).toBe(true);

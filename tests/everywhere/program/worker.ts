@@ -2,6 +2,7 @@ import { type Bucket, budget, fileStore, resumableStreams, videoWatch, webhook }
 import { cloudflareHost, type DurableObjectNamespace, durableObject } from "@sluice/durable/cloudflare";
 import { chat, createProxy, type ProxyEvent, videos } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 
 /* An operator's use of the proxy, with every entry. */
 
@@ -36,8 +37,8 @@ const proxy = createProxy<Env>({
       onEnd: [webhook<Env>({ url: () => "https://app.example.com/hook", secret: (env) => env.SECRET })],
     }),
     fileStore<Env>({ bucket: (env) => env.FILES, secret: (env) => env.SECRET }),
+    definePlugin({ onEvent: (event: ProxyEvent) => console.log(event.type, event.outcome) }),
   ],
-  onEvent: (event: ProxyEvent) => console.log(event.type, event.outcome),
 });
 
 export class Sluice extends durableObject(proxy) {}

@@ -1,4 +1,5 @@
-import { createProxy, health } from "@sluice/worker-proxy";
+import { chat, createProxy, health, type ProxyEvent } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
 import { authenticate } from "./sign-in.ts";
@@ -27,11 +28,14 @@ export const proxy = createProxy<Env>({
   apiKey: ({ GATEWAY_API_KEY: key, GATEWAY_API_KEY_OLD: old }) => (old ? [key, old] : key),
   authenticate,
   origins: ({ APP_URL, ORIGINS = "" }) => [APP_URL, ...ORIGINS.split(" ")].filter((page) => page !== ""),
+  routes: [chat],
   models,
   rateLimit,
   limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
-  // `/api/health` also checks that the gateway accepts the key
-  plugins: [health<Env>({ checkGateway: true })],
-  // one line for each request: no text of a chat, no key, no token
-  onEvent: (event) => console.log(JSON.stringify(event)),
+  plugins: [
+    // `/api/health` also checks that the gateway accepts the key
+    health<Env>({ checkGateway: true }),
+    // one line for each request: no text of a chat, no key, no token
+    definePlugin({ onEvent: (event: ProxyEvent) => console.log(JSON.stringify(event)) }),
+  ],
 });

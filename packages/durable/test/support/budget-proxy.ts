@@ -5,9 +5,11 @@ import {
   createProxy,
   type Payable,
   type ProxyContext,
+  type ProxyEvent,
   type ProxyOptions,
   type RequestEvent,
 } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { onTestFinished, vi } from "vitest";
 import { KEY, read } from "../../../worker-proxy/test/support/key.js";
 import { type BudgetOptions, budget } from "../../src/budgets/budget.js";
@@ -57,6 +59,9 @@ export function openBudget({
   });
   const host = nodeHost({ file });
   const { plugin: probe, query } = createProbe();
+  const noteEvents = definePlugin({
+    onEvent: (event: ProxyEvent) => void (event.type === "request" && events.push(event)),
+  });
   const proxy = createProxy({
     baseURL: "https://gateway.example",
     apiKey: () => KEY,
@@ -72,10 +77,9 @@ export function openBudget({
       sent.push(request);
       return gateway(request);
     },
-    onEvent: (event) => void (event.type === "request" && events.push(event)),
     host,
     ...more,
-    plugins: [plugin, probe, ...(more?.plugins ?? [])],
+    plugins: [plugin, probe, noteEvents, ...(more?.plugins ?? [])],
   });
   let closing: Promise<void> | undefined;
   const close = () => {

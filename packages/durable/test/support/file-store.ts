@@ -9,6 +9,7 @@ import {
   type ProxyPlugin,
   videos,
 } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { expect, onTestFinished, vi } from "vitest";
 import type { Bucket } from "../../src/buckets/bucket.js";
 import { fileStore } from "../../src/file-store/file-store.js";
@@ -121,9 +122,13 @@ export function openFileStore({
       sent.push(request);
       return Response.json({ id: "t-1", status: "queued" });
     },
-    onEvent: (event) => void events.push(event),
     host,
-    plugins: [...before, plugin, health()],
+    plugins: [
+      ...before,
+      plugin,
+      health(),
+      definePlugin({ onEvent: (event: ProxyEvent) => void events.push(event) }),
+    ],
     ...more,
   });
   let closing: Promise<void> | undefined;

@@ -1,5 +1,6 @@
 import { postgresHost } from "@sluice/durable/postgres";
 import { createProxy, type JobEvent, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { createSharedPlugins, RESERVED, sharedOptions } from "../fixture/shared-plugins.js";
 import type { PostgresServer } from "./postgres-server.js";
 import { openTCPProxy } from "./tcp-proxy.js";
@@ -27,11 +28,15 @@ export async function openSharedProxy({ server, schema, ...options }: Given) {
   const proxy = createProxy<unknown>({
     ...sharedOptions,
     host,
-    plugins: createSharedPlugins(),
-    onEvent: (event: ProxyEvent) => {
-      if (event.type !== "request") jobs.push(event);
-    },
     ...options,
+    plugins: [
+      ...(options.plugins ?? createSharedPlugins()),
+      definePlugin({
+        onEvent(event: ProxyEvent) {
+          if (event.type !== "request") jobs.push(event);
+        },
+      }),
+    ],
   });
   const send = async (user: string, path: string, init: RequestInit = {}) => {
     const headers = { authorization: user, "content-type": "application/json", ...init.headers };

@@ -1,5 +1,13 @@
 import { copyFileSync, existsSync } from "node:fs";
-import { type BoundHost, createProxy, type JobEvent, type ProxyPlugin, videos } from "@sluice/worker-proxy";
+import {
+  type BoundHost,
+  createProxy,
+  type JobEvent,
+  type ProxyEvent,
+  type ProxyPlugin,
+  videos,
+} from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { onTestFinished } from "vitest";
 import { asked } from "../../../worker-proxy/test/support/in-process.js";
 import type { Random } from "../../../worker-proxy/test/support/random.js";
@@ -84,7 +92,14 @@ export async function simulateWatch(random: Random) {
       models: ["beta3.0-video"],
       routes: [videos],
       secret: () => "a secret of the proxy's own, 32 and more",
-      plugins: [plugin],
+      plugins: [
+        plugin,
+        definePlugin({
+          onEvent(event: ProxyEvent) {
+            if (!isGone && event.type !== "request") noteEvent(event as never);
+          },
+        }),
+      ],
       host: {
         open(setup) {
           const bind = host.open(setup as never);
@@ -93,9 +108,6 @@ export async function simulateWatch(random: Random) {
           bound.run = async (key, step, input) => runStep(() => run(key, step, input), step.name, input);
           return bind;
         },
-      },
-      onEvent: (event) => {
-        if (!isGone && (event as { type: string }).type !== "request") noteEvent(event as never);
       },
       fetch: async (request) => {
         if (isGone) return new Promise(() => {});

@@ -7,12 +7,14 @@ import {
   type HostSetup,
   images,
   type JobEvent,
+  type ProxyEvent,
   type ProxyOptions,
   type ProxyPlugin,
   type RequestEvent,
   readStreams,
   videos,
 } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { expect, onTestFinished, vi } from "vitest";
 import { asked, chat } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
@@ -222,7 +224,12 @@ interface StoredProxyOptions extends Omit<Partial<ProxyOptions<unknown>>, "gatew
 }
 
 /** A proxy whose streams and creates are stored. A bearer token is its user's name. */
-export function openStoredProxy({ host: given, gateway, ...options }: StoredProxyOptions) {
+export function openStoredProxy({
+  host: given,
+  gateway,
+  plugins = [resumableStreams(), idempotency()],
+  ...options
+}: StoredProxyOptions) {
   const host = watchHost(given ?? nodeHost({ file: ":memory:", env: {} }));
   onTestFinished(async () => {
     gateway.close();
@@ -239,11 +246,15 @@ export function openStoredProxy({ host: given, gateway, ...options }: StoredProx
     routes: [chatRoutes, images, videos],
     secret: () => "a secret of the proxy's own, 32 and more",
     fetch: gateway.fetch,
-    plugins: [resumableStreams(), idempotency()],
     host,
-    onEvent: (event: RequestEvent | JobEvent) =>
-      void (event.type === "request" ? requests.push(event as RequestEvent) : jobs.push(event as JobEvent)),
     ...options,
+    plugins: [
+      ...plugins,
+      definePlugin({
+        onEvent: (event: ProxyEvent) =>
+          void (event.type === "request" ? requests.push(event) : jobs.push(event)),
+      }),
+    ],
   });
   const closing = new AbortController();
   onTestFinished(() => closing.abort());

@@ -1,4 +1,12 @@
-import { createProxy, health, type JobEvent, type ProxyOptions, videos } from "@sluice/worker-proxy";
+import {
+  createProxy,
+  health,
+  type JobEvent,
+  type ProxyEvent,
+  type ProxyOptions,
+  videos,
+} from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeEach, vi } from "vitest";
 import { readEvents } from "../../../worker-proxy/test/support/event-stream.js";
 import { asked } from "../../../worker-proxy/test/support/in-process.js";
@@ -130,11 +138,7 @@ export function openWatchedProxy(
     models: ["beta3.0-video"],
     routes: [videos],
     secret: () => "a secret of the proxy's own, 32 and more",
-    plugins: [plugin, health()],
     host,
-    onEvent: (event) => {
-      if ((event as { type: string }).type !== "request") events.push(event as never);
-    },
     fetch: async (request) => {
       if (request.method === "POST") return Response.json({ id: `t-${++tasks}`, status: "queued" });
       polls.push((Date.now() - START) / SECOND);
@@ -142,6 +146,14 @@ export function openWatchedProxy(
       return gateway.next(request);
     },
     ...more,
+    plugins: [
+      ...(more.plugins ?? [plugin, health()]),
+      definePlugin({
+        onEvent(event: ProxyEvent) {
+          if (event.type !== "request") events.push(event);
+        },
+      }),
+    ],
   });
   const ask = (path: string, user: string, init: RequestInit = {}) =>
     proxy.fetch(

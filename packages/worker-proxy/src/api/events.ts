@@ -77,7 +77,7 @@ export interface JobEvent {
 }
 
 /**
- * One request, reported to `onEvent` after its response. Preflights are not reported. It contains no body, header
+ * One request, reported to `onEvent` of the plugins after its response. Preflights are not reported. It contains no body, header
  * or key. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
  */
 export interface RequestEvent {

@@ -1,6 +1,5 @@
-import type { ProxyEvent } from "./events.js";
 import type { Host } from "./host.js";
-import type { AdmittedRequest, Checked, ProxyContext, ProxyPlugin, User } from "./plugin.js";
+import type { AdmittedRequest, Checked, ProxyPlugin, User } from "./plugin.js";
 import type { RouteGroup } from "./routes.js";
 import type { SpecModelId } from "./spec-model-ids.js";
 
@@ -78,11 +77,6 @@ export interface Gateway {
   readonly includeUsage?: boolean | undefined;
 }
 
-/** Receives the event of each request when its response is over, and of each job of the plugins. */
-export interface OnEvent<Env = unknown> extends Checked<Env> {
-  (event: ProxyEvent, env: Env, context: ProxyContext | undefined): unknown;
-}
-
 /** A request that a limiter decides about. */
 export interface RateLimited extends Pick<AdmittedRequest, "user" | "route" | "request"> {
   readonly method: string;
@@ -151,8 +145,9 @@ export interface ProxyOptions<Env = unknown> {
    */
   readonly allowFields?: readonly string[];
   /**
-   * The routes of the gateway that are open: `chat`, `images`, `videos`, `assets` and `epsilon` of this package. The last three
-   * need a `secret`, unless all callers are one user. Plugins open their own. @default [chat]
+   * The routes of the gateway that are open: `textChat`, `chat`, `images`, `videos`, `assets` and `epsilon` of this package. The
+   * last three need a `secret`, unless all callers are one user. Plugins open their own. @default [textChat]: `chat` also
+   * takes images
    */
   readonly routes?: readonly RouteGroup[];
   /**
@@ -182,8 +177,6 @@ export interface ProxyOptions<Env = unknown> {
   readonly plugins?: readonly ProxyPlugin<Env>[];
   /** The database of the plugins: `cloudflareHost(…)`, `nodeHost(…)` or `postgresHost(…)` of `@sluice/durable`. @default none */
   readonly host?: Host<Env> | undefined;
-  /** Receives each event, for logs and metrics. An error that it throws is in the log, and breaks no response. */
-  readonly onEvent?: OnEvent<Env>;
   /** Another way to the gateway: a service binding, a test. It must not follow redirects. @default the global `fetch` */
   readonly fetch?: (request: Request, env: Env) => Promise<Response>;
 }

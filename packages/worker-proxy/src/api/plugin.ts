@@ -289,7 +289,10 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    * @default false
    */
   readonly boundsStreams?: boolean;
-  /** Receives the event of each request, as `onEvent` of the proxy. */
+  /**
+   * Receives the event of each request when its response is over, and of each job of the plugins, for logs and metrics. An
+   * error that it throws is in the log, and breaks no response.
+   */
   readonly onEvent?: (event: ProxyEvent, env: Env, context: ProxyContext | undefined) => unknown;
 }
 

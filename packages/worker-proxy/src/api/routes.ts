@@ -21,7 +21,7 @@ export interface GatewayPath {
 }
 
 /**
- * Routes of the gateway for `routes` of `createProxy`: `chat`, `images`, `videos`, `assets` or `epsilon`. A group brings the
+ * Routes of the gateway for `routes` of `createProxy`: `textChat`, `chat`, `images`, `videos`, `assets` or `epsilon`. A group brings the
  * rules of its requests, so that a Worker contains no others.
  */
 export interface RouteGroup {
@@ -34,11 +34,20 @@ export interface RouteGroup {
   readModels?(body: Body): readonly [string, ...string[]];
   /** Checks a body by rules of this group alone. @throws {Refusal} */
   checkBody?(body: Body, rules: CheckRules, model: string): void;
-  /** Checks the address of a file in a body. @default https addresses and images in Base64 */
+  /** Checks and sets the fields of a body that have a cap. @default only `max_tokens` can have one */
+  applyCaps?(body: Body, fields: Shape, caps: Caps): void;
+  /** Checks the address of a file in a body. @default an address is refused */
   checkAddress?(address: Address, rules: CheckRules): Promise<void>;
   /** The marks that keep the ids of users apart. @default the routes have no ids */
   readonly ids?: IdRules;
 }
+
+/**
+ * The form of a field. A text is the mark of a plain value: `""` any, `"@"` the address of a file, `"$"` the address of a
+ * file or an asset, `"*"` JSON of any form, `"+"` anything, because the operator allows it. A list has the form of its
+ * entries. An object has its fields, and under `""` the mark of a plain value in its place.
+ */
+export type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 
 /** A JSON object. */
 export type Body = Record<string, unknown>;

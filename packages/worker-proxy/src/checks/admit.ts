@@ -1,11 +1,9 @@
-import type { Limits, Timeout } from "../api/options.js";
+import type { Caps, Limits, Timeout } from "../api/options.js";
 import type { AdmittedRequest, ProxyPlugin } from "../api/plugin.js";
-import type { Body, CheckRules, RouteGroup } from "../api/routes.js";
+import type { Body, CheckRules } from "../api/routes.js";
 import { signUser } from "../base/sign.js";
 import { Refusal } from "../refusals/refusal.js";
-import { checkAddress } from "./addresses.js";
 import { readBody } from "./body.js";
-import { applyCaps } from "./caps.js";
 import { checkFields, type FindRules, hasField } from "./fields.js";
 import { admitModels } from "./models.js";
 import type { Match } from "./path.js";
@@ -38,40 +36,40 @@ export async function admit<Env>(
   { route, sentId }: Match,
   incoming: Incoming<Env>,
   settings: BodySettings,
-  rules: UserRules,
+  { models, tenancy, secrets }: UserRules,
 ): Promise<AdmittedRequest<Env>> {
   const { group, plugin, ids } = route;
-  const limits = { maxBytes: settings.limits.maxBodyBytes, ms: settings.timeout.bodyMs };
-  const body = await readBody(incoming.request, limits);
+  const { limits, mediaURLs, findRules, asksUsage, run } = settings;
+  const body = await readBody(incoming.request, {
+    maxBytes: limits.maxBodyBytes,
+    ms: settings.timeout.bodyMs,
+  });
   if (!group || (plugin && !ids))
     return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
   if (ids && group.ids && (sentId !== undefined || route.isLookup)) {
-    const named = await group.ids.verify(rules.tenancy, ids, sentId ?? body ?? "");
+    const named = await group.ids.verify(tenancy, ids, sentId ?? body ?? "");
     return { ...incoming, ...named, ...(body && { body: { Id: named.id } }) };
   }
-  return body ? await admitBody(group, body, incoming, settings, rules) : incoming;
-}
-
-async function admitBody<Env>(
-  group: RouteGroup,
-  body: Body,
-  incoming: Incoming<Env>,
-  { limits, mediaURLs, findRules, asksUsage, run }: BodySettings,
-  { models, tenancy, secrets }: UserRules,
-): Promise<AdmittedRequest<Env>> {
+  if (!body) return incoming;
+  const isChat = group.name === "chat";
   const rules = { models, mediaURLs, limits, tenancy };
   const names = admitModels(body, group, models, findRules);
   const [model] = names;
   const own = findRules(group, model);
-  if (group.name === "chat") dropUserId(body, own.hasUserId === true);
+  if (isChat) dropUserId(body, own.hasUserId === true);
   const dropped = run?.adapt(body, (path) => hasField(own, path), group.name, model) ?? [];
   const addresses = checkFields(body, own.fields);
   group.checkBody?.(body, rules, model);
-  checkTokens(body);
-  const { maxTokens } = limits;
-  const forAll = group.name === "chat" && maxTokens && { max_tokens: maxTokens };
-  for (const name of names) applyCaps(body, own, { ...forAll, ...models.get(name) });
-  for (const address of addresses) await (group.checkAddress ?? checkAddress)(address, rules);
+  const forAll = isChat && limits.maxTokens && { max_tokens: limits.maxTokens };
+  for (const name of names) {
+    const caps: Caps = { ...forAll, ...models.get(name) };
+    capTokens(body, caps["max_tokens"], own.maxTokens);
+    group.applyCaps?.(body, own.fields, caps);
+  }
+  for (const address of addresses) {
+    if (!group.checkAddress) throw new Refusal("media_not_allowed", { param: address.path, what: NO_MEDIA });
+    await group.checkAddress(address, rules);
+  }
   if (own.hasUserId && secrets.length > 0) body["user_id"] = await signUser(secrets, incoming.user.id);
   // a response without usage can't be settled
   if (body["stream"] === true && (asksUsage ?? own.hasUserId))
@@ -79,6 +77,9 @@ async function admitBody<Env>(
   const texts = addresses.map(({ owner, name }) => owner[name] as string);
   return { ...incoming, model, body, dropped, addresses: texts };
 }
+
+/** The refusal of an address by routes without a rule for it. */
+const NO_MEDIA = "must not be an address; the proxy's operator lists `chat` in `routes`";
 
 /** The spec's pattern of a `user_id`. */
 const USER_ID = /^[\w-]{1,512}$/;
@@ -95,9 +96,18 @@ function dropUserId(body: Body, hasUserId: boolean): void {
     throw new Refusal("bad_field", { param: "user_id", what: "must be 1 to 512 letters, digits, - and _" });
 }
 
-/** @throws {Refusal} 400 for a `max_tokens` with which a meter can't compute, with or without a cap */
-function checkTokens({ max_tokens: tokens }: Body): void {
-  if (tokens === undefined || tokens === null || (Number.isSafeInteger(tokens) && (tokens as number) > 0))
-    return;
-  throw new Refusal("limit_exceeded", { param: "max_tokens", what: "a whole number from 1 up" });
+/**
+ * Checks `max_tokens` against its cap and the model's own, and sets it where a request has none. A meter can compute with
+ * each number that passes.
+ *
+ * @throws {Refusal} 400 for a larger number, and for anything but a whole number from 1 up
+ */
+function capTokens(body: Body, cap: Caps[string] | undefined, maxTokens = Infinity): void {
+  const max = typeof cap === "number" ? Math.min(cap, maxTokens) : Infinity;
+  const tokens = body["max_tokens"] ?? (max === Infinity ? undefined : max);
+  if (tokens === undefined) return;
+  const what = max === Infinity ? "a whole number from 1 up" : `a whole number from 1 to ${max}`;
+  if (!Number.isSafeInteger(tokens) || (tokens as number) < 1 || (tokens as number) > max)
+    throw new Refusal("limit_exceeded", { param: "max_tokens", what });
+  body["max_tokens"] = tokens;
 }

@@ -1,13 +1,13 @@
 import type { Caps } from "../api/options.js";
+import type { Shape } from "../api/routes.js";
 import { Refusal } from "../refusals/refusal.js";
-import { findField, isList, type ModelRules, type Shape } from "./fields.js";
+import { findField, isList } from "./fields.js";
 
 /**
  * Values for requests without a field, where the gateway's own default could cost more than the cap. A lower cap takes
  * their place.
  */
 const unsaid: Readonly<Record<string, number>> = {
-  max_tokens: Infinity,
   "sequential_image_generation_options.max_images": Infinity,
   // the spec's default, where it has one
   duration: 5,
@@ -18,12 +18,10 @@ const unsaid: Readonly<Record<string, number>> = {
  * Checks a body against its caps, and sets the capped fields that it lacks. A value is refused, and not lowered: a response
  * cut short would look like the model's doing.
  *
- * @throws {Refusal} 400 for a value beyond a cap, and for a `max_tokens` with which a meter can't compute
+ * @throws {Refusal} 400 for a value beyond a cap
  */
-export function applyCaps(body: object, { fields, maxTokens }: ModelRules, caps: Caps): void {
-  for (const [path, given] of Object.entries(caps)) {
-    const isTokens = path === "max_tokens" && typeof given === "number";
-    const cap = isTokens ? Math.min(given, maxTokens ?? given) : given;
+export function applyCaps(body: object, fields: Shape, caps: Caps): void {
+  for (const [path, cap] of Object.entries(caps)) {
     visit(body, path.split("."), fields);
 
     function visit(owner: unknown, [name = "", ...rest]: readonly string[], parent: Shape | undefined): void {

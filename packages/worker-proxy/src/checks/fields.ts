@@ -1,12 +1,5 @@
-import type { Address, Body, RouteGroup } from "../api/routes.js";
+import type { Address, Body, RouteGroup, Shape } from "../api/routes.js";
 import { Refusal } from "../refusals/refusal.js";
-
-/**
- * The form of a field. A text is the mark of a plain value: `""` any, `"@"` the address of a file, `"$"` the address of a
- * file or an asset, `"*"` JSON of any form, `"+"` anything, because the operator allows it. A list has the form of its
- * entries. An object has its fields, and under `""` the mark of a plain value in its place.
- */
-export type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 
 /** The rules of one model. */
 export interface ModelRules {

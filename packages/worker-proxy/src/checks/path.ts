@@ -14,6 +14,8 @@ export interface Route {
   readonly isLookup?: boolean;
   /** The group of the gateway. */
   readonly group?: RouteGroup | undefined;
+  /** Returns true if the route takes the query of an address. @default it takes none */
+  readonly takesQuery?: (address: Found["parsed"]) => boolean;
   /** The plugin's route that responds instead of the gateway. */
   readonly plugin?: PluginRoute<never>;
 }
@@ -37,8 +39,15 @@ const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/([^/?#\\]*))?([^?]*)(\?)?/i;
 /** An address without a query, that parsing does not change. */
 const PLAIN = /^https?:\/\/[a-z][\w.-]*(?::\d{1,4})?(?:\/[\w-][\w.-]*)+$/;
 
-/** The routes for an address: more than one where a path has several methods. */
-export type Found = ReturnType<typeof findRoutes>;
+/** The routes for an address. */
+export interface Found {
+  /** More than one where a path has several methods. */
+  matches: readonly Match[];
+  /** `?` if the address has a query. */
+  readonly query: string | undefined;
+  readonly parsed: URL | { readonly pathname: string } | null;
+  readonly host: string;
+}
 
 /**
  * Looks a request's address up in the table, exactly as it was sent. Parsing would change `..`, `\`, `//host` and control
@@ -47,7 +56,7 @@ export type Found = ReturnType<typeof findRoutes>;
 export function findRoutes(
   url: string,
   { basePath, table }: { readonly basePath: string; readonly table: readonly Route[] },
-) {
+): Found {
   const [, host = "", pathname = "", query] = ADDRESS.exec(url) ?? [];
   // parsing takes longer than all other checks of a path
   const parsed = PLAIN.test(url) ? { pathname } : URL.parse(url);
@@ -68,7 +77,7 @@ export function matchRequest(
 ): Match {
   if (matches.length === 0) throw refusePath(parsed?.pathname ?? "", settings);
   const match = matches.find(({ route }) => route.method === method);
-  if (query !== undefined && !takesQuery(match, parsed)) throw new Refusal("query_not_allowed");
+  if (query !== undefined && !match?.route.takesQuery?.(parsed)) throw new Refusal("query_not_allowed");
   if (match) return match;
   const allow = `${listMethods(matches)}, OPTIONS`;
   throw new Refusal("method_not_allowed", { what: allow, headers: { allow } });
@@ -88,15 +97,6 @@ function refusePath(
   if (!/\/(?:v1|chat|images|video|gamma|epsilon)\//.test(pathname)) return new Refusal("not_found");
   const open = table.flatMap(({ path, plugin }) => (plugin ? [] : basePath + path)).join(", ");
   return new Refusal("not_found", { what: `; the proxy serves ${open}; its operator lists \`routes\`` });
-}
-
-/** Returns true where a plugin takes each parameter of the query, and none comes twice. */
-function takesQuery(match: Match | undefined, url: Found["parsed"]): boolean {
-  const taken = match?.route.plugin?.query;
-  const given = url && "searchParams" in url ? [...url.searchParams.keys()] : [];
-  return (
-    given.every((name, at) => taken?.includes(name) && given.indexOf(name) === at) && taken !== undefined
-  );
 }
 
 function matchRoute(route: Route, path: string): Match | undefined {

@@ -16,8 +16,8 @@ export function createStreamCount(most: number, longestMs: number) {
     if (streams.size >= most) throw refuseTooMany("too_many_streams", 1000, { limit: "maxStreamsPerUser" });
     const stream = { until: now + longestMs };
     open.set(userId, streams.add(stream));
-    report.onEnd = () => {
+    report.onEnd.push(() => {
       if (streams.delete(stream) && streams.size === 0) open.delete(userId);
-    };
+    });
   };
 }

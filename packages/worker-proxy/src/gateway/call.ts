@@ -112,15 +112,12 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   }
 
   /** Keeps one timer for all limits, since a timer costs more than a read: only an earlier end sets a new one. */
-  function watch(): void {
-    const end = Math.min(stepEndsAt, endsAt);
-    if (isOpen && end < timerAt) setTimer(Math.min(end, Date.now() + CHECK_MS));
-  }
-
-  function setTimer(at: number): void {
+  function watch(end = Math.min(stepEndsAt, endsAt)): void {
+    if (!isOpen || end >= timerAt) return;
+    const now = Date.now();
+    timerAt = Math.min(end, now + CHECK_MS);
     clearTimeout(timer);
-    timerAt = at;
-    timer = setTimeout(check, at - Date.now());
+    timer = setTimeout(check, timerAt - now);
   }
 
   function check(): void {
@@ -129,7 +126,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
     // the gateway may have sent data meanwhile that is still unread
     if (!isPutOff && Date.now() - now > BUSY_MS) {
       isPutOff = true;
-      setTimer(Date.now() + BUSY_MS);
+      watch(Date.now() + BUSY_MS);
     } else if (stepEndsAt <= now) stop(late);
     else if (endsAt <= now) stop("upstream_timeout");
     else watch();

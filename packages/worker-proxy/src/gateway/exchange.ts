@@ -38,9 +38,9 @@ interface ResponseSettings<Env> {
 interface ResponsePlugins<Env> {
   /** Reads the gateway's streams; undefined where the platform passes them on. */
   readonly readStream: ReadStream | undefined;
-  /** Reserves what a request can cost. @throws {Refusal} 429 when nothing is left, 503 when the meter fails */
-  openAccount(exchange: Exchange<Env>): Promise<Account | undefined>;
-  /** Shows a response of JSON to the plugins. */
+  /** Settles by a response of JSON. */
+  settleJSON(exchange: Exchange<Env>, json: unknown): void;
+  /** Notes the outcome of a response of JSON, and shows the plugins one about a task, an asset or images. */
   tellResponse(exchange: Exchange<Env>, seen: SeenResponse): Promise<void>;
 }
 

@@ -13,8 +13,6 @@ const BLANK_LINE = /(?:\n\r?\n|\r\r)$/;
 const DONE = /^data: ?\[DONE\]/m;
 /** The same with its blank line: a client takes it for an event only then. */
 const WHOLE_DONE = /^data: ?\[DONE\][^\r\n]*(?:\r?\n\r?\n|\r\r)/m;
-/** An error of the gateway's. */
-const ERROR = /^(?:event: ?error\b|error:|(?:data: ?)?\{(?:.*[{,])? ?"error": ?[{"])/m;
 
 /** A piece below this size is copied while it is held, in bytes. */
 const SMALL_BYTES = 1024;
@@ -104,7 +102,7 @@ export function passStream(
   }
 
   function tellEnd(code?: string): void {
-    const hasFailed = isChat && head.includes("error") && ERROR.test(head);
-    onEnd((isWhole ? undefined : code) ?? (hasFailed ? "upstream_error" : undefined));
+    if (isChat) report.head = head;
+    onEnd(isWhole ? undefined : code);
   }
 }

@@ -1,4 +1,3 @@
-import type { CallOutcome, Usage } from "../api/plugin.js";
 import { type OwnBytes, openPieces } from "../base/bytes.js";
 import { tryParse } from "../base/parse.js";
 import { findExcess } from "../checks/json-size.js";
@@ -11,21 +10,14 @@ const MAX_JSON_CHARACTERS = 32 * 1024 * 1024;
 
 /** Reads a response of JSON, checks it and writes it again. @throws {Refusal} 502 for invalid JSON, and after a cut */
 export async function readJSON<Env>(exchange: Exchange<Env>, response: Response): Promise<OwnBytes> {
-  const { report, account, call, keys, settings, route, admitted, tenancy } = exchange;
+  const { call, keys, settings, route, admitted, tenancy } = exchange;
   const text = await readText({ response, call }, MAX_JSON_CHARACTERS, settings.timeout.chunkMs);
   const json = parseJSON(text);
-  const { usage, choices } = { ...(json as { usage?: Usage; choices?: unknown }) };
-  const counted = typeof usage === "object" && usage !== null ? usage : undefined;
-  account?.close(readOutcome(json), counted);
+  settings.run?.settleJSON(exchange, json);
   if (containsKey(text, keys)) throw new Refusal("upstream_type");
-  if (counted) report.known.usage = counted;
-  if (hasFailed(json)) Object.assign(report.known, { outcome: "error", code: "upstream_error" });
-  // a chat without a `finish_reason` may lack its end
-  else if (Array.isArray(choices) && !choices.every((choice) => choice?.finish_reason))
-    report.known.outcome = "unconfirmed";
   const { ids, group } = route;
   const marked = ids && (await group?.ids?.mark(json, ids, admitted, tenancy));
-  if (marked || route.name === "images") await settings.run?.tellResponse(exchange, { json, marked });
+  await settings.run?.tellResponse(exchange, { json, marked });
   // written anew, with each id marked for its user: the id of the request, or a new task's or asset's
   const written = JSON.stringify(
     json,
@@ -92,32 +84,4 @@ export async function readText(
     pieces?.cancel();
   }
   return text;
-}
-
-/**
- * Returns the outcome of a JSON response. A response with an `error` and without any result is `refused`.
- *
- * @example
- * ```ts
- * const outcome = readOutcome({ error: { message: "no balance" } }); // "refused"
- * ```
- */
-export function readOutcome(json: unknown): CallOutcome {
-  const { error, choices, data, usage } = { ...(json as Record<string, unknown>) };
-  return error && !choices && !data && !usage ? "refused" : "answered";
-}
-
-/** Returns true for a response with an error under a status of success, also beside choices or in one. */
-function hasFailed(json: unknown): boolean {
-  const { choices, usage, error, errors, object, message, detail } = { ...(json as Record<string, unknown>) };
-  const inside = Array.isArray(choices) ? choices.flatMap((one) => [one?.error, one?.message?.error]) : [];
-  const isInstead = !choices && !usage && isFilled([message, detail]);
-  return (
-    isInstead || object === "error" || readOutcome(json) === "refused" || isFilled([error, errors, inside])
-  );
-}
-
-/** Returns false for null, `""`, `{}` and `[]`: many services send an `error` that is empty. */
-function isFilled(value: unknown): boolean {
-  return typeof value === "object" && value !== null ? Object.values(value).some(isFilled) : Boolean(value);
 }

@@ -1,6 +1,6 @@
 import type { GatewayConnection } from "../api/host.js";
 import type { ProxyOptions } from "../api/options.js";
-import { createReader, ensure } from "../refusals/read-option.js";
+import { checkTexts, createReader, ensure } from "../refusals/read-option.js";
 import { refuseSetup } from "../refusals/refusal.js";
 
 /**
@@ -49,11 +49,7 @@ function checkBaseURL(given: unknown): string {
 const KEY = /^(?!bearer)(?:(?!["'`])[\x21-\x7e])+$/i;
 
 function checkKeys(given: unknown): readonly string[] {
-  const keys: readonly unknown[] = [given].flat();
-  const isKey = (key: unknown) => typeof key === "string" && KEY.test(key);
-  ensure(
-    keys.length > 0 && keys.length < 3 && keys.every(isKey),
-    'apiKey: is the secret set? Give one key, or two while they are changed, without quotes, spaces and "Bearer"',
-  );
-  return keys as readonly string[];
+  const advice = 'Give one key, or two while they are changed, without quotes, spaces and "Bearer"';
+  const isKey = (key: string) => KEY.test(key);
+  return checkTexts([given].flat(), isKey, `apiKey: is the secret set? ${advice}`, 1, 2);
 }

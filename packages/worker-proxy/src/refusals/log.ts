@@ -1,6 +1,4 @@
-import type { ProxyEvent } from "../api/events.js";
 import type { Log } from "../api/host.js";
-import type { AdmittedRequest, ProxyPlugin } from "../api/plugin.js";
 import { describeRefusal, Refusal } from "./refusal.js";
 
 /**
@@ -127,26 +125,4 @@ async function readSecrets<Env>({ request, env, log, secrets }: LoggedError<Env>
     .flat(2)
     .filter((value): value is string => typeof value === "string" && value.length >= MIN_SECRET_CHARACTERS)
     .sort((one, other) => other.length - one.length);
-}
-
-/** The receivers of events, and the log. */
-export interface Listeners<Env> {
-  readonly listeners: readonly Required<Pick<ProxyPlugin<Env>, "onEvent">>[];
-  readonly log: Log<Env>;
-}
-
-/** Hands an event to all receivers, and logs what one throws or rejects with. */
-export function notify<Env>(
-  { listeners, log }: Listeners<Env>,
-  event: ProxyEvent,
-  { request, env, context }: Pick<AdmittedRequest<Env>, "env" | "context"> & { readonly request?: Request },
-): void {
-  for (const listener of listeners) {
-    // it may be async: on some hosts an unhandled rejection ends the process
-    const notified = async () => listener.onEvent(event, env, context);
-    notified().catch((error) => {
-      const logged = logCause("onEvent failed", error, { request, env, log });
-      context?.waitUntil(logged);
-    });
-  }
 }

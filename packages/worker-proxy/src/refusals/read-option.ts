@@ -61,6 +61,19 @@ export function readBinding<Env, T>(name: string, read: (env: Env) => T, env: En
   });
 }
 
+/** Checks a list of texts. @throws {TypeError} with this message */
+export function checkTexts(
+  given: unknown,
+  isValid: (text: string) => boolean,
+  message: string,
+  min = 0,
+  max = Infinity,
+): readonly string[] {
+  const isText = (text: unknown) => typeof text === "string" && isValid(text);
+  ensure(Array.isArray(given) && given.length >= min && given.length <= max && given.every(isText), message);
+  return given;
+}
+
 /** Makes the reader of an option. A value is checked at once, the result of a function for each request. */
 export function createReader<Env, T>(
   name: string,

@@ -1,4 +1,5 @@
 import type { Body, GatewayPath, IdKind, RouteGroup } from "../api/routes.js";
+import { applyCaps } from "../checks/caps.js";
 import { ids } from "../checks/ids.js";
 import { checkMediaAddress } from "../checks/media.js";
 import { ensure } from "../refusals/read-option.js";
@@ -18,6 +19,7 @@ export const images: RouteGroup = {
   name: "images",
   models: imageModels,
   paths: () => [{ method: "POST", path: "/v1/images/generations" }],
+  applyCaps,
   checkAddress: checkMediaAddress,
 };
 
@@ -36,6 +38,7 @@ export const videos: RouteGroup = {
     { method: "POST", path: "/v1/video/generations", ids: "task" },
     { method: "GET", path: "/v1/video/generations/{id}", ids: "task" },
   ],
+  applyCaps,
   checkAddress: checkMediaAddress,
   ids,
 };
@@ -70,6 +73,7 @@ export const assets: RouteGroup = {
     if (Object.hasOwn(models.get(model) ?? {}, "GroupId")) return;
     throw refuseAs(mediaRefusals.no_groups, "no_groups", { what: model, param: "GroupId", advice: model });
   },
+  applyCaps,
   checkAddress: checkMediaAddress,
   ids,
 };
@@ -105,6 +109,7 @@ export const epsilon: RouteGroup = {
     { method: "GET", path: "/epsilon/v1/videos/{id}", ids: "epsilon" },
   ],
   readModels: readEpsilonModels,
+  applyCaps,
   checkAddress: checkMediaAddress,
   ids,
 };

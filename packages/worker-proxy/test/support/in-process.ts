@@ -1,4 +1,11 @@
-import { createProxy, type ProxyContext, type RequestEvent } from "@sluice/worker-proxy";
+import {
+  createProxy,
+  type ProxyContext,
+  type ProxyEvent,
+  type ProxyPlugin,
+  type RequestEvent,
+} from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { findGroups, type NamedOptions } from "./groups.js";
 import { KEY, read } from "./key.js";
 
@@ -14,33 +21,44 @@ export const fine: Answer = () => Response.json({ id: "1" });
 export function openProxy(options: NamedOptions<Env> = {}, answer: Answer = fine) {
   const reached: Request[] = [];
   const events: RequestEvent[] = [];
-  const proxy = createProxy<Env>({
-    baseURL: "https://gateway.example",
-    apiKey: (env) => env.KEY,
-    authenticate: ({ headers }) =>
-      headers.get("authorization") === "Bearer user-token" ? { id: "user-1" } : null,
-    origins: ["https://app.example"],
-    models: {
-      "alpha-v4.1-flash": {},
-      "gamma-chat-1-6-251015": {},
-      "delta-5.3": {},
-      "beta3.0-video": {},
-      "gamma-video-1-5-pro-251215": {},
-      "gamma-video-2.0": {},
-      "gamma-asset": { GroupId: ["g"] },
-    },
-    onEvent: (event) => event.type === "request" && events.push(event),
-    fetch: async (request) => {
-      reached.push(request.clone() as Request);
-      return answer(request);
-    },
-    ...findGroups(options),
+  const noteEvents = definePlugin({
+    onEvent: (event: ProxyEvent) => event.type === "request" && events.push(event),
   });
+  const { plugins = [], ...found } = findGroups(options);
+  const create = (more: readonly ProxyPlugin<Env>[]) =>
+    createProxy<Env>({
+      baseURL: "https://gateway.example",
+      apiKey: (env) => env.KEY,
+      authenticate: ({ headers }) =>
+        headers.get("authorization") === "Bearer user-token" ? { id: "user-1" } : null,
+      origins: ["https://app.example"],
+      models: {
+        "alpha-v4.1-flash": {},
+        "gamma-chat-1-6-251015": {},
+        "delta-5.3": {},
+        "beta3.0-video": {},
+        "gamma-video-1-5-pro-251215": {},
+        "gamma-video-2.0": {},
+        "gamma-asset": { GroupId: ["g"] },
+      },
+      fetch: async (request) => {
+        reached.push(request.clone() as Request);
+        return answer(request);
+      },
+      ...found,
+      plugins: [...plugins, ...more],
+    });
+  // a host belongs to one proxy
+  let proxy = create(found.host ? [noteEvents] : []);
   const send = (request: Request, env: Env = { KEY }, context?: ProxyContext) =>
     proxy.fetch(request, env, context);
   return {
     reached,
-    events,
+    /** The events of requests. A proxy whose events no test reads runs without a plugin for them. */
+    get events() {
+      if (!found.host) proxy = create([noteEvents]);
+      return events;
+    },
     /** The body of a request that reached the gateway. */
     sent: async (at = 0) => (await (reached[at] as Request).clone().json()) as Record<string, unknown>,
     send,

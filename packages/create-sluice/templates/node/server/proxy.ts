@@ -17,6 +17,7 @@ import {
   type ProxyEvent,
   videos,
 } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { countEvents } from "./metrics.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -91,6 +92,7 @@ export const proxy = createProxy<Env>({
   plugins: [
     // `/api/health` also checks that the gateway accepts the key
     health<Env>({ checkGateway: true }),
+    definePlugin({ onEvent }),
     // tokens that a user may spend per day
     budget<Env>({ limits: { user: 500_000, all: 50_000_000 }, windowMs: DAY_MS, reserve }),
     // an image or a video that is requested twice is paid once
@@ -115,5 +117,4 @@ export const proxy = createProxy<Env>({
       isOperator: ({ id }, { env }) => (env.OPERATORS ?? "").split(" ").includes(id),
     }),
   ],
-  onEvent,
 });

@@ -1,4 +1,5 @@
-import { chat, createProxy, health, images, videos } from "@sluice/worker-proxy";
+import { chat, createProxy, health, images, type ProxyEvent, videos } from "@sluice/worker-proxy";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { media } from "./media.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -34,9 +35,11 @@ export const proxy = createProxy<Env>({
   models: { ...models, ...media },
   rateLimit,
   routes: [chat, images, videos],
-  // `/api/health` also checks that the gateway accepts the key
-  plugins: [health<Env>({ checkGateway: true })],
+  plugins: [
+    // `/api/health` also checks that the gateway accepts the key
+    health<Env>({ checkGateway: true }),
+    // one line for each request: no text of a chat, no key, no token
+    definePlugin({ onEvent: (event: ProxyEvent) => console.log(JSON.stringify(event)) }),
+  ],
   limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
-  // one line for each request: no text of a chat, no key, no token
-  onEvent: (event) => console.log(JSON.stringify(event)),
 });
