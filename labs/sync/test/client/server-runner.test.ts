@@ -58,7 +58,7 @@ test("A turn runs on the server, and its response grows in the chat", async () =
   const { turns, chat, device } = start();
   const sent = chat.send("Hello");
   await settle();
-  expect(turns.getTurn()).toMatchObject({ collection: "chat/trip", model: "delta-5.3", device: "phone" });
+  expect(turns.getTurn()).toMatchObject({ collection: "chat/trip", model: "delta-5.3" });
   expect(chat.getSnapshot().status).toBe("submitted");
   turns.write("Hi");
   await settle();
