@@ -11,7 +11,7 @@ import { isEqual, isObject } from "./json.js";
  *
  * - A record of a server turn: the server's value.
  * - Two copies of a message: the copy that is finished or has more, with the tool results of both.
- * - Two values with a `revision` or a time `at`: the higher one.
+ * - Two values with a `revision`: the value with the higher one.
  * - Otherwise the change of this device. So a change wins over a removal on another device.
  */
 export function mergeChange(key: string, mine: unknown, theirs: unknown): unknown {
@@ -19,8 +19,7 @@ export function mergeChange(key: string, mine: unknown, theirs: unknown): unknow
   if (mine === null && theirs !== null) return hasNewer(theirs) ? theirs : mine;
   if (!isObject(mine) || !isObject(theirs)) return mine;
   if (isMessage(mine) && isMessage(theirs)) return mergeRecords(key, mine, theirs);
-  // `at` is the time up to which a device has shown a conversation
-  const [own, other] = [mine["revision"] ?? mine["at"], theirs["revision"] ?? theirs["at"]];
+  const [own, other] = [mine["revision"], theirs["revision"]];
   return typeof own === "number" && typeof other === "number" && other > own ? theirs : mine;
 }
 

@@ -57,7 +57,7 @@ export function createServerRunner({ device }: ServerRunnerOptions): TurnRunner 
       await remote.storage.sync(collection);
       signal.throwIfAborted();
       const { id, question, model, params } = turn;
-      const start = { turn: id, collection, question, model, options: params, ...named };
+      const start = { turn: id, collection, question, model, options: params };
       try {
         let state = await repeat(turn, signal, () => post(remote, "start", start, signal));
         while (state.state === "running") {

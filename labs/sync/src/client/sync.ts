@@ -473,8 +473,9 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
 
   function handleChanges(json: Record<string, unknown>): void {
     const { cursor, changes } = json;
-    if (!isText(cursor) || !Array.isArray(changes)) return;
-    since = cursor;
+    if (!Array.isArray(changes)) return;
+    // of several events, only the last one has a cursor
+    if (isText(cursor)) since = cursor;
     for (const change of changes as readonly unknown[]) {
       if (!isObject(change) || !isText(change["collection"])) continue;
       const known = collections.get(change["collection"]);

@@ -1,11 +1,20 @@
+import { readFileSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
 import { postgresURL, stopPostgres } from "../../../../packages/durable/test/support/hosts.js";
 import { expectLog } from "../../../../packages/worker-proxy/test/support/expected-log.js";
+import { knownBugs } from "../histories/known-bugs.js";
 import { measureCosts, playHistories } from "../histories/play.js";
+
+const ROOT = `${import.meta.dirname}/../../../..`;
 
 // the server ends while requests are in flight, and code of the operator fails
 expectLog("it is closed", "the code of the operator is broken", "its lease could not be renewed");
 afterAll(stopPostgres);
+
+test.each(knownBugs)("The sources have the lines that bring back the known bug: $name", ({ edits }) => {
+  for (const { file, from } of edits)
+    expect(readFileSync(`${ROOT}/${file}`, "utf8").split(from), `${file}: ${from}`).toHaveLength(2);
+});
 
 test("Histories of two users on three browsers end with nothing lost, mixed up, different or run twice", async () => {
   expect(await playHistories({ first: 1, count: 200 })).toEqual([]);

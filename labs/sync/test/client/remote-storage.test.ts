@@ -479,6 +479,29 @@ describe("A copy", () => {
     expect([...(await tab.read("chat/trip")).keys()]).toEqual(["a"]);
   });
 
+  test("reads a collection whose change comes in the first of several events", async () => {
+    const server = createSyncServer();
+    let send = (_: object) => {};
+    const headers = {
+      "x-sluice-offers": "sync",
+      "x-sluice-account": "account-of-ada",
+      "content-type": "text/event-stream",
+    };
+    const body = new ReadableStream<string>({
+      start(controller) {
+        send = (json) => controller.enqueue(`event: changed\ndata: ${JSON.stringify(json)}\n\n`);
+      },
+    }).pipeThrough(new TextEncoderStream());
+    server.script = ({ path }) => (path === "events" ? new Response(body, { headers }) : undefined);
+    const shown = await createDevice(server).openTab().show("chat/trip");
+    await settle();
+    server.set("ada", "chat/trip", { a: message("a") });
+    send({ cursor: null, changes: [{ collection: "chat/trip", version: 1 }] });
+    send({ cursor: "1.0", changes: [] });
+    await settle();
+    expect([...shown.keys()]).toEqual(["a"]);
+  });
+
   test("pulls only the collections in use", async () => {
     const server = createSyncServer();
     for (let nth = 0; nth < 50; nth += 1) server.set("ada", `chat/${nth}`, { a: message("a") });

@@ -58,7 +58,7 @@ test("A turn runs on the server, and its response grows in the chat", async () =
   const { turns, chat, device } = start();
   const sent = chat.send("Hello");
   await settle();
-  expect(turns.getTurn()).toMatchObject({ collection: "chat/trip", model: "delta-5.3", device: "phone" });
+  expect(turns.getTurn()).toMatchObject({ collection: "chat/trip", model: "delta-5.3" });
   expect(chat.getSnapshot().status).toBe("submitted");
   turns.write("Hi");
   await settle();
@@ -151,16 +151,53 @@ test.each([
   },
 );
 
-test("stop() ends a start that gets no response", async () => {
+test.each([
+  ["question", "push"],
+  ["start", "turns/start"],
+])("stop() ends a turn whose %s gets no response", async (_, silent) => {
   const { server, chat } = start();
   await settle();
   const script = server.script;
-  server.script = (request) => (request.path === "turns/start" ? new Promise(() => {}) : script(request));
+  server.script = (request) => (request.path === silent ? new Promise(() => {}) : script(request));
   const sent = chat.send("Hello");
   await settle();
   chat.stop();
   expect((await sent).outcome).toBe("stopped");
   expect(chat.getSnapshot().status).toBe("ready");
+});
+
+test("A turn ends on a device that is signed out, and asks for nothing more", async () => {
+  const { server, turns, chat, device } = start();
+  const sent = chat.send("Hello");
+  await settle();
+  turns.write("Hi");
+  await settle();
+  server.script = () => refuse(401, "unauthorized");
+  // the change events of the session end within 45 s
+  await device.clock.advance(60_000);
+  expect(await sent).toMatchObject({ outcome: "error", error: { code: "signed_out" } });
+  const count = server.requests.length;
+  await device.clock.advance(86_400_000);
+  expect(server.requests.length).toBe(count);
+});
+
+test("A start is not sent again before the Retry-After of the server", async () => {
+  const { server, chat, device } = start();
+  await settle();
+  const starts: number[] = [];
+  const script = server.script;
+  server.script = (request) => {
+    if (request.path !== "turns/start") return script(request);
+    starts.push(device.clock.now());
+    return starts.length === 1 ? refuse(503, "busy", { ...marks, "retry-after": "20" }) : script(request);
+  };
+  void chat.send("Hello");
+  await settle();
+  await device.clock.advance(19_999);
+  expect(starts.length).toBe(1);
+  await device.clock.advance(1);
+  await settle();
+  expect(starts.length).toBe(2);
 });
 
 test("An approval goes to the server, which continues the turn", async () => {
@@ -185,6 +222,27 @@ test("An approval goes to the server, which continues the turn", async () => {
   await settle();
   expect((await approved).outcome).toBe("complete");
   expect(chat.getSnapshot().status).toBe("ready");
+});
+
+test("An approval that gets no response ends after a minute, and may be given again", async () => {
+  const { server, turns, chat, device } = start();
+  void chat.send("Send it");
+  await settle();
+  const call = { id: "c1", name: "send_mail", arguments: "{}", input: {}, state: "needs-approval" };
+  turns.states.set(turns.getTurn().turn, { state: "waiting" });
+  turns.write("", { outcome: "tool-calls", toolCalls: [call] }, 1);
+  await settle();
+  const script = server.script;
+  server.script = (request) => (request.path === "turns/decide" ? new Promise(() => {}) : script(request));
+  const approved = chat.approve("c1");
+  await settle();
+  await device.clock.advance(60_000);
+  expect(await approved).toMatchObject({ error: { code: "timeout" } });
+  expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "c1" }]);
+  server.script = script;
+  void chat.approve("c1");
+  await settle();
+  expect(turns.list("decide").length).toBe(1);
 });
 
 test("signOut stops no turn on the server", async () => {

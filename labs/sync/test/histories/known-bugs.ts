@@ -82,7 +82,7 @@ export const knownBugs: readonly KnownBug[] = [
       ),
       client(
         "sync",
-        "      // the next pull confirms what was stored among the changes of others\n      if (cursor === null) collection.isStale = true;\n      else {",
+        "      if (cursor === null) collection.isStale = true;\n      else {",
         "      if (cursor === null) {\n        collection.isStale = true;\n        await receive(name, received, { confirmed });\n      } else {",
       ),
     ],

@@ -86,6 +86,8 @@ export function openServer(database: HistoryDatabase, { gateway, turns }: Histor
         for (let turn = 0; turn < 4; turn += 1) await setImmediate();
         await navigator.locks.query();
         quiet = requests > 0 || countRuns() > 0 ? 0 : quiet + 1;
+        // leaves the processor to the process of the database
+        if (quiet === 0 && database.delayMs > 0) await setTimeout(1);
         if (quiet === 2 && database.delayMs > 0) await setTimeout(database.delayMs);
       }
     },

@@ -11,6 +11,8 @@ afterAll(stopPostgres);
 const COLLECTION = "chat/trip";
 const TURN = { turn: "turn-1", collection: COLLECTION, question: "q1", model: "delta-5.3" };
 
+const WAIT = { name: "wait", description: "Waits.", inputSchema: { type: "object" } } as const;
+
 interface Stored {
   readonly message: {
     readonly role: string;
@@ -472,6 +474,23 @@ test("a turn that takes too long ends by itself, and closes the gateway's connec
   request.text("To ");
   expect(await waitFor(device, "failed")).toMatchObject({ code: "turn_timeout" });
   expect(request.signal.aborted).toBe(true);
+});
+
+/** Code of the operator that never returns. */
+const hang = () => new Promise<never>(() => {});
+
+test.each([
+  ["tool", { tools: [defineTool({ ...WAIT, execute: hang })] }],
+  ["instructions", { instructions: hang }],
+  ["prepareMessages", { prepareMessages: hang }],
+])("a turn ends at its time limit, also while it waits for the operator's %s", async (name, turns) => {
+  const { device, model } = await openTurns({ ...turns, timeoutMs: 1_000 });
+  await device.turn("start", TURN);
+  if (name === "tool") (await model.next()).call({ id: "c1", name: "wait", arguments: {} });
+  expect(await waitFor(device, "failed")).toMatchObject({ code: "turn_timeout" });
+  expect(await device.turn("start", { ...TURN, turn: "turn-2" })).toMatchObject({ state: "running" });
+  await device.turn("stop", { turn: "turn-2" });
+  await waitFor(device, "stopped", "turn-2");
 });
 
 test.each([
