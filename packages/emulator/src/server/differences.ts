@@ -167,7 +167,7 @@ export function createDifferences(names: readonly GatewayDifference[]) {
 
 const DONE = "[DONE]";
 
-/** Answers as if there were nothing at a path and below. */
+/** Responds as if there were nothing at a path and below. */
 function closePath(closed: string): Change {
   return (response, { record: { path } }) =>
     path === closed || path.startsWith(`${closed}/`) ? createNotFound(path, "") : response;
