@@ -52,7 +52,7 @@ export type AttemptEnd =
       readonly reusesKey: boolean;
       /** True if only an earlier run sent the request. */
       readonly isFromEarlierRun: boolean;
-      /** Round of the pace in which the request was sent. */
+      /** Round of the pace when the request was sent. */
       readonly round: number;
     };
 

@@ -84,7 +84,7 @@ const changes: Readonly<Record<GatewayDifference, Change>> = {
   "tool-calls": changeChoices(({ delta, ...choice }) => ({ ...choice, delta: removeIndex(delta) })),
   "unknown-field": (response, { record }) =>
     record.unknownFields.length > 0
-      ? createBadRequest(`${record.unknownFields[0]} is no field.`, record.unknownFields[0])
+      ? createBadRequest(`${record.unknownFields[0]} is not a field.`, record.unknownFields[0])
       : response,
   "delta-tools": refuseIf(({ model, tools }) => model === "delta-5.3" && tools !== undefined),
   "delta-fields": refuseIf(({ model, temperature }) => model === "delta-5.3" && temperature !== undefined),
