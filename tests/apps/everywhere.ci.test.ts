@@ -15,7 +15,7 @@ import { createTemporaryFolder } from "../support/temporary.ts";
 describe("docs/supported-platforms.md", () => {
   test("has a row for each place", () => {
     const [head, ...rows] = tableUnder("Runtimes");
-    expect(head).toEqual(["place", "way", "result"]);
+    expect(head).toEqual(["platform", "how", "result"]);
     const expected = places.map(({ name, way }) => [expect.stringContaining(name), way]);
     expect(rows.map((row) => row.slice(0, 2))).toEqual(expected);
   });

@@ -50,9 +50,11 @@ inChromium.each(["vue", "svelte"])("%s in Chromium (skipped where there is none)
     await expect.poll(() => page.getByRole("alert").count()).toBe(0);
   });
 
-  test("stops an answer, and keeps its text", async () => {
+  test("keeps a text that is entered during an answer, stops the answer, and keeps it", async () => {
     await ask("Tell me about rivers [[stall]]");
     await answers().waitFor();
+    await ask("And then?");
+    expect(await page.getByRole("textbox", { name: "Message" }).inputValue()).toBe("And then?");
     await page.getByRole("button", { name: "Stop" }).click();
     await expect.poll(() => page.getByRole("button", { name: "Stop" }).count()).toBe(0);
     await answers().waitFor();

@@ -69,6 +69,19 @@ test("a failed turn shows its error, and no empty answer", async () => {
   expect(screen.queryByText(/^assistant/)).toBeNull();
 });
 
+test("Enter during a response keeps the text", async () => {
+  const { App } = (await import(/* @vite-ignore */ write("hook.tsx", block("hook")))) as {
+    App: FunctionComponent;
+  };
+  render(<App />);
+  submit("Tell me about rivers [[stall]]");
+  await screen.findByRole("button", { name: "Stop" });
+  submit("And then?");
+  expect(field().value).toBe("And then?");
+  fireEvent.click(screen.getByRole("button", { name: "Stop" }));
+  await waitFor(() => expect(screen.queryByRole("button", { name: "Stop" })).toBeNull());
+});
+
 const field = () => screen.getByRole<HTMLInputElement>("textbox", { name: "Message" });
 
 /** Enter in the field: the browser submits its form, if that is valid. */

@@ -74,8 +74,8 @@ async function runPlaces(): Promise<void> {
     servers.close();
     pages.close();
   }
-  writeTable("Runtimes", ["place", "way", "result"], joined("Runtimes", rows), date);
-  writeTable("React", ["place", "React", "result"], joined("React", hookRows), date);
+  writeTable("Runtimes", ["platform", "how", "result"], joined("Runtimes", rows), date);
+  writeTable("React", ["platform", "React", "result"], joined("React", hookRows), date);
 }
 
 /** The rows of a table, those of places that were not chosen as they were. */

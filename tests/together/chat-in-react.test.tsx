@@ -7,7 +7,7 @@ import {
   type UseChatStreamResult,
   useChatStream,
 } from "@sluice/react";
-import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { type FunctionComponent, type ReactNode, useState } from "react";
 import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { writeFilesOfPage } from "../support/page-files.ts";
@@ -17,6 +17,7 @@ import { writeFilesOfPage } from "../support/page-files.ts";
 const chatPage = writeFilesOfPage("docs/guides/chat-in-react.md");
 const toolsPage = writeFilesOfPage("docs/guides/tools.md");
 const savePage = writeFilesOfPage("docs/guides/save-and-resume-chats.md");
+const startPage = writeFilesOfPage("docs/start/react-worker.md");
 let nth = 0;
 const emulator = createEmulator({
   speed: Number.POSITIVE_INFINITY,
@@ -61,6 +62,45 @@ test("the first chat shows an answer, and after a failure the words and a way on
   const before = emulator.requests.length;
   press("Try again");
   await expect.poll(() => emulator.requests.length).toBe(before + 1);
+});
+
+test.each([
+  ["first chat", async () => (await chatPage<{ App: FunctionComponent }>("first-chat.tsx")).App],
+  [
+    "chat of the first page",
+    async () => (await startPage<{ default: FunctionComponent }>("src/App.tsx")).default,
+  ],
+])("Enter during a response keeps the text in the %s", async (_, load) => {
+  const App = await load();
+  render(<App />);
+  ask("Tell me about rivers [[stall]]");
+  await screen.findByRole("button", { name: "Stop" });
+  ask("And then?");
+  expect(screen.getByRole<HTMLInputElement>("textbox", { name: "Message" }).value).toBe("And then?");
+  press("Stop");
+  await waitFor(() => expect(screen.queryByRole("button", { name: "Stop" })).toBeNull());
+});
+
+test("Enter during a response keeps the text and the images of the composer", async () => {
+  const { Composer } = await chatPage<{ Composer: FunctionComponent<{ chat: UseChatStreamResult }> }>(
+    "composer.tsx",
+  );
+  renderChat((chat) => (
+    <>
+      <Composer chat={chat} />
+      <button type="button" onClick={chat.stop}>
+        Stop {chat.status}
+      </button>
+    </>
+  ));
+  ask("Tell me about rivers [[stall]]");
+  await screen.findByRole("button", { name: "Stop streaming" });
+  const field = screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Message" });
+  fireEvent.change(field, { target: { value: "And then?" } });
+  fireEvent.keyDown(field, { key: "Enter" });
+  expect(field.value).toBe("And then?");
+  press(/Stop/);
+  await screen.findByRole("button", { name: "Stop ready" });
 });
 
 test("a response has versions, and each of them can be shown", async () => {

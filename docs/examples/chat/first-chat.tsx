@@ -10,6 +10,7 @@ function Chat() {
     <form
       onSubmit={(event) => {
         event.preventDefault();
+        if (isBusy) return; // Enter keeps the text until it can be sent
         void send(String(new FormData(event.currentTarget).get("text")));
         event.currentTarget.reset();
       }}

@@ -28,6 +28,8 @@ chat.subscribe(show);
 show();
 form.addEventListener("submit", (event) => {
   event.preventDefault();
+  const { status } = chat.getSnapshot();
+  if (status === "submitted" || status === "streaming") return; // the text stays until it can be sent
   void chat.send(String(new FormData(form).get("message")));
   form.reset();
 });

@@ -53,7 +53,8 @@ describe("useChat over the proxy", () => {
     const { id } = page.getLast() ?? {};
     void page.getChat().regenerate();
     await waitUntil(() => expect(page.finished).toHaveLength(2));
-    expect(page.getChat().messages).toHaveLength(2);
+    // React renders the messages after `onFinish`
+    await waitUntil(() => expect(page.getChat().messages).toHaveLength(2));
     expect(page.getLast()?.id).not.toBe(id);
     expect(world.asked).toMatchObject([
       { model: "alpha-v4.1-flash", reasoning_effort: "max" },

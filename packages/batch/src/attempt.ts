@@ -50,9 +50,10 @@ export type AttemptEnd =
       readonly isOpen: boolean;
       /** True if the user's next attempt reuses the key. */
       readonly reusesKey: boolean;
-      /** True if this run has not sent the request: an earlier one did. */
-      readonly isLeft: boolean;
-      readonly ticket: number;
+      /** True if only an earlier run sent the request. */
+      readonly isFromEarlierRun: boolean;
+      /** Round of the pace when the request was sent. */
+      readonly round: number;
     };
 
 /**
@@ -66,7 +67,7 @@ export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd
   const limits = { limit: MAX_REPEATS, firstMs: FIRST_WAIT_MS, longestMs: MAX_WAIT_MS };
   const backoff = createBackoff(client, limits);
   for (let last: unknown; ; ) {
-    const ticket = pace.ticket();
+    const { round } = pace;
     const isOpen = entry.record?.open === true || entry.record?.state === "sending";
     try {
       if (isOpen && !(await offers.canReplay(entry))) return createEnd(last ?? new Error(LEFT), "maybe");
@@ -78,7 +79,7 @@ export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd
     }
     const { key = createRandomId(), sentAt = Date.now() } = entry.record ?? {};
     await ledger.claim(entry, { state: "sending", key, sentAt, open: isOpen, error: undefined }, run.write);
-    const call = cancelWith(createTrackedClient(run, ticket), run.stopped, run.forgotten);
+    const call = cancelWith(createTrackedClient(run, round), run.stopped, run.forgotten);
     try {
       return { change: await send(run, entry, call.client, { signal: call.signal, idempotencyKey: key }) };
     } catch (error) {
@@ -92,8 +93,8 @@ export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd
     }
 
     function createEnd(error: unknown, billing: Billing): AttemptEnd {
-      const isLeft = billing === "maybe" && last === undefined;
-      return { error, billing, isOpen, reusesKey: canReuseKey(error, billing), isLeft, ticket };
+      const isFromEarlierRun = billing === "maybe" && last === undefined;
+      return { error, billing, isOpen, reusesKey: canReuseKey(error, billing), isFromEarlierRun, round };
     }
   }
 }
@@ -131,11 +132,11 @@ function toAnsweredRecord({ raw: _, ...result }: ImageResult | ChatResult): Part
 }
 
 /** Creates a client that slows the run down after a 429, even if the client retries it. */
-function createTrackedClient({ client, pace }: RunContext, ticket: number): Client {
+function createTrackedClient({ client, pace }: RunContext, round: number): Client {
   return {
     ...client,
     emit(event) {
-      if (event.type === "response" && event.status === 429) pace.slowDown(ticket);
+      if (event.type === "response" && event.status === 429) pace.slowDown(round);
       return client.emit(event);
     },
   };

@@ -14,18 +14,18 @@ export interface Pace {
   readonly concurrency: number;
   /** The current pause; undefined while requests may be sent. `until`: Unix milliseconds. */
   readonly pause: { readonly until: number; readonly error: Error } | undefined;
-  /** Returns the current round, to mark a request. */
-  ticket(): number;
+  /** Number of the current round. A round ends when the concurrency is halved. */
+  readonly round: number;
   /** Raises the concurrency after a response, by one per round of responses. */
   speedUp(): void;
   /** Halves the concurrency, once for all requests of the same round. */
-  slowDown(ticket: number): void;
+  slowDown(round: number): void;
   /**
    * Pauses after a request that was rejected for now or did not connect.
    *
    * @throws `error` after 12 pauses in a row without a response; the signal's reason
    */
-  wait(error: Error, ticket: number): Promise<void>;
+  wait(error: Error, round: number): Promise<void>;
 }
 
 /** Creates the pace of a run: additive increase, multiplicative decrease. `onChange` runs after each change. */
@@ -45,14 +45,16 @@ export function createPace(client: Client, max: number, signal: AbortSignal, onC
     get pause() {
       return pause;
     },
-    ticket: () => round,
+    get round() {
+      return round;
+    },
     speedUp() {
       backoff.reset();
       concurrency = Math.min(max, concurrency + 1 / concurrency);
     },
     slowDown,
-    async wait(error, ticket) {
-      slowDown(ticket);
+    async wait(error, sentIn) {
+      slowDown(sentIn);
       if (pause) return;
       const onWait = ({ delayMs }: { readonly delayMs: number }) => {
         pause = { until: Date.now() + delayMs, error };
@@ -67,8 +69,8 @@ export function createPace(client: Client, max: number, signal: AbortSignal, onC
     },
   };
 
-  function slowDown(ticket: number): void {
-    if (ticket !== round) return;
+  function slowDown(sentIn: number): void {
+    if (sentIn !== round) return;
     round += 1;
     concurrency = Math.max(1, concurrency / 2);
     onChange();

@@ -128,11 +128,22 @@ function toResult({ id, kind, request, record }: Entry): BatchResult {
   return { id, kind, model: request.model, result: record?.result } as BatchResult;
 }
 
-/** Records the failure of a request. @throws the error that ends the run */
+/**
+ * Records the failure of a request. Returns its billing; undefined if only an earlier run sent the request.
+ *
+ * @throws the error that ends the run
+ */
 async function recordFailure(
   { ledger, write, pace, stopped }: RunContext,
   entry: Entry,
-  { error, billing, isOpen, reusesKey, isLeft, ticket }: Extract<AttemptEnd, { readonly error: unknown }>,
+  {
+    error,
+    billing,
+    isOpen,
+    reusesKey,
+    isFromEarlierRun,
+    round,
+  }: Extract<AttemptEnd, { readonly error: unknown }>,
 ): Promise<Billing | undefined> {
   const known = toError(error);
   const isUnconfirmed = billing === "maybe" || (isOpen && isKeyTaken(error));
@@ -143,13 +154,13 @@ async function recordFailure(
     const key = isUnconfirmed && reusesKey ? entry.record?.key : undefined;
     const left = isUnconfirmed ? "maybe" : billing;
     await ledger.save(entry, { state, key, open: undefined, error: toStoredError(known, left) }, write);
-    return isLeft ? undefined : left;
+    return isFromEarlierRun ? undefined : left;
   }
   // a request with an attempt that may be billed keeps its record
   if (!isOpen) await ledger.save(entry, { state: "waiting" }, write);
   stopped.throwIfAborted();
   if (!isTemporary(error)) throw error;
-  await pace.wait(known, ticket);
+  await pace.wait(known, round);
   return billing;
 }
 

@@ -92,7 +92,7 @@ async function record({ gateway, folder, quiet, ...given }: Arguments) {
   const { url } = await listen(recorder, given);
   console.log(`Recording ${new URL(gateway).host} into ${folder}. Send your requests, with your own key, to ${url}
 
-Keys, tokens, data URIs and the queries of URLs are not recorded. Prompts and answers are.
+Keys, tokens, data URIs and the queries of URLs are not recorded. Prompts and responses are.
 Stop it with Ctrl+C.
 `);
 }
@@ -111,7 +111,7 @@ async function replay({ folder, speed, quiet, ...given }: Arguments) {
     );
     return 1;
   });
-  console.log(`Answering from ${recordings.length} recordings of ${folder} on ${url}
+  console.log(`Replaying ${recordings.length} recordings of ${folder} on ${url}
 
 A request that fits no recording gets 400, and this command then ends with 1.
 Stop it with Ctrl+C.

@@ -19,5 +19,5 @@ export async function toDataURIOfType(data: string | Uint8Array, mediaType: stri
 /** Returns the bytes of a file. Decodes Base64. */
 export function toBytes(data: string | Uint8Array): Uint8Array<ArrayBuffer> {
   if (typeof data !== "string") return new Uint8Array(data);
-  return Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+  return Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
 }

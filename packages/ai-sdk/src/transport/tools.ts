@@ -47,7 +47,7 @@ export async function checkCall(
   });
   if (!tool)
     return refuse(`there is no tool ${toolName}; there are: ${Object.keys(context.tools).join(", ")}`);
-  if (call.input === undefined) return refuse(`the arguments are no JSON: ${call.text.slice(0, 200)}`);
+  if (call.input === undefined) return refuse(`the arguments are not JSON: ${call.text.slice(0, 200)}`);
   const checked = await asSchema(tool.inputSchema).validate?.(call.input);
   if (checked && !checked.success)
     return refuse(`the arguments do not fit: ${checked.error.message}`, call.input);

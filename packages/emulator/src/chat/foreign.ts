@@ -19,12 +19,12 @@ export function checkForeign(body: unknown): Findings {
   const { model, messages, functions, response_format: format } = (body ?? {}) as Foreign;
   const foreign: [path: string, message: string][] = [];
   if (functions !== undefined && functions !== null)
-    foreign.push(["functions", "is no field of the gateway; use `tools`"]);
+    foreign.push(["functions", "is not a field of the gateway; use `tools`"]);
   const hasField = Object.values(models).some((row) => row.id === model && "jsonMode" in row && row.jsonMode);
   if (!hasField && (format?.type === "json_schema" || format?.schema))
     foreign.push([
       "response_format",
-      "is no field of this model; ask for JSON, with its schema, in the messages",
+      "is not a field of this model; ask for JSON, with its schema, in the messages",
     ]);
   const found = foreign.map(([path, message]) => ({ path, message, rule: "chat.foreign" }));
   return {

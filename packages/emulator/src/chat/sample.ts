@@ -23,12 +23,12 @@ export function sample(schema: unknown, hints: Hints): unknown {
   let values = 0;
   return createValue(schema, { name: "", depth: 0, index: 0 });
 
-  function createValue(given: unknown, place: Location): unknown {
+  function createValue(given: unknown, location: Location): unknown {
     const plain = flatten(given, schema);
     let nearest: unknown = null;
     let isFirst = true;
-    if (++values > MAX_VALUES || place.depth > MAX_DEPTH) return nearest;
-    for (const candidate of listCandidates(plain, place)) {
+    if (++values > MAX_VALUES || location.depth > MAX_DEPTH) return nearest;
+    for (const candidate of listCandidates(plain, location)) {
       if (satisfies(given, candidate, schema)) {
         removeUsed(candidate, hints);
         return candidate;
@@ -39,18 +39,18 @@ export function sample(schema: unknown, hints: Hints): unknown {
     return nearest;
   }
 
-  function* listCandidates(plain: Schema, place: Location): Generator<unknown> {
+  function* listCandidates(plain: Schema, location: Location): Generator<unknown> {
     if ("const" in plain) yield plain.const;
-    const options = rotate(toList(plain.enum), place.index);
+    const options = rotate(toList(plain.enum), location.index);
     yield* options.filter((option) => isMentioned(option, hints.prompt));
-    if (options.length === 0) yield* listHinted(plain, place);
+    if (options.length === 0) yield* listHinted(plain, location);
     if ("default" in plain) yield plain.default;
     yield* toList(plain.examples);
     yield* options;
-    for (const branch of listAlternatives(plain, place.depth))
-      yield createValue(merge(omitAlternatives(plain), branch), place);
-    if (plain.if !== undefined) yield* listConditional(plain, place);
-    for (const type of listTypes(plain)) yield* listOfType(type, plain, place);
+    for (const branch of listAlternatives(plain, location.depth))
+      yield createValue(merge(omitAlternatives(plain), branch), location);
+    if (plain.if !== undefined) yield* listConditional(plain, location);
+    for (const type of listTypes(plain)) yield* listOfType(type, plain, location);
   }
 
   function* listHinted(plain: Schema, { name, index }: Location): Generator<unknown> {
@@ -62,19 +62,20 @@ export function sample(schema: unknown, hints: Hints): unknown {
     if ((type === "number" || type === "integer") && hints.numbers.length > 0) yield hints.numbers[0];
   }
 
-  function* listConditional(plain: Schema, place: Location): Generator<unknown> {
+  function* listConditional(plain: Schema, location: Location): Generator<unknown> {
     const { if: condition, then = true, else: otherwise = true, ...base } = plain;
-    yield createValue(merge(merge(base, condition), then), place);
-    yield createValue(merge(base, otherwise), place);
+    yield createValue(merge(merge(base, condition), then), location);
+    yield createValue(merge(base, otherwise), location);
   }
 
-  function* listOfType(type: unknown, plain: Schema, place: Location): Generator<unknown> {
+  function* listOfType(type: unknown, plain: Schema, location: Location): Generator<unknown> {
     if (type === "null") yield null;
-    if (type === "boolean") yield* rotate([true, false], place.index);
-    if (type === "integer" || type === "number") yield* listNumbers(plain, type === "integer", place.index);
-    if (type === "string") yield* listStrings(plain, place);
-    if (type === "array") yield* listArrays(plain, place);
-    if (type === "object") yield* listObjects(plain, place);
+    if (type === "boolean") yield* rotate([true, false], location.index);
+    if (type === "integer" || type === "number")
+      yield* listNumbers(plain, type === "integer", location.index);
+    if (type === "string") yield* listStrings(plain, location);
+    if (type === "array") yield* listArrays(plain, location);
+    if (type === "object") yield* listObjects(plain, location);
   }
 
   function* listArrays(plain: Schema, { name, depth }: Location): Generator<unknown[]> {

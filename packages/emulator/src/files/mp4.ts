@@ -139,7 +139,7 @@ function toU16(value: number): number[] {
 }
 
 function toASCII(text: string): number[] {
-  return [...text].map((letter) => letter.charCodeAt(0));
+  return [...text].map((character) => character.charCodeAt(0));
 }
 
 function createZeros(count: number): number[] {

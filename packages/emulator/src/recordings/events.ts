@@ -93,12 +93,12 @@ function collect(parent: object, path: string, fields: Map<string, Field[]>): vo
   for (const [key, value] of Object.entries(parent)) {
     // parallel choices and calls are identified by their `index`
     const step = Array.isArray(parent) ? String((value as { index?: unknown } | null)?.index ?? key) : key;
-    const place = `${path}/${step}`;
-    if (typeof value === "object" && value !== null) collect(value, place, fields);
+    const fieldPath = `${path}/${step}`;
+    if (typeof value === "object" && value !== null) collect(value, fieldPath, fields);
     if (typeof value !== "string") continue;
     const replace = (text: string) => void Object.assign(parent, { [key]: text });
-    const sameField = fields.get(place) ?? [];
-    fields.set(place, sameField);
+    const sameField = fields.get(fieldPath) ?? [];
+    fields.set(fieldPath, sameField);
     sameField.push({ text: value, replace });
   }
 }

@@ -26,16 +26,16 @@ export function findNearest(
   return `${nearest.name} differs: ${shown}${more}`;
 }
 
-function listDifferences(recorded: unknown, asked: unknown, path = "body"): string[] {
-  if (isObject(recorded) && isObject(asked)) {
-    const names = new Set([...Object.keys(recorded), ...Object.keys(asked)]);
+function listDifferences(recorded: unknown, current: unknown, path = "body"): string[] {
+  if (isObject(recorded) && isObject(current)) {
+    const names = new Set([...Object.keys(recorded), ...Object.keys(current)]);
     return [...names].flatMap((name) => {
-      const place = path === "body" ? name : `${path}.${name}`;
-      return listDifferences(recorded[name], asked[name], place);
+      const fieldPath = path === "body" ? name : `${path}.${name}`;
+      return listDifferences(recorded[name], current[name], fieldPath);
     });
   }
-  if (JSON.stringify(recorded) === JSON.stringify(asked)) return [];
-  return [`${path} was ${formatValue(recorded)}, is ${formatValue(asked)}`];
+  if (JSON.stringify(recorded) === JSON.stringify(current)) return [];
+  return [`${path} was ${formatValue(recorded)}, is ${formatValue(current)}`];
 }
 
 function formatValue(value: unknown): string {

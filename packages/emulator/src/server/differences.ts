@@ -84,7 +84,7 @@ const changes: Readonly<Record<GatewayDifference, Change>> = {
   "tool-calls": changeChoices(({ delta, ...choice }) => ({ ...choice, delta: removeIndex(delta) })),
   "unknown-field": (response, { record }) =>
     record.unknownFields.length > 0
-      ? createBadRequest(`${record.unknownFields[0]} is no field.`, record.unknownFields[0])
+      ? createBadRequest(`${record.unknownFields[0]} is not a field.`, record.unknownFields[0])
       : response,
   "delta-tools": refuseIf(({ model, tools }) => model === "delta-5.3" && tools !== undefined),
   "delta-fields": refuseIf(({ model, temperature }) => model === "delta-5.3" && temperature !== undefined),
@@ -167,7 +167,7 @@ export function createDifferences(names: readonly GatewayDifference[]) {
 
 const DONE = "[DONE]";
 
-/** Answers as if there were nothing at a path and below. */
+/** Responds as if there were nothing at a path and below. */
 function closePath(closed: string): Change {
   return (response, { record: { path } }) =>
     path === closed || path.startsWith(`${closed}/`) ? createNotFound(path, "") : response;

@@ -1,5 +1,5 @@
 import type { EmulatorClock } from "../base/clock.js";
-import { createShelf, type EmulatorState } from "./state.js";
+import { createStatePart, type EmulatorState } from "./state.js";
 
 /** Limits of an expiring map, and its storage. */
 export interface ExpiringMapOptions {
@@ -21,8 +21,8 @@ export function createExpiringMap<Entry>({
   state,
   name,
 }: ExpiringMapOptions) {
-  const shelf = createShelf<{ readonly entry: Entry; readonly expiresAt: number }>(state, name);
-  const entries = new Map(shelf.entries);
+  const part = createStatePart<{ readonly entry: Entry; readonly expiresAt: number }>(state, name);
+  const entries = new Map(part.entries);
   return { set, get, clear };
 
   /** Adds an entry. If the id exists, its first entry and time stay. */
@@ -30,7 +30,7 @@ export function createExpiringMap<Entry>({
     if (entries.has(id)) return;
     const added = { entry, expiresAt: clock.now() + lifetimeMs };
     entries.set(id, added);
-    shelf.set(id, added);
+    part.set(id, added);
     for (const [oldest, { expiresAt }] of entries) {
       if (entries.size <= maxEntries && clock.now() < expiresAt) break;
       remove(oldest);
@@ -48,6 +48,6 @@ export function createExpiringMap<Entry>({
 
   function remove(id: string): void {
     entries.delete(id);
-    shelf.delete(id);
+    part.delete(id);
   }
 }

@@ -5,19 +5,19 @@
 export type EmulatorState = Pick<Map<string, unknown>, "set" | "delete" | typeof Symbol.iterator>;
 
 /** The part of a state that belongs to one endpoint. */
-export interface Shelf<Value> {
+export interface StatePart<Value> {
   /** Stored entries in insertion order. */
   readonly entries: readonly (readonly [id: string, value: Value])[];
   set(id: string, value: Value): void;
   delete(id: string): void;
 }
 
-/** Creates the shelf of an endpoint. Without a state, nothing is stored. */
-export function createShelf<Value>(state: EmulatorState | undefined, name: string): Shelf<Value> {
+/** Creates the part of a state that belongs to one endpoint. Without a state, nothing is stored. */
+export function createStatePart<Value>(state: EmulatorState | undefined, name: string): StatePart<Value> {
   const prefix = `${name}/`;
   const kept = [...(state ?? [])].filter(([key]) => key.startsWith(prefix));
   return {
-    // only this shelf has set these values
+    // only this part has set these values
     entries: kept.map(([key, value]) => [key.slice(prefix.length), value as Value]),
     set: (id, value) => void state?.set(prefix + id, value),
     delete: (id) => void state?.delete(prefix + id),
@@ -26,17 +26,17 @@ export function createShelf<Value>(state: EmulatorState | undefined, name: strin
 
 /** Creates a counter that continues where the last process ended. Ids never repeat. */
 export function createCounter(state: EmulatorState | undefined, name: string) {
-  const shelf = createShelf<number>(state, "counts");
-  let count = shelf.entries.find(([id]) => id === name)?.[1] ?? 0;
+  const part = createStatePart<number>(state, "counts");
+  let count = part.entries.find(([id]) => id === name)?.[1] ?? 0;
   return {
     next(): number {
       count += 1;
-      shelf.set(name, count);
+      part.set(name, count);
       return count;
     },
     clear(): void {
       count = 0;
-      shelf.delete(name);
+      part.delete(name);
     },
   };
 }

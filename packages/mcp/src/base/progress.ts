@@ -9,8 +9,8 @@ export interface Report {
 type Send = (progress: number, message: string) => void;
 
 /**
- * Sends progress at most once in `everyMs`, even without news: a caller treats silence as a failure and cancels a paid
- * call. The number always grows, as the protocol requires.
+ * Sends progress at most once in `everyMs`, even without a change: a caller treats silence as a failure and cancels a
+ * paid call. The number always grows, as the protocol requires.
  */
 export function reportEvery(everyMs: number, send: Send): Report & { end(): void } {
   let sent = 0;

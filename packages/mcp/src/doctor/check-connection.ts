@@ -118,7 +118,7 @@ function checkPath(name: PathName): Check {
   };
 }
 
-/** Checks what is below a path. Without the path, nothing can be said. */
+/** Checks a response below a path. Skips the check if the path is missing. */
 function checkBelow(name: PathName, check: (exchanges: Exchanges) => Finding): Check {
   return (evidence) => {
     const path = checkPath(name)(evidence);

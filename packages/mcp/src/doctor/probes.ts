@@ -30,10 +30,10 @@ const free = {
   epsilon: { method: "GET", path: "/epsilon/v1/videos/sluice-doctor-unknown", key: "own" },
 } as const satisfies Readonly<Record<string, Probe>>;
 
-/** Requests that are not sent to a server that responds to an empty chat: it may make images of nothing, too. */
+/** Not sent to a server that accepts an empty chat: it may also accept these, and bill an image or a video. */
 export const emptyMedia: readonly string[] = ["image", "video", "asset", "assetForm"] satisfies FreeName[];
 
-/** More requests for a Worker, which are not charged either: it has to refuse them, and they have no message. */
+/** More requests for a Worker. It has to refuse them, and they have no message, so they are not charged either. */
 const worker = {
   foreignPage: {
     method: "POST",
