@@ -1,32 +1,47 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { formatRows, type Rows, wrap } from "./text.js";
 
-export const HELP = `Serves the Sluice emulator: the gateway, offline and free of charge.
+const USAGE: Rows = [
+  ["sluice-emulator", "responds as the gateway would"],
+  ["sluice-emulator -- <command>", "runs a command beside it, and ends with the command"],
+  [
+    "sluice-emulator --record <gateway> --recordings <folder>",
+    "forwards requests to the gateway, and records the exchanges",
+  ],
+  ["sluice-emulator --recordings <folder>", "responds from the recorded exchanges"],
+  ["sluice-emulator --faults", "lists the known faults, which it serves at /faults/<name>"],
+];
 
-  sluice-emulator [options]                                  answers as the gateway would
-  sluice-emulator [options] -- <command>                     runs a command beside it, and ends with the command
-  sluice-emulator --record <gateway> --recordings <folder>   sends requests on, and records the exchanges
-  sluice-emulator --recordings <folder>                      answers from the recorded exchanges
-  sluice-emulator --faults                                   lists the known faults that it serves at /faults/<name>
+const OPTIONS: Rows = [
+  ["--port <number>", "port to listen on; 0 takes any free one (default: 8788)"],
+  ["--host <address>", "address to listen on (default: 127.0.0.1)"],
+  ["--key <key>", "key to accept; may be given several times (default: a random one)"],
+  ["--speed <factor>", "1 is a human or recorded pace, 100 is brisk, Infinity does not wait (default: 1)"],
+  ["--script <file>", "replies and faults of your own, as JSON"],
+  ["--cors", "responds to pages of other origins too"],
+  ["--strict", "also refuses what the specification does not list"],
+  ["--differs <names>", "assumptions of the client to break, with commas"],
+  ["--record <gateway>", "address of the gateway to record"],
+  ["--recordings <folder>", "folder of the recorded exchanges"],
+  ["--quiet", "prints no line for each request"],
+  ["--version", "the version"],
+  ["--help", "this text"],
+];
 
-  --port <number>        port to listen on; 0 takes any free one    (8788)
-  --host <address>       address to listen on                       (127.0.0.1)
-  --key <key>            key to accept; may be given several times  (a random one)
-  --speed <factor>       1 is a human or recorded pace, 100 is brisk, Infinity does not wait    (1)
-  --script <file>        replies and faults of your own, as JSON
-  --cors                 answer pages of other origins too
-  --strict               refuse also what the specification does not list
-  --differs <names>      assumptions of the client to break, with commas
-  --record <gateway>     address of the gateway to record
-  --recordings <folder>  folder of the recorded exchanges
-  --quiet                print no line for each request
-  --faults               list the known faults, and end
-  --version              print the version
-  --help                 this text
+const BESIDE =
+  "A command after -- gets the address and a key as GATEWAY_URL and GATEWAY_API_KEY, and for OpenAI clients as OPENAI_BASE_URL and OPENAI_API_KEY. The port is then any free one.";
 
-A command after \`--\` gets the address and a key as GATEWAY_URL and GATEWAY_API_KEY, and for OpenAI clients as
-OPENAI_BASE_URL and OPENAI_API_KEY. The port is then any free one.
-`;
+/** Creates the text of `--help`. No line is longer than `width`. */
+export function createHelp(width: number): string {
+  const parts = [
+    wrap("Serves the Sluice emulator: the gateway, offline and free of charge.", width).join("\n"),
+    formatRows(USAGE, width),
+    formatRows(OPTIONS, width),
+    wrap(BESIDE, width).join("\n"),
+  ];
+  return parts.join("\n\n");
+}
 
 const options = {
   port: { type: "string" },
