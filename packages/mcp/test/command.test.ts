@@ -123,7 +123,7 @@ describe("sluice chat", () => {
   test("says that a message was interrupted, and shows the beginning", async () => {
     const { runSluice } = await openEmulator({ chat: () => "One two three four five six seven eight" });
     const { code, out, err } = await runSluice(["chat", "Count [[truncate]]"]);
-    expect([code, out]).toEqual([3, expect.stringMatching(/^One two/)]);
+    expect([code, out]).toEqual([3, expect.stringMatching(/^One two.*\n$/)]);
     expect(err).toMatch(/what came is above\nIt may be billed/);
     const json = JSON.parse((await runSluice(["chat", "Count [[truncate]]", "--json"])).out);
     expect(json.error.text).toMatch(/^One two/);
