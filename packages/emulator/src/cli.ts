@@ -41,7 +41,7 @@ async function run(given: Arguments) {
   }
 }
 
-async function emulate({ speed, cors, strict, differs, script, quiet, command, ...given }: Arguments) {
+async function emulate({ speed, cors, differs, script, quiet, command, ...given }: Arguments) {
   const apiKeys = given.keys ?? [`sk-sluice-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`];
   const redactor = createRedactor(apiKeys);
   const print = (record: EmulatorRequest) =>
@@ -51,7 +51,6 @@ async function emulate({ speed, cors, strict, differs, script, quiet, command, .
       apiKeys,
       speed,
       cors,
-      strict,
       // `createEmulator` refuses an unknown name
       differs: differs as readonly GatewayDifference[],
       faultCases: readFaultCases(),

@@ -97,7 +97,6 @@ describe("the command", () => {
       "--key",
       "--speed",
       "--cors",
-      "--strict",
       "--differs",
       "--script",
       "--quiet",
