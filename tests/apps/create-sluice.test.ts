@@ -181,6 +181,12 @@ test.each([
   expect(() => create(...args)).toThrow(reason);
 });
 
+test("the help names each template, and fits a terminal of 80 columns", () => {
+  const help = create("--help");
+  for (const name of templates) expect(help).toContain(`\n  ${name.padEnd(8)} `);
+  expect(help.split("\n").filter((line) => line.length > 80)).toEqual([]);
+});
+
 describe("case 171: secrets that a new app has are ignored by git, or are not written", () => {
   test.each([
     ["no .gitignore", undefined],

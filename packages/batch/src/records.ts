@@ -1,4 +1,5 @@
 import { type Billing, isGatewayError, type VideoTaskHandle } from "@sluice/core";
+import { isRecord } from "@sluice/core/extend";
 import type { BatchItemState, BatchResults } from "./item.js";
 import type { BatchKind } from "./request.js";
 
@@ -72,8 +73,4 @@ export function parseRecord(value: unknown, fingerprint: string): BatchRecord {
   const message = "the ledger's record of this request can't be read: it may have been sent";
   const error: StoredError = { name: "Error", message, billing: "maybe" };
   return { rev: 0, state: "unconfirmed", fingerprint, error };
-}
-
-function isRecord(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -7,18 +7,22 @@ import { checkFolder, create, findTemplate, hasApp } from "./create.js";
 import { formatReport } from "./report.js";
 import { isTemplate, type TemplateName, templates } from "./templates.js";
 
-const HELP = `Starts an app on the gateway. It runs on the emulator: offline, free of charge, without a key.
+const HELP = `Starts an app on the gateway. It runs on the emulator: offline, free of charge,
+without a key. Its server keeps the gateway's key.
 
   npm create sluice [folder] -- [options]
 
-  --template <name>  ${Object.entries(templates)
-    .map(([name, { title }]) => `${name.padEnd(7)} ${title}`)
-    .join("\n                     ")}
-                     (react; for an app that exists, what fits its dependencies)
-  --add              add to the app in the folder. No file of yours is replaced; each edit is shown
-  --dry-run          show what would be written, and write nothing
-  --version          print the version
+  --template <name>  one of the templates below (default: react; for an
+                     existing app, what fits its dependencies)
+  --add              adds to the app in the folder: replaces no file of yours,
+                     and shows each edit
+  --dry-run          shows what would be written, and writes nothing
+  --version          the version
   --help             this text
+
+${Object.entries(templates)
+  .map(([name, { title }]) => `  ${name.padEnd(8)} ${title}`)
+  .join("\n")}
 `;
 
 const options = {

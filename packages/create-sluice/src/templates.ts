@@ -73,7 +73,7 @@ const pageWithWorker = {
 /** All templates. The first is the default. */
 export const templates: Readonly<Record<TemplateName, Template>> = {
   react: {
-    title: "A page with a chat (Vite, React), and the Worker that keeps the gateway's key",
+    title: "A page with a chat (Vite, React), and its Worker",
     parts: [
       ["react", "."],
       [CHAT, "src/chat"],
@@ -87,7 +87,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     ...pageWithWorker,
   },
   studio: {
-    title: "A page for chat, images and videos (Vite, React), and the Worker that keeps the gateway's key",
+    title: "A page for chat, images and videos (Vite, React), and its Worker",
     parts: [
       ["react", "."],
       [CHAT, "src/chat"],
@@ -110,7 +110,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     secrets: { PROXY_SECRET: "" },
   },
   next: {
-    title: "A Next app with a chat, whose server keeps the gateway's key",
+    title: "A Next app with a chat",
     parts: [
       ["next", "."],
       [CHAT, "chat"],
@@ -134,7 +134,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     page: ownPage,
   },
   start: {
-    title: "A TanStack Start app with a chat, whose Worker keeps the gateway's key",
+    title: "A TanStack Start app with a chat, and its Worker",
     parts: [
       ["start", "."],
       [CHAT, "src/chat"],
@@ -163,7 +163,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     page: ".",
   },
   node: {
-    title: "A server on Node with the gateway's key, budgets, resumable responses, videos and files",
+    title: "A server on Node with budgets, resumable responses, videos and files",
     parts: [
       ["ask", "."],
       ["server", "server"],

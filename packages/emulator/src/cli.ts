@@ -2,11 +2,12 @@
 import { mkdirSync } from "node:fs";
 import { describeThrown } from "@sluice/core/extend";
 import type { GatewayDifference } from "./base/assumptions.js";
-import { type Arguments, HELP, parseArguments, readVersion } from "./command/arguments.js";
+import { type Arguments, createHelp, parseArguments, readVersion } from "./command/arguments.js";
 import { formatFaultTable } from "./command/fault-table.js";
 import { describeExchange, describeRequest, format } from "./command/request-line.js";
 import { runBeside } from "./command/run-beside.js";
 import { readScript } from "./command/script-file.js";
+import { wrap } from "./command/text.js";
 import { createEmulator } from "./emulator.js";
 import { readFaultCases } from "./fault-cases/read.js";
 import {
@@ -26,7 +27,7 @@ await run(runOrExit(() => parseArguments(process.argv.slice(2))));
 async function run(given: Arguments) {
   switch (given.task) {
     case "help":
-      return console.log(HELP);
+      return console.log(createHelp(process.stdout.columns ?? 80));
     case "version":
       return console.log(readVersion());
     case "faults":
@@ -40,7 +41,7 @@ async function run(given: Arguments) {
   }
 }
 
-async function emulate({ speed, cors, strict, differs, script, quiet, command, ...given }: Arguments) {
+async function emulate({ speed, cors, differs, script, quiet, command, ...given }: Arguments) {
   const apiKeys = given.keys ?? [`sk-sluice-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`];
   const redactor = createRedactor(apiKeys);
   const print = (record: EmulatorRequest) =>
@@ -50,7 +51,6 @@ async function emulate({ speed, cors, strict, differs, script, quiet, command, .
       apiKeys,
       speed,
       cors,
-      strict,
       // `createEmulator` refuses an unknown name
       differs: differs as readonly GatewayDifference[],
       faultCases: readFaultCases(),
@@ -182,6 +182,8 @@ function runOrExit<Result>(attempt: () => Result): Result {
 }
 
 function exit(message: string): never {
-  console.error(message);
+  const { columns } = process.stderr;
+  const lines = message.split("\n").flatMap((line) => (columns ? wrap(line, columns) : line));
+  console.error(lines.join("\n"));
   process.exit(1);
 }

@@ -105,7 +105,7 @@ export interface Emulator {
 export function createEmulator(options: EmulatorOptions = {}): Emulator {
   assertKeys(options);
   noteOptions("createEmulator", options, { warn: print });
-  const { apiKeys, clock = systemClock, speed = 1, cors = false, strict = false, faults } = options;
+  const { apiKeys, clock = systemClock, speed = 1, cors = false, faults } = options;
   if (!(speed > 0)) throw new TypeError(`speed must be above 0, got ${speed}; use Infinity for no waiting`);
 
   const recorder = createRequestLog(options.maxRequests ?? 1000);
@@ -145,7 +145,6 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
         param: "",
         record,
         scripted,
-        strict,
       };
       return await handleExchange(exchange, faults?.(record, nth));
     } catch (error) {

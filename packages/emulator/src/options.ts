@@ -88,14 +88,6 @@ export interface EmulatorOptions {
    */
   readonly cors?: boolean;
   /**
-   * Refuses with 400 anything that the specification does not list for a model, such as an unknown field, and more than
-   * the client refuses: `json_object` without a message that asks for JSON, a tool call without a name or id, a `tool`
-   * message without its call, changed `reasoning_content` beside its tool calls, an empty `image` list, and a private
-   * image address. By default unknown fields change nothing, and `requests` and the header `x-sluice-unknown-fields` name them (wire, 4.1).
-   * @default false
-   */
-  readonly strict?: boolean;
-  /**
    * Assumptions of the client that this gateway breaks, by their names in `@sluice/emulator/assumptions`. Tests an app against a
    * gateway that differs, as `sluice doctor` found it.
    *

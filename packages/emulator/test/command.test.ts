@@ -97,7 +97,6 @@ describe("the command", () => {
       "--key",
       "--speed",
       "--cors",
-      "--strict",
       "--differs",
       "--script",
       "--quiet",
@@ -106,6 +105,7 @@ describe("the command", () => {
       "--faults",
     ])
       expect(output).toContain(option);
+    expect(output.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
 
   test("a command beside the emulator finds the gateway in its environment, and its exit code is the end", async () => {

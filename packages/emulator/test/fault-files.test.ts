@@ -1,108 +1,103 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseFaultCases, readFaultCases } from "@sluice/emulator/faults";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { type FaultCase, readFaultCases } from "@sluice/emulator/faults";
+import * as v from "valibot";
+import { expect, test } from "vitest";
 import { formatFaultTable } from "../src/command/fault-table.js";
 
-const fault = {
-  name: "maintenance",
-  title: "The gateway is closed",
-  operation: "stream-chat",
-  report: "our status page",
-  responses: [{ status: 503, body: { error: { message: "closed" } } }],
-  maxRequests: 3,
-  right: [{ outcome: "error", error: "server", words: "closed" }],
-};
-const toSource = (...faults: object[]) => JSON.stringify({ group: "Ours", faults });
+const text = v.pipe(v.string(), v.nonEmpty());
+const count = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000));
+const milliseconds = v.pipe(v.number(), v.minValue(0));
+const object = v.record(v.string(), v.unknown());
 
-/** Returns the message of a source that is refused. */
-function refuse(source: string): string {
-  try {
-    parseFaultCases(source);
-  } catch (error) {
-    return (error as TypeError).message;
-  }
-  throw new Error("the source was accepted");
-}
+const contents = ["delta", "data", "text", "base64"];
+const piece = v.pipe(
+  v.strictObject({
+    afterMs: v.exactOptional(milliseconds),
+    times: v.exactOptional(count),
+    delta: v.exactOptional(v.nullable(object)),
+    finish_reason: v.exactOptional(v.unknown()),
+    choice: v.exactOptional(object),
+    chunk: v.exactOptional(object),
+    data: v.exactOptional(v.unknown()),
+    text: v.exactOptional(v.string()),
+    base64: v.exactOptional(v.pipe(v.string(), v.base64())),
+  }),
+  v.check((given) => contents.filter((field) => field in given).length === 1, `one of ${contents.join()}`),
+  v.check(
+    (given) => "delta" in given || !["finish_reason", "choice", "chunk"].some((field) => field in given),
+    "needs a delta",
+  ),
+);
+const response = v.pipe(
+  v.strictObject({
+    method: v.exactOptional(v.picklist(["GET", "POST"])),
+    status: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(200), v.maxValue(599))),
+    headers: v.exactOptional(v.record(v.string(), v.string())),
+    afterMs: v.exactOptional(milliseconds),
+    body: v.exactOptional(v.unknown()),
+    pieces: v.exactOptional(v.array(piece)),
+    end: v.exactOptional(v.picklist(["finished", "cut", "stall"])),
+  }),
+  v.check((given) => !("body" in given && "pieces" in given), "has body and pieces"),
+  v.check(({ status, end = "finished" }) => status !== undefined || end !== "finished", "has no status"),
+);
+const outcome = v.strictObject({
+  outcome: v.picklist([
+    "complete",
+    "tool-calls",
+    "length",
+    "content-filter",
+    "insufficient-resource",
+    "unconfirmed",
+    "truncated",
+    "error",
+  ]),
+  error: v.exactOptional(
+    v.picklist([
+      "refused",
+      "server",
+      "malformed",
+      "truncated",
+      "timeout",
+      "connection",
+      "wrong-address",
+      "task-failed",
+      "no-result",
+    ]),
+  ),
+  billing: v.exactOptional(v.picklist(["none", "maybe"])),
+  words: v.exactOptional(text),
+  text: v.exactOptional(v.string()),
+  reasoning: v.exactOptional(v.string()),
+  toolCalls: v.exactOptional(v.array(v.strictObject({ name: v.string(), arguments: v.unknown() }))),
+  totalTokens: v.exactOptional(v.number()),
+  urls: v.exactOptional(v.array(v.nullable(v.string()))),
+  lesser: v.exactOptional(v.boolean()),
+});
+const fault = v.strictObject({
+  name: v.pipe(v.string(), v.regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/), v.maxLength(32)),
+  title: text,
+  operation: v.picklist(["stream-chat", "complete-chat", "generate-images", "watch-video"]),
+  report: text,
+  responses: v.pipe(v.array(response), v.nonEmpty()),
+  maxRequests: count,
+  right: v.pipe(v.array(outcome), v.nonEmpty()),
+});
+const file = v.strictObject({ group: text, faults: v.pipe(v.array(fault), v.nonEmpty()) });
 
-test("a file of faults becomes faults with its group", () => {
-  expect(parseFaultCases(toSource(fault))).toEqual([{ ...fault, group: "Ours" }]);
+const folder = join(import.meta.dirname, "../faults");
+
+test.each(readdirSync(folder))("%s has only faults that the emulator can serve", (name) => {
+  const { group, faults } = v.parse(file, JSON.parse(readFileSync(join(folder, name), "utf8")));
+  const cases: FaultCase[] = faults.map((one) => ({ ...one, group }));
+  expect(cases.filter(({ right: [first] }) => first?.lesser)).toEqual([]);
 });
 
-describe("a wrong file is refused with the fault and the field:", () => {
-  test.each([
-    ["text that is no JSON", "{", /^it is not JSON: /],
-    ["JSON of another shape", "7", /^the file must be a file of faults$/],
-    ["no group", JSON.stringify({ faults: [] }), /^group is missing$/],
-    [
-      "a field that does not exist",
-      toSource({ ...fault, titel: "x" }),
-      /^maintenance: titel is not a field of a fault/,
-    ],
-    ["no title", toSource({ ...fault, title: undefined }), /^maintenance: title is missing$/],
-    [
-      "a name with blanks",
-      toSource({ ...fault, name: "Not a name" }),
-      /^Not a name: name must be lower-case words/,
-    ],
-    ["a long name", toSource({ ...fault, name: "a".repeat(33) }), /must have at most 32 characters$/],
-    [
-      "an unknown operation",
-      toSource({ ...fault, operation: "chat" }),
-      /^maintenance: operation must be one of stream-/,
-    ],
-    ["no responses", toSource({ ...fault, responses: [] }), /^maintenance: responses must not be empty$/],
-    [
-      "a status of 700",
-      toSource({ ...fault, responses: [{ status: 700 }] }),
-      /responses\.0\.status must be a whole/,
-    ],
-    [
-      "a response without a status",
-      toSource({ ...fault, responses: [{}] }),
-      /responses\.0 must have a status, or the/,
-    ],
-    [
-      "a response with two bodies",
-      toSource({ ...fault, responses: [{ status: 200, body: 1, pieces: [] }] }),
-      /responses\.0 must have body or pieces, not both/,
-    ],
-    [
-      "a piece with two contents",
-      toSource({ ...fault, responses: [{ status: 200, pieces: [{ text: "a", data: 1 }] }] }),
-      /pieces\.0 must have exactly one of delta, data, text, base64/,
-    ],
-    [
-      "a finish_reason without a delta",
-      toSource({ ...fault, responses: [{ status: 200, pieces: [{ text: "a", finish_reason: "stop" }] }] }),
-      /pieces\.0 needs a delta/,
-    ],
-    [
-      "a piece that is sent too often",
-      toSource({ ...fault, responses: [{ status: 200, pieces: [{ text: "a", times: 1001 }] }] }),
-      /times must be a whole number from 1 to 1000/,
-    ],
-    [
-      "an unknown outcome",
-      toSource({ ...fault, right: [{ outcome: "fine" }] }),
-      /right\.0\.outcome must be one of complete/,
-    ],
-    ["one name twice", toSource(fault, fault), /^two faults have the name maintenance$/],
-  ])("%s", (_, source, message) => expect(refuse(source)).toMatch(message));
-});
-
-test("a folder's wrong file is named", () => {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-faults-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, "a.json"), toSource(fault));
-  expect(readFaultCases(folder)).toHaveLength(1);
-  writeFileSync(join(folder, "b.json"), toSource({ ...fault, name: "other", report: "" }));
-  expect(() => readFaultCases(folder)).toThrow(
-    `${join(folder, "b.json")} has a wrong fault:\nother: report must not be`,
-  );
-  writeFileSync(join(folder, "b.json"), toSource(fault));
-  expect(() => readFaultCases(folder)).toThrow("two faults have the name maintenance");
+test("each fault has a name of its own", () => {
+  const names = readFaultCases().map(({ name }) => name);
+  expect(names.length).toBeGreaterThan(160);
+  expect(names.length).toBe(new Set(names).size);
 });
 
 test.each([80, 32])("the table of all faults fits a terminal of %i columns", (width) => {
@@ -113,7 +108,7 @@ test.each([80, 32])("the table of all faults fits a terminal of %i columns", (wi
     expect(table).toContain(name);
     expect(table).toContain(group);
   }
-  const words = (text: string) => text.replace(/\s+/g, " ");
+  const words = (whole: string) => whole.replace(/\s+/g, " ");
   expect(words(table)).toContain("Two calls with their own ids, both at index 0 → tool-calls");
   expect(words(table)).toContain("→ error (refused), billing none");
 });

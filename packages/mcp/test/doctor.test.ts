@@ -177,9 +177,22 @@ test("--dry-run prints each request, and sends none", async () => {
   expect([code, emulator.requests.length]).toEqual([0, 0]);
   await doctor(["--spend", "chat"]);
   for (const { method, path, body } of emulator.requests) {
-    expect(out).toContain(`${method.padEnd(4)}  ${ADDRESS}${path}\n`);
+    expect(out).toContain(`${method.padEnd(7)}  ${ADDRESS}${path}\n`);
     if (body) expect(out).toContain(`  ${JSON.stringify(body)}\n`);
   }
+});
+
+test("--dry-run says which key is sent, and what may be charged for which price", async () => {
+  const { doctor } = openEmulator();
+  const args = ["--dry-run", "--spend", "chat", "--model", "delta-5.3", "--spend", IMAGE];
+  const prices = ["--prices", writePrices()];
+  const { out } = await doctor([...args, ...prices]);
+  expect(out).toContain(
+    `\nMay be charged: up to 200 tokens of delta-5.3\nMay be charged: 1 image of ${IMAGE}, 0.03 EUR\nPOST `,
+  );
+  expect(out).toContain("your key");
+  const { out: keyless } = await doctor([...args, ...prices], { env: { GATEWAY_API_KEY: "" } });
+  expect(keyless).not.toContain("your key");
 });
 
 test("--write writes recordings without the key, which the emulator replays", async () => {
@@ -191,6 +204,7 @@ test("--write writes recordings without the key, which the emulator replays", as
   const recordings = readRecordings(join(folder, "recordings"));
   const files = [
     join(folder, "report.md"),
+    join(folder, "report.json"),
     ...recordings.map(({ name }) => join(folder, "recordings", name)),
   ];
   for (const file of files) expect(readFileSync(file, "utf8")).not.toContain(KEY);
@@ -200,6 +214,18 @@ test("--write writes recordings without the key, which the emulator replays", as
   const again = await openDoctor(replay.fetch)(args);
   expect(listNames("holds", JSON.parse(again.out))).toEqual(listNames("holds", JSON.parse(out)));
   expect([...replay.misses, ...replay.unused()]).toEqual([]);
+});
+
+test("--write waits for a stream that ends after its last event", async () => {
+  const { emulator } = openEmulator();
+  const doctor = openDoctor(async (request) => {
+    const { body, status, headers } = await emulator.fetch(request);
+    const flush = () => new Promise<void>((resolve) => void setImmediate(resolve));
+    return new Response(body?.pipeThrough(new TransformStream({ flush })) ?? null, { status, headers });
+  });
+  const folder = makeFolder();
+  const { out } = await doctor(["--spend", "chat", "--json", "--write", folder]);
+  expect(readRecordings(join(folder, "recordings"))).toHaveLength(JSON.parse(out).requests);
 });
 
 test("--write leaves a folder with files alone", async () => {
@@ -319,7 +345,7 @@ describe("sluice doctor tells what an address is:", () => {
   });
 });
 
-test.each([80, 40])("no line of the output is longer than %i columns", async (columns) => {
+test.each([80, 40, 32])("no line of the output is longer than %i columns", async (columns) => {
   const { doctor } = openEmulator({ differs: ["error-body", "stream-done", "unknown-path"] });
   const { out } = await doctor(["--spend", "chat"], { columns });
   const [words = ""] = out.split("\nSettings that fit:");

@@ -1,5 +1,5 @@
 import type { Presence, VideoRequest } from "@sluice/core";
-import { checkRequestMedia, probeMedia, toDataURI, uploads } from "@sluice/media";
+import { checkRequestMedia, toDataURI, uploads } from "@sluice/media";
 import { mediabunny } from "@sluice/media/mediabunny";
 import { createVideoTaskStore, listVideoTasks, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
@@ -48,51 +48,38 @@ describe("the media of a beta video request", () => {
     expect(await see({ model, input: { prompt: "A reef" } })).toEqual([]);
   });
 
-  test("are checked at a URL only if the app has the file", async () => {
+  test("are checked if they are files, but not at a URL", async () => {
     const clip = new Blob([createVideo(640, 480, 16)]);
-    const media = [
-      { type: "reference_image", url: await good },
-      { type: "reference_video", url: "https://files.test/clip.mp4" },
-      { type: "reference_audio", url: "https://files.test/song.wav" },
-    ];
-    const request = { model, input: { media }, parameters: { duration: 5 } };
-    expect(await see(request)).toEqual([]);
-    const checked: string[] = [];
-    const mediaAt = async (url: string) => {
-      checked.push(url);
-      return url.endsWith("mp4") ? clip : undefined;
-    };
-    expect(await see(request, { mediaAt })).toEqual(["input.media.1 media.reference-video.seconds"]);
-    expect(checked).toEqual(["https://files.test/clip.mp4", "https://files.test/song.wav"]);
+    const image = { type: "reference_image", url: await good };
+    const media = (url: unknown) => [image, { type: "reference_video", url }];
+    const parameters = { duration: 5 };
+    expect(await see({ model, input: { media: media("https://files.test/clip.mp4") }, parameters })).toEqual(
+      [],
+    );
+    expect(await see({ model, input: { media: media(clip) }, parameters })).toEqual([
+      "input.media.1 media.reference-video.seconds",
+    ]);
   });
 
   test("have a limit for their total seconds, alone and with the result", async () => {
-    const clip = new Blob([createVideo(640, 480, 8)]);
-    const song = await probeMedia(new Blob([createWAV(9)]), { parser: mediabunny });
-    const createItem = (type: string, name: string) => ({ type, url: `https://files.test/${name}` });
-    const media = [
-      createItem("reference_video", "1.mp4"),
-      createItem("reference_video", "2.mp4"),
-      createItem("reference_audio", "1.wav"),
-      createItem("reference_audio", "2.wav"),
-    ];
-    const mediaAt = (url: string) => (url.endsWith("mp4") ? clip : song);
+    const clip = { type: "reference_video", url: new Blob([createVideo(640, 480, 8)]) };
+    const song = { type: "reference_audio", url: new Blob([createWAV(9)]) };
+    const media = [clip, clip, song, song];
     const together = [
       "input.media media.reference-video.seconds-in-all",
       "input.media media.reference-audio.seconds-in-all",
     ];
-    expect(await see({ model, input: { media } }, { mediaAt })).toEqual(together);
-    const parameters = { duration: 15 };
-    expect(await see({ model, input: { media }, parameters }, { mediaAt })).toEqual([
+    expect(await see({ model, input: { media } })).toEqual(together);
+    expect(await see({ model, input: { media }, parameters: { duration: 15 } })).toEqual([
       ...together,
       "parameters.duration media.input-and-output-seconds",
     ]);
-    const one = { model, input: { media: [media[0]] } };
-    expect(await see({ ...one, parameters: { duration: 22 } }, { mediaAt })).toEqual([]);
-    expect(await see({ ...one, parameters: { duration: 23 } }, { mediaAt })).toHaveLength(1);
+    const one = { model, input: { media: [clip] } };
+    expect(await see({ ...one, parameters: { duration: 22 } })).toEqual([]);
+    expect(await see({ ...one, parameters: { duration: 23 } })).toHaveLength(1);
     // the default duration is five seconds
-    const long = { durationSeconds: 25.5, kind: "video", type: "video/mp4", format: "mp4", bytes: 1000 };
-    expect(await see(one, { mediaAt: () => long })).toContain(
+    const long = { type: "reference_video", url: new Blob([createVideo(640, 480, 26)]) };
+    expect(await see({ model, input: { media: [long] } })).toContain(
       "parameters.duration media.input-and-output-seconds",
     );
   });
@@ -122,26 +109,17 @@ describe("the media of a gamma video request", () => {
     ]);
   });
 
-  test("are checked at a URL if the app has the file", async () => {
-    const content = [
+  test("are checked if they are files", async () => {
+    const createContent = (file: Blob) => [
       text,
-      { type: "video_url", video_url: { url: "https://files.test/clip.mp4" } },
-      { type: "audio_url", audio_url: { url: "https://files.test/song.wav" } },
+      { type: "video_url", video_url: { url: file } },
+      { type: "audio_url", audio_url: { url: file } },
       createImage("asset://a-1"),
     ];
-    const checked: string[] = [];
-    const mediaAt = (url: string) => {
-      checked.push(url);
-      return new Blob([createWAV(2)]);
-    };
-    expect(await see({ model: "gamma-video-fast", content }, { mediaAt })).toEqual([
-      "content.1 media.video.format",
-    ]);
-    expect(checked).toEqual(["https://files.test/clip.mp4", "https://files.test/song.wav"]);
-    const song = await probeMedia(new Blob([createWAV(2)]), { parser: mediabunny });
-    expect(await see({ model: "gamma-video-fast", content }, { mediaAt: () => song })).toHaveLength(1);
-    const unknown = new Blob(["?"]);
-    expect(await see({ model: "gamma-video-fast", content }, { mediaAt: () => unknown })).toEqual([]);
+    const song = createContent(new Blob([createWAV(2)]));
+    expect(await see({ model: "gamma-video-fast", content: song })).toEqual(["content.1 media.video.format"]);
+    const unknown = createContent(new Blob(["?"]));
+    expect(await see({ model: "gamma-video-fast", content: unknown })).toEqual([]);
   });
 });
 

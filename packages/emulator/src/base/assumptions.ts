@@ -72,7 +72,7 @@ export const assumptions = {
     text: "`/epsilon/v1/videos` is below the root, outside `/v1`.",
     check: "free",
     rules: ["3.19"],
-    remedy: "This server has no epsilon endpoints.",
+    remedy: "It has no epsilon endpoints, or reports an unknown video like an unknown path.",
   },
   "unknown-path": {
     group: "Connection",
@@ -400,7 +400,8 @@ export const assumptions = {
     check: "free",
     rules: ["3.17"],
     open: ["The lookup endpoint and group creation: not shown"],
-    remedy: "Ask for the path, and set `gateway.assetLookup`. Assets cannot be awaited without it.",
+    remedy:
+      "Query an asset of your own. If it is not there, ask for the path, and set `gateway.assetLookup`.",
   },
   "asset-form": {
     group: "Assets",

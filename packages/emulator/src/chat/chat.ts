@@ -1,8 +1,7 @@
 import type { ChatRequest } from "@sluice/core";
-import { checkBody, type Findings } from "../server/check.js";
+import { checkBody } from "../server/check.js";
 import type { EndpointOptions } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
-import { createExpiringMap } from "../server/expiring-map.js";
 import { respondJSON } from "../server/failure-mode.js";
 import { refuseUnreachable } from "../server/fetch-media.js";
 import { hash } from "../server/hash.js";
@@ -13,14 +12,11 @@ import { type ChatJob, readChatJob, readImageURLs } from "./job.js";
 import { createPace } from "./pace.js";
 import { type ChatScript, draftReply } from "./reply.js";
 import { writeFrames } from "./stream.js";
-import { findStrictIssues } from "./strict.js";
 import { createPromptCache, toUsage } from "./usage.js";
 
 interface ChatOptions extends EndpointOptions {
   readonly script: ChatScript | undefined;
 }
-
-const MAX_REASONINGS = 2000;
 
 interface Completion {
   readonly id: string;
@@ -32,24 +28,16 @@ interface Completion {
 /** Creates `POST /v1/chat/completions`, with its prompt cache. */
 export function createChat({ clock, speed, refuse, takeFailure, fetchMedia, script }: ChatOptions) {
   const cache = createPromptCache();
-  /** Thinking of each message with tool calls, by the id of its first call. */
-  const reasonings = createExpiringMap<string>({
-    clock,
-    maxEntries: MAX_REASONINGS,
-    state: undefined,
-    name: "",
-  });
   let count = 0;
 
   return { handle, clear };
 
   async function handle(exchange: Exchange): Promise<HandlerResponse> {
-    const checked = checkBody<ChatRequest>(exchange, check, "chat");
+    const checked = checkBody<ChatRequest>(exchange, checkForeign, "chat");
     if ("refusal" in checked) return checked.refusal;
     const job = readChatJob(checked.body, exchange.scripted?.faults);
     const refusal =
-      refuse(job.faults, exchange) ??
-      (await refuseUnreachable(readImageURLs(checked.body), fetchMedia, exchange));
+      refuse(job.faults, exchange) ?? (await refuseUnreachable(readImageURLs(checked.body), fetchMedia));
     if (refusal) return refusal;
 
     const completion = await complete(job, exchange);
@@ -58,18 +46,9 @@ export function createChat({ clock, speed, refuse, takeFailure, fetchMedia, scri
       : sendCompletion(completion, job, exchange);
   }
 
-  function check(body: unknown): Findings {
-    const { issues, warnings } = checkForeign(body);
-    if (issues.length > 0) return { issues, warnings };
-    const strict = findStrictIssues(body as ChatRequest, (id) => reasonings.get(id));
-    return { issues, warnings: [...warnings, ...strict] };
-  }
-
   async function complete(job: ChatJob, { text, request, scripted }: Exchange): Promise<Completion> {
     const id = `${hash(text)}_${++count}`;
     const reply = applyBudget(await draftReply(job, script, scripted?.reply), job, id);
-    const [call] = reply.calls;
-    if (call) reasonings.set(call.id, reply.reasoning.join(""));
     const { prompt, cached } = cache.read(job.request, request.headers.get("authorization") ?? "");
     const counts = {
       prompt,
@@ -118,7 +97,6 @@ export function createChat({ clock, speed, refuse, takeFailure, fetchMedia, scri
 
   function clear() {
     cache.clear();
-    reasonings.clear();
     count = 0;
   }
 }

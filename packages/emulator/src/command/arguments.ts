@@ -1,32 +1,46 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { formatRows, type Rows, wrap } from "./text.js";
 
-export const HELP = `Serves the Sluice emulator: the gateway, offline and free of charge.
+const USAGE: Rows = [
+  ["sluice-emulator", "responds as the gateway would"],
+  ["sluice-emulator -- <command>", "runs a command beside it, and ends with the command"],
+  [
+    "sluice-emulator --record <gateway> --recordings <folder>",
+    "forwards requests to the gateway, and records the exchanges",
+  ],
+  ["sluice-emulator --recordings <folder>", "responds from the recorded exchanges"],
+  ["sluice-emulator --faults", "lists the known faults, which it serves at /faults/<name>"],
+];
 
-  sluice-emulator [options]                                  answers as the gateway would
-  sluice-emulator [options] -- <command>                     runs a command beside it, and ends with the command
-  sluice-emulator --record <gateway> --recordings <folder>   sends requests on, and records the exchanges
-  sluice-emulator --recordings <folder>                      answers from the recorded exchanges
-  sluice-emulator --faults                                   lists the known faults that it serves at /faults/<name>
+const OPTIONS: Rows = [
+  ["--port <number>", "port to listen on; 0 takes any free one (default: 8788)"],
+  ["--host <address>", "address to listen on (default: 127.0.0.1)"],
+  ["--key <key>", "key to accept; may be given several times (default: a random one)"],
+  ["--speed <factor>", "1 is a human or recorded pace, 100 is brisk, Infinity does not wait (default: 1)"],
+  ["--script <file>", "replies and faults of your own, as JSON"],
+  ["--cors", "responds to pages of other origins too"],
+  ["--differs <names>", "assumptions of the client to break, with commas"],
+  ["--record <gateway>", "address of the gateway to record"],
+  ["--recordings <folder>", "folder of the recorded exchanges"],
+  ["--quiet", "prints no line for each request"],
+  ["--version", "the version"],
+  ["--help", "this text"],
+];
 
-  --port <number>        port to listen on; 0 takes any free one    (8788)
-  --host <address>       address to listen on                       (127.0.0.1)
-  --key <key>            key to accept; may be given several times  (a random one)
-  --speed <factor>       1 is a human or recorded pace, 100 is brisk, Infinity does not wait    (1)
-  --script <file>        replies and faults of your own, as JSON
-  --cors                 answer pages of other origins too
-  --strict               refuse also what the specification does not list
-  --differs <names>      assumptions of the client to break, with commas
-  --record <gateway>     address of the gateway to record
-  --recordings <folder>  folder of the recorded exchanges
-  --quiet                print no line for each request
-  --faults               list the known faults, and end
-  --version              print the version
-  --help                 this text
+const BESIDE =
+  "A command after -- gets the address and a key as GATEWAY_URL and GATEWAY_API_KEY, and for OpenAI clients as OPENAI_BASE_URL and OPENAI_API_KEY. The port is then any free one.";
 
-A command after \`--\` gets the address and a key as GATEWAY_URL and GATEWAY_API_KEY, and for OpenAI clients as
-OPENAI_BASE_URL and OPENAI_API_KEY. The port is then any free one.
-`;
+/** Creates the text of `--help`. No line is longer than `width`. */
+export function createHelp(width: number): string {
+  const parts = [
+    wrap("Serves the Sluice emulator: the gateway, offline and free of charge.", width).join("\n"),
+    formatRows(USAGE, width),
+    formatRows(OPTIONS, width),
+    wrap(BESIDE, width).join("\n"),
+  ];
+  return parts.join("\n\n");
+}
 
 const options = {
   port: { type: "string" },
@@ -35,7 +49,6 @@ const options = {
   speed: { type: "string" },
   script: { type: "string" },
   cors: { type: "boolean", default: false },
-  strict: { type: "boolean", default: false },
   differs: { type: "string" },
   record: { type: "string" },
   recordings: { type: "string" },
@@ -49,7 +62,7 @@ const options = {
 export function parseArguments(args: readonly string[]) {
   const [own, command] = splitAt("--", args);
   const { values } = parseArgs({ args: own, options });
-  const { port, key, speed, script, cors, strict, differs, record, recordings, ...rest } = values;
+  const { port, key, speed, script, cors, differs, record, recordings, ...rest } = values;
   if (record !== undefined && recordings === undefined)
     throw new Error("--record needs a folder for the recorded exchanges: --recordings ./recordings");
   if (record !== undefined && !/^https?:$/.test(URL.parse(record)?.protocol ?? ""))
@@ -57,7 +70,7 @@ export function parseArguments(args: readonly string[]) {
   const given = (["help", "version", "faults"] as const).find((name) => rest[name]);
   const task = given ?? (record ? "record" : recordings ? "replay" : "emulate");
   if (task !== "emulate")
-    for (const [name, value] of Object.entries({ key, script, cors, strict, differs, " <command>": command }))
+    for (const [name, value] of Object.entries({ key, script, cors, differs, " <command>": command }))
       if (value) throw new Error(`--${name} has no use here: it is for the emulator's own answers.`);
   return {
     task,
@@ -69,7 +82,6 @@ export function parseArguments(args: readonly string[]) {
     speed: parseSpeed(speed ?? "1"),
     script,
     cors,
-    strict,
     /** Names of assumptions to break, not yet checked. */
     differs: differs?.split(",").map((name) => name.trim()) ?? [],
     /** URL of the gateway to record. Empty for other tasks. */

@@ -1,6 +1,5 @@
 import type { FaultCase, FaultOutcome } from "../fault-cases/fault-case.js";
-
-const INDENT = "  ";
+import { wrap } from "./text.js";
 
 /** Formats the faults by group: name, title and right outcome. No line is longer than `width`, at least 32 characters. */
 export function formatFaultTable(cases: readonly FaultCase[], width: number): string {
@@ -20,20 +19,5 @@ function describeOutcome({ outcome, error, billing }: FaultOutcome): string {
 
 function formatFault({ name, title, right: [right] }: FaultCase, width: number): string[] {
   const text = right ? [title, `→ ${describeOutcome(right)}`] : [title];
-  return [name, ...text.flatMap((part) => wrap(part, width - 2)).map((line) => `${INDENT}${line}`)];
-}
-
-/** Breaks a text into lines between its words. Cuts a word that is longer than a line. */
-function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text
-    .split(" ")
-    .flatMap((whole) => whole.match(new RegExp(`.{1,${width}}`, "g")) ?? [])) {
-    if (line !== "" && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
+  return [name, ...text.flatMap((part) => wrap(part, width, "  "))];
 }

@@ -7,16 +7,15 @@ export const operations = {
 } as const;
 
 /** Outcomes of a call, in the words of `@sluice/core`. `complete` is also the success of an image or a video. */
-export const faultOutcomes = [
-  "complete",
-  "tool-calls",
-  "length",
-  "content-filter",
-  "insufficient-resource",
-  "unconfirmed",
-  "truncated",
-  "error",
-] as const;
+type Outcome =
+  | "complete"
+  | "tool-calls"
+  | "length"
+  | "content-filter"
+  | "insufficient-resource"
+  | "unconfirmed"
+  | "truncated"
+  | "error";
 
 /**
  * Kinds of errors.
@@ -30,17 +29,16 @@ export const faultOutcomes = [
  * - `wrong-address`: another server responded
  * - `task-failed`, `no-result`: the video task failed, or succeeded without a video
  */
-export const faultErrors = [
-  "refused",
-  "server",
-  "malformed",
-  "truncated",
-  "timeout",
-  "connection",
-  "wrong-address",
-  "task-failed",
-  "no-result",
-] as const;
+type ErrorKind =
+  | "refused"
+  | "server"
+  | "malformed"
+  | "truncated"
+  | "timeout"
+  | "connection"
+  | "wrong-address"
+  | "task-failed"
+  | "no-result";
 
 /** A known fault of a gateway: its responses, and what a correct client makes of them. Plain JSON. */
 export interface FaultCase {
@@ -108,9 +106,9 @@ export interface FaultPiece {
 
 /** A right outcome of a fault. A field that is absent may have any value. */
 export interface FaultOutcome {
-  readonly outcome: (typeof faultOutcomes)[number];
+  readonly outcome: Outcome;
   /** Kind of the error, for the outcomes `error` and `truncated`. */
-  readonly error?: (typeof faultErrors)[number];
+  readonly error?: ErrorKind;
   /** Whether the request may have been billed. */
   readonly billing?: "none" | "maybe";
   /** Words that the error repeats. */

@@ -41,8 +41,7 @@ export function createImages({
     if ("refusal" in checked) return checked.refusal;
     const job = readImageJob(checked.body, exchange.scripted?.faults);
     const addresses = job.references.map((url, index) => ({ path: `image.${index}`, url }));
-    const refusal =
-      refuse(job.faults, exchange) ?? (await refuseUnreachable(addresses, fetchMedia, exchange));
+    const refusal = refuse(job.faults, exchange) ?? (await refuseUnreachable(addresses, fetchMedia));
     if (refusal) return refusal;
 
     const id = `img_${hash(exchange.text)}_${count.next()}`;

@@ -11,9 +11,6 @@ export interface Issue {
   readonly rule: string;
 }
 
-/** Rules that are errors in strict mode: fields and values that the spec does not list, or refuses. */
-const STRICT = /\.(?:unknown-field|(?!role-)[\w-]+-unlisted|image-empty|strict)$/;
-
 /** Result of a check of the core. */
 export interface Findings {
   readonly issues: readonly Issue[];
@@ -38,12 +35,12 @@ export function parseBody({ request, text }: Exchange): Checked<unknown> {
 
 /**
  * Validates a body with the schemas of the core (wire, 4.3). Fields that the spec does not list for the model are
- * recorded and removed. Strict mode refuses them, and also what the spec refuses beyond the schemas (wire, 4.1).
+ * recorded and removed (wire, 4.1).
  *
  * @param kind kind of the models of this endpoint
  */
 export function checkAgainst<Body>(
-  { record, strict }: Exchange,
+  { record }: Exchange,
   body: unknown,
   check: (body: unknown) => Findings,
   kind: ModelInfo["kind"],
@@ -51,8 +48,7 @@ export function checkAgainst<Body>(
   const { issues, warnings } = checkOfKind(body, check, kind);
   const unknown = warnings.filter(({ rule }) => rule.endsWith(".unknown-field"));
   record.unknownFields = unknown.map(({ path }) => path);
-  const broken = strict ? [...issues, ...warnings.filter(({ rule }) => STRICT.test(rule))] : issues;
-  const [first] = broken;
+  const [first] = issues;
   if (!first) {
     const fields = Object.entries(body as object).filter(([name]) => !record.unknownFields.includes(name));
     return { body: Object.fromEntries(fields) as Body };
@@ -61,7 +57,7 @@ export function checkAgainst<Body>(
     return {
       refusal: createBadRequest(`model ${first.message}.`.replace("?.", "?"), "model", "model_not_found"),
     };
-  const message = broken.map((issue) => `${issue.path || "body"} ${issue.message}`).join("; ");
+  const message = issues.map((issue) => `${issue.path || "body"} ${issue.message}`).join("; ");
   return { refusal: createBadRequest(message, first.path) };
 }
 

@@ -15,8 +15,6 @@ export interface Exchange extends RequestBody {
   readonly record: OpenRecord;
   /** The rule of the script for this request. */
   readonly scripted: Scripted | undefined;
-  /** True if unknown fields are refused. */
-  readonly strict: boolean;
 }
 
 /** Handles the requests of one path and method. */

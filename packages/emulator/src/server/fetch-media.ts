@@ -1,7 +1,5 @@
 import type { Findings } from "./check.js";
-import type { Exchange } from "./exchange.js";
 import { createBadRequest, type HandlerResponse } from "./http.js";
-import { isPublicHTTP } from "./public-address.js";
 
 /** A URL in a request, with the path of its field. */
 export interface FieldURL {
@@ -12,26 +10,19 @@ export interface FieldURL {
 /** Fetches a URL. Returns undefined for a URL that should not be fetched. */
 export type FetchMedia = (address: string) => Promise<Response> | undefined;
 
-/**
- * Fetches the URLs of a request as a gateway does, and refuses the first that returns no file. Without `fetchMedia`,
- * strict mode refuses URLs of this machine and its network, unless the emulator created them.
- */
+/** Fetches the URLs of a request as a gateway does, and refuses the first that returns no file. */
 export async function refuseUnreachable(
   addresses: readonly FieldURL[],
   fetchMedia: FetchMedia | undefined,
-  { strict, origin }: Exchange,
 ): Promise<HandlerResponse | undefined> {
+  if (!fetchMedia) return undefined;
   for (const { path, url } of addresses) {
-    if (!/^https?:/i.test(url)) continue;
-    const isRefused = strict && !isPublicHTTP(url) && !url.startsWith(`${origin}/`);
-    const reason = fetchMedia ? await fetchFailure(url, fetchMedia) : isRefused ? NOT_PUBLIC : undefined;
+    const reason = /^https?:/i.test(url) ? await fetchFailure(url, fetchMedia) : undefined;
     if (reason !== undefined)
       return createBadRequest(`${path} can't be downloaded: ${reason}.`, path, "media_unreachable");
   }
   return undefined;
 }
-
-const NOT_PUBLIC = "it is not a public http(s) URL";
 
 async function fetchFailure(url: string, fetchMedia: FetchMedia): Promise<string | undefined> {
   try {

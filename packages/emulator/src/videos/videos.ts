@@ -66,7 +66,7 @@ export function createVideos({
     const refusal =
       refuseReferences(checked.body, getAssetStatus) ??
       refuse(job.faults, exchange) ??
-      (await refuseUnreachable(readURLs(checked.body), fetchMedia, exchange));
+      (await refuseUnreachable(readURLs(checked.body), fetchMedia));
     if (refusal) return refusal;
 
     const { id } = storeTask(job, exchange.text, describeReference(checked.body));

@@ -1,4 +1,4 @@
-import { isRecord } from "./is-record.js";
+import { isRecord } from "@sluice/core/extend";
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -25,8 +25,7 @@ const options = {
   help: { type: "boolean", default: false, short: "h" },
 } as const;
 
-/** Names of all options. */
-export const optionNames: readonly string[] = Object.keys(options);
+const optionNames: readonly string[] = Object.keys(options);
 
 /** Arguments of a command. */
 export type Arguments = ReturnType<typeof parseArguments>;

@@ -21,14 +21,17 @@ export async function runChat(task: Task): Promise<number> {
     progress?.end();
     err.clearLine();
   };
+  let hasText = false;
   try {
     for await (const delta of stream)
       if (delta.type === "text-delta" && !args.json) {
         endProgress();
         out.write(delta.text);
+        hasText = true;
       }
   } finally {
     endProgress();
+    if (hasText) out.write("\n");
   }
   const turn = await stream.result();
   const { message, outcome, usage, toolCalls } = turn;
@@ -38,7 +41,6 @@ export async function runChat(task: Task): Promise<number> {
     const error = shortfall !== undefined && { error: { name: outcome, message: shortfall } };
     out.write(formatJSON({ model, text: message.content, outcome, usage, ...calls, ...error }));
   } else {
-    out.write("\n");
     if (shortfall !== undefined) err.write(`${shortfall}\n`);
     else if (toolCalls.length > 0) err.write("The model calls tools: --json shows them.\n");
   }

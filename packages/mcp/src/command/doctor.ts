@@ -31,7 +31,7 @@ export async function runDoctor({ args, env, out, err, signal, client = {} }: Do
   const paid = listPaid(plan, args.prices);
   const width = out.columns ?? 80;
   if (args["dry-run"]) {
-    out.write(formatRequests(plan));
+    out.write(formatRequests(plan, paid));
     return 0;
   }
   if (args.write !== undefined) checkEmpty(args.write);
@@ -127,13 +127,20 @@ function readPrices(path: string): Prices {
   }
 }
 
-/** Lists the requests. */
-function formatRequests({ address, chats, images, videos, origins }: Plan): string {
+/** Lists the requests. `prices` are the lines of {@link listPaid}. */
+function formatRequests(
+  { address, key: ownKey, chats, images, videos, origins }: Plan,
+  prices: readonly string[],
+): string {
   const format = ({ method, path, key, headers, body, isForm }: Probe) => {
-    const credentials = { own: "your key", none: "no key", wrong: "a wrong key" }[key];
+    const credentials = {
+      own: ownKey === undefined ? "no key" : "your key",
+      none: "no key",
+      wrong: "a wrong key",
+    }[key];
     const origin = headers?.["origin"] ? `, from ${headers["origin"]}` : "";
     const json = body ? `${isForm ? ", as a form" : ""}  ${JSON.stringify(body)}` : "";
-    return `${method.padEnd(4)}  ${address}${path}\n      ${credentials}${origin}${json}\n`;
+    return `${method.padEnd(7)}  ${address}${path}\n         ${credentials}${origin}${json}\n`;
   };
   const post = (path: string, body: object) => format({ method: "POST", path, key: "own", body });
   const free = Object.values(freeProbes).map(format);
@@ -153,7 +160,7 @@ function formatRequests({ address, chats, images, videos, origins }: Plan): stri
     ...videos.map((model) => post("/v1/video/generations", draftMedia(model))),
   ];
   const toWorker = listWorkerProbes(origins).map(([, probe]) => format(probe));
-  const charged = paid.length > 0 ? `\nMay be charged:\n${paid.join("")}` : "";
+  const charged = paid.length > 0 ? `\n${prices.join("\n")}\n${paid.join("")}` : "";
   return `Nothing was sent. Never charged:
 ${free.join("")}
 Only to a Worker, and never charged:

@@ -42,10 +42,6 @@ export const commands: Readonly<Record<string, CommandHelp>> = {
     usage: [["sluice mcp", "a server of tools for agents (MCP)"]],
     options: ["models", "folder"],
   },
-  completion: {
-    usage: [["sluice completion bash|zsh|fish", "a script for the Tab key of your shell"]],
-    options: [],
-  },
 };
 
 /** The options, with their values and effects. */
@@ -70,7 +66,7 @@ const OPTIONS: Readonly<Record<string, readonly [value: string, text: string]>> 
   version: ["", "the version"],
   help: ["", "this text; sluice <command> --help has one command"],
 };
-/** Options of every command except `completion`. */
+/** Options of every command. */
 export const common: readonly string[] = ["base-url", "version", "help"];
 
 const ENVIRONMENT: Rows = [
@@ -137,14 +133,14 @@ export function createHelp(columns: number = DEFAULT_COLUMNS): string {
 /** Creates the text of `sluice <command> --help`. */
 export function createCommandHelp(command: string, columns: number = DEFAULT_COLUMNS): string {
   const { usage = [], options = [] } = commands[command] ?? {};
-  const parts = [formatTable(usage, columns)];
-  if (command !== "completion") {
-    const rows = [...options, ...common].map((name) => formatOption(name, OWN_OPTIONS[command]));
-    parts.push(formatTable(rows, columns), `Environment:\n${formatTable(ENVIRONMENT, columns)}`);
-  }
+  const rows = [...options, ...common].map((name) => formatOption(name, OWN_OPTIONS[command]));
+  const parts = [
+    formatTable(usage, columns),
+    formatTable(rows, columns),
+    `Environment:\n${formatTable(ENVIRONMENT, columns)}`,
+  ];
   const codes = command === "doctor" ? DOCTOR_CODES : CODES.filter(([, , only]) => !only || only === command);
-  if (command !== "completion" && command !== "mcp")
-    parts.push(`Exit codes:\n${formatTable(codes, columns)}`);
+  if (command !== "mcp") parts.push(`Exit codes:\n${formatTable(codes, columns)}`);
   return parts.join("\n");
 }
 

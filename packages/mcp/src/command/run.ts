@@ -6,7 +6,6 @@ import { readVersion } from "../base/version.js";
 import { NoTask } from "../base/watch.js";
 import { parseArguments } from "./arguments.js";
 import { runChat } from "./chat.js";
-import { createCompletion } from "./completion.js";
 import { connect, type Environment, UsageError } from "./connect.js";
 import { commands, createCommandHelp, createHelp } from "./help.js";
 import { runImage } from "./image.js";
@@ -43,7 +42,6 @@ export async function run(options: CommandOptions): Promise<number> {
         options.help ?? (args.command ? createCommandHelp(args.command, columns) : createHelp(columns)),
       );
     if (args.version) return say(`sluice ${formatVersion()}\n`);
-    if (args.command === "completion") return say(createCompletion(args.words[0]));
     if (args.command === "doctor") {
       // most commands need neither the checks nor the emulator's package
       const { runDoctor } = await import("./doctor.js");

@@ -113,7 +113,7 @@ export async function runChats(
       (thrown: unknown) => ({ result: undefined, error: thrown }),
     );
     signal.throwIfAborted();
-    const [exchange = NO_EXCHANGE] = sender.take();
+    const [exchange = NO_EXCHANGE] = await sender.take();
     const failure = isGatewayError(error) && exchange.status === undefined ? error.message : undefined;
     return { exchange: { ...exchange, failure }, result, error };
   }
@@ -138,7 +138,7 @@ export async function runChats(
     }
     signal.throwIfAborted();
     tokens += countAtMost(request);
-    sender.take();
+    await sender.take();
     return controller.signal.aborted;
   }
 }

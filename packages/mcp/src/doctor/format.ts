@@ -56,10 +56,14 @@ function formatSummary(rows: readonly Row[], width: number): string {
   const sorted = unclear.toSorted((a, b) => Number(isExpected(a)) - Number(isExpected(b)));
   const lines = [...groupRows(sorted, ({ found }) => found)].flatMap(([reason, own]) => {
     const count = formatCount(own.length, "row");
-    if (reason === ONLY_USE) return `  ${count}: only use shows ${own.length === 1 ? "it" : "them"}`;
-    if (reason.startsWith(NEEDS))
-      return `  ${count} ${own.length === 1 ? "needs" : "need"} ${reason.slice(NEEDS.length)}`;
-    return wrap(`${own.map(({ name }) => name).join(", ")}: ${reason}`, width, "  ");
+    const names = own.map(({ name }) => name).join(", ");
+    const text =
+      reason === ONLY_USE
+        ? `${count}: only use shows ${own.length === 1 ? "it" : "them"}`
+        : reason.startsWith(NEEDS)
+          ? `${count} ${own.length === 1 ? "needs" : "need"} ${reason.slice(NEEDS.length)}`
+          : `${names}: ${reason}`;
+    return wrap(text, width, "  ");
   });
   const counts = `${pick("holds").length} ok, ${pick("differs").length} differ, ${unclear.length} not checked`;
   return [`${counts}${lines.length > 0 ? ":" : "."}`, ...lines].join("\n");

@@ -49,8 +49,8 @@ export interface Sender {
   readonly send: (probe: Probe) => Promise<Exchange>;
   /** A `fetch` for `createClient`, with `BASE_URL` as its base URL. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Takes the exchanges of `fetch` since the last call. */
-  readonly take: () => readonly Exchange[];
+  /** Takes the exchanges of `fetch` since the last call, when all of them have ended and are recorded. */
+  readonly take: () => Promise<readonly Exchange[]>;
   /** Recordings without secrets, in order. */
   readonly recordings: readonly Recording[];
   /** Number of requests so far. */
@@ -90,9 +90,15 @@ export function createSender({ address, key, fetch, clock, signal }: SenderOptio
   const recordings: Recording[] = [];
   let unreachable: Error | undefined;
   let requests = 0;
+  let open = 0;
+  let reportEnd = () => {};
   const recorder = createRecorder({
     gateway: address,
     save: (recording) => `${recordings.push(recording)}`,
+    onEnd() {
+      open--;
+      reportEnd();
+    },
     fetch: (request) =>
       fetch(request).catch((error) => {
         unreachable = error;
@@ -103,11 +109,17 @@ export function createSender({ address, key, fetch, clock, signal }: SenderOptio
   return {
     send,
     fetch: fetchTapped,
-    take: () => tapped.splice(0).map((exchange) => toExchange(exchange)),
+    take,
     recordings,
     count: () => requests,
     redact: recorder.redactor.redactText,
   };
+
+  async function take() {
+    // a client has the result of a stream before the body ends
+    while (open > 0) await new Promise<void>((resolve) => (reportEnd = resolve));
+    return tapped.splice(0).map((exchange) => toExchange(exchange));
+  }
 
   /** Sends a request, and once more after a 429, which is not charged. */
   async function send(probe: Probe): Promise<Exchange> {
@@ -143,6 +155,7 @@ export function createSender({ address, key, fetch, clock, signal }: SenderOptio
 
   async function fetchTapped(request: Request): Promise<Response> {
     requests++;
+    open++;
     unreachable = undefined;
     const startedAt = clock.now();
     const response = await recorder.fetch(request);
@@ -184,8 +197,8 @@ function encodeForm(fields: object): string {
 function describeFailure(error: unknown, limitMs: number): string {
   if (error instanceof DOMException && error.name === "TimeoutError")
     return `no response within ${limitMs / 1000} s`;
-  const { cause } = error as { cause?: { code?: string } };
-  if (cause?.code === "ECONNREFUSED") return "nothing listens there";
+  const { cause } = error as { cause?: { code?: string; message?: string } };
+  if (cause?.code === "ECONNREFUSED" || cause?.message === "bad port") return "nothing listens there";
   if (cause?.code === "ENOTFOUND" || cause?.code === "EAI_AGAIN") return "there is no such host";
   return describeThrown(cause instanceof Error ? cause : error);
 }

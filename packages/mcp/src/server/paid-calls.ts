@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { type Client, isGatewayError, type RecordStorage } from "@sluice/core";
-import { describeThrown, fetchOffers, isRemembered, rejectOnAbort } from "@sluice/core/extend";
+import { describeThrown, fetchOffers, isRecord, isRemembered, rejectOnAbort } from "@sluice/core/extend";
 import { fileStorage } from "@sluice/stores/node";
-import { isRecord } from "../base/is-record.js";
 import { makeFolder } from "../base/make-folder.js";
 import { NotSent } from "../base/not-sent.js";
 import type { Input, Result } from "../base/tool.js";

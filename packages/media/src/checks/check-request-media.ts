@@ -6,44 +6,22 @@ import { signedFormats } from "./formats.js";
 import { type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
 import { type MediaProbe, type ProbeOptions, probeMedia, probeWherePossible } from "./probe.js";
 
-/** Options of {@link checkRequestMedia}. */
-export interface RequestMediaOptions extends ProbeOptions {
-  /**
-   * Returns the file at a URL of the request: the uploaded file, or the result of `probeMedia` for it. If it returns
-   * undefined, the gateway checks the file. Without this function, no URL is checked.
-   */
-  readonly mediaAt?:
-    | ((
-        url: string,
-        options: ProbeOptions,
-      ) => Blob | MediaProbe | undefined | Promise<Blob | MediaProbe | undefined>)
-    | undefined;
-}
-
 /**
- * Checks the media of a video request, as far as they can be read: data URIs directly, URLs through `mediaAt`. Nothing
- * is downloaded. For `beta` models (`input.media`) it checks the limits of each file, and the total seconds of all
- * videos, of all audios, and of videos and result together (spec, Family `beta`). For `gamma` models (`content`) the
- * spec lists no limits: it checks that the bytes are complete and have the declared type. For the option `check` of
- * `uploads`, which runs after the check of the request.
+ * Checks the files and data URIs of a video request. Nothing is downloaded. For `beta` models (`input.media`) it checks
+ * the limits of each file, and the total seconds of all videos, of all audios, and of videos and result together (spec,
+ * Family `beta`). For `gamma` models (`content`) the spec lists no limits: it checks that the bytes are complete and
+ * have the declared type. `uploads()` runs it for each request.
  *
  * @returns The broken rules with the item's path, `"input.media.0"`, `"content.1"`. Empty for a model that the tables
  * don't know.
- * @throws {ValidationError} if a file of `mediaAt` can no longer be read; also throws the error of `mediaAt`, and the
- * signal's reason when it aborts.
+ * @throws {ConfigurationError} for a video or an audio file without `parser`
+ * @throws {ValidationError} if a file can no longer be read; also throws the signal's reason when it aborts.
  * @example
  * ```ts
  * const issues = await checkRequestMedia(request);
- * // with the files that the app has uploaded, so that their seconds count
- * const files = new Map<string, Blob>();
- * const check = (request: VideoRequest) => checkRequestMedia(request, { mediaAt: (url) => files.get(url) });
- * const client = createClient({ baseURL: "/api", uploads: uploads({ check }) });
  * ```
  */
-export function checkRequestMedia(
-  request: VideoRequest,
-  options: RequestMediaOptions = {},
-): Promise<Issue[]> {
+export function checkRequestMedia(request: VideoRequest, options: ProbeOptions = {}): Promise<Issue[]> {
   return checkItems(request, options, probeMedia);
 }
 
@@ -54,7 +32,7 @@ export function checkWherePossible(request: VideoRequest, options: ProbeOptions)
 
 async function checkItems(
   request: VideoRequest,
-  { mediaAt, ...options }: RequestMediaOptions,
+  options: ProbeOptions,
   probe: (file: Blob, options: ProbeOptions) => Promise<MediaProbe>,
 ): Promise<Issue[]> {
   const { model, input, content, parameters } = request as LooseRequest;
@@ -92,15 +70,9 @@ async function checkItems(
   }
 
   async function probeAt(url: unknown): Promise<MediaProbe | undefined> {
-    const found = await findMedia(url);
-    return found && ("kind" in found ? found : probe(found, options));
-  }
-
-  async function findMedia(url: unknown): Promise<Blob | MediaProbe | undefined> {
-    // this file is uploaded after the check
-    if (url instanceof Blob) return url;
-    if (typeof url !== "string") return undefined;
-    return parseDataURI(url) ?? (HTTP.test(url) ? await mediaAt?.(url, options) : undefined);
+    // a file is uploaded after the check
+    const found = url instanceof Blob ? url : typeof url === "string" ? parseDataURI(url) : undefined;
+    return found && probe(found, options);
   }
 }
 
@@ -125,5 +97,3 @@ function allowAnyFormat(kind: AddressedKind, probe: MediaProbe): MediaLimits {
   const isAccepted = probe.kind === kind || probe.type === "application/octet-stream";
   return { kind, formats: isAccepted ? [...signed, probe.format] : signed };
 }
-
-const HTTP = /^https?:/i;

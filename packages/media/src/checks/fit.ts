@@ -9,14 +9,6 @@ export interface FitOptions {
   readonly signal?: AbortSignal;
   /** CSS color of transparent parts and of padding. @default "#ffffff" */
   readonly background?: string;
-  /** Format of the result. A browser that can't encode WEBP creates a JPEG. @default "image/jpeg" */
-  readonly type?: "image/jpeg" | "image/webp";
-  /**
-   * Maximum number of pixels. A larger image is refused before it is decoded. A pixel needs 4 bytes of memory.
-   *
-   * @default 100_000_000
-   */
-  readonly maxPixels?: number;
 }
 
 /** A change that {@link fitImage} made to an image. */
@@ -39,16 +31,19 @@ export interface FittedImage {
 /** Qualities to try, from no visible loss to visible loss. Below the last one, fewer pixels look better. */
 const QUALITIES = [0.92, 0.85, 0.75, 0.65, 0.5];
 const SHRINK = 0.8;
+/** A larger image is not decoded: a pixel needs 4 bytes of memory. */
+const MAX_PIXELS = 100_000_000;
+const TYPE = "image/jpeg";
 
 /**
  * Fits an image into the limits of a use, in a page or worker. Fills transparent parts with a color, scales long sides
- * down, and pads short sides and extreme ratios. Never enlarges or distorts. Lowers the encoder's quality until the
- * bytes fit, then the size. An image within the limits is returned unchanged. An animation keeps only its first frame.
+ * down, and pads short sides and extreme ratios. Never enlarges or distorts. Encodes a JPEG, and lowers its quality until
+ * the bytes fit, then the size. An image within the limits is returned unchanged. An animation keeps only its first frame.
  *
  * @param limits - a use, `"reference_image"`, or your own limits.
  * @throws {ConfigurationError} without a canvas (servers, workerd).
- * @throws {ValidationError} for anything but an image that can be decoded, for more than `maxPixels`, or if the image
- * can't be made to fit; throws the signal's reason when it aborts.
+ * @throws {ValidationError} for anything but an image that can be decoded, for more than 100 million
+ * pixels, or if the image can't be made to fit; throws the signal's reason when it aborts.
  * @example
  * ```ts
  * const { blob, changes } = await fitImage(file, "first_frame", { background: "black" });
@@ -58,19 +53,19 @@ const SHRINK = 0.8;
 export async function fitImage(
   blob: Blob,
   limits: MediaUse | MediaLimits,
-  { signal, background = "#ffffff", type = "image/jpeg", maxPixels = 100_000_000 }: FitOptions = {},
+  { signal, background = "#ffffff" }: FitOptions = {},
 ): Promise<FittedImage> {
   assertCanvas();
   const rules: MediaLimits = typeof limits === "string" ? mediaLimits[limits] : limits;
   const probe = await probeWherePossible(blob, { signal });
-  assertImage(probe, maxPixels);
+  assertImage(probe);
   const { width, height } = probe;
   if (width && height && checkProbe(probe, rules, "media.fit", "").length === 0)
     return { blob, width, height, changes: [] };
 
   const bitmap = await createImageBitmap(blob).catch(throwUndecodable);
   try {
-    return await encodeWithin({ bitmap, rules, background, type, probe, signal });
+    return await encodeWithin({ bitmap, rules, background, probe, signal });
   } finally {
     bitmap.close();
   }
@@ -80,19 +75,18 @@ interface Work {
   readonly bitmap: ImageBitmap;
   readonly rules: MediaLimits;
   readonly background: string;
-  readonly type: string;
   readonly probe: MediaProbe;
   readonly signal: AbortSignal | undefined;
 }
 
-async function encodeWithin({ bitmap, rules, background, type, probe, signal }: Work): Promise<FittedImage> {
+async function encodeWithin({ bitmap, rules, background, probe, signal }: Work): Promise<FittedImage> {
   const most = rules.bytes ?? Number.POSITIVE_INFINITY;
   for (let shrink = 1; shrink > 0.01; shrink *= SHRINK) {
     const { frame, picture } = computeLayout(bitmap, rules, shrink);
     const encode = draw(bitmap, frame, picture, background);
     for (const quality of QUALITIES) {
       signal?.throwIfAborted();
-      const encoded = await encode(type, quality);
+      const encoded = await encode(quality);
       if (encoded.size > most) continue;
       signal?.throwIfAborted();
       const changes: ImageChange[] = [];
@@ -128,7 +122,8 @@ function computeLayout({ width, height }: Size, limits: MediaLimits, shrink: num
   return { frame, picture };
 }
 
-type Encode = (type: string, quality: number) => Promise<Blob>;
+/** Encodes the drawn image as a JPEG. */
+type Encode = (quality: number) => Promise<Blob>;
 
 /** Draws on a canvas: an OffscreenCanvas where possible, because it also works in workers. */
 function draw(bitmap: ImageBitmap, frame: Size, picture: Size, background: string): Encode {
@@ -136,20 +131,17 @@ function draw(bitmap: ImageBitmap, frame: Size, picture: Size, background: strin
   if (typeof OffscreenCanvas === "function") {
     const canvas = new OffscreenCanvas(width, height);
     paint(canvas.getContext("2d"), bitmap, frame, picture, background);
-    return (type, quality) => encodeOrJPEG(type, (type) => canvas.convertToBlob({ type, quality }));
+    return (quality) => canvas.convertToBlob({ type: TYPE, quality }).then(assertEncoded);
   }
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
   paint(canvas.getContext("2d"), bitmap, frame, picture, background);
-  return (type, quality) =>
-    encodeOrJPEG(type, (type) => new Promise((resolve) => canvas.toBlob(resolve, type, quality)));
+  return (quality) =>
+    new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, TYPE, quality)).then(assertEncoded);
 }
 
-/** Encodes an image. A browser encodes a PNG if it does not support the type, and a JPEG is smaller. */
-async function encodeOrJPEG(type: string, encode: (type: string) => Promise<Blob | null>): Promise<Blob> {
-  const blob = await encode(type);
-  if (blob?.type === type) return blob;
-  if (blob && type !== "image/jpeg") return encodeOrJPEG("image/jpeg", encode);
-  throw createError("canvas", `the browser can't encode a picture of this size as ${type}`);
+function assertEncoded(blob: Blob | null): Blob {
+  if (blob?.type === TYPE) return blob;
+  throw createError("canvas", `the browser can't encode an image of this size as ${TYPE}`);
 }
 
 function paint(
@@ -177,10 +169,10 @@ function assertCanvas(): void {
   );
 }
 
-function assertImage({ kind, type, width = 0, height = 0, problem }: MediaProbe, maxPixels: number): void {
+function assertImage({ kind, type, width = 0, height = 0, problem }: MediaProbe): void {
   if (kind !== "image") throw createError("format", `is no image (${problem ?? type})`);
-  if (width * height > maxPixels)
-    throw createError("pixels", `has ${width} × ${height} px, and maxPixels is ${maxPixels}`);
+  if (width * height > MAX_PIXELS)
+    throw createError("pixels", `has ${width} × ${height} px, and at most ${MAX_PIXELS} are decoded`);
 }
 
 function throwUndecodable(error: unknown): never {

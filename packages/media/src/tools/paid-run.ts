@@ -1,6 +1,5 @@
 import { type Client, isGatewayError, type ToolContext } from "@sluice/core";
-import { createRandomId, fetchOffers, isRemembered } from "@sluice/core/extend";
-import { isRecord } from "../checks/is-record.js";
+import { createRandomId, fetchOffers, isRecord, isRemembered } from "@sluice/core/extend";
 
 /** The state of a billed tool run, saved with its call. */
 export interface PaidRun {

@@ -1,6 +1,5 @@
 import { ResponseError } from "@sluice/core";
-import { parseJSON } from "@sluice/core/extend";
-import { isRecord } from "../checks/is-record.js";
+import { isRecord, parseJSON } from "@sluice/core/extend";
 
 /** State of an upload in a response of the proxy. */
 export interface UploadAtProxy {

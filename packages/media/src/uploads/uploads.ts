@@ -4,13 +4,11 @@ import type { MediaParser } from "../checks/container.js";
 /** Options of {@link uploads}. */
 export interface UploadsOptions {
   /**
-   * Final check of a video request before it is stored or sent, in place of the built-in check: `checkRequestMedia`
-   * with options, or a function of the app. Issues and errors of the check refuse the request. `false` disables it.
-   *
-   * @default the limits of each readable file and data URI. `parser` measures videos and audio files
+   * Checks the files and data URIs of a video request with `checkRequestMedia` before it is stored or sent.
+   * @default true
    */
-  readonly check?: MediaUploader["check"] | false;
-  /** Measures videos and audio files for the built-in check: `mediabunny` of `@sluice/media/mediabunny`. @default none */
+  readonly check?: boolean;
+  /** Measures videos and audio files for the check: `mediabunny` of `@sluice/media/mediabunny`. @default none */
   readonly parser?: MediaParser | undefined;
 }
 
@@ -29,13 +27,13 @@ export interface UploadsOptions {
  * });
  * ```
  */
-export function uploads({ check, parser }: UploadsOptions = {}): MediaUploader {
+export function uploads({ check = true, parser }: UploadsOptions = {}): MediaUploader {
   return Object.freeze<MediaUploader>({
     async upload(client, file, options) {
       const { uploadMedia } = await import("./upload-lazy.js");
       return uploadMedia(client, file, options);
     },
-    check: check === false ? undefined : (check ?? checkFiles),
+    check: check ? checkFiles : undefined,
   });
 
   // a request without media does not load the code of the check

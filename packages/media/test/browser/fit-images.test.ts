@@ -107,18 +107,15 @@ describe("fitting images", () => {
     expect(String(error)).toContain("can't be made to fit 50 bytes");
   });
 
-  test("creates a WEBP on request", async () => {
-    const blob = await drawImage(100, 100, "image/png", "red");
-    const fitted = await fitImage(blob, "first_frame", { type: "image/webp" });
-    expect(await probeMedia(fitted.blob)).toMatchObject({ format: "webp", width: 240 });
-  });
-
   test("a file that is not an image, is broken or too large gets a clear error", async () => {
     const cases = [
       [createBlob(createVideo(640, 360, 4)), "is no image (video/mp4)"],
       [createFile("a.png", "image/png", "no such thing"), "bytes are something else"],
       [createBlob(createJPEG(100, 100)), "can't be decoded"],
-      [createBlob(createWEBP("VP8X", 60_000, 60_000)), "has 60000 × 60000 px, and maxPixels is 100000000"],
+      [
+        createBlob(createWEBP("VP8X", 60_000, 60_000)),
+        "has 60000 × 60000 px, and at most 100000000 are decoded",
+      ],
       [undefined as unknown as Blob, "must be a Blob or a File"],
     ] as const;
     for (const [blob, message] of cases) {
