@@ -3,48 +3,36 @@ const LOW_SURROGATE = 0xdc00;
 /** Length of a segment: small enough to copy, large enough to have few segments. */
 const SEGMENT = 4096;
 
-/** A string that grows by fragments and is readable at any time. The cost of a fragment depends on its length. */
-export interface GrowingText {
-  clear(): void;
-  /** Adds a fragment. */
-  append(fragment: string): void;
-  /** Ends the string. Keeps a lone surrogate. */
-  end(): void;
-  /** Text so far, without a last code unit that may be half of a surrogate pair. */
-  readonly readable: string;
-  /** Length of `readable`. */
-  readonly length: number;
-}
-
-export function createGrowingText(): GrowingText {
+/** Creates a string that grows by fragments and is readable at any time. The cost of a fragment depends on its length. */
+export function createGrowingText() {
   let settled = "";
   let recent = "";
+  /** A last code unit that may be half of a surrogate pair. */
   let half = "";
-
   return {
     clear() {
       settled = recent = half = "";
     },
-    append(fragment) {
-      const isHalf = isCutInPair(fragment);
-      if (half === "" && !isHalf) return grow(fragment);
-      const end = isHalf ? fragment.length - 1 : fragment.length;
-      grow(half + fragment.slice(0, end));
-      half = fragment.slice(end);
+    /** Returns true if the readable text is longer then. */
+    append(fragment: string): boolean {
+      const last = fragment.charCodeAt(fragment.length - 1);
+      const isCut = last >= HIGH_SURROGATE && last < LOW_SURROGATE;
+      const added = half + (isCut ? fragment.slice(0, -1) : fragment);
+      half = isCut ? fragment.slice(-1) : "";
+      recent += added;
+      if (recent.length > SEGMENT) settle();
+      return added !== "";
     },
-    end: () => grow(half),
-    get readable() {
+    /** Ends the string. Keeps a lone surrogate. Returns true if the readable text is longer then. */
+    end(): boolean {
+      recent += half;
+      return half !== "";
+    },
+    /** Text so far, without half of a pair. */
+    get readable(): string {
       return settled + recent;
     },
-    get length() {
-      return settled.length + recent.length;
-    },
   };
-
-  function grow(more: string): void {
-    recent += more;
-    if (recent.length > SEGMENT) settle();
-  }
 
   /**
    * Reads one character, so that the engine copies the text. Engines append by reference, so a long string would stay a
@@ -55,9 +43,4 @@ export function createGrowingText(): GrowingText {
     settled += recent;
     recent = "";
   }
-}
-
-function isCutInPair(text: string): boolean {
-  const last = text.charCodeAt(text.length - 1);
-  return last >= HIGH_SURROGATE && last < LOW_SURROGATE;
 }
