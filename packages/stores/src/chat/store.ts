@@ -32,7 +32,7 @@ import {
   findVersionPoint,
   type Question,
 } from "./insertion-point.js";
-import { jsonCode } from "./load-json.js";
+import { optionalParts } from "./load-optional-parts.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import { createQueue } from "./queue.js";
@@ -148,9 +148,11 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     return turn;
   };
   const decide = (toolCallId: string, choice: CallChoice) => {
-    const { loaded } = jsonCode;
+    const { loaded } = optionalParts;
     if (loaded) return loaded.decideCall(chat, read, toolCallId, choice);
-    return jsonCode.load().then((code) => code.decideCall(chat, read, toolCallId, choice), createUnsentTurn);
+    return optionalParts
+      .load()
+      .then((code) => code.decideCall(chat, read, toolCallId, choice), createUnsentTurn);
   };
   const verbs: ChatStore = {
     getSnapshot: store.getSnapshot,

@@ -3,7 +3,7 @@ import { awaitWithin, createRandomId, getDelivery, toError } from "@sluice/core/
 import { pickRequestOptions } from "../base/request-options.js";
 import { type Chat, type ReadOptions, type RunningTurn, refresh } from "./chat.js";
 import type { InsertionPoint } from "./insertion-point.js";
-import { jsonCode } from "./load-json.js";
+import { optionalParts } from "./load-optional-parts.js";
 import { reduceTurn, type TurnEvent, type TurnState } from "./machine.js";
 import {
   type ChatMessage,
@@ -148,7 +148,7 @@ async function request(turn: Turn, below: string | undefined, isFirst: boolean):
   const creating = createRequest(client, options, thread.getPath(below));
   const created = creating instanceof Promise ? await creating : creating;
   const request = options.prepareMessages
-    ? await (await import("./history.js")).applyPrepareMessages(client, created, options, turn.owner.signal)
+    ? await (await optionalParts.load()).applyPrepareMessages(client, created, options, turn.owner.signal)
     : created;
   if (hasEnded(turn)) return;
   const given = isFirst ? turn.point?.idempotencyKey : undefined;
@@ -235,7 +235,7 @@ function isOvertaken(thread: Thread, id: string): boolean {
 /** Loads the code that checks and runs tool calls. */
 function loadCalls(turn: Turn): Promise<ToolCalls> {
   const { chat, options, owner } = turn;
-  turn.loading ??= jsonCode.load().then(({ createToolCalls }) => {
+  turn.loading ??= optionalParts.load().then(({ createToolCalls }) => {
     turn.calls = createToolCalls(chat, options, owner.signal);
     return turn.calls;
   });
