@@ -50,7 +50,6 @@ interface Turn extends TurnStart {
   shown?: ChatMessage | undefined;
   /** Handler of the tool calls, once its code is loaded. */
   calls?: ToolCalls;
-  loading?: Promise<ToolCalls>;
 }
 
 /** Starts a turn at a point of the thread. Without images the request is sent in the same task. */
@@ -175,7 +174,8 @@ async function read(turn: Turn, id: string): Promise<void> {
   const options = turn.options();
   const { outputSchema: schema, tools = [], maxSteps = MAX_STEPS } = options;
   const message = thread.get(id)?.message as ChatMessage;
-  if (tools.length > 0) void loadCalls(turn);
+  // a response with calls reports an error of loading
+  if (tools.length > 0) optionalParts.load().catch(() => {});
   const names = { chatId: chat.id, messageId: id };
   const client = addCallNames(request ? delayUntilWritten(chat) : chat.client, names);
   const response = createResponse(client, toDraft(message), request, {
@@ -233,15 +233,10 @@ function isOvertaken(thread: Thread, id: string): boolean {
 }
 
 /** Loads the code that checks and runs tool calls. */
-function loadCalls(turn: Turn): Promise<ToolCalls> {
-  const { chat, options, owner } = turn;
-  turn.loading ??= optionalParts.load().then(({ createToolCalls }) => {
-    turn.calls = createToolCalls(chat, options, owner.signal);
-    return turn.calls;
-  });
-  // a caller that awaits the code gets the error
-  turn.loading.catch(() => {});
-  return turn.loading;
+async function loadCalls(turn: Turn): Promise<ToolCalls> {
+  const { createToolCalls } = await optionalParts.load();
+  turn.calls ??= createToolCalls(turn.chat, turn.options, turn.owner.signal);
+  return turn.calls;
 }
 
 function endStopped(turn: Turn): void {
