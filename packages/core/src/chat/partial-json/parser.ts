@@ -1,5 +1,4 @@
-import { createGrowingText } from "./text.js";
-import { createGrowingValue } from "./value.js";
+import { createGrowingText, createGrowingValue } from "./value.js";
 
 /**
  * A JSON document that arrives in pieces, readable at any time.
