@@ -62,9 +62,9 @@ function serveStoredStream({ method, headers }: Request): Response {
 }
 
 describe("a resumable stream that breaks off", () => {
-  test("It can still be resumed after a reload without chat/json-later, and retry() returns the value", async () => {
+  test("It can still be resumed after a reload without chat/optional-parts, and retry() returns the value", async () => {
     const { createChatStore, memoryStorage, client, requests } = await openPageWithout(
-      ["chat/json-later"],
+      ["chat/optional-parts"],
       serveStoredStream,
     );
     const storage = memoryStorage();
@@ -91,9 +91,10 @@ describe("a resumable stream that breaks off", () => {
 });
 
 describe("a chat whose own code can't be loaded", () => {
-  test("A response with tool calls stays without chat/json-later, and no tool runs", async () => {
-    const { createChatStore, defineTool, client, requests } = await openPageWithout(["chat/json-later"], () =>
-      streamAnswer(callAnswer({ a: ["pay", "{}"] }, { content: "I pay." })),
+  test("A response with tool calls stays without chat/optional-parts, and no tool runs", async () => {
+    const { createChatStore, defineTool, client, requests } = await openPageWithout(
+      ["chat/optional-parts"],
+      () => streamAnswer(callAnswer({ a: ["pay", "{}"] }, { content: "I pay." })),
     );
     const execute = vi.fn();
     const pay = defineTool({ name: "pay", inputSchema: { type: "object" }, execute });
@@ -111,8 +112,8 @@ describe("a chat whose own code can't be loaded", () => {
     expect(requests).toEqual(["POST"]);
   });
 
-  test("A call that waits stays pending without chat/json-later, and its approval is not sent", async () => {
-    const { createChatStore, client, requests } = await openPageWithout(["chat/json-later"], () =>
+  test("A call that waits stays pending without chat/optional-parts, and its approval is not sent", async () => {
+    const { createChatStore, client, requests } = await openPageWithout(["chat/optional-parts"], () =>
       streamAnswer(textAnswer("Paid")),
     );
     const call = { id: "c", name: "pay", arguments: "{}", input: {}, state: "needs-approval" } as const;
@@ -129,9 +130,9 @@ describe("a chat whose own code can't be loaded", () => {
   });
 
   test.each([
-    ["a history with tool calls", "chat/history"],
-    ["prepareMessages", "chat/history"],
-    ["a schema", "chat/json-later"],
+    ["a history with tool calls", "chat/optional-parts"],
+    ["prepareMessages", "chat/optional-parts"],
+    ["a schema", "chat/optional-parts"],
   ])(
     "A message that is not sent without the code for %s stays, and retry() sends it",
     async (part, module) => {

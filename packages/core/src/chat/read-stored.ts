@@ -1,9 +1,8 @@
 import type { Client } from "../client.js";
 import type { RequestOptions } from "../transport/send.js";
 import { ConfigurationError } from "../vocabulary/errors.js";
-import { createStreamPath } from "./protocol/stream-path.js";
 import type { OpenResumption } from "./resume.js";
-import { type ChatStream, oneConnection, openStream } from "./stream.js";
+import { type ChatStream, createStreamPath, oneConnection, openStream } from "./stream.js";
 
 /**
  * Reads a response that the proxy stores from its start, as `resumeChat` does, but only with the `resume` of the client:

@@ -7,14 +7,13 @@ import { readRefusal } from "../transport/refusal.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { sendDelete } from "../transport/send-delete.js";
 import { APIError, ValidationError } from "../vocabulary/errors.js";
-import { createStreamPath } from "./protocol/stream-path.js";
 import {
   createEventCursor,
   type Lost,
   openStoredConnection,
   type StoredConnection,
 } from "./stored-connection.js";
-import { type ChatStream, openStream } from "./stream.js";
+import { type ChatStream, createStreamPath, openStream } from "./stream.js";
 
 /** The value of the option `resume` with its internal types. */
 export interface OpenResumption extends StreamResumption {

@@ -30,7 +30,6 @@ import {
   createStreamParser,
   type StreamMetadata,
 } from "./protocol/stream-parser.js";
-import { createStreamPath } from "./protocol/stream-path.js";
 import type { OpenResumption, ResumedBytes } from "./resume.js";
 
 /**
@@ -510,4 +509,9 @@ function createIterator(stream: ReadableStream<string>) {
     next: () => reader.read(),
     return: () => reader.cancel().then(() => ({ done: true, value: undefined })),
   };
+}
+
+/** Creates the path of a stored response; undefined for an id that could lead to another path. */
+export function createStreamPath(id: unknown): string | undefined {
+  return typeof id === "string" && /^[\w-]{1,128}$/.test(id) ? `/v1/chat/streams/${id}` : undefined;
 }

@@ -10,8 +10,6 @@ import { isRecord, openSpan, rejectOnAbort } from "@sluice/core/extend";
 import { type ChatMessage, type ChatToolCall, type ToolCall, toWireMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 
-// loaded for threads with tool calls, and for chats with `prepareMessages`
-
 /**
  * Creates the messages of a request from a thread with tool calls. Each tool call is followed by its result. Turns with
  * tool calls include their reasoning unchanged (spec, Model `alpha-v4.1-flash`); other turns omit it.

@@ -1,6 +1,7 @@
 import { ConfigurationError, ValidationError } from "@sluice/core";
 import { createRandomId } from "@sluice/core/extend";
 import type { ImageInput } from "./attachments.js";
+import { optionalParts } from "./load-optional-parts.js";
 import { type ChatMessage, closeToolCalls, isContinued, isOpen, isPending } from "./message.js";
 import type { Thread } from "./thread.js";
 
@@ -55,7 +56,7 @@ export function addQuestion(
 
   async function addWithImages(): Promise<InsertionPoint> {
     // loaded with the first image, because most chats send none
-    const { readImageURLs } = await import("./attachments.js");
+    const { readImageURLs } = await optionalParts.load();
     const urls = await readImageURLs(inputs, model, signal);
     signal.throwIfAborted();
     return add({ images: urls });

@@ -5,7 +5,7 @@ import {
   ConfigurationError,
   type Tool,
 } from "@sluice/core";
-import { loadJSONCode } from "./load-json.js";
+import { optionalParts } from "./load-optional-parts.js";
 import { type ChatMessage, toWireMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 
@@ -34,7 +34,7 @@ export function createRequest(
     history,
     typeof instructions === "function" ? instructions() : instructions,
     outputSchema &&
-      loadJSONCode().then(({ createJSONParts }) => createJSONParts(client, model, outputSchema)),
+      optionalParts.load().then(({ createJSONParts }) => createJSONParts(client, model, outputSchema)),
     ...readDefinitions(tools),
   ]).then(([messages, text, json, ...definitions]) =>
     combine(messages, [text, json?.instructions].filter(Boolean).join("\n\n"), definitions, json?.mode),
@@ -70,7 +70,7 @@ function createMessages(
   thread: readonly ChatMessage[],
 ): readonly ChatRequestMessage[] | Promise<readonly ChatRequestMessage[]> {
   if (thread.some(({ toolCalls }) => toolCalls?.length))
-    return import("./history.js").then(({ createHistory }) => createHistory(thread));
+    return optionalParts.load().then(({ createHistory }) => createHistory(thread));
   // a gateway rejects an assistant message without content
   return thread.filter(({ role, content }) => role !== "assistant" || content).map(toWireMessage);
 }

@@ -12,7 +12,7 @@ import {
 import { canReuseKey, readStoredChat, toError } from "@sluice/core/extend";
 import { yieldToHost } from "../base/yield-to-host.js";
 import type { GrowingJSON } from "./growing-json.js";
-import { loadJSONCode } from "./load-json.js";
+import { optionalParts } from "./load-optional-parts.js";
 import {
   type ChatMessage,
   type ChatTiming,
@@ -91,7 +91,7 @@ export function createResponse(
       }
       const { outcome, timing, finishReason } = await stream.result();
       // if the code fails to load, the response counts as stored: `retry` reads it again, free of charge
-      const parser = schema && outcome === "complete" && (await loadJSONCode());
+      const parser = schema && outcome === "complete" && (await optionalParts.load());
       isComplete = true;
       if (outcome === "error") throw createFailedError(finishReason, stream.snapshot);
       if (schema) await loadJSON();
@@ -142,7 +142,7 @@ export function createResponse(
 
   /** Loads the code for growing JSON. If that fails, JSON is parsed once it is complete. */
   async function loadJSON(): Promise<void> {
-    const code = await loadJSONCode().catch(() => undefined);
+    const code = optionalParts.loaded ?? (await optionalParts.load().catch(() => undefined));
     json ??= code?.createGrowingJSON();
   }
 

@@ -32,7 +32,7 @@ import {
   findVersionPoint,
   type Question,
 } from "./insertion-point.js";
-import { loadJSONCode } from "./load-json.js";
+import { optionalParts } from "./load-optional-parts.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import { createQueue } from "./queue.js";
@@ -139,9 +139,13 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     return turn;
   };
   const decide = (toolCallId: string, choice: CallChoice) =>
-    use(chat).whenReady(() =>
-      loadJSONCode().then((code) => code.decideCall(chat, read, toolCallId, choice), createUnsentTurn),
-    );
+    use(chat).whenReady(() => {
+      const { loaded } = optionalParts;
+      if (loaded) return loaded.decideCall(chat, read, toolCallId, choice);
+      return optionalParts
+        .load()
+        .then((code) => code.decideCall(chat, read, toolCallId, choice), createUnsentTurn);
+    });
   const verbs: ChatStore = {
     getSnapshot: store.getSnapshot,
     subscribe(listener) {

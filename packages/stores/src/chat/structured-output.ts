@@ -8,8 +8,6 @@ import {
 import { chatModels, checkBySchema, describeThrown, parseJSON, writeJSONSchema } from "@sluice/core/extend";
 import type { ChatMessage } from "./message.js";
 
-/* Loaded for a chat with a schema for its responses. */
-
 /** Parts of a request whose response has to fit a schema. */
 interface JSONParts {
   /** The schema as text for the system message; undefined without a JSON Schema. */

@@ -22,8 +22,6 @@ import {
 
 const UNFIT = { path: "", message: "the arguments do not fit the tool", rule: "tool.arguments" };
 
-// loaded during the request of a chat with tools, or for a response with tool calls
-
 /** The tool calls of one turn. */
 export interface ToolCalls {
   /** Decides the next state of each call of a complete response. */

@@ -3,7 +3,7 @@ import { awaitWithin, createRandomId, getDelivery, toError } from "@sluice/core/
 import { pickRequestOptions } from "../base/request-options.js";
 import { type Chat, type ReadOptions, type RunningTurn, refresh } from "./chat.js";
 import type { InsertionPoint } from "./insertion-point.js";
-import { loadJSONCode } from "./load-json.js";
+import { optionalParts } from "./load-optional-parts.js";
 import { reduceTurn, type TurnEvent, type TurnState } from "./machine.js";
 import {
   type ChatMessage,
@@ -50,7 +50,6 @@ interface Turn extends TurnStart {
   shown?: ChatMessage | undefined;
   /** Handler of the tool calls, once its code is loaded. */
   calls?: ToolCalls;
-  loading?: Promise<ToolCalls>;
 }
 
 /** Starts a turn at a point of the thread. Without images the request is sent in the same task. */
@@ -148,7 +147,7 @@ async function request(turn: Turn, below: string | undefined, isFirst: boolean):
   const creating = createRequest(client, options, thread.getPath(below));
   const created = creating instanceof Promise ? await creating : creating;
   const request = options.prepareMessages
-    ? await (await import("./history.js")).applyPrepareMessages(client, created, options, turn.owner.signal)
+    ? await (await optionalParts.load()).applyPrepareMessages(client, created, options, turn.owner.signal)
     : created;
   if (hasEnded(turn)) return;
   const given = isFirst ? turn.point?.idempotencyKey : undefined;
@@ -174,7 +173,8 @@ async function read(turn: Turn, id: string): Promise<void> {
   const options = turn.options();
   const { outputSchema: schema, tools = [], maxSteps = MAX_STEPS } = options;
   const message = thread.get(id)?.message as ChatMessage;
-  if (tools.length > 0) void loadCalls(turn);
+  // a response with calls reports an error of loading
+  if (tools.length > 0) optionalParts.load().catch(() => {});
   const names = { chatId: chat.id, messageId: id };
   const client = addCallNames(request ? delayUntilWritten(chat) : chat.client, names);
   const response = createResponse(client, toDraft(message), request, {
@@ -232,15 +232,10 @@ function isOvertaken(thread: Thread, id: string): boolean {
 }
 
 /** Loads the code that checks and runs tool calls. */
-function loadCalls(turn: Turn): Promise<ToolCalls> {
-  const { chat, options, owner } = turn;
-  turn.loading ??= loadJSONCode().then(({ createToolCalls }) => {
-    turn.calls = createToolCalls(chat, options, owner.signal);
-    return turn.calls;
-  });
-  // a caller that awaits the code gets the error
-  turn.loading.catch(() => {});
-  return turn.loading;
+async function loadCalls(turn: Turn): Promise<ToolCalls> {
+  const { createToolCalls } = await optionalParts.load();
+  turn.calls ??= createToolCalls(turn.chat, turn.options, turn.owner.signal);
+  return turn.calls;
 }
 
 function endStopped(turn: Turn): void {

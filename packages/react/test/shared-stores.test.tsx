@@ -1,16 +1,26 @@
+import { createClient } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { stoppedClock } from "../../core/test/support/gateway.js";
-import { createRegistry } from "../src/registry.js";
+import { createSharedStores } from "../src/shared-stores.js";
+
+/** Opens the registry of stores that wait for a second. */
+function openRegistry<Store>(
+  clock: ReturnType<typeof stoppedClock>,
+  dispose: (store: Store) => void,
+  isBusy: (store: Store) => boolean = () => false,
+) {
+  const create = () => {
+    throw new Error("the test creates its stores");
+  };
+  const client = createClient({ baseURL: "https://gateway.test", clock });
+  return createSharedStores<object, Store>({ create, dispose, isBusy, lingerMs: 1000 }).get(client);
+}
 
 describe("a registry", () => {
   function registry() {
     const clock = stoppedClock();
     const disposed: string[] = [];
-    const shared = createRegistry<string>({
-      dispose: (value) => disposed.push(value),
-      lingerMs: () => 1000,
-      clock,
-    });
+    const shared = openRegistry<string>(clock, (value) => disposed.push(value));
     return { clock, disposed, shared };
   }
 
@@ -51,12 +61,11 @@ describe("a registry", () => {
     const clock = stoppedClock();
     const disposed: string[] = [];
     let isBusy = true;
-    const shared = createRegistry<string>({
-      dispose: (value) => disposed.push(value),
-      isBusy: () => isBusy,
-      lingerMs: () => 1000,
+    const shared = openRegistry<string>(
       clock,
-    });
+      (value) => disposed.push(value),
+      () => isBusy,
+    );
     shared.hold(
       "a",
       shared.get("a", () => "first"),
@@ -71,19 +80,17 @@ describe("a registry", () => {
   test("The oldest of many values without holders are disposed of, and never a held, new or busy value", async () => {
     const clock = stoppedClock();
     const disposed: number[] = [];
-    const shared = createRegistry<number>({
-      dispose: (value) => disposed.push(value),
-      isBusy: (_, value) => value === 0,
-      lingerMs: () => 1000,
-      max: 100,
+    const shared = openRegistry<number>(
       clock,
-    });
-    const create = (nth: number) => shared.get(nth, () => nth);
-    const holders = Array.from({ length: 1000 }, (_, nth) => shared.hold(nth, create(nth)));
+      (value) => disposed.push(value),
+      (value) => value === 0,
+    );
+    const create = (nth: number) => shared.get(`${nth}`, () => nth);
+    const holders = Array.from({ length: 1000 }, (_, nth) => shared.hold(`${nth}`, create(nth)));
     for (const nth of [1000, 1001]) create(nth);
     for (const release of holders.slice(0, 900)) release();
     await Promise.resolve();
     expect(disposed).toEqual(Array.from({ length: 800 }, (_, at) => at + 1));
-    expect([0, 801, 950, 1001].map(shared.peek)).toEqual([0, 801, 950, 1001]);
+    expect(["0", "801", "950", "1001"].map(shared.peek)).toEqual([0, 801, 950, 1001]);
   });
 });

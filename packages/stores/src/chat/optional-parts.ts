@@ -1,0 +1,8 @@
+// the parts of a chat that a text chat without tools does not need: one file, because most chats that need one need more
+
+export { readImageURLs } from "./attachments.js";
+export { decideCall } from "./decisions.js";
+export { createGrowingJSON } from "./growing-json.js";
+export { applyPrepareMessages, createHistory } from "./history.js";
+export { createJSONParts, parseOutput } from "./structured-output.js";
+export { createToolCalls } from "./tool-calls.js";
