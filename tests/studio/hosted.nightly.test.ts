@@ -33,7 +33,7 @@ const question = {
   weekend: "Plan a quiet weekend in a town by a river",
 };
 /** Pictures of the examples, which the Service Worker loads last. */
-const PICTURES = 13;
+const PICTURES = 11;
 
 /** A browser that runs the studio, and what its pages can't ask of it. */
 interface Place {
