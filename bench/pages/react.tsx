@@ -3,11 +3,11 @@ import { type ChatMessage, GatewayProvider, useChatStream } from "@sluice/react"
 import { useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
-import { createTextBlocks } from "../../labs/registry/components/sluice/text-blocks.ts";
 import { floor } from "../floor.ts";
 import { peers } from "../peers/react.jsx";
 import { END } from "../workload.ts";
 import { List, list, type Message, pastTexts, type Split, type Subject } from "./list.tsx";
+import { createTextBlocks } from "./text-blocks.ts";
 
 /*
  * A list of past messages and a live one, shown by each subject. Rows, deltas and counts are the same for all.

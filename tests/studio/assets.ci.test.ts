@@ -8,8 +8,7 @@ expectLog("this page may not call the proxy");
 const PATH = "/gamma/asset/CreateAsset";
 
 describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where there is none)", () => {
-  // the policy of the page loads no picture of another host
-  const studio = openRoom("assets", {}, /Failed to load resource|ERR_|Content Security Policy/);
+  const studio = openRoom("assets");
   const { button, field } = studio;
   const card = (name: string, page = studio.page) => page.getByRole("article", { name, exact: true });
   const picture = (name: string) => ({ name, mimeType: "image/png", buffer: Buffer.from(PNG, "base64") });
@@ -61,16 +60,9 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     ]);
   });
 
-  test("A wrong link says so at the field; a right link is sent once by a double click, and comes back with Undo", async () => {
-    for (const wrong of ["hero.png", "javascript:alert(1)", "https://a b"]) {
-      await field("Link").fill(wrong);
-      await button("Add").click();
-      await studio.page.getByText("Use a link: https://…").waitFor();
-    }
-    expect(studio.created(PATH)).toEqual([]);
-    await field("Link").fill("https://example.com/pictures/hero.png");
+  test("The URI of an asset can be copied, and a deleted asset comes back with Undo", async () => {
     const release = await studio.hold(`**${PATH}`);
-    await button("Add").dblclick();
+    await pick("hero.png");
     await card("hero.png").getByText("Sending").waitFor();
     await release();
     await studio.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -1,6 +1,5 @@
 import { createEmulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
-import { paint } from "../../examples/studio/demo/media/art/paint.ts";
 import { sceneOf, scenes } from "../../examples/studio/demo/media/art/scenes.ts";
 import { landscapes } from "../../examples/studio/demo/media/media.ts";
 import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
@@ -26,7 +25,6 @@ const pictureAt = async (url = "") => readPNG(await readBytes(await emulator.fet
 
 describe("a picture of the demo", () => {
   const subjects: [string, string, (color: Color) => boolean][] = [
-    ["Dunes in the desert at noon", "sand", ([red, , blue]: Color) => red > blue + 20],
     ["The open sea at noon", "water", ([red, , blue]: Color) => blue > red + 20],
     ["A forest at noon in summer", "leaves", ([red, green]: Color) => green > red],
     ["A valley at midnight", "darkness", (color) => Math.max(...color) < 110],
@@ -55,19 +53,6 @@ describe("a picture of the demo", () => {
     expect(Object.keys(scenes).map((name) => sceneOf(name))).toEqual(Object.keys(scenes));
     const unfit = demoPrompts.filter(({ room, prompt }) => room !== "chat" && !sceneOf(prompt));
     expect(unfit).toEqual([]);
-  });
-
-  test("shows a lighthouse as a white tower with red bands over the horizon", () => {
-    const redsOf = (prompt: string) => {
-      const painting = paint({ ...square, prompt, base: "", seed: "7", index: 0, palette: [] });
-      const { bytes } = painting;
-      let reds = 0;
-      for (let at = 0; at < bytes.length / 2; at += 3)
-        if ((bytes[at] ?? 0) > 130 && (bytes[at + 1] ?? 0) < 90 && (bytes[at + 2] ?? 0) < 90) reds += 1;
-      return reds;
-    };
-    expect(redsOf("The open sea at noon")).toBe(0);
-    expect(redsOf("A lighthouse at noon")).toBeGreaterThan(30);
   });
 
   test("takes any prompt, however long and in whatever script", async () => {

@@ -150,6 +150,13 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     expect(studio.problems).toEqual([]);
   });
 
+  test("a stream that falls silent goes on within seconds", async () => {
+    const studio = await reopenStudio(await getSharedBrowser(), demo.address);
+    await studio.page.getByRole("button", { name: "Stall", exact: true }).click();
+    await studio.page.getByRole("heading", { name: "The result" }).waitFor({ timeout: 30_000 });
+    await studio.close();
+  });
+
   test("a film is chosen, stored in R2 in two parts, and used as the reference of a video", async () => {
     const studio = await reopenStudio(await getSharedBrowser(), `${demo.address}/#/videos`);
     const { page } = studio;

@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await studio.page.reload();
     await findTile("A reef at dawn").getByRole("img").waitFor();
     await expect.poll(() => findPrompt().inputValue()).toBe("A reef at noon");
-    await button("Settings: 16:9 3K").waitFor();
+    await button("Settings: 16:9 · 3K").waitFor();
   });
 
   test("are shown after a reload that interrupted them, with a note that they may have been charged", async () => {

@@ -205,20 +205,3 @@ describe.skipIf(!hasChromium)("frames of videos in Chromium (skipped where there
     await within("Reuse settings").waitFor();
   });
 });
-
-describe.skipIf(!hasChromium)("frames of assets in Chromium (skipped where there is none)", () => {
-  const studio = openRoom("assets", { speed: Number.POSITIVE_INFINITY, cors: true }, expected);
-
-  test("An asset of another host shows the host, is ready, and loads nothing from it", async () => {
-    const requests: string[] = [];
-    studio.page.on("request", (request) => requests.push(new URL(request.url()).host));
-    await studio.field("Link").fill("https://pictures.example/hero.png");
-    await studio.button("Add").click();
-    const card = studio.page.getByRole("article", { name: "hero.png" });
-    await card.getByText("pictures.example").waitFor();
-    await card.getByText("Ready").waitFor();
-    await studio.page.reload();
-    await card.getByText("Ready").waitFor();
-    expect(new Set(requests)).toEqual(new Set([new URL(studio.address).host]));
-  });
-});

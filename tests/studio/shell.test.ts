@@ -27,6 +27,15 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
     }
   });
 
+  test("The palette has no heading without rows", async () => {
+    await studio.page.keyboard.press("Control+k");
+    const palette = studio.page.getByRole("dialog", { name: "Search and commands" });
+    await palette.getByRole("option", { name: "Images", exact: true }).waitFor();
+    const headings = palette.getByText(/^(?:Go to|View|Chats)$/);
+    expect(await headings.allInnerTexts()).toEqual(["Go to", "View"]);
+    await studio.page.keyboard.press("Escape");
+  });
+
   test("The theme and the inspector stay over a reload", async () => {
     await inspector().waitFor();
     await studio.button("Theme: system").click();
@@ -47,6 +56,8 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
     const code = inspector().getByRole("region", { name: "Code" });
     const marked = code.locator("[data-marked]");
     await code.getByText("export function ChatRoom").waitFor();
+    // past the imports
+    await expect.poll(() => code.locator("pre").evaluate((box) => box.scrollTop)).toBeGreaterThan(0);
     await studio.field("Message").fill("[[stall]] Hello");
     await studio.field("Message").press("Enter");
     await expect

@@ -35,6 +35,16 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     return Buffer.from(base64, "base64");
   }
 
+  test("have settings without a gap between their rows", async () => {
+    await studio.page.getByRole("button", { name: /^Settings: / }).click();
+    const rows = studio.page.getByRole("dialog", { name: "Settings" }).locator("> :not(h2)");
+    await rows.getByText("Length").waitFor();
+    const heights = await rows.evaluateAll((all) => all.map((row) => row.getBoundingClientRect().height));
+    // the ratios have two lines, every other row has one
+    expect(Math.max(...heights)).toBeLessThan(100);
+    await studio.page.keyboard.press("Escape");
+  });
+
   test("start, are made, and are estimated only once the gateway has said how far they are", async () => {
     const prompt = "[[slow]] A reef at dawn";
     await sendVideo(prompt);

@@ -19,7 +19,6 @@ const copied = [
   "form-fields",
   "image-form",
   "stored-list",
-  "text-blocks",
   "use-draft",
   "use-leave-warning",
   "video-form",

@@ -1,7 +1,7 @@
 import { createEmulator } from "@sluice/emulator";
-import { asAServerSees } from "../../../examples/studio/demo/hosted/as-a-server-sees.ts";
-import { keepAnswers } from "../../../examples/studio/demo/hosted/kept-answers.ts";
+import { storeStreams } from "../../../examples/studio/demo/hosted/resumable-streams.ts";
 import { answerStarts, scope } from "../../../examples/studio/demo/hosted/scope.ts";
+import { toServerRequest } from "../../../examples/studio/demo/hosted/server-request.ts";
 
 /* The gateway of the live examples: answers all requests below `live/` of this site. */
 
@@ -11,7 +11,7 @@ const emulator = createEmulator({
   speed: 2,
   durations: { imageMs: 1500, videoMs: 12_000 },
 });
-const gateway = keepAnswers(emulator.fetch);
+const gateway = storeStreams(emulator.fetch);
 
 scope.addEventListener("install", () => void scope.skipWaiting());
 scope.addEventListener("activate", (event) => event.waitUntil(scope.clients.claim()));
@@ -21,5 +21,5 @@ scope.addEventListener("fetch", (event) => {
 });
 
 async function answer(request: Request): Promise<Response> {
-  return gateway(await asAServerSees(request, address, "https://gateway.test"));
+  return gateway(await toServerRequest(request, address, "https://gateway.test"));
 }

@@ -113,25 +113,11 @@ export const demoPrompts: readonly DemoPrompt[] = [
     ratio: "3:4",
   },
   {
-    id: "dunes",
-    room: "images",
-    title: "Desert dusk",
-    prompt: "Desert dunes at dusk under the first stars",
-    ratio: "21:9",
-  },
-  {
     id: "forest",
     room: "images",
     title: "Forest in mist",
     prompt: "A pine forest in the morning mist",
     ratio: "3:4",
-  },
-  {
-    id: "galaxy",
-    room: "images",
-    title: "Deep space",
-    prompt: "A nebula in deep space, violet and gold",
-    ratio: "1:1",
   },
   {
     id: "light",

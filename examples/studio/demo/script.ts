@@ -1,7 +1,7 @@
 import type { ChatRequest } from "@sluice/core";
 import { probeMedia } from "@sluice/media";
 import { type Answer, normalize, readAnswers } from "./answers.ts";
-import { chancesOf, diceIn } from "./dice.ts";
+import { describeRange, findDice } from "./dice.ts";
 import { documentsIn, documentTable, jsonCard, picturesOf, requestCard, textOf } from "./request-card.ts";
 
 /** Reply of the script, as the emulator's option `chat` takes it. */
@@ -92,7 +92,7 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
   function answerResult({ name, input, value }: ToolResult, request: ChatRequest): Reply {
     const ending = "error" in value ? " denied" : value["name"] === "none" ? " none" : "";
     const answer = answers.find(({ resultOf }) => resultOf === name + ending);
-    if (answer) return filled(answer, { ...value, ...chancesOf(value["rolls"], input["sides"]) });
+    if (answer) return filled(answer, { ...value, ...describeRange(value["rolls"], input["sides"]) });
     if (ending === " denied")
       return {
         reasoning: "The tool did not run. I say so.",
@@ -134,7 +134,7 @@ function argumentsIn(text: string): Values {
   const [, ...quotes] = /["“]([^"”]+)["”]|:\s*(\S.*)$/s.exec(text) ?? [];
   const quoted = quotes.find((quote) => quote !== undefined) ?? text;
   // inside the quotes of the JSON in the file
-  return { ...diceIn(text), quoted: JSON.stringify(quoted.trim()).slice(1, -1) };
+  return { ...findDice(text), quoted: JSON.stringify(quoted.trim()).slice(1, -1) };
 }
 
 async function pictureTable(urls: readonly string[]): Promise<string> {

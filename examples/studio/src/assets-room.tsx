@@ -7,13 +7,12 @@ import { atom } from "nanostores";
 import { useRef, useState } from "react";
 import { AssetCard } from "@/components/sluice/asset-card";
 import { DropHint, Refusals } from "@/components/sluice/attachments";
-import { Button, onPressOnce } from "@/components/sluice/button";
-import { Field, TextInput } from "@/components/sluice/fields";
+import { Button } from "@/components/sluice/button";
 import { listURLs } from "@/components/sluice/form-fields";
 import { createStoredList, isStoredItem, type StoredItem } from "@/components/sluice/stored-list";
 import { toast } from "@/components/sluice/toasts";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
-import { baseURL, client, storage } from "./client.js";
+import { client, storage } from "./client.js";
 import { Examples, loadThumbnail, Page } from "./media.js";
 import { openRoute } from "./rooms.js";
 import { useRunningCode } from "./state.js";
@@ -22,7 +21,7 @@ import { useVideoForm } from "./videos-room.js";
 /** A picture for videos. It is stored before it is sent, because registering it may be billed. */
 interface Asset extends StoredItem {
   readonly name: string;
-  /** The picture: a data URI or a link. */
+  /** The picture: a data URI. */
   readonly picture: string;
   /** Id and URI at the gateway. Undefined before the response. */
   readonly handle?: { readonly id: string; readonly uri: string };
@@ -62,8 +61,6 @@ async function register(name: string, picture: string): Promise<void> {
 export function AssetsRoom() {
   const assets = list.useItems();
   const sent = useStore(requests);
-  const [link, setLink] = useState("");
-  const [linkProblem, setLinkProblem] = useState<string>();
   const [refusals, setRefusals] = useState<readonly string[]>([]);
   const [isDragging, setIsDragging] = useState(false);
   const input = useRef<HTMLInputElement>(null);
@@ -79,14 +76,6 @@ export function AssetsRoom() {
         problems.push(`“${file.name}” is not a picture.`);
       else void register(file.name, await toDataURI(file));
     setRefusals(problems);
-  };
-  const addLink = () => {
-    const url = URL.parse(link.trim());
-    const isLink = url !== null && /^https?:$/.test(url.protocol) && !/\s/.test(link.trim());
-    setLinkProblem(isLink ? undefined : "Use a link: https://…");
-    if (!isLink) return;
-    void register(url.pathname.split("/").at(-1) || url.host, url.href);
-    setLink("");
   };
   const addToVideo = (uri: string) => {
     const { first_frame: _, last_frame: __, ...values } = videoForm.values;
@@ -133,18 +122,6 @@ export function AssetsRoom() {
             />
           </div>
           <Refusals lines={refusals} onDismiss={() => setRefusals([])} />
-          <Field label="Link" issues={linkProblem ? [linkProblem] : []}>
-            <span className="flex gap-2">
-              <TextInput
-                type="url"
-                placeholder="https://…"
-                value={link}
-                onChange={(event) => setLink(event.target.value)}
-                onKeyDown={(event) => event.key === "Enter" && !event.repeat && addLink()}
-              />
-              <Button {...onPressOnce(addLink)}>Add</Button>
-            </span>
-          </Field>
         </section>
         {assets.length === 0 && (
           <Examples
@@ -161,7 +138,7 @@ export function AssetsRoom() {
             <li key={asset.id}>
               <AssetCard
                 name={asset.name}
-                {...preview(asset.picture)}
+                picture={asset.picture}
                 handle={asset.handle}
                 request={sent.get(asset.id)}
                 onRetry={() => {
@@ -185,13 +162,6 @@ export function AssetsRoom() {
       {isDragging && <DropHint>Drop pictures here</DropHint>}
     </div>
   );
-}
-
-/** Returns what a card shows of a picture. The page loads nothing from other hosts. */
-function preview(picture: string) {
-  const url = URL.parse(picture);
-  const isForeign = url !== null && url.protocol !== "data:" && url.origin !== new URL(baseURL).origin;
-  return isForeign ? { picture: undefined, host: url.host } : { picture };
 }
 
 function takesAssets(model: VideoModel): boolean {

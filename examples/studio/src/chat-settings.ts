@@ -1,21 +1,12 @@
 import type { ChatModel } from "@sluice/core";
 import { type ChatTarget, useConversations } from "@sluice/react";
 import { useEffect, useRef } from "react";
+import * as v from "valibot";
 import { createChatTarget, describeChatModel } from "@/components/sluice/chat-form";
 import type { FormValues } from "@/components/sluice/form-fields";
 import { storage } from "./client.js";
 import { storedAtom } from "./state.js";
 import { tools } from "./tools.js";
-
-/** Settings of the chat. They stay when the model changes. A model ignores settings that it does not have. */
-export interface ChatSettings {
-  readonly model: ChatModel;
-  readonly values: FormValues;
-  readonly offersTools: boolean;
-  readonly wantsJSON: boolean;
-  /** System prompt. */
-  readonly instructions: string;
-}
 
 /** The models of the menu. */
 export const models = [
@@ -24,11 +15,23 @@ export const models = [
   { id: "gamma-chat-1-6-251015", name: "Gamma Chat 1.6", note: "Short responses, text only" },
 ] as const;
 
+const settingsSchema = v.object({
+  model: v.custom<ChatModel>((model) => models.some(({ id }) => id === model)),
+  values: v.custom<FormValues>((values) => typeof values === "object" && values !== null),
+  offersTools: v.boolean(),
+  wantsJSON: v.boolean(),
+  /** System prompt. */
+  instructions: v.string(),
+});
+
+/** Settings of the chat. They stay when the model changes. A model ignores settings that it does not have. */
+export type ChatSettings = v.InferOutput<typeof settingsSchema>;
+
 /** The settings of this browser. */
 export const chatSettings = storedAtom<ChatSettings>(
   "sluice-chat",
   { model: "alpha-v4.1-flash", values: {}, offersTools: true, wantsJSON: false, instructions: "" },
-  isSettings,
+  (stored) => v.is(settingsSchema, stored),
 );
 
 /** Changes some of the settings. */
@@ -58,17 +61,4 @@ export function useLabeledChat(id: string, label: string | undefined) {
     update(id, { title: `${label} · ${active.title}` });
   }, [active, update, id, label]);
   return active;
-}
-
-function isSettings(stored: unknown): stored is ChatSettings {
-  if (typeof stored !== "object" || stored === null) return false;
-  const { model, values, offersTools, wantsJSON, instructions } = stored as Record<string, unknown>;
-  return (
-    models.some(({ id }) => id === model) &&
-    typeof values === "object" &&
-    values !== null &&
-    typeof offersTools === "boolean" &&
-    typeof wantsJSON === "boolean" &&
-    typeof instructions === "string"
-  );
 }

@@ -71,6 +71,8 @@ export const client = createClient({
   // the emulator looks up assets at this path
   gateway: { includeUsage: true, assetLookup: "/gamma/asset/GetAsset" },
   onEvent: (event) => event.type === "first-chunk" && firstChunk.set(event.callId),
+  // the emulator is silent for seconds at most: a stalled stream goes on soon
+  ...(!import.meta.env.VITE_GATEWAY && { timeout: { chunkMs: 10_000 } }),
   fetch: devtoolsFetch(send),
 });
 

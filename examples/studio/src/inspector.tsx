@@ -59,6 +59,12 @@ function Source({ room }: { readonly room: Room }) {
       isLeft = true;
     };
   }, [room]);
+  useEffect(() => {
+    // the room begins after its imports
+    const lines = code.split("\n");
+    const start = lines.findIndex((line) => line.startsWith("export function"));
+    if (box.current) box.current.scrollTop = (start / lines.length) * box.current.scrollHeight;
+  }, [code]);
   const show = (line: HTMLElement) => {
     if (box.current) box.current.scrollTop = line.offsetTop - 120;
   };

@@ -109,9 +109,9 @@ export function MediaPage<Model extends string>(props: MediaPageProps<Model>) {
 }
 
 /** Loads the thumbnail of an example as a file. */
-export async function loadThumbnail({ id }: DemoPrompt): Promise<File> {
+export async function loadThumbnail({ id, title }: DemoPrompt): Promise<File> {
   const response = await fetch(thumbnails[`../demo/thumbnails/${id}.webp`] ?? "");
-  return new File([await response.blob()], `${id}.webp`, { type: "image/webp" });
+  return new File([await response.blob()], `${title}.webp`, { type: "image/webp" });
 }
 
 interface ExamplesProps {

@@ -42,11 +42,13 @@ export function Palette() {
             <Row label="Receipts" icon={<ReceiptText />} run={() => showTab("Receipts")} />
             <Row label="Next theme" icon={<Moon />} run={chooseNextTheme} />
           </Command.Group>
-          <Command.Group heading="Chats">
-            {conversations.map(({ id, title }) => (
-              <Row key={id} id={id} label={title || "New chat"} run={() => go(formatRoute("chat", id))} />
-            ))}
-          </Command.Group>
+          {conversations.length > 0 && (
+            <Command.Group heading="Chats">
+              {conversations.map(({ id, title }) => (
+                <Row key={id} id={id} label={title || "New chat"} run={() => go(formatRoute("chat", id))} />
+              ))}
+            </Command.Group>
+          )}
         </Command.List>
       </Command>
     </Dialog>

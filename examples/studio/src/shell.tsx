@@ -96,6 +96,7 @@ function Header({ room }: { readonly room: Room }) {
       </IconButton>
       <Button
         look="quiet"
+        className="aria-pressed:bg-secondary aria-pressed:text-foreground"
         data-tip="Ctrl+."
         aria-label="Inspector"
         aria-pressed={isOpen}

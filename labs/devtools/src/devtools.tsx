@@ -22,8 +22,7 @@ export interface SluiceDevtoolsProps {
 }
 
 /**
- * Shows the calls of a client in a panel at the edge of the page: attempts, streams, chats, tasks, locks, storage and
- * usage. With `devtoolsFetch` it also shows the frames of streams, and plays faults on the running app. Nothing is sent
+ * Shows the calls of a client in a panel at the edge of the page: attempts, streams, chats, tasks and usage. With `devtoolsFetch` it also shows the frames of streams, and plays faults on the running app. Nothing is sent
  * anywhere. In a production build it is empty.
  *
  * Records the last 200 calls of each client, from its first mount on.

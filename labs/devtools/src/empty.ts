@@ -17,8 +17,3 @@ export function playFault(): void {}
 
 /** Returns `fetch` unchanged. */
 export const devtoolsFetch: typeof tap = (fetch) => fetch;
-
-/** Returns a plugin whose panel is empty. */
-export function sluiceDevtoolsPlugin(): { readonly id: string; readonly name: string; render(): null } {
-  return { id: "sluice", name: "Sluice", render: () => null };
-}

@@ -12,8 +12,8 @@ export type Fault = "cut" | "stall" | "rate-limit" | "server-error" | "lost-resp
 
 /** Faults with the labels of their buttons, and the requests that they affect. */
 export const faultTexts: Readonly<Record<Fault, { readonly name: string; readonly waitsFor: string }>> = {
-  cut: { name: "Cut", waitsFor: "the next answer that streams; it breaks after three events" },
-  stall: { name: "Stall", waitsFor: "the next answer that streams; it stops after three events" },
+  cut: { name: "Cut", waitsFor: "the next stream; it breaks after three events" },
+  stall: { name: "Stall", waitsFor: "the next stream; it stops after three events" },
   "rate-limit": { name: "429", waitsFor: "the next request that may be billed; Retry-After is 2 s" },
   "server-error": { name: "500", waitsFor: "the next request that may be billed" },
   "lost-response": { name: "Lost response", waitsFor: "the next request that may be billed; it arrives" },

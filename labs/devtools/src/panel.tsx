@@ -4,12 +4,11 @@ import { type KeyboardEvent, useState, useSyncExternalStore } from "react";
 import { CallsView } from "./calls-view.js";
 import { FaultsView } from "./faults-view.js";
 import { getRecording } from "./recording.js";
-import { StorageView } from "./storage-view.js";
 import { StoresView } from "./stores-view.js";
 import { TasksView } from "./tasks-view.js";
 import { UsageView } from "./usage-view.js";
 
-const tabs = ["Calls", "Faults", "Chats", "Tasks", "Storage", "Usage"] as const;
+const tabs = ["Calls", "Faults", "Chats", "Tasks", "Usage"] as const;
 type Tab = (typeof tabs)[number];
 
 interface PanelProps {
@@ -86,8 +85,6 @@ function View({ tab, client, prices }: Pick<PanelProps, "client" | "prices"> & {
       return <StoresView client={client} recorded={recorded} />;
     case "Tasks":
       return <TasksView recorded={recorded} />;
-    case "Storage":
-      return <StorageView />;
     case "Usage":
       return <UsageView recorded={recorded} />;
   }

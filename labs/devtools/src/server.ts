@@ -4,5 +4,4 @@ export {
   playFault,
   SluiceDevtools,
   SluiceDevtoolsPanel,
-  sluiceDevtoolsPlugin,
 } from "./index.js";

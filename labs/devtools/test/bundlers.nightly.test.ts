@@ -27,10 +27,10 @@ beforeAll(() => {
   writeFileSync(
     page,
     `import { createClient } from "@sluice/core";
-import { devtoolsFetch, SluiceDevtools, sluiceDevtoolsPlugin } from "@sluice/devtools";
+import { devtoolsFetch, SluiceDevtools } from "@sluice/devtools";
 
 const client = createClient({ baseURL: location.origin, fetch: devtoolsFetch() });
-globalThis.page = [SluiceDevtools, sluiceDevtoolsPlugin({ client })];
+globalThis.page = [SluiceDevtools, client];
 `,
   );
 }, 600_000);

@@ -1,18 +1,15 @@
 import { createClient } from "@sluice/core";
-import { devtoolsFetch, SluiceDevtools, sluiceDevtoolsPlugin } from "@sluice/devtools";
+import { devtoolsFetch, SluiceDevtools } from "@sluice/devtools";
 import { GatewayProvider, useChatStream, useVideoTask } from "@sluice/react";
 import { indexedDBStorage } from "@sluice/stores";
-import { TanStackDevtools } from "@tanstack/react-devtools";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
-/* A page with the developer tools. With `?plain` its client has no tap. With `?tanstack` the tools are a plugin. */
+/* A page with the developer tools. With `?plain` its client has no tap. */
 
-const asked = new URLSearchParams(location.search);
-const isPlain = asked.has("plain");
+const isPlain = new URLSearchParams(location.search).has("plain");
 const client = createClient({ baseURL: location.origin, ...(!isPlain && { fetch: devtoolsFetch() }) });
 const storage = indexedDBStorage();
-const plugins = asked.has("tanstack") ? [sluiceDevtoolsPlugin({ client })] : undefined;
 
 function App() {
   const { messages, status, send } = useChatStream({ id: "reef", model: "delta-5.3", storage });
@@ -41,7 +38,7 @@ createRoot(document.body.appendChild(document.createElement("div"))).render(
   <StrictMode>
     <GatewayProvider client={client}>
       <App />
-      {plugins ? <TanStackDevtools plugins={plugins} /> : <SluiceDevtools />}
+      <SluiceDevtools />
     </GatewayProvider>
   </StrictMode>,
 );

@@ -12,14 +12,11 @@ import { useIsHydrated } from "./use-is-hydrated.js";
 import { useNotedOptions } from "./use-noted-options.js";
 
 /**
- * Options of `useConversations`. All except `activeId`, `folder` and `pageSize` are read once for each client and
- * storage.
+ * Options of `useConversations`. All except `activeId` and `pageSize` are read once for each client and storage.
  */
 export interface UseConversationsOptions extends ConversationListOptions {
   /** Id of the shown conversation. The list contains it from its first message on, even after a reload. */
   readonly activeId?: string | undefined;
-  /** Name of a folder: shows only its conversations. @default all folders */
-  readonly folder?: string | undefined;
   /** Number of conversations to show at first, and to add with each `showMore()`. @default 50 */
   readonly pageSize?: number | undefined;
 }
@@ -30,7 +27,7 @@ export interface UseConversationsResult
     Omit<ConversationList, "getSnapshot" | "subscribe" | "show"> {
   /** The conversation with `activeId`, even if it is not on the shown pages; undefined before it is listed. */
   readonly active: Conversation | undefined;
-  /** Number of all conversations, or of the conversations in `folder`. */
+  /** Number of all conversations. */
   readonly total: number;
   /** True if `showMore()` has more to show. */
   readonly hasMore: boolean;
@@ -70,7 +67,7 @@ export interface UseConversationsResult
  */
 export function useConversations(options: UseConversationsOptions = {}): UseConversationsResult {
   useNotedOptions("createConversationList or useConversations", options);
-  const { storage, activeId, folder, pageSize = 50, createTitle, restoreMs } = options;
+  const { storage, activeId, pageSize = 50, createTitle, restoreMs } = options;
   const client = useClient();
   const [first] = useState(() => ({ createTitle, restoreMs }));
   const store = useMemo(() => getList(client, { storage, ...first }), [client, storage, first]);
@@ -81,22 +78,15 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
     if (activeId !== undefined) store.show(activeId);
   }, [store, activeId]);
   const all = isHydrated ? state.conversations : none;
-  const inFolder = useMemo(() => {
-    if (folder === undefined) return all;
-    // as the list stores it, so that accents of all keyboards compare equal
-    const name = folder.trim().normalize();
-    return name === "" ? none : all.filter((one) => one.folder === name);
-  }, [all, folder]);
-  const conversations = useMemo(() => inFolder.slice(0, pages * pageSize), [inFolder, pages, pageSize]);
+  const conversations = useMemo(() => all.slice(0, pages * pageSize), [all, pages, pageSize]);
   const { getSnapshot, subscribe, show, ...verbs } = store;
   return {
     conversations,
-    folders: isHydrated ? state.folders : noNames,
     removed: isHydrated ? state.removed : none,
     isRestoring: !isHydrated || state.isRestoring,
     active: all.find(({ id }) => id === activeId),
-    total: inFolder.length,
-    hasMore: conversations.length < inFolder.length,
+    total: all.length,
+    hasMore: conversations.length < all.length,
     showMore: useMemo(() => () => setPages((count) => count + 1), []),
     ...verbs,
   };
@@ -115,4 +105,3 @@ function getList(client: Client, options: ConversationListOptions): Conversation
 }
 
 const none: readonly Conversation[] = [];
-const noNames: readonly string[] = [];

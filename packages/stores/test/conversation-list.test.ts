@@ -29,14 +29,13 @@ test("A conversation is listed from the first question of its chat on, and after
   expect(list.getSnapshot().conversations).toMatchObject([
     { id, title: "Why is the sky blue?", status: "ready", isPinned: false },
   ]);
-  list.update(id, { title: "Sky", isPinned: true, folder: "Nature" });
+  list.update(id, { title: "Sky", isPinned: true });
   list.update(id, { title: " " });
   await settled();
   const later = openPage(storage);
   await until(later.list, ({ isRestoring }) => !isRestoring);
   expect(later.list.getSnapshot()).toMatchObject({
-    conversations: [{ id, title: "Sky", isPinned: true, folder: "Nature" }],
-    folders: ["Nature"],
+    conversations: [{ id, title: "Sky", isPinned: true }],
   });
   expect(await later.list.search("hello")).toMatchObject([{ conversation: { id }, excerpt: "Hello" }]);
 });

@@ -21,8 +21,8 @@ export async function buildHostedStudio(outDir: string, docs = ""): Promise<void
   const built = (await build(page)) as Rollup.RollupOutput;
   await buildScript("gateway", outDir);
   await buildScript("service-worker", outDir, {
-    FILES: JSON.stringify(["", ...filesIn(outDir)]),
-    CORE: JSON.stringify(["", ...coreOf(built)]),
+    FILES: JSON.stringify(["", ...listFiles(outDir)]),
+    CORE: JSON.stringify(["", ...listCoreFiles(built)]),
   });
 }
 
@@ -48,13 +48,13 @@ async function buildScript(name: string, outDir: string, define: Record<string, 
   });
 }
 
-function filesIn(outDir: string): readonly string[] {
+function listFiles(outDir: string): readonly string[] {
   const all = globSync("**/*.*", { cwd: outDir }).map((path) => path.replaceAll("\\", "/"));
   return all.filter((path) => path !== "index.html");
 }
 
 /** Files that the page may load. The Service Worker caches grammars, which the worker of the highlighter loads, on use. */
-function coreOf({ output }: Rollup.RollupOutput): readonly string[] {
+function listCoreFiles({ output }: Rollup.RollupOutput): readonly string[] {
   const chunks = new Map(
     output.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file] as const] : [])),
   );

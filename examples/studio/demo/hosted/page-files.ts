@@ -3,11 +3,11 @@
  * changes; all others come from the network where there is one.
  */
 
-/** Cache of the files, and the way to them. */
+/** The files of the page. */
 export interface PageFiles {
   /** Answers a request for a file of the page. */
   answer(request: Request, preloaded?: Promise<Response | undefined>): Promise<Response>;
-  /** Loads what the page needs to open and to answer without a network, and is not there yet. */
+  /** Loads the missing files that the page needs to open and to respond without a network. */
   loadCore(core: readonly string[]): Promise<void>;
   /** Forgets the files of earlier builds. */
   forgetOthers(files: readonly string[]): Promise<void>;
@@ -15,23 +15,23 @@ export interface PageFiles {
 
 /** @param base address of the page, with a slash at its end */
 export function openPageFiles(base: string): PageFiles {
-  const { fetch: load } = globalThis;
-  const opening = () => caches.open(`${base} files`);
+  const { fetch } = globalThis;
+  const openCache = () => caches.open(`${base} files`);
   return { answer, loadCore, forgetOthers };
 
   async function answer(request: Request, preloaded?: Promise<Response | undefined>): Promise<Response> {
-    const cache = await opening();
-    const key = keyOf(request.url);
+    const cache = await openCache();
+    const key = getKey(request.url);
     const hasHash = key.startsWith(`${base}assets/`);
     const known = hasHash ? await cache.match(key) : undefined;
-    return known ?? loaded(cache, request, preloaded);
+    return known ?? load(cache, request, preloaded);
   }
 
-  async function loaded(cache: Cache, request: Request, preloaded?: Promise<Response | undefined>) {
-    const key = keyOf(request.url);
+  async function load(cache: Cache, request: Request, preloaded?: Promise<Response | undefined>) {
+    const key = getKey(request.url);
     try {
-      const response = (await preloaded) ?? (await load(request));
-      if (response.status === 200) await keep(cache, key, response.clone());
+      const response = (await preloaded) ?? (await fetch(request));
+      if (response.status === 200) await store(cache, key, response.clone());
       return response;
     } catch (error) {
       const known = await cache.match(key);
@@ -41,27 +41,27 @@ export function openPageFiles(base: string): PageFiles {
   }
 
   async function loadCore(core: readonly string[]): Promise<void> {
-    const cache = await opening();
+    const cache = await openCache();
     for (const path of core)
       if (!(await cache.match(base + path))) {
-        const response = await load(base + path);
-        if (response.ok) await keep(cache, base + path, response);
+        const response = await fetch(base + path);
+        if (response.ok) await store(cache, base + path, response);
       }
   }
 
   async function forgetOthers(files: readonly string[]): Promise<void> {
-    const cache = await opening();
+    const cache = await openCache();
     const known = new Set(files.map((path) => base + path));
     for (const { url } of await cache.keys()) if (!known.has(url)) await cache.delete(url);
   }
 }
 
-/** A full disk keeps no file: the page works as long as there is a network. */
-async function keep(cache: Cache, key: string, response: Response): Promise<void> {
+/** Stores a file. Without space, the page still works with a network. */
+async function store(cache: Cache, key: string, response: Response): Promise<void> {
   await cache.put(key, response).catch(() => {});
 }
 
-/** Address without what the server does not see, or does not care about: `index.html` is the page. */
-function keyOf(url: string): string {
+/** Address without query and fragment. `index.html` is the page. */
+function getKey(url: string): string {
   return url.replace(/[?#].*$/, "").replace(/\/index\.html$/, "/");
 }

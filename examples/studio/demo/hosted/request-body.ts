@@ -7,15 +7,15 @@ export function addRequestBodies(): void {
     configurable: true,
     get(this: Request) {
       if (this.method === "GET" || this.method === "HEAD") return null;
-      const body = bodies.get(this) ?? streamOf(this);
+      const body = bodies.get(this) ?? createStream(this);
       bodies.set(this, body);
       return body;
     },
   });
 }
 
-/** Reads a body when it is asked for it: until then the request can be read in any other way. */
-function streamOf(request: Request): ReadableStream<Uint8Array> {
+/** Reads the body at the first read of the stream. Until then, other code can read the request. */
+function createStream(request: Request): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {

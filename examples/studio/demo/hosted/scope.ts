@@ -24,13 +24,13 @@ interface Scope {
 
 export const scope = globalThis as unknown as Scope;
 
-/** Answer to a page that asks if the server is there. */
+/** Answer to a page that asks whether the server has started. */
 export interface Started {
-  /** Why it is not; absent where it is. */
+  /** Why it has not; absent if it has. */
   readonly problem?: string;
 }
 
-/** Answers each page that waits in `startServiceWorker`. It is taken, also if it was loaded past this worker. */
+/** Answers each page that waits in `startServiceWorker`, and takes control of pages that loaded without this worker. */
 export function answerStarts(start: () => Promise<unknown>, then?: () => Promise<unknown>): void {
   scope.addEventListener("message", (event) => event.waitUntil(answer(event.ports)));
 

@@ -11,14 +11,14 @@ const LONGEST_STEP_MS = 120_000;
 export async function startServiceWorker(script: string | URL): Promise<void> {
   const { serviceWorker } = navigator;
   const registration = await serviceWorker.register(script);
-  const worker = await within(LONGEST_STEP_MS, activeIn(registration));
-  const { problem } = await within(LONGEST_STEP_MS, started(worker));
+  const worker = await limitTime(LONGEST_STEP_MS, waitForActivation(registration));
+  const { problem } = await limitTime(LONGEST_STEP_MS, askForStart(worker));
   if (problem) throw new Error(problem);
-  await within(LONGEST_STEP_MS, untilControlled(serviceWorker));
+  await limitTime(LONGEST_STEP_MS, waitForControl(serviceWorker));
 }
 
 /** Waits until a worker is active. @throws {Error} where it could not be installed */
-async function activeIn(registration: ServiceWorkerRegistration): Promise<ServiceWorker> {
+async function waitForActivation(registration: ServiceWorkerRegistration): Promise<ServiceWorker> {
   const first = registration.active ?? registration.waiting ?? registration.installing;
   if (!first) throw new Error("Service Worker: missing");
   while (first.state !== "activated") {
@@ -29,7 +29,7 @@ async function activeIn(registration: ServiceWorkerRegistration): Promise<Servic
 }
 
 /** Asks the worker if its server is there. */
-function started(worker: ServiceWorker): Promise<Started> {
+function askForStart(worker: ServiceWorker): Promise<Started> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
     port1.onmessage = ({ data }: MessageEvent<Started>) => {
@@ -41,12 +41,12 @@ function started(worker: ServiceWorker): Promise<Started> {
 }
 
 /** A page that was loaded past its Service Worker, by Shift and Reload, is taken by it now. */
-async function untilControlled(container: ServiceWorkerContainer): Promise<void> {
+async function waitForControl(container: ServiceWorkerContainer): Promise<void> {
   while (!container.controller)
     await new Promise((resolve) => container.addEventListener("controllerchange", resolve, { once: true }));
 }
 
-function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
+function limitTime<Result>(ms: number, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`Service Worker: silent for ${ms / 1000} s`)), ms);
     work.then(resolve, reject).finally(() => clearTimeout(timer));

@@ -3,9 +3,9 @@
  * `fileStore()` of `@sluice/durable` does it on a server.
  */
 
-/** The time for which a link is said to work, in milliseconds. */
+/** Lifetime of a link, as the page is told, in milliseconds. */
 const VALID_MS = 30 * 86_400_000;
-/** Headers of an upload that has not ended. */
+/** Header with the full size of an upload. */
 const LENGTH = "x-upload-length";
 
 /**
@@ -15,19 +15,19 @@ const LENGTH = "x-upload-length";
  * @returns a function that answers requests for uploads and their files; undefined for all others
  */
 export function openUploads(base: string): (request: Request) => Promise<Response | undefined> {
-  const opening = () => caches.open(`${base} uploads`);
+  const openCache = () => caches.open(`${base} uploads`);
   return async (request) => {
     const [, kind, id] = /^v1\/(uploads|media)(?:\/([\w-]+))?$/.exec(request.url.slice(base.length)) ?? [];
-    if (kind === "media") return (await (await opening()).match(request.url)) ?? missing();
+    if (kind === "media") return (await (await openCache()).match(request.url)) ?? refuseUnknown();
     if (kind !== "uploads") return undefined;
     if (request.method === "POST") return store(crypto.randomUUID(), [], request);
-    const known = id && (await (await opening()).match(addressOf(id)));
-    if (!known) return missing();
+    const known = id && (await (await openCache()).match(getAddress(id)));
+    if (!known) return refuseUnknown();
     const stored = await known.blob();
     const bytes = Number(known.headers.get(LENGTH));
-    if (request.method !== "PATCH") return stateOf(id, stored.size, bytes);
+    if (request.method !== "PATCH") return describeUpload(id, stored.size, bytes);
     const offset = Number(request.headers.get("upload-offset"));
-    if (offset !== stored.size) return refused(409, `go on at upload-offset: ${stored.size}`);
+    if (offset !== stored.size) return refuse(409, `continue at upload-offset: ${stored.size}`);
     return store(id, [stored], request, bytes);
   };
 
@@ -35,23 +35,23 @@ export function openUploads(base: string): (request: Request) => Promise<Respons
     const content = new Blob([...before, await request.blob()]);
     const length = bytes ?? Number(request.headers.get("upload-length") ?? content.size);
     const headers = { [LENGTH]: String(length) };
-    await (await opening()).put(addressOf(id), new Response(content, { headers }));
-    return stateOf(id, content.size, length, bytes === undefined ? 201 : 200);
+    await (await openCache()).put(getAddress(id), new Response(content, { headers }));
+    return describeUpload(id, content.size, length, bytes === undefined ? 201 : 200);
   }
 
-  function stateOf(id: string, offset: number, bytes: number, status = 200): Response {
+  function describeUpload(id: string, offset: number, bytes: number, status = 200): Response {
     const expiresAt = Date.now() + VALID_MS;
-    const file = offset === bytes ? { url: addressOf(id) } : {};
+    const file = offset === bytes ? { url: getAddress(id) } : {};
     return Response.json({ id, bytes, offset, expiresAt, ...file }, { status });
   }
 
-  function addressOf(id: string): string {
+  function getAddress(id: string): string {
     return `${base}v1/media/${id}`;
   }
 }
 
-const missing = () => refused(404, "there is no such file");
+const refuseUnknown = () => refuse(404, "this file is unknown");
 
-function refused(status: number, message: string): Response {
+function refuse(status: number, message: string): Response {
   return Response.json({ error: { message } }, { status });
 }

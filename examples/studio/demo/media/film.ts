@@ -76,7 +76,7 @@ function motionOf(
   grid: { columns: number; rows: number },
 ): Motion {
   const shore = shores[scene] ?? (lake ? 0.82 : 2);
-  const sways = scene === "reef" || scene === "light" || scene === "space";
+  const sways = scene === "reef" || scene === "light";
   const depth = sways ? 0 : 0.35;
   return (frame, column, row) => {
     const turn = (2 * Math.PI * frame) / frames;

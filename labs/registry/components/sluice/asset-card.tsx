@@ -1,7 +1,7 @@
 "use client";
 
 import { describeError, useAsset } from "@sluice/react";
-import { Copy, Link, LoaderCircle, Trash2 } from "lucide-react";
+import { Copy, LoaderCircle, Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { Badge, Button, IconButton, onPressOnce } from "@/components/sluice/button";
 import { LinkedImage, MediaFrame } from "@/components/sluice/media-frame";
@@ -11,10 +11,8 @@ import { toast } from "@/components/sluice/toasts";
 
 interface AssetCardProps {
   readonly name: string;
-  /** The picture: a data URI, or a link that the page may load. @default the host of the link */
-  readonly picture: string | undefined;
-  /** Host of a picture that the page does not load. */
-  readonly host?: string | undefined;
+  /** The picture: a data URI, or a link that the page may load. */
+  readonly picture: string;
   /** Id and URI at the gateway. Undefined before the response. */
   readonly handle: { readonly id: string; readonly uri: string } | undefined;
   /** Request of this page: in flight, or its error. Undefined after a reload. */
@@ -102,23 +100,16 @@ const tones = {
   unknown: "warn",
 } as const;
 
-function Card({ name, picture, host, state, text, actions, onRemove }: CardProps) {
-  const link = useMediaLink(picture ?? "");
+function Card({ name, picture, state, text, actions, onRemove }: CardProps) {
+  const link = useMediaLink(picture);
   return (
     <article aria-label={name} className="flex h-full flex-col overflow-hidden rounded-xl border bg-card">
       <div className="relative aspect-4/3 bg-secondary">
-        {picture === undefined ? (
-          <p className="flex size-full flex-col items-center justify-center gap-2 p-4 text-sm text-muted-foreground">
-            <Link aria-hidden className="size-5" />
-            <bdi className="max-w-full truncate">{host}</bdi>
-          </p>
-        ) : (
-          <MediaFrame
-            link={link}
-            kind="preview"
-            element={<LinkedImage link={link} src={picture} alt="" className="size-full object-cover" />}
-          />
-        )}
+        <MediaFrame
+          link={link}
+          kind="preview"
+          element={<LinkedImage link={link} src={picture} alt="" className="size-full object-cover" />}
+        />
       </div>
       <div className="flex grow flex-col gap-2 p-3">
         <p className="flex items-center gap-2 text-sm">

@@ -54,10 +54,7 @@ export function ShapeChips({ form }: FormProps) {
     form.set(field.name, (same.find(({ tier }) => tier === chosen?.tier) ?? choice).value);
   };
   return (
-    <fieldset
-      aria-label={formWords.shape}
-      className="-mx-4 flex min-w-0 gap-2 overflow-x-auto mask-x-from-[calc(100%-1rem)] px-4 py-1"
-    >
+    <fieldset aria-label={formWords.shape} className="flex flex-wrap gap-2">
       <Chip isPressed={!chosen} onClick={() => form.set(field.name, undefined)}>
         {formWords.auto}
       </Chip>

@@ -16,7 +16,7 @@ export function LengthSlider({ form }: FormProps) {
   const seconds = typeof value === "number" && value !== auto ? value : (field.default ?? min);
   const problem = form.problems.get("duration");
   return (
-    <div className="flex grow basis-64 items-end gap-3">
+    <div className="flex items-end gap-3">
       <div className="grow">
         <Slider
           label={field.label}

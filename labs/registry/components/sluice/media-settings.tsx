@@ -16,7 +16,7 @@ interface MediaSettingsProps<Model extends string> {
   readonly children?: ReactNode;
 }
 
-/** The model of an image or a video, and its settings behind a button that names them: `16:9 2K · 5 s`. */
+/** The model of an image or a video, and its settings behind a button that names them: `16:9 · 2K · 5 s`. */
 export function MediaSettings<Model extends string>({ form, children }: MediaSettingsProps<Model>) {
   const summary = summarize(form);
   return (
@@ -51,7 +51,7 @@ function summarize<Model extends string>({ fields, values }: MediaForm<Model>): 
     const value = values[field.name] ?? ("default" in field ? field.default : undefined);
     if (field.kind === "choice") {
       const choice = field.choices.find((one) => one.value === value);
-      return choice && ([choice.ratio, choice.tier].filter(Boolean).join(" ") || choice.label);
+      return choice && ([choice.ratio, choice.tier].filter(Boolean).join(" · ") || choice.label);
     }
     return field.name === "duration" && typeof value === "number" && value > 0 ? `${value} s` : undefined;
   });

@@ -14,7 +14,6 @@ import {
   type ConversationRecords,
   createConversationRecords,
   createDefaultTitle,
-  normalizeFolder,
   parseRecord,
 } from "./records.js";
 import {
@@ -36,8 +35,6 @@ export interface ConversationList extends Store<ConversationListState> {
   }): string;
   /** Changes the given fields of a conversation. */
   update(id: string, changes: ConversationChanges): void;
-  /** Renames a folder in all its conversations. The name of another folder merges both; an empty name removes the folder. */
-  renameFolder(folder: string, name: string): void;
   /**
    * Removes a conversation in all tabs and stops its response. `restore` brings it back within `restoreMs`. After that,
    * its messages are deleted.
@@ -62,8 +59,6 @@ interface ConversationChanges {
   readonly title?: string;
   /** True keeps the conversation at the top. */
   readonly isPinned?: boolean;
-  /** Name of its folder, new or existing. An empty name removes it from its folder. */
-  readonly folder?: string;
 }
 
 /** Options of {@link createConversationList}. */
@@ -123,17 +118,11 @@ export function createConversationList(
       if (title) void open().then(() => records.add(id, { title, ...now() }));
       return id;
     },
-    update: (id, { title = "", isPinned, folder }) =>
+    update: (id, { title = "", isPinned }) =>
       records.change(id, {
         ...(title.trim() !== "" && { title: title.trim() }),
         ...(isPinned !== undefined && { isPinned }),
-        ...(folder !== undefined && { folder: normalizeFolder(folder) }),
       }),
-    renameFolder(folder, name) {
-      const old = normalizeFolder(folder);
-      const within = [...records.all].flatMap(([id, record]) => (old && record.folder === old ? id : []));
-      records.changeAll(within, { folder: normalizeFolder(name) });
-    },
     remove(id) {
       records.change(id, { removedAt: Date.now() });
       endRemoved(id, restoreMs);

@@ -5,8 +5,6 @@ import type { Conversation, ConversationRecord } from "./records.js";
 export interface ConversationListState {
   /** All conversations: pinned conversations first, then by the time of the last question, newest first. */
   readonly conversations: readonly Conversation[];
-  /** Names of the folders with conversations, in alphabetical order. */
-  readonly folders: readonly string[];
   /** Removed conversations that `restore` can bring back, last removed first. */
   readonly removed: readonly Conversation[];
   /** True until the storage is read, for at most 3 s. */
@@ -38,24 +36,18 @@ export function createListing(
       .filter((one): one is Removed => one.removedAt !== undefined && one.removedAt + restoreMs > Date.now())
       .sort((a, b) => b.removedAt - a.removedAt)
       .map(({ conversation }) => conversation);
-    return { conversations, folders: listFolders(conversations), removed, isRestoring };
+    return { conversations, removed, isRestoring };
   };
 
   function toConversation(id: string, record: ConversationRecord): Conversation {
-    const { title, createdAt, updatedAt, isPinned = false, folder } = record;
+    const { title, createdAt, updatedAt, isPinned = false } = record;
     const known = shown.get(id);
     const next: Conversation = {
       ...{ id, title, createdAt, updatedAt, isPinned },
-      ...(folder !== undefined && { folder }),
       status: getStatus(id),
     };
     return known && isSame(known, next) ? known : next;
   }
-}
-
-function listFolders(conversations: readonly Conversation[]): readonly string[] {
-  const names = new Set(conversations.map(({ folder }) => folder).filter((name) => name !== undefined));
-  return [...names].sort((a, b) => a.localeCompare(b));
 }
 
 function isSame(one: Conversation, other: Conversation): boolean {

@@ -14,8 +14,6 @@ export interface ConversationRecords {
   add(id: string, record: Pick<ConversationRecord, "title" | "createdAt" | "updatedAt">): void;
   /** Changes fields of a conversation, if it has a record. `undefined` and `false` remove a field. */
   change(id: string, fields: Fields): void;
-  /** Changes the same fields of many conversations with one notification and one write. */
-  changeAll(ids: readonly string[], fields: Fields): void;
   /** Takes a record that another tab has written or removed. Returns false if the record here is newer. */
   take(id: string, record: ConversationRecord | undefined): boolean;
   remove(id: string): void;
@@ -41,10 +39,16 @@ export function createConversationRecords(
     all,
     add(id, record) {
       all.set(id, { ...record, revision: 1 });
-      saveChange([id]);
+      saveChange(id);
     },
-    change: (id, fields) => changeAll([id], fields),
-    changeAll,
+    change(id, fields) {
+      const record = all.get(id);
+      if (!record) return;
+      const entries = Object.entries({ ...record, ...fields, revision: record.revision + 1 });
+      const present = entries.filter(([, value]) => value !== undefined && value !== false);
+      all.set(id, Object.fromEntries(present) as unknown as ConversationRecord);
+      saveChange(id);
+    },
     take(id, record) {
       if (record && record.revision < (all.get(id)?.revision ?? 0)) return false;
       if (record) all.set(id, record);
@@ -53,25 +57,14 @@ export function createConversationRecords(
     },
     remove(id) {
       all.delete(id);
-      saveChange([id]);
+      saveChange(id);
     },
     clear: () => all.clear(),
   };
 
-  function changeAll(ids: readonly string[], fields: Fields): void {
-    const known = ids.filter((id) => all.has(id));
-    for (const id of known) {
-      const record = all.get(id) as ConversationRecord;
-      const entries = Object.entries({ ...record, ...fields, revision: record.revision + 1 });
-      const present = entries.filter(([, value]) => value !== undefined && value !== false);
-      all.set(id, Object.fromEntries(present) as unknown as ConversationRecord);
-    }
-    if (known.length > 0) saveChange(known);
-  }
-
-  function saveChange(ids: readonly string[]): void {
+  function saveChange(id: string): void {
     onChange();
-    for (const id of ids) writer.mark(id);
+    writer.mark(id);
     void writer.write();
   }
 }
@@ -88,8 +81,6 @@ export interface Conversation {
   readonly updatedAt: number;
   /** True for a conversation that stays at the top. */
   readonly isPinned: boolean;
-  /** Name of its folder; absent without a folder. */
-  readonly folder?: string;
   /** Status of its chat in this tab. */
   readonly status: ConversationStatus;
 }
@@ -100,7 +91,6 @@ export interface ConversationRecord {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly isPinned?: boolean;
-  readonly folder?: string;
   /** Time of the removal in Unix milliseconds, while the conversation can be restored. */
   readonly removedAt?: number;
   /** Number of changes, so that an older copy never wins. */
@@ -111,27 +101,16 @@ export interface ConversationRecord {
 export function parseRecord(value: unknown): ConversationRecord | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const record = value as Record<string, unknown>;
-  const { title, createdAt, updatedAt, isPinned, folder, removedAt, revision } = record;
+  const { title, createdAt, updatedAt, isPinned, removedAt, revision } = record;
   if (typeof title !== "string" || !isTime(createdAt) || !isTime(updatedAt)) return undefined;
   return {
     title,
     createdAt,
     updatedAt,
     ...(isPinned === true && { isPinned }),
-    ...parseFolder(folder),
     ...(isTime(removedAt) && { removedAt }),
     revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
   };
-}
-
-/** Normalizes the name of a folder, so that accents of all keyboards compare equal. Returns undefined for an empty name. */
-export function normalizeFolder(name: string): string | undefined {
-  return name.trim().normalize() || undefined;
-}
-
-function parseFolder(value: unknown): Pick<ConversationRecord, "folder"> {
-  const folder = typeof value === "string" ? normalizeFolder(value) : undefined;
-  return folder === undefined ? {} : { folder };
 }
 
 function isTime(value: unknown): value is number {

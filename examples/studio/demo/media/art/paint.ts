@@ -1,7 +1,6 @@
 import { type Canvas, createCanvas, finish, glow, put } from "./canvas.ts";
 import { paintCity } from "./city.ts";
 import { type Color, mix } from "./color.ts";
-import { paintDesert } from "./desert.ts";
 import { paintForest } from "./forest.ts";
 import { paintLight } from "./light.ts";
 import { paintMountains } from "./mountains.ts";
@@ -9,7 +8,6 @@ import { type Random, randomOf } from "./noise.ts";
 import { paintReef } from "./reef.ts";
 import type { Scene } from "./scenes.ts";
 import { paintSea } from "./sea.ts";
-import { paintSpace } from "./space.ts";
 import { readSubject, type Subject } from "./subject.ts";
 
 /** Request for a picture. The same order paints the same pixels. */
@@ -42,8 +40,6 @@ const painters: Readonly<Record<Scene, Painter>> = {
   reef: paintReef,
   city: paintCity,
   forest: paintForest,
-  desert: paintDesert,
-  space: paintSpace,
   light: paintLight,
 };
 
@@ -57,8 +53,7 @@ export function paint({ width, height, prompt, base, seed, index, palette }: Ord
   const canvas = createCanvas(width, height);
   const random = randomOf(`${seed} ${subject.scene}`);
   painters[subject.scene](canvas, subject, seed, random);
-  if (subject.scene !== "space" && subject.scene !== "light" && subject.scene !== "reef")
-    paintWeather(canvas, subject, random);
+  if (subject.scene !== "light" && subject.scene !== "reef") paintWeather(canvas, subject, random);
   return { width, height, bytes: finish(canvas, random) };
 }
 
@@ -75,7 +70,7 @@ function paintWeather(canvas: Canvas, { rain, storm, season, scene }: Subject, r
         0.05 + 0.11 * random(),
       );
   }
-  if (season === "winter" && scene !== "desert" && scene !== "sea")
+  if (season === "winter" && scene !== "sea")
     for (let flake = 0; flake < (260 * width) / height; flake++)
       glow(
         canvas,

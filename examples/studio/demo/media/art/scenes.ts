@@ -1,5 +1,5 @@
 /** Kind of picture. */
-export type Scene = "reef" | "space" | "city" | "desert" | "forest" | "sea" | "mountains" | "light";
+export type Scene = "reef" | "city" | "forest" | "sea" | "mountains" | "light";
 
 interface SceneWords {
   /** Name in a sentence about what is painted. */
@@ -7,9 +7,6 @@ interface SceneWords {
   /** Words of a prompt that ask for it. What is not painted has no word here. */
   readonly words: RegExp;
 }
-
-/** Words for the tower on a rock that stands in the sea. */
-export const LIGHTHOUSE = /\blighthouses?\b/i;
 
 /** Words for the lights in the sky of the north. */
 export const AURORA = /\b(?:aurora|northern lights|polar lights)\b/i;
@@ -20,21 +17,16 @@ export const scenes: Readonly<Record<Scene, SceneWords>> = {
     label: "reefs",
     words: /\b(?:reefs?|corals? reef|under ?water|fish(?:es)?|aquarium|kelp)\b/i,
   },
-  space: {
-    label: "space",
-    words: /\b(?:space|nebulae?|galax(?:y|ies)|cosmos|planets?|universe|orbit|milky way)\b/i,
-  },
   city: {
     label: "cities",
     words:
       /\b(?:cit(?:y|ies)|skyline|skyscrapers?|streets?|downtown|metropolis|towers?|buildings?|neon|town|harbou?r)\b/i,
   },
-  desert: { label: "deserts", words: /\b(?:deserts?|dunes?|sahara|sand)\b/i },
   forest: {
     label: "forests",
     words: /\b(?:forests?|woods?|woodland|trees?|pines?|jungle|birch(?:es)?|firs?)\b/i,
   },
-  sea: { label: "seas", words: /\b(?:seas?|oceans?|waves?|beach(?:es)?|coast|shore|surf|lighthouses?)\b/i },
+  sea: { label: "seas", words: /\b(?:seas?|oceans?|waves?|beach(?:es)?|coast|shore|surf)\b/i },
   mountains: {
     label: "mountains",
     words:
@@ -55,7 +47,6 @@ const SNOW = /\b(?:winter|snow(?:y|ing|fall)?|ice|icy|frozen|frost|arctic)\b/i;
  */
 export function sceneOf(prompt: string, base = ""): Scene | undefined {
   for (const text of [prompt, base]) {
-    if (LIGHTHOUSE.test(text)) return "sea";
     const found = order.find(([, { words }]) => words.test(text));
     if (found) return found[0];
   }

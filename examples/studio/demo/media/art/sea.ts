@@ -1,6 +1,5 @@
 import type { Canvas } from "./canvas.ts";
 import { type Color, hex, lit, mix } from "./color.ts";
-import { paintLighthouse } from "./lighthouse.ts";
 import { layered, noiseOf, type Random, smooth } from "./noise.ts";
 import { lightOf, paintSky } from "./sky.ts";
 import type { Subject } from "./subject.ts";
@@ -61,8 +60,6 @@ export function paintSea(canvas: Canvas, subject: Subject, seed: string, random:
     }
   }
   if (shoreAt < 1) paintBeach(canvas, shoreAt, light.ground, seed);
-  if (subject.lighthouse)
-    paintLighthouse(canvas, { light, isHazy: subject.mist || subject.storm, horizon, sunX: sun.x }, seed);
 }
 
 function paintBeach({ width, height, pixels }: Canvas, shoreAt: number, light: Color, seed: string) {

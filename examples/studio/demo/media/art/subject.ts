@@ -1,6 +1,6 @@
 import { type Color, hex, hsl, lit, mix } from "./color.ts";
 import { randomOf } from "./noise.ts";
-import { AURORA, LIGHTHOUSE, type Scene, sceneOf } from "./scenes.ts";
+import { AURORA, type Scene, sceneOf } from "./scenes.ts";
 
 /** Time of day. */
 export type Time = "dawn" | "day" | "dusk" | "night";
@@ -18,10 +18,7 @@ export interface Subject {
   /** True if there is water in the foreground that mirrors the rest. */
   readonly lake: boolean;
   readonly beach: boolean;
-  readonly lighthouse: boolean;
   readonly stars: boolean;
-  readonly planet: boolean;
-  readonly galaxy: boolean;
   /** Colors that the prompt names, or those of a reference. */
   readonly tints: readonly Color[];
 }
@@ -110,10 +107,7 @@ export function readSubject(prompt: string, base: string, seed: string, index: n
     aurora,
     lake: has(/\b(?:lakes?|river|pond|reflect\w*|fjord|mirror)\b/i),
     beach: has(/\b(?:beach(?:es)?|shore|sand|coast)\b/i),
-    lighthouse: has(LIGHTHOUSE),
     stars: has(/\bstar(?:s|ry|light)?\b/i),
-    planet: has(/\b(?:planets?|moon|orbit|earth|saturn|mars)\b/i),
-    galaxy: has(/\b(?:galax(?:y|ies)|spiral|milky way)\b/i),
     tints: tintsOf(prompt).length > 0 ? tintsOf(prompt) : tintsOf(base),
   };
 }

@@ -23,7 +23,7 @@ const words: Readonly<Record<HostedProblem["kind"], { readonly title: string; re
 const SETTLE_MS = 500;
 
 /** Starts the Service Worker of a hosted page when the first screen is there, and says so where it can't. */
-export function HostedGate({ children }: { readonly children: ReactNode }) {
+export function HostedGuard({ children }: { readonly children: ReactNode }) {
   const problem = useStore(hostedProblem);
   const start = () => void startService().catch(() => {});
   useEffect(() => {

@@ -3,31 +3,31 @@ import type { EmulatorOptions } from "@sluice/emulator";
 type EmulatorState = NonNullable<EmulatorOptions["state"]>;
 
 /** State of the emulator in IndexedDB. */
-export interface KeptState extends EmulatorState {
+export interface StoredState extends EmulatorState {
   get(key: string): unknown;
-  /** Resolves when all that was set or deleted until now is on the disk. */
-  kept(): Promise<void>;
+  /** Resolves once every earlier change is on the disk. */
+  flush(): Promise<void>;
 }
 
-/** An entry as the database has it. */
+/** An entry of the database. */
 interface Entry {
   readonly value: unknown;
-  /** Place in the order of all entries: the emulator deletes the oldest first. */
+  /** Position among all entries: the emulator deletes the oldest first. */
   readonly order: number;
 }
 
 const STORE = "entries";
 
-/** Opens the state with all that an earlier Service Worker has left. */
-export async function openKeptState(name: string): Promise<KeptState> {
+/** Opens the state that earlier Service Workers stored. */
+export async function openStoredState(name: string): Promise<StoredState> {
   const database = await openDatabase(name);
-  const found = await allIn(database);
+  const found = await readEntries(database);
   const entries = new Map(found.map(([key, { value }]) => [key, value]));
   let order = found.at(-1)?.[1].order ?? 0;
-  /** Changes that are not on the disk; undefined for an entry that is gone. */
+  /** Changes that are not on the disk; undefined for a deleted entry. */
   let changes = new Map<string, Entry | undefined>();
   let writing = Promise.resolve();
-  return { get, set, delete: remove, kept, [Symbol.iterator]: () => entries[Symbol.iterator]() };
+  return { get, set, delete: remove, flush, [Symbol.iterator]: () => entries[Symbol.iterator]() };
 
   function get(key: string): unknown {
     return entries.get(key);
@@ -45,7 +45,7 @@ export async function openKeptState(name: string): Promise<KeptState> {
     return entries.delete(key);
   }
 
-  function kept(): Promise<void> {
+  function flush(): Promise<void> {
     if (changes.size === 0) return writing;
     const written = changes;
     changes = new Map();
@@ -57,14 +57,14 @@ export async function openKeptState(name: string): Promise<KeptState> {
 function openDatabase(name: string): Promise<IDBDatabase> {
   const request = indexedDB.open(name, 1);
   request.onupgradeneeded = () => void request.result.createObjectStore(STORE);
-  return resultOf(request);
+  return waitForResult(request);
 }
 
-async function allIn(database: IDBDatabase): Promise<[string, Entry][]> {
+async function readEntries(database: IDBDatabase): Promise<[string, Entry][]> {
   const store = database.transaction(STORE).objectStore(STORE);
   const [keys, values] = await Promise.all([
-    resultOf(store.getAllKeys() as IDBRequest<string[]>),
-    resultOf(store.getAll() as IDBRequest<Entry[]>),
+    waitForResult(store.getAllKeys() as IDBRequest<string[]>),
+    waitForResult(store.getAll() as IDBRequest<Entry[]>),
   ]);
   return keys
     .map((key, at): [string, Entry] => [key, values[at] as Entry])
@@ -84,7 +84,7 @@ function write(database: IDBDatabase, changes: ReadonlyMap<string, Entry | undef
   });
 }
 
-function resultOf<Result>(request: IDBRequest<Result>): Promise<Result> {
+function waitForResult<Result>(request: IDBRequest<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
