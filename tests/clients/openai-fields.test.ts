@@ -35,7 +35,7 @@ describe.each(["emulator", "proxy"] as const)("The fields of openai, by way of t
       return;
     }
     // the proxy leaves them out, and says so
-    expect(response.headers.get("x-sluice-dropped")?.split(", ").sort()).toEqual(fields);
+    expect(response.headers.get("x-sluice-dropped-fields")?.split(", ").sort()).toEqual(fields);
     expect(unknownFields).toEqual([]);
     expect(body).toEqual({ model, messages, max_tokens: 500 });
   });

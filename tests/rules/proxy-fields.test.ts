@@ -106,7 +106,7 @@ function openProxy(options: Partial<ProxyOptions> = {}) {
       }),
     );
     const { error } = (await response.json()) as { error?: Fields };
-    return { status: response.status, error, dropped: response.headers.get("x-sluice-dropped") };
+    return { status: response.status, error, dropped: response.headers.get("x-sluice-dropped-fields") };
   };
   return { sent, ask };
 }

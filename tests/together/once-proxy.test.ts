@@ -156,7 +156,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
     expect(preflights).toContain("idempotency-key");
   });
 
-  test("is not repeated where the proxy does not let the page's origin read the offer", async () => {
+  test("is not repeated where the proxy does not let the page's origin read the feature", async () => {
     const { openPage, bills, reach } = openProxy();
     const { send } = browserOn(origin, async (request) => {
       const response = await reach(request);
@@ -206,7 +206,7 @@ test("A wrong key is 400, and a request without a key is served each time", asyn
   expect(bills).toHaveLength(2);
 });
 
-test("The offer is on each answer of a create, on its refusals, and on /health", async () => {
+test("The feature is on each answer of a create, on its refusals, and on /health", async () => {
   const { reach } = openProxy();
   for (const [method, path] of [
     ["POST", "/v1/images/generations"],
@@ -215,7 +215,9 @@ test("The offer is on each answer of a create, on its refusals, and on /health",
     ["POST", "/epsilon/v1/videos/text2video"],
     ["GET", "/health"],
   ] as const)
-    expect((await reach(new Request(host + path, { method }))).headers.get("x-sluice-offers")).toBe("once");
+    expect((await reach(new Request(host + path, { method }))).headers.get("x-sluice-features")).toBe(
+      "idempotency",
+    );
 });
 
 describe("A store behind a proxy that remembers answers", () => {

@@ -33,13 +33,13 @@ const refusals = {
 /**
  * Creates the response of a fault that needs no server. Returns undefined for other faults.
  *
- * @param offers `x-sluice-offers` of the server's last response: without it, the client would retry less
+ * @param features `x-sluice-features` of the server's last response: without it, the client would retry less
  */
-export function createResponse(fault: Fault | undefined, offers: string | null): Response | undefined {
+export function createResponse(fault: Fault | undefined, features: string | null): Response | undefined {
   if (fault !== "rate-limit" && fault !== "server-error") return undefined;
   const { status, code, message } = refusals[fault];
   const headers = new Headers({ "content-type": "application/json" });
-  if (offers !== null) headers.set("x-sluice-offers", offers);
+  if (features !== null) headers.set("x-sluice-features", features);
   if (status === 429) headers.set("retry-after", String(RETRY_AFTER_SECONDS));
   const error = { message: `${message} (made by the Sluice Devtools)`, type: code, code };
   return new Response(JSON.stringify({ error }), { status, headers });

@@ -131,8 +131,8 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
   /** Call of the next request. */
   let announced: string | undefined;
   let cable = new AbortController();
-  /** `x-sluice-offers` of the last response with this header. */
-  let offers: string | null = null;
+  /** `x-sluice-features` of the last response with this header. */
+  let features: string | null = null;
 
   const fetchTapped: Fetch = (request) => {
     const record = open(request);
@@ -214,7 +214,7 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
   }
 
   async function forward(request: Request, record: Writable): Promise<Response> {
-    const made = createResponse(record.fault, offers);
+    const made = createResponse(record.fault, features);
     if (made) {
       Object.assign(record, { status: made.status, end: "not-sent" });
       notify(record);
@@ -228,9 +228,9 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
     record.hasLeft = true;
     const response = await rejectOnAbort(send(request), signal);
     record.status = response.status;
-    offers = response.headers.get("x-sluice-offers") ?? offers;
-    const word = record.path.includes("/chat/") ? "chat-once" : "once";
-    record.isOnce = (offers ?? "").split(/\s*,\s*/).includes(word);
+    features = response.headers.get("x-sluice-features") ?? features;
+    const word = record.path.includes("/chat/") ? "resumable-streams" : "idempotency";
+    record.isOnce = (features ?? "").split(/\s*,\s*/).includes(word);
     if (record.fault === "lost-response") {
       response.body?.cancel().catch(() => {});
       throw createConnectionError();

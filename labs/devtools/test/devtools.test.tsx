@@ -118,7 +118,7 @@ test("A key that the proxy bills once is counted once", async () => {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const offerFeatures = async (request: Request) => {
     const answer = await emulator.fetch(request);
-    answer.headers.set("x-sluice-offers", "chat-once, once");
+    answer.headers.set("x-sluice-features", "resumable-streams, idempotency");
     return answer;
   };
   const client = createClient({

@@ -12,8 +12,8 @@ import {
 } from "@sluice/core";
 import { canReuseKey, createBackoff, createRandomId } from "@sluice/core/extend";
 import { cancelWith } from "@sluice/stores/extend";
+import type { Features } from "./features.js";
 import type { Entry, Ledger, Write } from "./ledger.js";
-import type { Offers } from "./offers.js";
 import type { BatchOptions } from "./options.js";
 import type { Pace } from "./pace.js";
 import type { BatchRecord } from "./records.js";
@@ -33,7 +33,7 @@ export interface RunContext {
   /** Writes records while the run holds its lock. */
   readonly write: Write;
   readonly pace: Pace;
-  readonly offers: Offers;
+  readonly features: Features;
   /** Aborts requests that the gateway does not have yet, polls and waits. */
   readonly stopped: AbortSignal;
   /** Aborts everything. */
@@ -63,14 +63,14 @@ export type AttemptEnd =
  * @throws the error of the storage; the signal's reason
  */
 export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd> {
-  const { client, ledger, offers, pace } = run;
+  const { client, ledger, features, pace } = run;
   const limits = { limit: MAX_REPEATS, firstMs: FIRST_WAIT_MS, longestMs: MAX_WAIT_MS };
   const backoff = createBackoff(client, limits);
   for (let last: unknown; ; ) {
     const { round } = pace;
     const isOpen = entry.record?.open === true || entry.record?.state === "sending";
     try {
-      if (isOpen && !(await offers.canReplay(entry))) return createEnd(last ?? new Error(LEFT), "maybe");
+      if (isOpen && !(await features.canReplay(entry))) return createEnd(last ?? new Error(LEFT), "maybe");
       if (isOpen && last) await backoff.wait(last, { signal: run.stopped });
     } catch (error) {
       if (error === last) return createEnd(error, "maybe");
@@ -103,7 +103,7 @@ const LEFT =
   "the run ended before the gateway answered: this request may have been made and billed; check your account";
 
 async function send(
-  { options, offers }: RunContext,
+  { options, features }: RunContext,
   { kind, request, checks }: Entry,
   client: Client,
   given: RequestOptions,
@@ -115,7 +115,7 @@ async function send(
     return { state: "created", handle: await createVideoTask(client, asked, more), open: false };
   if (kind === "image") return toAnsweredRecord(assertImages(await generateImages(client, asked, more)));
   // without a proxy that recognizes the key, a repeated chat may be billed twice
-  const retry = (await offers.has(kind)) ? more.retry : { ...more.retry, limit: 0 };
+  const retry = (await features.has(kind)) ? more.retry : { ...more.retry, limit: 0 };
   return toAnsweredRecord(await streamChat(client, asked, { ...more, ...(retry && { retry }) }).result());
 }
 

@@ -2,9 +2,9 @@ import { type Billing, type Client, watchVideoTask } from "@sluice/core";
 import { toError } from "@sluice/core/extend";
 import { type AttemptEnd, attempt, type RunContext } from "./attempt.js";
 import { isFatal, isKeyTaken, isTaskFinal, isTemporary } from "./failures.js";
+import { createFeatures } from "./features.js";
 import type { BatchResult } from "./item.js";
 import type { Entry } from "./ledger.js";
-import { createOffers } from "./offers.js";
 import type { BatchOptions } from "./options.js";
 import { createPace } from "./pace.js";
 import { type BatchRecord, toStoredError } from "./records.js";
@@ -33,7 +33,7 @@ export function createContext(
 ): RunContext {
   const { concurrency = 4 } = options();
   const pace = createPace(client, concurrency, given.stopped, onPace);
-  return { client, options, pace, offers: createOffers(client), ...given };
+  return { client, options, pace, features: createFeatures(client), ...given };
 }
 
 /** Processes the requests of a ledger. `halt` ends the run early. */

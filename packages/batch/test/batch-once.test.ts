@@ -60,8 +60,8 @@ interface World {
 }
 
 /** A proxy that remembers, with a gateway that makes what it is asked for. */
-function createRememberingGateway(offers: string | null = "once") {
-  const proxy = openOnce(async (_, request) => createImageResponse(await readPrompt(request)), { offers });
+function createRememberingGateway(features: string | null = "idempotency") {
+  const proxy = openOnce(async (_, request) => createImageResponse(await readPrompt(request)), { features });
   const { fetch } = proxy.page();
   return { ...proxy, network: fetch as Network };
 }
@@ -212,16 +212,16 @@ test("a video is still polled after a crash, and never created twice", async () 
 });
 
 describe("a chat whose answer is cut off", () => {
-  const gateway = (offers?: string) => {
+  const gateway = (features?: string) => {
     const bills: string[] = [];
     const answers = new Map<string | null, number>();
     const network: Network = async (request) => {
-      const headers: HeadersInit = offers ? { "x-sluice-offers": offers } : {};
+      const headers: HeadersInit = features ? { "x-sluice-features": features } : {};
       if (request.method === "GET") return Response.json({}, { headers });
       const key = request.headers.get("idempotency-key");
       const nth = (answers.get(key) ?? 0) + 1;
       answers.set(key, nth);
-      if (nth === 1 || !offers) bills.push(await readPrompt(request));
+      if (nth === 1 || !features) bills.push(await readPrompt(request));
       const text = frame({ content: "Hi" }) + (nth === 1 ? "" : frame({}, "stop") + DONE);
       return new Response(streamAnswer(text).body, {
         headers: { "content-type": "text/event-stream", ...headers },
@@ -238,7 +238,7 @@ describe("a chat whose answer is cut off", () => {
   });
 
   test("is read again under its key behind a stream log, and billed once", async () => {
-    const { network, bills } = gateway("chat-once");
+    const { network, bills } = gateway("resumable-streams");
     const { end, results } = createProcess(memoryStorage(), network, { keys: true, list: [chat] });
     expect(await end()).toMatchObject({ status: "done", done: 1 });
     expect([bills.length, results]).toMatchObject([1, [{ result: { message: { content: "Hi" } } }]]);

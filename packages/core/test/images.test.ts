@@ -154,7 +154,7 @@ describe("generateImages", () => {
   ])("returns an image that came as Base64 as an address: %s", async (base64, type) => {
     const data = [{ b64_json: base64, size: "2048x2048" }];
     const { client } = clientOf(() =>
-      Response.json({ ...answer, data }, { headers: { "x-sluice-offers": "archive=1000" } }),
+      Response.json({ ...answer, data }, { headers: { "x-sluice-features": "archive=1000" } }),
     );
     const { images, raw } = await generateImages(client, five);
     // the image is whole: it has no link that ends

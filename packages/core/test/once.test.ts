@@ -27,10 +27,12 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
     expect([proxy.sent.length, proxy.keys.length, new Set(proxy.keys).size]).toEqual([1, 2, 1]);
   });
 
-  test.each([408, 500, 502, 503])("is repeated after a %i whose response has the offer", async (status) => {
+  test.each([408, 500, 502, 503])("is repeated after a %i whose response has the feature", async (status) => {
     const { client, requests } = clientOf(
       (_, nth) =>
-        nth === 1 ? failing(status, { "x-sluice-offers": "video-watch, once" }) : Response.json(answer),
+        nth === 1
+          ? failing(status, { "x-sluice-features": "video-watch, idempotency" })
+          : Response.json(answer),
       { random: () => 0 },
     );
     await create(client);
@@ -38,10 +40,10 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
     expect(keys).toEqual([expect.stringMatching(/^[\x21-\x7e]{16,255}$/), keys[0]]);
   });
 
-  test.each([null, "", "chat-once", "once-a-day", "not once"])(
-    "is sent once where the offers are %j",
-    async (offers) => {
-      const proxy = openOnce(() => Response.json(answer), { offers });
+  test.each([null, "", "resumable-streams", "idempotency-2", "no idempotency"])(
+    "is sent once where the features are %j",
+    async (features) => {
+      const proxy = openOnce(() => Response.json(answer), { features });
       proxy.lose();
       expect(await catchError(create(proxy.page()))).toMatchObject({ billing: "maybe" });
       expect([proxy.sent.length, proxy.asked.length]).toEqual([1, 1]);
@@ -59,12 +61,12 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
     expect(proxy.keys[0]).not.toBe(proxy.keys[1]);
   });
 
-  test("is not sent again if its caller aborts during the request for the offers", async () => {
+  test("is not sent again if its caller aborts during the request for the features", async () => {
     const controller = new AbortController();
     const { client, requests } = clientOf(({ url }) => {
       if (!url.endsWith("/health")) throw new TypeError("fetch failed");
       controller.abort();
-      return Response.json({}, { headers: { "x-sluice-offers": "once" } });
+      return Response.json({}, { headers: { "x-sluice-features": "idempotency" } });
     });
     expect(await catchError(create(client, { signal: controller.signal }))).toMatchObject({
       name: "AbortError",
@@ -73,7 +75,7 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
   });
 });
 
-describe("the question for the offers", () => {
+describe("the question for the features", () => {
   const [, create, answer] = creates[0] as (typeof creates)[number];
 
   test.each([
@@ -107,7 +109,7 @@ describe("the question for the offers", () => {
         gap -= 1;
         if (gap >= 0) return Promise.reject(new TypeError("fetch failed"));
         return url.endsWith("/health")
-          ? Response.json({}, { headers: { "x-sluice-offers": "once" } })
+          ? Response.json({}, { headers: { "x-sluice-features": "idempotency" } })
           : Response.json(answer);
       },
       { clock },
@@ -177,7 +179,7 @@ test("A create that is aborted between two attempts may be billed, and says so",
   const clock = stoppedClock();
   const controller = new AbortController();
   const events: ClientEvent[] = [];
-  const { client } = clientOf(() => failing(502, { "x-sluice-offers": "once" }), {
+  const { client } = clientOf(() => failing(502, { "x-sluice-features": "idempotency" }), {
     clock,
     random: () => 0.5,
     onEvent(event) {

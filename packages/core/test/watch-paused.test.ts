@@ -58,7 +58,7 @@ describe("A loop over a task that is paused", () => {
           return new Response(events.body, { headers: { "content-type": "text/event-stream" } });
         polls += 1;
         const response = polls > 1 ? success() : answer("QUEUED");
-        response.headers.set("x-sluice-offers", "video-events");
+        response.headers.set("x-sluice-features", "video-events");
         return response;
       },
       { clock },

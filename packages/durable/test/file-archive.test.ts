@@ -19,7 +19,7 @@ describe("a result", () => {
     sources.serve("framed.png", serveFile(picture));
     const id = await create("framed");
     const { response } = await poll(id);
-    expect(response.headers.get("x-sluice-offers")).toBe("archive=2592000000");
+    expect(response.headers.get("x-sluice-features")).toBe("archive=2592000000");
     await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
     await until(async () => (await findCopies({ tasks: [id] }))[0]?.lastFrame?.bytes).toBe(picture.length);
     const [copy] = await findCopies({ tasks: [id] });

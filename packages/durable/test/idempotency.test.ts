@@ -175,7 +175,7 @@ describe("case 100: a create that comes again with its key", () => {
   });
 });
 
-test("The offer of `once` is on each response, on refusals and in health", async () => {
+test("The feature `idempotency` is on each response, on refusals and in health", async () => {
   const gateway = openGateway(() => Response.json(image));
   const { create, send } = openStoredProxy({ gateway, plugins: [idempotency()] });
   for (const response of [
@@ -183,7 +183,7 @@ test("The offer of `once` is on each response, on refusals and in health", async
     await create("a b"),
     await send({ method: "GET", path: "/health" }),
   ])
-    expect(response.headers.get("x-sluice-offers")).toBe("once");
+    expect(response.headers.get("x-sluice-features")).toBe("idempotency");
 });
 
 test.each([

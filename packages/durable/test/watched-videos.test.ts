@@ -319,7 +319,7 @@ describe("a task that is watched from its create", () => {
     const { create, polls } = openWatchedProxy();
     const { status, poll } = await create();
     expect(await status()).toBe("queued");
-    expect((await poll()).headers.get("x-sluice-offers")).toBe("video-events, video-watch");
+    expect((await poll()).headers.get("x-sluice-features")).toBe("video-events, video-watch");
     expect(polls).toEqual([]);
   });
 

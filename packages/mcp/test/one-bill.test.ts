@@ -103,11 +103,11 @@ const clock = {
 };
 
 /** Runs `sluice chat` against `answers`, one for each POST. Returns the keys of the requests. */
-async function runChat(answers: readonly (() => Response)[], offers: string) {
+async function runChat(answers: readonly (() => Response)[], features: string) {
   const keys: (string | null)[] = [];
   let out = "";
   const fetch = async (request: Request) => {
-    if (request.method !== "POST") return new Response("ok", { headers: { "x-sluice-offers": offers } });
+    if (request.method !== "POST") return new Response("ok", { headers: { "x-sluice-features": features } });
     const answer = answers[keys.length];
     keys.push(request.headers.get("idempotency-key"));
     return answer?.() ?? new Response("", { status: 500 });
@@ -135,13 +135,13 @@ const createComplete = () =>
   );
 
 test("A lost chat is sent again under its key if the proxy stores keys", async () => {
-  const { code, keys, out } = await runChat([throwLost, createComplete], "chat-once");
+  const { code, keys, out } = await runChat([throwLost, createComplete], "resumable-streams");
   expect([code, out]).toEqual([0, "Light.\n"]);
   expect(keys).toEqual([expect.any(String), keys[0]]);
 });
 
 test("A lost chat is not sent again if the proxy stores only image keys", async () => {
-  const { code, keys } = await runChat([throwLost, createComplete], "once");
+  const { code, keys } = await runChat([throwLost, createComplete], "idempotency");
   expect([code, keys.length]).toEqual([3, 1]);
 });
 

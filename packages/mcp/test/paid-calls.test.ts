@@ -181,7 +181,8 @@ describe("The ledger in the folder", () => {
       server: { folder },
       client: {
         async fetch(request) {
-          if (request.method !== "POST") return new Response("", { headers: { "x-sluice-offers": "once" } });
+          if (request.method !== "POST")
+            return new Response("", { headers: { "x-sluice-features": "idempotency" } });
           keys.push(request.headers.get("idempotency-key"));
           return (await answers[requests++]?.()) as Response;
         },
@@ -194,10 +195,10 @@ describe("The ledger in the folder", () => {
 
   test("does not send a lost call again once the proxy may have forgotten its key", async () => {
     const folder = await openLedger();
-    const offers = { headers: { "x-sluice-offers": "once, chat-once" } };
+    const features = { headers: { "x-sluice-features": "idempotency, resumable-streams" } };
     let bills = 0;
     const fetchAndLose = async (request: Request) => {
-      if (request.method !== "POST") return new Response("", offers);
+      if (request.method !== "POST") return new Response("", features);
       bills += 1;
       throw new TypeError("fetch failed");
     };

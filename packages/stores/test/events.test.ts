@@ -412,7 +412,8 @@ describe("headers", () => {
   test("get the ids of the call whose proxy is probed, with the path of the probe", async () => {
     const { client, given, events } = identified(
       (request) => {
-        if (request.url.endsWith("/health")) return Response.json({}, { headers: { "x-sluice-offers": "" } });
+        if (request.url.endsWith("/health"))
+          return Response.json({}, { headers: { "x-sluice-features": "" } });
         throw new TypeError("fetch failed");
       },
       { clock: stoppedClock() },

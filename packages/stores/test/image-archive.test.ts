@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { clientOf } from "../../core/test/support/gateway.js";
 
 const DAY_MS = 86_400_000;
-const headers = { "x-sluice-offers": "archive=2592000000" };
+const headers = { "x-sluice-features": "archive=2592000000" };
 const original = (name: string) => `https://cdn.gateway.test/${name}.png`;
 const linkTo = (name: string) => `https://gateway.test/v1/media/${name}`;
 

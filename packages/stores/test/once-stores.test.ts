@@ -274,7 +274,7 @@ describe("a video behind a proxy with idempotency", () => {
     const first = new Promise<Response>((resolve) => {
       answer = resolve;
     });
-    const { visit, sent, keys } = opened((nth) => (nth === 1 ? first : film(nth)), { offers: null });
+    const { visit, sent, keys } = opened((nth) => (nth === 1 ? first : film(nth)), { features: null });
     const storage = memoryStorage();
     const held: (() => void)[] = [];
     const late: ChatStorage = {

@@ -16,7 +16,7 @@ const GATEWAY = "https://cdn.gateway.test/film.mp4";
 const FRAME = "https://cdn.gateway.test/last.png";
 const linkTo = (id: string) => `https://gateway.test/v1/media/${id}`;
 
-const headers = { "x-sluice-offers": "archive=2592000000" };
+const headers = { "x-sluice-features": "archive=2592000000" };
 
 /** Creates a storage with a video for each id, whose links end at `expiresAt`. */
 async function createStorage(ids: readonly string[], expiresAt = Date.now() - 1000, more: object = {}) {

@@ -22,7 +22,7 @@ const success = envelope({ status: "SUCCESS", result_url: url });
 
 /** Creates a response of a proxy that offers events. */
 const offering = (json: object) =>
-  Response.json(json, { headers: { "x-sluice-offers": "a-thing, video-events" } });
+  Response.json(json, { headers: { "x-sluice-features": "a-thing, video-events" } });
 const pushed = (json: object) => `id: 7\nevent: task\ndata: ${JSON.stringify(json)}\n\n`;
 const END = "event: end\ndata: {}\n\n";
 

@@ -7,7 +7,7 @@ const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" }, p
 let pages = 0;
 
 /** Opens a list with a task that the proxy reports once. */
-async function openList(offers: string, status = "IN_PROGRESS") {
+async function openList(features: string, status = "IN_PROGRESS") {
   const { client, requests } = clientOf(
     ({ method, url }) => {
       if (method === "DELETE") return new Response(null, { status: 204 });
@@ -16,7 +16,7 @@ async function openList(offers: string, status = "IN_PROGRESS") {
       const data = { task_id: "t-1", status, result_url: "https://cdn.test/v.mp4" };
       const json =
         method === "POST" ? { id: "t-1", task_id: "t-1", status: "queued" } : { code: "success", data };
-      return Response.json(json, { headers: { "x-sluice-offers": offers } });
+      return Response.json(json, { headers: { "x-sluice-features": features } });
     },
     // its own gateway, because tabs of one gateway share a poller
     { baseURL: `https://gateway-${++pages}.test` },

@@ -29,7 +29,7 @@ const instead: Readonly<Record<string, string>> = {
 
 /**
  * Accepts requests of OpenAI clients. It deletes fields that the model does not have and that change little, such as `seed`
- * or `user`; the response names them in `x-sluice-dropped`. It rewrites `max_completion_tokens`, the role `developer`, and a
+ * or `user`; the response names them in `x-sluice-dropped-fields`. It rewrites `max_completion_tokens`, the role `developer`, and a
  * list of one `stop`. An `n` of 1 is deleted; any other is refused. The refusal of a field that the gateway does not have names
  * what to send instead. List it after `adaptJSONSchema()`.
  *

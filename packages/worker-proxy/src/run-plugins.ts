@@ -98,10 +98,10 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     return new Response(response.body, response);
   }
 
-  /** Adds the offers of a group to the headers, on refusals, too: a client decides by them if it may repeat a request. */
+  /** Adds the features of a group to the headers, on refusals, too: a client decides by them if it may repeat a request. */
   function addOffers({ name }: Route, headers: Record<string, string>): void {
-    const offers = plugins.flatMap(({ offers }) => offers?.[name] ?? []);
-    if (offers.length > 0) headers["x-sluice-offers"] = offers.join(", ");
+    const features = plugins.flatMap(({ features }) => features?.[name] ?? []);
+    if (features.length > 0) headers["x-sluice-features"] = features.join(", ");
   }
 
   async function checkRequest(admitted: AdmittedRequest<Env>, { known }: Report): Promise<void> {

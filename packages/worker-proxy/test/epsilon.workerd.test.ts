@@ -45,7 +45,7 @@ describe("epsilon", () => {
       const { status, text, headers } = await create(body, `/epsilon/v1/videos/${name}`);
       expect([status, reached[0]?.url]).toEqual([200, `https://gateway.example/epsilon/v1/videos/${name}`]);
       expect(await sent()).toEqual(body);
-      expect(headers.has("x-sluice-dropped")).toBe(false);
+      expect(headers.has("x-sluice-dropped-fields")).toBe(false);
       expect(JSON.parse(text).data.task_id).toBe(signed("e-1", "epsilon"));
     },
   );

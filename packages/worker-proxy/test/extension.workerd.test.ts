@@ -35,7 +35,7 @@ function openExtended(
       { name: "chat", method: "GET", path: "/v1/chat/streams/{id}", id: "own", serve },
       { name: "chat", method: "DELETE", path: "/v1/chat/streams/{id}", id: "own", serve },
     ],
-    offers: { videos: "video-events" },
+    features: { videos: "video-events" },
     ...more,
   };
   const opened = openProxy({
@@ -211,16 +211,16 @@ describe("a path of an extension", () => {
   });
 });
 
-test("An offer is named on answers of its group, and on no others", async () => {
+test("A feature is named on answers of its group, and on no others", async () => {
   const { ask } = openExtended();
   const poll = () => ask(asked({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }));
-  expect((await poll()).headers.get("x-sluice-offers")).toBe("video-events");
-  expect((await ask(asked())).headers.get("x-sluice-offers")).toBeNull();
-  const without = openExtended(undefined, {}, { offers: {} });
+  expect((await poll()).headers.get("x-sluice-features")).toBe("video-events");
+  expect((await ask(asked())).headers.get("x-sluice-features")).toBeNull();
+  const without = openExtended(undefined, {}, { features: {} });
   const { headers } = await without.ask(
     asked({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }),
   );
-  expect(headers.get("x-sluice-offers")).toBeNull();
+  expect(headers.get("x-sluice-features")).toBeNull();
 });
 
 const HEALTH = {
@@ -232,27 +232,27 @@ const HEALTH = {
   isRaw: true,
 } as const;
 
-test("Refusals and /health name the offers, too, because a lost answer says nothing", async () => {
-  const offers = { chat: "chat-once", health: "chat-once" };
+test("Refusals and /health name the features, too, because a lost answer says nothing", async () => {
+  const features = { chat: "resumable-streams", health: "resumable-streams" };
   const { ask, resume } = openExtended(
     () => Response.json({ error: { message: "no" } }, { status: 502 }),
     { routes: ["chat", "videos"] },
-    { offers, createRoutes: () => [{ ...HEALTH, serve: async () => Response.json({}) }] },
+    { features, createRoutes: () => [{ ...HEALTH, serve: async () => Response.json({}) }] },
   );
   const health = await ask(
     asked({ method: "GET", path: "/health", headers: { origin: "https://app.example" } }),
   );
-  expect([health.status, health.headers.get("x-sluice-offers")]).toEqual([200, "chat-once"]);
-  expect(health.headers.get("access-control-expose-headers")).toContain("x-sluice-offers");
+  expect([health.status, health.headers.get("x-sluice-features")]).toEqual([200, "resumable-streams"]);
+  expect(health.headers.get("access-control-expose-headers")).toContain("x-sluice-features");
   const refused = [
     await resume("s-1"),
     await ask(asked({ body: {} })),
     await ask(asked({ headers: { authorization: "" } })),
   ];
-  expect(refused.map(({ status, headers }) => [status, headers.get("x-sluice-offers")])).toEqual([
-    [502, "chat-once"],
-    [403, "chat-once"],
-    [401, "chat-once"],
+  expect(refused.map(({ status, headers }) => [status, headers.get("x-sluice-features")])).toEqual([
+    [502, "resumable-streams"],
+    [403, "resumable-streams"],
+    [401, "resumable-streams"],
   ]);
 });
 

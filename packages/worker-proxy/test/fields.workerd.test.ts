@@ -37,7 +37,7 @@ async function ask(body: Body, path: string = paths.chat, options: Options = {})
   const { status, error, headers } = await opened.ask(asked({ path, body }));
   expect(opened.reached).toHaveLength(status === 200 ? 1 : 0);
   if (status !== 200) return { status, code: error?.["code"], param: error?.["param"], error };
-  return { status, sent: await opened.sent(), dropped: headers.get("x-sluice-dropped") };
+  return { status, sent: await opened.sent(), dropped: headers.get("x-sluice-dropped-fields") };
 }
 const messages = [{ role: "user", content: "hi" }];
 const chat = (fields: Body, options?: Options) =>
@@ -318,8 +318,8 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
   test("pages may read the header, which an answer without any does not have", async () => {
     const { ask } = openProxy();
     const { headers } = await ask(asked({ headers: { origin: "https://app.example" } }));
-    expect(headers.get("access-control-expose-headers")).toContain("x-sluice-dropped");
-    expect(headers.has("x-sluice-dropped")).toBe(false);
+    expect(headers.get("access-control-expose-headers")).toContain("x-sluice-dropped-fields");
+    expect(headers.has("x-sluice-dropped-fields")).toBe(false);
   });
 
   test("max_completion_tokens becomes max_tokens, and is held to its cap", async () => {

@@ -48,7 +48,7 @@ describe("case 54: the whole key does not pass in JSON", () => {
   });
 });
 
-test.each(["x-stream-id", "x-request-id", "retry-after", "server-timing", "x-sluice-offers"])(
+test.each(["x-stream-id", "x-request-id", "retry-after", "server-timing", "x-sluice-features"])(
   "case 54: nor in the header %s",
   async (name) => {
     const { ask } = openProxy({ plugins: [{ routes: [] }] }, () =>

@@ -63,8 +63,8 @@ test("pages may read these headers, and those of a refusal", async () => {
       "retry-after",
       "x-request-id",
       "x-sluice-account",
-      "x-sluice-dropped",
-      "x-sluice-offers",
+      "x-sluice-dropped-fields",
+      "x-sluice-features",
       "x-sluice-source",
       "x-stream-id",
     ]);

@@ -103,8 +103,8 @@ export function createConnection(client: Client, account: Account): Connection {
       ...(credentials && { credentials }),
     });
     const response = await orAborted(client.fetch(request), signal);
-    const offers = response.headers.get("x-sluice-offers") ?? "";
-    if (offers.split(/[\s,]+/).includes("sync")) return response;
+    const features = response.headers.get("x-sluice-features") ?? "";
+    if (features.split(/[\s,]+/).includes("sync")) return response;
     response.body?.cancel().catch(() => {});
     throw new SyncError("temporary", "not_sync_server", "the response is not from the sync server", {
       ...(response.status > 0 && { status: response.status }),

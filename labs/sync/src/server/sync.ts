@@ -56,7 +56,7 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
       turns?.connect(server);
     },
     checks: turns ? [turns.check] : [],
-    offers: { sync: "sync" },
+    features: { sync: "sync" },
     userData: createUserData(host),
     routes: [
       createRoute("account", { host, needsAccount: false, serve: async ({ account }) => ({ account }) }),

@@ -125,7 +125,7 @@ test("A response that names another account is not used, whatever its status", a
   const tab = device.openTab();
   const shown = await tab.show("conversations");
   await settle();
-  const headers = { "x-sluice-offers": "sync", "x-sluice-account": "account-of-bob" };
+  const headers = { "x-sluice-features": "sync", "x-sluice-account": "account-of-bob" };
   const changes = [{ record: "diary", version: 9, value: { title: "Bob's diary" } }];
   server.script = ({ path }) =>
     path === "pull" ? Response.json({ changes, cursor: "9.x", hasMore: false }, { headers }) : undefined;
@@ -181,7 +181,7 @@ describe("A response", () => {
     const server = createSyncServer();
     const device = createDevice(server);
     const headers = {
-      "x-sluice-offers": "sync",
+      "x-sluice-features": "sync",
       "x-sluice-account": "account-of-ada",
       "content-type": "text/event-stream",
     };
@@ -294,7 +294,7 @@ describe("A record that the server refuses", () => {
               results: [{ record: "r", status: "refused", code: "server_record", version: 1, value: own }],
               cursor: body.cursor,
             },
-            { headers: { "x-sluice-offers": "sync", "x-sluice-account": "account-of-ada" } },
+            { headers: { "x-sluice-features": "sync", "x-sluice-account": "account-of-ada" } },
           )
         : undefined;
     await tab.write("chat/trip", {
@@ -483,7 +483,7 @@ describe("A copy", () => {
     const server = createSyncServer();
     let send = (_: object) => {};
     const headers = {
-      "x-sluice-offers": "sync",
+      "x-sluice-features": "sync",
       "x-sluice-account": "account-of-ada",
       "content-type": "text/event-stream",
     };

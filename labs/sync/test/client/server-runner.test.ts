@@ -7,7 +7,7 @@ import { createSyncServer, refuse, type SyncRequest } from "./support/sync-serve
 type Server = ReturnType<typeof createSyncServer>;
 type Turn = Record<string, unknown>;
 
-const marks = { "x-sluice-offers": "sync", "x-sluice-account": "account-of-ada" };
+const marks = { "x-sluice-features": "sync", "x-sluice-account": "account-of-ada" };
 const respond = (json: object) => Response.json(json, { headers: marks });
 
 /** Adds turns to a server. The tests write their messages. */

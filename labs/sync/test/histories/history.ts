@@ -165,7 +165,7 @@ export async function playHistory(
     if (network === "busy")
       return Response.json(
         { error: { code: "busy", message: "busy" } },
-        { status: 503, headers: { "x-sluice-offers": "sync", "retry-after": "30" } },
+        { status: 503, headers: { "x-sluice-features": "sync", "retry-after": "30" } },
       );
     const response = await server.connect(() => browser.session)(request);
     // the request has arrived, and its response gets lost

@@ -61,7 +61,7 @@ export const knownBugs: readonly KnownBug[] = [
     edits: [
       client(
         "connection",
-        'if (offers.split(/[\\s,]+/).includes("sync")) return response;',
+        'if (features.split(/[\\s,]+/).includes("sync")) return response;',
         "return response;",
       ),
       client(

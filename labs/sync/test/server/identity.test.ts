@@ -65,13 +65,13 @@ test("every response has the mark of the server, and every one to a signed-in us
   ]);
   expect(responses.map(({ status }) => status)).toEqual([200, 400, 400, 413, 200, 409]);
   for (const { headers } of responses) {
-    expect(headers.get("x-sluice-offers")).toBe("sync");
+    expect(headers.get("x-sluice-features")).toBe("sync");
     expect(headers.get("x-sluice-account")).toBe(account);
   }
   const stranger = await server.proxy.fetch(
     new Request("https://proxy.example/v1/sync/pull", { method: "POST", headers: json, body: "{}" }),
   );
-  expect([stranger.status, stranger.headers.get("x-sluice-offers")]).toEqual([401, "sync"]);
+  expect([stranger.status, stranger.headers.get("x-sluice-features")]).toEqual([401, "sync"]);
   const page = await ada.fetch("pull", {
     method: "POST",
     headers: { ...json, origin: "https://app.example" },

@@ -27,7 +27,7 @@ export type { TaskKind } from "../tasks/define-task.js";
 export { createRequest, isCreatePath } from "../transport/create-request.js";
 export { isRecord, parseJSON } from "../transport/error-response.js";
 export { canReuseKey, getDelivery, isClosedRoute, toConnectionError } from "../transport/failure.js";
-export { fetchOffers, isRemembered } from "../transport/fetch-offers.js";
+export { fetchFeatures, isRemembered } from "../transport/fetch-features.js";
 export { createRetryClock } from "../transport/pauses.js";
 export { readChunks } from "../transport/read-body.js";
 export { readRefusal } from "../transport/refusal.js";

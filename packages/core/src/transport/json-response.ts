@@ -141,7 +141,7 @@ export function findId({ json, text }: WholeResponse, ...names: readonly string[
 
 /** Reads how long a proxy stores copies, in milliseconds; undefined without an archive. */
 export function readArchiveMs(headers: Headers): number | undefined {
-  const [, ms] = /\barchive=(\d+)/.exec(headers.get("x-sluice-offers") ?? "") ?? [];
+  const [, ms] = /\barchive=(\d+)/.exec(headers.get("x-sluice-features") ?? "") ?? [];
   return ms ? Number(ms) : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { openSpan, rejectOnAbort } from "../base/clock.js";
 import type { APIError } from "../vocabulary/errors.js";
-import { fetchOffers, parseOffers } from "./fetch-offers.js";
+import { fetchFeatures, parseFeatures } from "./fetch-features.js";
 import { type Connection, type Exchange, pickIdentity } from "./send.js";
 
 /** A request after a temporary failure. */
@@ -21,7 +21,7 @@ export type RepeatRule = (failure: Error, request: FailedRequest) => Promise<boo
 
 /** Longest first wait for an unavailable proxy, in milliseconds. */
 const FIRST_WAIT_MS = 1000;
-/** Limit of one request for the offers, in milliseconds: the caller still waits for the error of its request. */
+/** Limit of one request for the features, in milliseconds: the caller still waits for the error of its request. */
 const OFFERS_MS = 5000;
 
 /**
@@ -39,19 +39,19 @@ export const repeatIfStored: RepeatRule = async (failure, { client, exchange, in
   if (failure.name === "APIError" && (failure as APIError).status === 429) return true;
   const { kind, settings, signal, state } = exchange;
   // a chat without streaming is not stored
-  const offer = kind !== "chat" ? "once" : settings?.stream ? "chat-once" : undefined;
-  if (!init.headers.has("idempotency-key") || !offer || state.delivery !== "unknown") return false;
-  if (state.headers) return parseOffers(state.headers)?.includes(offer) ?? false;
-  state.offers ??= await waitForOffers(client, exchange);
+  const feature = kind !== "chat" ? "idempotency" : settings?.stream ? "resumable-streams" : undefined;
+  if (!init.headers.has("idempotency-key") || !feature || state.delivery !== "unknown") return false;
+  if (state.headers) return parseFeatures(state.headers)?.includes(feature) ?? false;
+  state.features ??= await waitForFeatures(client, exchange);
   signal.throwIfAborted();
-  return state.offers.includes(offer);
+  return state.features.includes(feature);
 };
 
 /**
- * Fetches the offers of the proxy after a lost response (wire, 6.2). Returns none for an unreachable proxy, because a
+ * Fetches the features of the proxy after a lost response (wire, 6.2). Returns none for an unreachable proxy, because a
  * billed request must not be repeated on a guess.
  */
-async function waitForOffers(client: Connection, exchange: Exchange): Promise<readonly string[]> {
+async function waitForFeatures(client: Connection, exchange: Exchange): Promise<readonly string[]> {
   const { signal, retry } = exchange;
   // the app's headers depend on the call
   const named: Connection = {
@@ -60,9 +60,9 @@ async function waitForOffers(client: Connection, exchange: Exchange): Promise<re
   };
   for (let waits = 0; ; waits += 1) {
     const span = openSpan(client.clock, signal, OFFERS_MS, () => new Error("late"));
-    const offers = await fetchOffers(named, span.signal).catch(() => undefined);
+    const features = await fetchFeatures(named, span.signal).catch(() => undefined);
     span.end();
-    if (offers || waits >= retry.limit || signal.aborted) return offers ?? [];
+    if (features || waits >= retry.limit || signal.aborted) return features ?? [];
     const delayMs = Math.min(retry.maxRetryAfterMs, (0.5 + client.random() / 2) * FIRST_WAIT_MS * 2 ** waits);
     await rejectOnAbort(client.clock.sleep(delayMs, signal), signal).catch(() => {});
   }

@@ -145,10 +145,10 @@ export interface Exchange extends Span, CallIdentity {
   readonly state: {
     /** `not-sent`, `refused`, or `unknown` if the gateway may have acted. */
     delivery: Delivery;
-    /** The headers of the last response, which list the proxy's offers. */
+    /** The headers of the last response, which list the proxy's features. */
     headers?: Headers;
-    /** Offers of the proxy, if they were fetched after a lost response. */
-    offers?: readonly string[];
+    /** Features of the proxy, if they were fetched after a lost response. */
+    features?: readonly string[];
   };
   /** The request, or the handle of a task. */
   readonly subject: unknown;

@@ -55,7 +55,7 @@ export async function createVideoTask<const Model extends string, Checks extends
         const id = findId(answer, "id", "task_id");
         if (id === undefined) throw answer.mismatch("id");
         const handle = createHandle(client, id, answer.json, (request as VideoRequest).model);
-        const isWatched = answer.headers.get("x-sluice-offers")?.includes("video-watch");
+        const isWatched = answer.headers.get("x-sluice-features")?.includes("video-watch");
         return isWatched ? { ...handle, watchedBy: "proxy" } : handle;
       },
     },

@@ -101,7 +101,7 @@ export function watchVideoTask(
   return watchTask(videos, client, task, options);
 }
 
-/** Polls once. The response offers `video-events` if a proxy pushes changes. */
+/** Polls once. The response has the feature `video-events` if a proxy pushes changes. */
 async function queryTask(
   client: Client,
   handle: VideoTaskHandle,
@@ -118,7 +118,7 @@ async function queryTask(
       read({ json, reported, headers }) {
         if (isRefused(json)) throw reported();
         const keepMs = readArchiveMs(headers);
-        const pushes = headers.get("x-sluice-offers")?.includes("video-events");
+        const pushes = headers.get("x-sluice-features")?.includes("video-events");
         return {
           task: readTask(client, json, handle, keepMs),
           pushed: pushes ? () => receivePushed(client, handle, options, keepMs) : undefined,

@@ -17,14 +17,14 @@ type Memory = Map<string, { readonly body: string; readonly answer: Promise<Resp
  */
 export function openOnce(
   gateway: (nth: number, request: Request) => Response | Promise<Response>,
-  { offers = "once", ...options }: ClientOptions & { offers?: string | null } = {},
+  { features = "idempotency", ...options }: ClientOptions & { features?: string | null } = {},
 ) {
   const memory: Memory = new Map();
   const sent: string[] = [];
   const keys: (string | null)[] = [];
   const asked: Request[] = [];
   const lost: Fault[] = [];
-  const headers: Record<string, string> = offers === null ? {} : { "x-sluice-offers": offers };
+  const headers: Record<string, string> = features === null ? {} : { "x-sluice-features": features };
 
   return {
     /** Bodies that reached the gateway. */
@@ -77,7 +77,7 @@ export function openOnce(
     if (known) return (await known.answer).clone();
     sent.push(body);
     const respond = Promise.resolve(gateway(sent.length, request));
-    if (key !== null && offers !== null) memory.set(key, { body, answer: respond });
+    if (key !== null && features !== null) memory.set(key, { body, answer: respond });
     const response = await respond;
     // what bills nothing may be asked again
     if (key !== null && response.status >= 400 && response.status < 500 && response.status !== 408)

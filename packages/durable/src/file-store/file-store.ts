@@ -51,7 +51,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
   const { archive, publicURL } = settings;
   const store = createStore(settings);
   const { archive: storeResults, watchResponse } = createArchive(store);
-  const offer = `archive=${archive?.retentionMs}`;
+  const feature = `archive=${archive?.retentionMs}`;
   const plugin: ProxyPlugin<Env> = definePlugin({
     storage: {
       tables: FILE_TABLES,
@@ -65,7 +65,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
     checkRequest: (admitted) => checkLinks(admitted, store.readLinks),
     ...createUserFiles(store),
     ...(archive && {
-      offers: { videos: offer, images: offer },
+      features: { videos: feature, images: feature },
       answered: async (admitted: AdmittedRequest<Env>, json: unknown) => watchResponse(admitted, json),
     }),
   });

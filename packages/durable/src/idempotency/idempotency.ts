@@ -87,7 +87,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     storage: jobs.storage,
     connect: jobs.connect,
     createRoutes: jobs.createRoutes,
-    offers: Object.fromEntries([...CREATES, "health"].map((route) => [route, "once"])),
+    features: Object.fromEntries([...CREATES, "health"].map((route) => [route, "idempotency"])),
     userData: jobs.userData,
     send(admitted) {
       // a request with an id is a poll or a lookup, which costs nothing

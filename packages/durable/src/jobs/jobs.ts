@@ -42,7 +42,7 @@ export interface Jobs {
   connect(server: PluginServer<never>): void;
   /**
    * Creates the route `GET /health`, unless another plugin opens it. A client that lost the response reads there what
-   * the proxy offers.
+   * the proxy has.
    */
   createRoutes(plugins: readonly ProxyPlugin<never>[]): readonly PluginRoute<never>[];
   /** Sends a request, or returns the response that is stored for its id. @throws {Refusal} */
@@ -90,7 +90,7 @@ export function createJobs(options: JobsOptions): Jobs {
     },
     createRoutes(plugins) {
       const isOpen = plugins.some(({ routes = [] }) => routes.some(({ path }) => path === "/health"));
-      const first = plugins.find(({ offers }) => offers?.["health"]);
+      const first = plugins.find(({ features }) => features?.["health"]);
       return isOpen || first?.storage !== storage ? [] : (check.routes ?? []);
     },
     send,

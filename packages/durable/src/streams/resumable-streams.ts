@@ -81,7 +81,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
       maxOpen = server.limits.maxStreamsPerUser;
     },
     createRoutes: jobs.createRoutes,
-    offers: { chat: "chat-once", health: "chat-once" },
+    features: { chat: "resumable-streams", health: "resumable-streams" },
     boundsStreams: true,
     userData: jobs.userData,
     routes: [

@@ -71,7 +71,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
   const events = { name: "videos", path: "/v1/video/generations/{id}/events", id: "task" } as const;
   return definePlugin({
     checks: onEnd.flatMap(({ checks = [] }) => checks),
-    offers: { videos: "video-events, video-watch" },
+    features: { videos: "video-events, video-watch" },
     routes: [
       { ...events, method: "GET", serve: serve.serveEvents },
       { ...events, method: "DELETE", serve: serve.removeTask },

@@ -42,7 +42,7 @@ export interface Tool {
   /** Schema of `structuredContent`. Absent for a tool without it. */
   readonly outputSchema?: ObjectSchema;
   /** Feature of a proxy that stores the keys of this tool. Absent for a free tool. */
-  readonly paid?: "once" | "chat-once";
+  readonly paid?: "idempotency" | "resumable-streams";
   /** True if the result shows its images. */
   readonly showsImages?: true;
   run(input: Input, call: Call): Promise<Result>;

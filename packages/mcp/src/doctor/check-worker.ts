@@ -3,7 +3,7 @@ import { type Checks, combine, confirm, refute, skip } from "./findings.js";
 import type { Exchange } from "./send.js";
 
 /** Headers that a page of another origin has to be able to read. */
-const READ_HEADERS = ["retry-after", "x-request-id", "x-sluice-offers", "x-sluice-source", "x-stream-id"];
+const READ_HEADERS = ["retry-after", "x-request-id", "x-sluice-features", "x-sluice-source", "x-stream-id"];
 
 /** Checks of a Worker. */
 export const workerChecks = {

@@ -55,8 +55,8 @@ export interface Report {
   readonly rows: readonly Row[];
   /** Settings of `createClient` that fit the server. */
   readonly settings: ReturnType<typeof chooseSettings>;
-  /** Words of `x-sluice-offers`: what a proxy remembers. */
-  readonly offers: string | undefined;
+  /** Words of `x-sluice-features`: what a proxy remembers. */
+  readonly features: string | undefined;
   /** Number of requests that were sent. */
   readonly requests: number;
   /** Tokens of all chats. */
@@ -132,7 +132,7 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
       failure,
       rows: rows.map((row) => ({ ...row, found: sender.redact(row.found) })),
       settings: chooseSettings(plan, exchanges, rows),
-      offers: exchanges.chat?.headers.get("x-sluice-offers") ?? undefined,
+      features: exchanges.chat?.headers.get("x-sluice-features") ?? undefined,
       requests: sender.count(),
       tokens: chats.reduce((sum, { tokens }) => sum + tokens, 0),
     };

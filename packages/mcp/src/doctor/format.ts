@@ -75,7 +75,7 @@ function canConnect({ kind }: Report): boolean {
 }
 
 /** Formats the settings as the code of `createClient`. */
-function formatSettings({ settings, kind, offers = "" }: Report): string {
+function formatSettings({ settings, kind, features = "" }: Report): string {
   const { baseURL, gateway, retry, idempotencyKeys } = settings;
   const lines = [
     `baseURL: ${JSON.stringify(baseURL)},`,
@@ -83,7 +83,7 @@ function formatSettings({ settings, kind, offers = "" }: Report): string {
     gateway ? `gateway: ${formatObject(gateway)},` : "",
     retry ? `retry: ${formatObject(retry)},` : "",
     idempotencyKeys === undefined ? "" : `idempotencyKeys: ${idempotencyKeys},`,
-    offers.includes("chat-once") ? "resume: streamResumption()," : "",
+    features.includes("resumable-streams") ? "resume: streamResumption()," : "",
   ].filter(Boolean);
   return ["Settings that fit:", "createClient({", ...lines.map((line) => `  ${line}`), "});"].join("\n");
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { type Client, isGatewayError, type RecordStorage } from "@sluice/core";
-import { describeThrown, fetchOffers, isRecord, isRemembered, rejectOnAbort } from "@sluice/core/extend";
+import { describeThrown, fetchFeatures, isRecord, isRemembered, rejectOnAbort } from "@sluice/core/extend";
 import { fileStorage } from "@sluice/stores/node";
 import { makeFolder } from "../base/make-folder.js";
 import { NotSent } from "../base/not-sent.js";
@@ -38,7 +38,7 @@ interface Memory {
 interface PaidRequest {
   readonly tool: string;
   /** Feature of a proxy that stores the keys of this tool. */
-  readonly offer: string;
+  readonly feature: string;
   readonly input: Input;
   readonly signal: AbortSignal;
 }
@@ -97,7 +97,7 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
    * request.
    */
   return async function run(
-    { tool, offer, input, signal }: PaidRequest,
+    { tool, feature, input, signal }: PaidRequest,
     send: (key: string) => Promise<Result>,
     wasSent: () => boolean,
   ): Promise<Result> {
@@ -152,9 +152,9 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
     }
 
     async function canRepeat({ sentAt }: Call): Promise<boolean> {
-      const maxAgeMs = offer === "chat-once" ? CHAT_RETENTION_MS : undefined;
+      const maxAgeMs = feature === "resumable-streams" ? CHAT_RETENTION_MS : undefined;
       if (!client.idempotencyKeys || !isRemembered(sentAt, maxAgeMs)) return false;
-      return (await fetchOffers(client).catch((): readonly string[] => [])).includes(offer);
+      return (await fetchFeatures(client).catch((): readonly string[] => [])).includes(feature);
     }
   };
 

@@ -8,7 +8,7 @@ export const assetCreate: Tool = {
     "Registers an image as an asset, which videos of gamma-video-2.0 and gamma-video-fast can use as asset://<id>. Costs money.",
   inputSchema: createRequestSchema("gamma-asset"),
   outputSchema: createOutputSchema("id", "uri"),
-  paid: "once",
+  paid: "idempotency",
   async run(input, { client, signal, idempotencyKey }) {
     const request = { ...input, model: "gamma-asset" } as unknown as AssetRequest;
     const { id, uri } = await createAsset(client, request, { signal, idempotencyKey });

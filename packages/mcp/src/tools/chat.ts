@@ -16,7 +16,7 @@ export function createChatTool(model: keyof typeof models): Tool {
       properties: { outcome: { type: "string" }, total_tokens: { type: "number" } },
       required: ["outcome"],
     },
-    paid: "chat-once",
+    paid: "resumable-streams",
     async run(input, { client, signal, idempotencyKey, report }) {
       const request = { ...input, model } as unknown as ChatRequest;
       let length = 0;

@@ -17,7 +17,7 @@ export function createImageTool(model: keyof typeof models): Tool {
     description:
       "Draws images, which takes up to some minutes. Returns their files, and shows up to 750 kB of them. Costs money for each image.",
     inputSchema: createRequestSchema(model),
-    paid: "once",
+    paid: "idempotency",
     showsImages: true,
     async run(input, call) {
       const { client, signal, idempotencyKey, report } = call;

@@ -28,7 +28,7 @@ export function createVideoTool(model: keyof typeof models): Tool {
     description: `Starts a video and returns the id of its task at once. Costs money, and cannot be cancelled. Then call video_wait with the id.`,
     inputSchema: createRequestSchema(model),
     outputSchema: createOutputSchema("id", "model"),
-    paid: "once",
+    paid: "idempotency",
     async run(input, { client, signal, idempotencyKey }) {
       const request = { ...input, model } as unknown as VideoRequest;
       const handle = await createVideoTask(client, request, { signal, idempotencyKey });

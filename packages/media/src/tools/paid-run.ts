@@ -1,5 +1,5 @@
 import { type Client, isGatewayError, type ToolContext } from "@sluice/core";
-import { createRandomId, fetchOffers, isRecord, isRemembered } from "@sluice/core/extend";
+import { createRandomId, fetchFeatures, isRecord, isRemembered } from "@sluice/core/extend";
 
 /** The state of a billed tool run, saved with its call. */
 export interface PaidRun {
@@ -36,7 +36,7 @@ export async function startRun(client: Client, { savedState, saveState }: ToolCo
 /** Returns true if the proxy replays the response to a repeated key. */
 async function isReplayed(client: Client): Promise<boolean> {
   if (!client.idempotencyKeys) return false;
-  return (await fetchOffers(client).catch((): readonly string[] => [])).includes("once");
+  return (await fetchFeatures(client).catch((): readonly string[] => [])).includes("idempotency");
 }
 
 /** Validates a saved run, since any script of the page may write to a storage. */

@@ -95,7 +95,7 @@ export interface AdmittedRequest<Env = unknown> {
   readonly body?: Readonly<Record<string, unknown>>;
   /** The texts in the body that are addresses of files or assets, or could be read as an address. @default none */
   readonly addresses?: readonly string[];
-  /** The paths of fields that were left out of the body; the response names them in `x-sluice-dropped`. */
+  /** The paths of fields that were left out of the body; the response names them in `x-sluice-dropped-fields`. */
   readonly dropped?: readonly string[];
   /** True under `authenticate: "public"`: many people are one user. @default false */
   readonly isPublic?: boolean;
@@ -133,7 +133,7 @@ export type OperatorRequest<Env = unknown> = Pick<
 
 /** A further path of the proxy, with the same checks as the gateway's paths. */
 export interface PluginRoute<Env = unknown> {
-  /** The group, for events and offers. */
+  /** The group, for events and features. */
   readonly name: RouteName;
   /** The body of a `POST` is one JSON object, which the plugin checks. */
   readonly method: "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
@@ -223,13 +223,13 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
   /** Creates further paths from all plugins of the proxy: those of operators. @default none */
   createRoutes?(plugins: readonly ProxyPlugin<Env>[]): readonly PluginRoute<Env>[];
   /**
-   * The `x-sluice-offers` header of all responses of a group, refusals among them: `video-events`. A client whose response was
-   * lost reads the offers of `health`: an offer there opens `GET /health`, also without the plugin `health()`.
+   * The `x-sluice-features` header of all responses of a group, refusals among them: `video-events`. A client whose response was
+   * lost reads the features of `health`: a feature there opens `GET /health`, also without the plugin `health()`.
    */
-  readonly offers?: Partial<Record<RouteName, string>>;
+  readonly features?: Partial<Record<RouteName, string>>;
   /**
    * Rewrites a body before its fields are checked. `hasField` tells which fields the model has. Returns the paths of the fields
-   * that it deleted: the response names them in `x-sluice-dropped`.
+   * that it deleted: the response names them in `x-sluice-dropped-fields`.
    */
   adapt?(
     body: Record<string, unknown>,

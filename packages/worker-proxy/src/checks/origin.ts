@@ -1,7 +1,7 @@
 import { Refusal } from "../refusals/refusal.js";
 
 const EXPOSED =
-  "retry-after, x-request-id, x-sluice-account, x-sluice-dropped, x-sluice-offers, x-sluice-source, x-stream-id";
+  "retry-after, x-request-id, x-sluice-account, x-sluice-dropped-fields, x-sluice-features, x-sluice-source, x-stream-id";
 const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
 
 /** The CORS headers of every response. They keep other pages from reading it; they authenticate no user. */

@@ -22,7 +22,7 @@ export async function passResponse<Env>(
   // the event of this request now has the gateway's id
   known.requestId = headers["x-request-id"] ??= known.requestId;
   headers["x-sluice-source"] = "upstream";
-  if (admitted.dropped?.length) headers["x-sluice-dropped"] = admitted.dropped.join(", ");
+  if (admitted.dropped?.length) headers["x-sluice-dropped-fields"] = admitted.dropped.join(", ");
   if (pass) return await pass(exchange as unknown as Exchange<never>, response, headers);
   if (status === 204 && route.plugin) return passEmpty(exchange, headers);
   const { type, body } = checkType(response, route.name === "chat" || route.plugin !== undefined);

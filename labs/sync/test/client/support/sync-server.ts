@@ -27,7 +27,7 @@ interface Account {
   readonly commits: Map<string, { readonly version: number; readonly collection: string }>;
 }
 
-const marks = { "x-sluice-offers": "resumable-streams, sync" };
+const marks = { "x-sluice-features": "resumable-streams, sync" };
 let life = 0;
 
 /** The failure of a server that has the mark. */

@@ -23,33 +23,33 @@ export function isRemembered(sentAt: number, forMs = REMEMBERED_MS): boolean {
 }
 
 /**
- * Fetches the offers of the proxy from `GET /health`. A gateway without a proxy offers nothing.
+ * Fetches the features of the proxy from `GET /health`. A gateway without a proxy has no features.
  *
  * @param signal aborts the request
  * @throws {ConnectionError} if the proxy is unavailable
  * @example
  * ```ts
- * const isOnce = (await fetchOffers(client)).includes("once");
+ * const isOnce = (await fetchFeatures(client)).includes("idempotency");
  * ```
  */
-export async function fetchOffers(client: Connection, signal?: AbortSignal): Promise<readonly string[]> {
+export async function fetchFeatures(client: Connection, signal?: AbortSignal): Promise<readonly string[]> {
   try {
     return await requestOnce(client, "/health", signal ? { signal } : {}, ({ status, headers, body }) => {
       body?.cancel().catch(() => {});
-      const offers = parseOffers(headers);
-      if (!offers && (status === 408 || status === 429 || status >= 500))
+      const features = parseFeatures(headers);
+      if (!features && (status === 408 || status === 429 || status >= 500))
         throw new Error(`it responds with status ${status}`);
-      return offers ?? [];
+      return features ?? [];
     });
   } catch (cause) {
     throw new ConnectionError("the proxy could not be asked what it remembers", "none", { cause });
   }
 }
 
-/** Parses the offers of a proxy from the header `x-sluice-offers`; undefined without the header. */
-export function parseOffers(headers: Headers): readonly string[] | undefined {
+/** Parses the features of a proxy from the header `x-sluice-features`; undefined without the header. */
+export function parseFeatures(headers: Headers): readonly string[] | undefined {
   return headers
-    .get("x-sluice-offers")
+    .get("x-sluice-features")
     ?.trim()
     .split(/\s*,\s*/);
 }

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { fetchOffers, isRemembered } from "@sluice/core/extend";
+import { fetchFeatures, isRemembered } from "@sluice/core/extend";
 import type { Entry } from "./ledger.js";
 
 /**
@@ -7,8 +7,8 @@ import type { Entry } from "./ledger.js";
  */
 const CHAT_MS = 9 * 60_000;
 
-/** The offers of a proxy, fetched from `GET /health` once per run. */
-export interface Offers {
+/** The features of a proxy, fetched from `GET /health` once per run. */
+export interface Features {
   /** Returns true if the proxy replays responses to this kind of request. @throws {ConnectionError} */
   has(kind: Entry["kind"]): Promise<boolean>;
   /**
@@ -19,19 +19,19 @@ export interface Offers {
   canReplay(entry: Entry): Promise<boolean>;
 }
 
-/** Creates the offers of a client's proxy. A client without keys never fetches them. */
-export function createOffers(client: Client): Offers {
+/** Creates the features of a client's proxy. A client without keys never fetches them. */
+export function createFeatures(client: Client): Features {
   let asked: Promise<readonly string[]> | undefined;
   return { has, canReplay };
 
   async function has(kind: Entry["kind"]): Promise<boolean> {
     if (!client.idempotencyKeys) return false;
-    asked ??= fetchOffers(client);
+    asked ??= fetchFeatures(client);
     // retries an unavailable proxy at the next use
     asked.catch(() => {
       asked = undefined;
     });
-    return (await asked).includes(kind === "chat" ? "chat-once" : "once");
+    return (await asked).includes(kind === "chat" ? "resumable-streams" : "idempotency");
   }
 
   async function canReplay({ kind, record }: Entry): Promise<boolean> {
