@@ -20,7 +20,7 @@ import { createConformanceData } from "./tests/support/conformance.ts";
 
 const source = (path: string) => fileURLToPath(new URL(`./packages/${path}`, import.meta.url));
 // an install writes it, unless it had nothing else to do
-if (!existsSync(source("core/src/vocabulary/json-schemas.ts")))
+if (!existsSync(source("core/src/types/json-schemas.ts")))
   execFileSync(process.execPath, [source("core/scripts/json-schemas.ts")]);
 const chromium = findChromium();
 

@@ -35,9 +35,7 @@ test("each option has an anchor in the reference", () => {
 
 test("each error of the client and each refusal of the proxy has an anchor on one page", () => {
   const anchors = listAnchorsOfSite("reference/errors.html");
-  const errors = [
-    ...read("packages/core/src/vocabulary/errors.ts").matchAll(/override readonly name = "(.*?)"/g),
-  ];
+  const errors = [...read("packages/core/src/types/errors.ts").matchAll(/override readonly name = "(.*?)"/g)];
   const refusals = [
     ...read("packages/worker-proxy/src/refusals/texts.ts").matchAll(/^ {2}(\w+): \[\d+, "[^"]*"\],$/gm),
   ];

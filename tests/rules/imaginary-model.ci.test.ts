@@ -76,7 +76,7 @@ function errorsOfCompiler(): string {
 test("A new model is two places of the client: the compiler asks for the second, then its fields for rules", {
   timeout: 180_000,
 }, async () => {
-  insert("vocabulary/chat-models.ts", "export const chatModels = {", row);
+  insert("types/chat-models.ts", "export const chatModels = {", row);
   expect(errorsOfCompiler()).toMatch(/chat\/protocol\/schema\.ts.*'zeta-1'/s);
 
   insert("chat/protocol/schema.ts", "export const chatRequests = {", requestObject);

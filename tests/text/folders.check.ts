@@ -45,7 +45,7 @@ test("the code that is loaded for failures imports neither the errors nor the cl
   const reached = new Set(["packages/core/src/transport/repeat.ts"]);
   for (const file of reached) for (const other of valueImportsOf(file)) reached.add(other);
   expect(reached).toContain("packages/core/src/transport/error-response.ts");
-  expect([...reached].filter((file) => /vocabulary\/errors|base\/clock/.test(file))).toEqual([]);
+  expect([...reached].filter((file) => /types\/errors|base\/clock/.test(file))).toEqual([]);
 });
 
 test("the durable half uses what one platform has in its hosts and buckets only", () => {

@@ -255,7 +255,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = ${all};
 /** Keywords that have schemas or lists, and name no field. */
 const KEYWORDS = ["properties", "items", "anyOf", "allOf", "contains", "enum", "required"];
 
-const file = join(import.meta.dirname, "../src/vocabulary/json-schemas.ts");
+const file = join(import.meta.dirname, "../src/types/json-schemas.ts");
 const source = sourceOf(jsonSchemas());
 if (!existsSync(file) || readFileSync(file, "utf8") !== source) {
   // in one step: tests may read it now

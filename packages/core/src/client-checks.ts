@@ -1,5 +1,5 @@
 import type { ClientOptions } from "./client.js";
-import { ConfigurationError } from "./vocabulary/errors.js";
+import { ConfigurationError } from "./types/errors.js";
 
 /* Explains invalid options in development. Bundlers drop this code in production. */
 

@@ -6,10 +6,10 @@ import { explainKey, explainOptions, isBrowser } from "./client-checks.js";
 import type { MediaUploader } from "./media-uploader.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
 import type { Connection, Credentials, RetryOptions, Timeout } from "./transport/send.js";
-import type { AssetLookup } from "./vocabulary/asset.js";
-import { ConfigurationError, type Issue, isGatewayError } from "./vocabulary/errors.js";
-import type { CallInfo, ClientEvent } from "./vocabulary/events.js";
-import type { VideoTaskParser } from "./vocabulary/video-task.js";
+import type { AssetLookup } from "./types/asset.js";
+import { ConfigurationError, type Issue, isGatewayError } from "./types/errors.js";
+import type { CallInfo, ClientEvent } from "./types/events.js";
+import type { VideoTaskParser } from "./types/video-task.js";
 
 /**
  * The gateway's address, headers and settings: the first argument of every function that sends a request.

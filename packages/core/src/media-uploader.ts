@@ -1,6 +1,6 @@
 import type { Client } from "./client.js";
+import type { Issue } from "./types/errors.js";
 import type { VideoRequest } from "./videos/schema/request.js";
-import type { Issue } from "./vocabulary/errors.js";
 
 /** Checks and stores the files of requests: the client's option `uploads`. `uploads()` of `@sluice/media` returns one. */
 export interface MediaUploader {

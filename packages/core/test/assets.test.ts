@@ -1,7 +1,7 @@
 import { type AssetHandle, type ClientOptions, createAsset, getAsset, watchAsset } from "@sluice/core";
 import { checkRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
-import type { AssetLookup } from "../src/vocabulary/asset.js";
+import type { AssetLookup } from "../src/types/asset.js";
 import { catchError, clientOf } from "./support/gateway.js";
 import { type Step, startPolling } from "./support/polling.js";
 

@@ -3,7 +3,7 @@ import { excerpt, isRecord, parseJSON } from "../transport/error-response.js";
 import { addRouteAdvice } from "../transport/failure.js";
 import { readText } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
-import { ResponseError } from "../vocabulary/errors.js";
+import { ResponseError } from "../types/errors.js";
 
 /** Copies to look up. */
 export interface ArchivedMediaQuery {

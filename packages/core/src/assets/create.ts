@@ -3,7 +3,7 @@ import type { Client } from "../client.js";
 import { findId, requestRecord } from "../transport/json-response.js";
 import { repeatIfStored } from "../transport/repeat-stored.js";
 import type { RequestOptions } from "../transport/send.js";
-import type { AssetHandle } from "../vocabulary/asset.js";
+import type { AssetHandle } from "../types/asset.js";
 import type { AssetRequest } from "./schema.js";
 import { assertAssetRequest } from "./schema.js";
 import { createAssetHandle } from "./watch.js";

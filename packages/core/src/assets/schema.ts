@@ -11,7 +11,7 @@ import {
 } from "../base/validate.js";
 import { isBase64, isHTTP, isImageDataURI } from "../base/web-address.js";
 import type { Connection } from "../transport/send.js";
-import { assetModels } from "../vocabulary/media-models.js";
+import { assetModels } from "../types/media-models.js";
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 

@@ -4,7 +4,7 @@ import { defineTask, getTask, type TaskWatch, type WatchOptions, watchTask } fro
 import { excerpt, findReason, isRecord } from "../transport/error-response.js";
 import { requestJSON } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
-import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
+import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../types/asset.js";
 import {
   addHandle,
   ConfigurationError,
@@ -12,7 +12,7 @@ import {
   TaskError,
   toJSONText,
   ValidationError,
-} from "../vocabulary/errors.js";
+} from "../types/errors.js";
 
 /**
  * The task definition of assets: their states, texts and lookup.

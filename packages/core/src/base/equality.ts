@@ -1,4 +1,4 @@
-import { toJSONText } from "../vocabulary/errors.js";
+import { toJSONText } from "../types/errors.js";
 
 /**
  * Creates a short fingerprint of a value's JSON; undefined for a value without JSON. Different values may share one.

@@ -1,4 +1,4 @@
-import { ConfigurationError, type Issue, isGatewayError } from "../vocabulary/errors.js";
+import { ConfigurationError, type Issue, isGatewayError } from "../types/errors.js";
 import { findNearest, formatSuggestion } from "./did-you-mean.js";
 import type { WithOptions } from "./option-names.js";
 

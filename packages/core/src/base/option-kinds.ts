@@ -1,4 +1,4 @@
-import type { Issue } from "../vocabulary/errors.js";
+import type { Issue } from "../types/errors.js";
 
 /* Loaded in development: option values that would fail later or have no effect. */
 

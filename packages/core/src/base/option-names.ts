@@ -1,4 +1,4 @@
-import type { Issue } from "../vocabulary/errors.js";
+import type { Issue } from "../types/errors.js";
 import { findAdvice } from "./foreign-names.js";
 import { findUnusableOptions } from "./option-kinds.js";
 import { findUnknownOptions } from "./unknown-options.js";

@@ -1,4 +1,4 @@
-import { ConfigurationError, toError } from "../vocabulary/errors.js";
+import { ConfigurationError, toError } from "../types/errors.js";
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 

@@ -1,4 +1,4 @@
-import type { AnyGatewayError, Issue } from "../vocabulary/errors.js";
+import type { AnyGatewayError, Issue } from "../types/errors.js";
 import { findFieldAdvice } from "./foreign-names.js";
 
 const printed = new Set<string>();

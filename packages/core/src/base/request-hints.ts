@@ -1,6 +1,6 @@
-import { chatModels } from "../vocabulary/chat-models.js";
-import type { Issue, ValidationError } from "../vocabulary/errors.js";
-import { imageModels, videoModels } from "../vocabulary/media-models.js";
+import { chatModels } from "../types/chat-models.js";
+import type { Issue, ValidationError } from "../types/errors.js";
+import { imageModels, videoModels } from "../types/media-models.js";
 
 /* Loaded in development for a rejected request: syntax of other libraries, with its replacement here. */
 

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../vocabulary/errors.js";
+import { ConfigurationError } from "../types/errors.js";
 import { type Clock, callAfter } from "./clock.js";
 import { createListeners } from "./listeners.js";
 import { noteMistake } from "./note-options.js";

@@ -1,4 +1,4 @@
-import type { Issue } from "../vocabulary/errors.js";
+import type { Issue } from "../types/errors.js";
 import { formatSuggestion } from "./did-you-mean.js";
 
 /** Advice by the names of options in other libraries. */

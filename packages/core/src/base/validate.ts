@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type Issue, ValidationError } from "../vocabulary/errors.js";
+import { type Issue, ValidationError } from "../types/errors.js";
 import { formatSuggestion } from "./did-you-mean.js";
 import { addHint, addMisspellingHint } from "./note-options.js";
 import { assertCleanObjects } from "./platform.js";

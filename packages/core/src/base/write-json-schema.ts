@@ -1,4 +1,4 @@
-import { ConfigurationError, describeThrown } from "../vocabulary/errors.js";
+import { ConfigurationError, describeThrown } from "../types/errors.js";
 import type { StandardSchema } from "./standard-schema.js";
 
 /**

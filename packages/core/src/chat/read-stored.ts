@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import type { RequestOptions } from "../transport/send.js";
-import { ConfigurationError } from "../vocabulary/errors.js";
+import { ConfigurationError } from "../types/errors.js";
 import type { OpenResumption } from "./resume.js";
 import { type ChatStream, createStreamPath, oneConnection, openStream } from "./stream.js";
 

@@ -6,7 +6,7 @@ import { type BodyReader, createBodyReader } from "../transport/read-body.js";
 import { readRefusal } from "../transport/refusal.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { sendDelete } from "../transport/send-delete.js";
-import { APIError, ValidationError } from "../vocabulary/errors.js";
+import { APIError, ValidationError } from "../types/errors.js";
 import {
   createEventCursor,
   type Lost,

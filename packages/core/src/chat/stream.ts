@@ -17,7 +17,7 @@ import {
   send,
 } from "../transport/send.js";
 import { sendDelete } from "../transport/send-delete.js";
-import { type Issue, isGatewayError, TimeoutError } from "../vocabulary/errors.js";
+import { type Issue, isGatewayError, TimeoutError } from "../types/errors.js";
 import { createFold } from "./protocol/accumulate.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
 import { specialCases } from "./protocol/load-special-cases.js";

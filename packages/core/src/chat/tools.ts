@@ -1,7 +1,7 @@
 import { noteUnknownOptions, print } from "../base/note-options.js";
 import type { StandardSchema } from "../base/standard-schema.js";
 import { assertWritable, writeJSONSchema } from "../base/write-json-schema.js";
-import { ConfigurationError } from "../vocabulary/errors.js";
+import { ConfigurationError } from "../types/errors.js";
 import { withJSONSchema } from "./json-schema.js";
 import type { ToolDefinition } from "./protocol/tool-schema.js";
 

@@ -16,7 +16,7 @@ export type { MediaUploader } from "../media-uploader.js";
 export { retryNow } from "../transport/pauses.js";
 export type { RequestOptions } from "../transport/send.js";
 export { standardFetch } from "../transport/standard-fetch.js";
-export type { CallInfo, ClientEvent } from "../vocabulary/events.js";
+export type { CallInfo, ClientEvent } from "../types/events.js";
 
 // Errors
 
@@ -35,7 +35,7 @@ export {
   TaskError,
   TimeoutError,
   ValidationError,
-} from "../vocabulary/errors.js";
+} from "../types/errors.js";
 
 // Images
 
@@ -44,6 +44,11 @@ export type { ImageRequest } from "../images/schema.js";
 
 // Videos
 
+export type {
+  SucceededVideoTask,
+  VideoTask,
+  VideoTaskHandle,
+} from "../types/video-task.js";
 export { createVideoTask } from "../videos/create.js";
 export { parseVideoTask } from "../videos/read-task.js";
 export type { VideoRequest } from "../videos/schema/request.js";
@@ -51,11 +56,6 @@ export {
   getVideoTask,
   watchVideoTask,
 } from "../videos/watch.js";
-export type {
-  SucceededVideoTask,
-  VideoTask,
-  VideoTaskHandle,
-} from "../vocabulary/video-task.js";
 
 // Assets
 
@@ -63,7 +63,7 @@ export { createAsset } from "../assets/create.js";
 export type { AssetRequest } from "../assets/schema.js";
 export { getAsset, watchAsset } from "../assets/watch.js";
 export type { TaskWatch, WatchOptions } from "../tasks/define-task.js";
-export type { ActiveAsset, Asset, AssetHandle } from "../vocabulary/asset.js";
+export type { ActiveAsset, Asset, AssetHandle } from "../types/asset.js";
 
 // Chat
 
@@ -78,8 +78,8 @@ export { resumeChat, streamResumption } from "../chat/resume.js";
 export { toResponse } from "../chat/sse-response.js";
 export { type ChatStream, streamChat } from "../chat/stream.js";
 export { defineTool, type Tool, type ToolContext } from "../chat/tools.js";
-export type { ChatModel } from "../vocabulary/chat-models.js";
-export type { ImageModel, VideoModel } from "../vocabulary/media-models.js";
+export type { ChatModel } from "../types/chat-models.js";
+export type { ImageModel, VideoModel } from "../types/media-models.js";
 
 // Storages
 

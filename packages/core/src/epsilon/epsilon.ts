@@ -4,7 +4,7 @@ import { requestJSON } from "../transport/json-response.js";
 import { repeatIfStored } from "../transport/repeat-stored.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createTaskPath } from "../transport/task-path.js";
-import { addHandle, ValidationError } from "../vocabulary/errors.js";
+import { addHandle, ValidationError } from "../types/errors.js";
 
 const CREATE_MS = 300_000;
 const QUERY_MS = 60_000;

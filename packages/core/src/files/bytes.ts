@@ -1,4 +1,4 @@
-import { ValidationError } from "../vocabulary/errors.js";
+import { ValidationError } from "../types/errors.js";
 
 /**
  * Bytes that own their memory. The type is inferred, because `Uint8Array` has no type parameter before TypeScript 5.7.

@@ -15,7 +15,7 @@ import {
 } from "../base/validate.js";
 import { isHTTP, isImageDataURI } from "../base/web-address.js";
 import type { Connection } from "../transport/send.js";
-import { type ImageModel, imageModels } from "../vocabulary/media-models.js";
+import { type ImageModel, imageModels } from "../types/media-models.js";
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 

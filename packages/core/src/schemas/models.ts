@@ -1,4 +1,4 @@
-import { type ChatModel, chatModels } from "../vocabulary/chat-models.js";
+import { type ChatModel, chatModels } from "../types/chat-models.js";
 import {
   type AssetModel,
   assetModels,
@@ -6,7 +6,7 @@ import {
   imageModels,
   type VideoModel,
   videoModels,
-} from "../vocabulary/media-models.js";
+} from "../types/media-models.js";
 
 /** The fields of a row, with its literal values and the docs of `Info`, which editors show for each model. */
 type Documented<Info, Values> = {

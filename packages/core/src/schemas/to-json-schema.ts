@@ -1,4 +1,4 @@
-import { jsonSchemas } from "../vocabulary/json-schemas.js";
+import { jsonSchemas } from "../types/json-schemas.js";
 import type { ModelId } from "./models.js";
 
 /** JSON Schema (2020-12) of a request. Each call of {@link toJSONSchema} returns a new copy, which you may modify. */

@@ -3,7 +3,7 @@ import { assertClient } from "../base/note-options.js";
 import type { Client } from "../client.js";
 import { addRouteAdvice } from "../transport/failure.js";
 import type { RequestOptions } from "../transport/send.js";
-import { addHandle, ValidationError } from "../vocabulary/errors.js";
+import { addHandle, ValidationError } from "../types/errors.js";
 import { findInterval, type Interval, type PollEvent, poll } from "./poll.js";
 
 /** Options of `watchVideoTask` and `watchAsset`. */

@@ -1,4 +1,4 @@
-import type { CallIdentity } from "../vocabulary/events.js";
+import type { CallIdentity } from "../types/events.js";
 import { readHeaders } from "./headers.js";
 import { resolveAddress } from "./resolve-address.js";
 import { type Connection, pickIdentity } from "./send.js";

@@ -1,6 +1,6 @@
 // imports only types and JSON helpers, because a page loads it with the first failure
 
-import type { APIErrorFields } from "../vocabulary/errors.js";
+import type { APIErrorFields } from "../types/errors.js";
 import {
   describePage,
   type ErrorFields,

@@ -5,7 +5,7 @@ import {
   type Delivery,
   isGatewayError,
   readDelivery,
-} from "../vocabulary/errors.js";
+} from "../types/errors.js";
 
 /** Reads the request id from the headers of a response. */
 export function readRequestId({ headers }: Response): string | undefined {

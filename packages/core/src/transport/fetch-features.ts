@@ -1,4 +1,4 @@
-import { ConnectionError } from "../vocabulary/errors.js";
+import { ConnectionError } from "../types/errors.js";
 import { requestOnce } from "./request-once.js";
 import type { Connection } from "./send.js";
 

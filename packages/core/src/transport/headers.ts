@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../vocabulary/errors.js";
+import { ConfigurationError } from "../types/errors.js";
 
 /** Headers in every form that `Headers` accepts: an object, pairs, or `Headers`. */
 export type HeadersInput = NonNullable<ConstructorParameters<typeof Headers>[0]>;

@@ -1,4 +1,4 @@
-import type { APIError } from "../vocabulary/errors.js";
+import type { APIError } from "../types/errors.js";
 
 /** Returns true for a temporary failure: 408, 429, 5xx and failed connections. */
 export function isTransient(error: Error): boolean {

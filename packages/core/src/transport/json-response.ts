@@ -1,5 +1,5 @@
-import { type APIError, ConnectionError, isGatewayError, ResponseError } from "../vocabulary/errors.js";
-import type { CallSummary } from "../vocabulary/events.js";
+import { type APIError, ConnectionError, isGatewayError, ResponseError } from "../types/errors.js";
+import type { CallSummary } from "../types/events.js";
 import { describeResponse, type ResponseContext, type StatusLine } from "./describe-response.js";
 import { type ErrorFields, excerpt, findErrorFields, isRecord, parseJSON } from "./error-response.js";
 import { readRequestId } from "./failure.js";

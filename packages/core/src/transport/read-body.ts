@@ -1,5 +1,5 @@
 import { callAfter } from "../base/clock.js";
-import { ConnectionError, ResponseError, TimeoutError } from "../vocabulary/errors.js";
+import { ConnectionError, ResponseError, TimeoutError } from "../types/errors.js";
 import { excerpt } from "./error-response.js";
 import type { Connection, Exchange } from "./send.js";
 

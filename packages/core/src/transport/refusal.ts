@@ -1,5 +1,5 @@
 import { type Clock, openSpan, rejectOnAbort } from "../base/clock.js";
-import { APIError } from "../vocabulary/errors.js";
+import { APIError } from "../types/errors.js";
 import type { ResponseDescription } from "./describe-response.js";
 import type { ErrorFields } from "./error-response.js";
 import { readRequestId } from "./failure.js";

@@ -1,5 +1,5 @@
 import { openSpan, rejectOnAbort } from "../base/clock.js";
-import type { APIError } from "../vocabulary/errors.js";
+import type { APIError } from "../types/errors.js";
 import { fetchFeatures, parseFeatures } from "./fetch-features.js";
 import { type Connection, type Exchange, pickIdentity } from "./send.js";
 

@@ -1,6 +1,6 @@
 import ky from "ky";
 import type { rejectOnAbort } from "../base/clock.js";
-import type { APIError, ConnectionError, Delivery, setDelivery } from "../vocabulary/errors.js";
+import type { APIError, ConnectionError, Delivery, setDelivery } from "../types/errors.js";
 import { isTransient } from "./is-transient.js";
 import { createRetryClock } from "./pauses.js";
 import type { RepeatRule } from "./repeat-stored.js";

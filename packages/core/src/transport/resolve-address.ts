@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../vocabulary/errors.js";
+import { ConfigurationError } from "../types/errors.js";
 import type { Connection } from "./send.js";
 
 /** Resolves the address of `path`. `createClient` does not resolve a relative base, because servers call it too. */

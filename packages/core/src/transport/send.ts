@@ -14,7 +14,7 @@ import {
   setDelivery,
   TimeoutError,
   toError,
-} from "../vocabulary/errors.js";
+} from "../types/errors.js";
 import type {
   CallIdentity,
   CallInfo,
@@ -24,7 +24,7 @@ import type {
   CallSummary,
   CallUsage,
   ClientEvent,
-} from "../vocabulary/events.js";
+} from "../types/events.js";
 import { isRecord } from "./error-response.js";
 import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";

@@ -1,4 +1,4 @@
-import { ValidationError } from "../vocabulary/errors.js";
+import { ValidationError } from "../types/errors.js";
 
 /**
  * Creates the path of a task under `base`.

@@ -3,8 +3,8 @@ import type { Client } from "../client.js";
 import { findId, readField, requestRecord } from "../transport/json-response.js";
 import { repeatIfStored } from "../transport/repeat-stored.js";
 import type { RequestOptions } from "../transport/send.js";
-import { findVideoModel } from "../vocabulary/media-models.js";
-import type { VideoTaskHandle } from "../vocabulary/video-task.js";
+import { findVideoModel } from "../types/media-models.js";
+import type { VideoTaskHandle } from "../types/video-task.js";
 import { assertVideoRequest, type VideoRequest, type VideoRequests } from "./schema/request.js";
 
 /** Five minutes: the body contains references of up to 20 MB each. */

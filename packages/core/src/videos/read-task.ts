@@ -1,12 +1,12 @@
 import { excerpt, findErrorFields, findReason, isRecord } from "../transport/error-response.js";
-import { ResponseError, toJSONText } from "../vocabulary/errors.js";
-import { videoModels } from "../vocabulary/media-models.js";
+import { ResponseError, toJSONText } from "../types/errors.js";
+import { videoModels } from "../types/media-models.js";
 import type {
   FailedVideoTask,
   PendingVideoTask,
   SucceededVideoTask,
   VideoTask,
-} from "../vocabulary/video-task.js";
+} from "../types/video-task.js";
 
 const beta = videoModels["beta3.0-video"];
 

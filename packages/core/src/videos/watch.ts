@@ -11,14 +11,14 @@ import { isAbsent, isClosedRoute } from "../transport/failure.js";
 import { readArchiveMs, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createTaskPath } from "../transport/task-path.js";
-import { addHandle, isGatewayError, TaskError } from "../vocabulary/errors.js";
+import { addHandle, isGatewayError, TaskError } from "../types/errors.js";
 import type {
   FailedVideoTask,
   PendingVideoTask,
   SucceededVideoTask,
   VideoTask,
   VideoTaskHandle,
-} from "../vocabulary/video-task.js";
+} from "../types/video-task.js";
 import { parseVideoTask } from "./read-task.js";
 
 /** Assumed lifetime of a link, in milliseconds, if the gateway reports none (wire, 3.14). */

@@ -1,4 +1,4 @@
-import type { Outcome } from "../../vocabulary/errors.js";
+import type { Outcome } from "../../types/errors.js";
 import type { ToolCall } from "./message-schema.js";
 
 /**

@@ -1,7 +1,7 @@
 import type { Client } from "../../client.js";
 import type { RequestOptions } from "../../transport/send.js";
-import { type ChatModel, chatModels } from "../../vocabulary/chat-models.js";
-import { ValidationError } from "../../vocabulary/errors.js";
+import { type ChatModel, chatModels } from "../../types/chat-models.js";
+import { ValidationError } from "../../types/errors.js";
 import { assertChatRequest } from "./schema.js";
 
 /** Path of chat requests (spec, Endpoints). */

@@ -1,5 +1,5 @@
 import { isRecord, parseJSON } from "../../transport/error-response.js";
-import type { Issue, Outcome } from "../../vocabulary/errors.js";
+import type { Issue, Outcome } from "../../types/errors.js";
 import { createFold, type Fold } from "./accumulate.js";
 import type { CallReader, createCallReader } from "./call-reader.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming, ChatUsage } from "./delta.js";

@@ -16,7 +16,7 @@ import {
   wholeNumber,
 } from "../../base/validate.js";
 import type { Connection } from "../../transport/send.js";
-import { type ChatModel, chatModels } from "../../vocabulary/chat-models.js";
+import { type ChatModel, chatModels } from "../../types/chat-models.js";
 import { messages, textMessages, textOr } from "./message-schema.js";
 import { toolChoice, tools } from "./tool-schema.js";
 

@@ -1,6 +1,6 @@
 import { type ErrorFields, isRecord, parseJSON } from "../../transport/error-response.js";
 import { createEventParser, type ServerSentEvent } from "../../transport/event-stream.js";
-import { StreamError, type StreamFailure } from "../../vocabulary/errors.js";
+import { StreamError, type StreamFailure } from "../../types/errors.js";
 import type { AssistantMessage } from "./delta.js";
 import type { SpecialCases, SpecialCasesLoader } from "./load-special-cases.js";
 import type { ResponseReader, WireObject } from "./response-reader.js";

@@ -10,7 +10,7 @@ import {
   withKeywords,
 } from "../../base/validate.js";
 import { isHTTP, isImageDataURI, isPublicHTTP } from "../../base/web-address.js";
-import { videoModels } from "../../vocabulary/media-models.js";
+import { videoModels } from "../../types/media-models.js";
 import { gammaShape, only20 } from "./denials.js";
 import { durationWithin } from "./duration.js";
 

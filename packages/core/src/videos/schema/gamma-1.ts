@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { forbidden, itemCount, type RequestOf, type Warn, wholeNumber } from "../../base/validate.js";
 import { isPublicHTTP } from "../../base/web-address.js";
-import { videoModels } from "../../vocabulary/media-models.js";
+import { videoModels } from "../../types/media-models.js";
 import { betaShape, only20 } from "./denials.js";
 import { durationWithin } from "./duration.js";
 

@@ -10,7 +10,7 @@ import {
   withKeywords,
 } from "../../base/validate.js";
 import { isAssetURI, isHTTP, isImageDataURI } from "../../base/web-address.js";
-import { videoModels } from "../../vocabulary/media-models.js";
+import { videoModels } from "../../types/media-models.js";
 import { betaShape, only20 } from "./denials.js";
 import { durationWithin } from "./duration.js";
 import { type VideoText, videoText } from "./gamma-1.js";

@@ -11,7 +11,7 @@ import {
 import { isPublicHTTP } from "../../base/web-address.js";
 import { isRecord } from "../../transport/error-response.js";
 import type { Connection } from "../../transport/send.js";
-import { type VideoModel, videoModels } from "../../vocabulary/media-models.js";
+import { type VideoModel, videoModels } from "../../types/media-models.js";
 import { betaVideoRequest, warnOfBeta } from "./beta.js";
 import { gammaVideo10ProFastRequest, gammaVideo15ProRequest, warnOfPro } from "./gamma-1.js";
 import { gammaVideo20Request, gammaVideoFastRequest, warnOfGamma2 } from "./gamma-2.js";
