@@ -1,14 +1,13 @@
 import { createServer } from "node:http";
-import { createProxy } from "@sluice/worker-proxy";
+import { createProxy, events } from "@sluice/worker-proxy";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { env } from "./env.ts"; // the secrets of the process
 import { answerScraper, countEvents } from "./metrics.ts";
 import { options } from "./options.ts"; // the options of your proxy
 
 const proxy = createProxy({
   ...options,
-  plugins: [definePlugin({ onEvent: countEvents(["delta-5.3"]) })],
+  plugins: [events(countEvents(["delta-5.3"]))],
 });
 
 export const server = createServer(

@@ -1,5 +1,4 @@
-import { createProxy, health, type ProxyEvent } from "@sluice/worker-proxy";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
+import { createProxy, events, health, type ProxyEvent } from "@sluice/worker-proxy";
 import { options, type Env as ProxyEnv } from "./options.ts"; // the options of your proxy
 
 interface Env extends ProxyEnv {
@@ -24,5 +23,5 @@ const checkBinding = ({ EVENTS }: Env) => {
 export default createProxy<Env>({
   ...options,
   // `GET /health` runs the checks
-  plugins: [health<Env>(), definePlugin({ onEvent: writeEvent, checks: [checkBinding] })],
+  plugins: [health<Env>(), events<Env>(Object.assign(writeEvent, { checks: [checkBinding] }))],
 });

@@ -1,14 +1,13 @@
 import {
   chat,
+  events,
   health,
   images,
-  type ProxyEvent,
   type ProxyOptions,
   type RateLimitBinding,
   videos,
   workersRateLimit,
 } from "@sluice/worker-proxy";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { authenticate } from "./sign-in.js";
 
 /** Environment of the Worker: variables and bindings of wrangler.jsonc, and secrets. */
@@ -56,7 +55,7 @@ export const options = {
   plugins: [
     health<Env>(),
     // requests, and jobs that continue without one: `type` tells them apart
-    definePlugin({ onEvent: (event: ProxyEvent) => console.log(JSON.stringify(event)) }),
+    events<Env>((event) => console.log(JSON.stringify(event))),
     // For an AI gateway in front of yours: its own key, and what its log should know. Never a user's secret.
     // gatewayHeaders<Env>(({ env, user }) => ({
     //   "cf-aig-authorization": `Bearer ${env.AI_GATEWAY_TOKEN}`,

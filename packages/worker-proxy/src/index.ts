@@ -56,6 +56,7 @@ export type {
 } from "./api/plugin.js";
 export type { GatewayRoute, RouteGroup, RouteName } from "./api/routes.js";
 export { type RateLimitBinding, type WorkersRateLimitOptions, workersRateLimit } from "./checks/rate.js";
+export { type EventListener, events } from "./events.js";
 export { gatewayHeaders } from "./gateway-headers.js";
 export { type HealthOptions, health } from "./health.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";

@@ -1,4 +1,4 @@
-import { createProxy } from "@sluice/worker-proxy";
+import { createProxy, events } from "@sluice/worker-proxy";
 import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { asked, type Env, openProxy } from "./support/in-process.js";
@@ -64,6 +64,10 @@ test("a plugin needs definePlugin, and the refusal says so", () => {
   expect(() => createProxy({ ...options, plugins: [{ onEvent }] })).toThrow(/^plugins: .*definePlugin/);
   expect(() => createProxy({ ...options, plugins: [definePlugin({ onEvent })] })).not.toThrow();
   expect(() => createProxy({ ...options, plugins: [onEvent as never] })).toThrow(/^plugins: give a list/);
+});
+
+test("the listener of events is a function", () => {
+  expect(() => events({ onEvent() {} } as never)).toThrow(/^events: give a function/);
 });
 
 test.each([

@@ -1,5 +1,4 @@
-import { chat, createProxy, health, type ProxyEvent } from "@sluice/worker-proxy";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
+import { chat, createProxy, events, health } from "@sluice/worker-proxy";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
 import { authenticate } from "./sign-in.ts";
@@ -36,6 +35,6 @@ export const proxy = createProxy<Env>({
     // `/api/health` also checks that the gateway accepts the key
     health<Env>({ checkGateway: true }),
     // one line for each request: no text of a chat, no key, no token
-    definePlugin({ onEvent: (event: ProxyEvent) => console.log(JSON.stringify(event)) }),
+    events<Env>((event) => console.log(JSON.stringify(event))),
   ],
 });

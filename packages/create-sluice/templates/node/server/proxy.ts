@@ -11,13 +11,13 @@ import {
 import {
   chat,
   createProxy,
+  events,
   health,
   images,
   type Payable,
   type ProxyEvent,
   videos,
 } from "@sluice/worker-proxy";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { countEvents } from "./metrics.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -92,7 +92,7 @@ export const proxy = createProxy<Env>({
   plugins: [
     // `/api/health` also checks that the gateway accepts the key
     health<Env>({ checkGateway: true }),
-    definePlugin({ onEvent }),
+    events<Env>(onEvent),
     // tokens that a user may spend per day
     budget<Env>({ limits: { user: 500_000, all: 50_000_000 }, windowMs: DAY_MS, reserve }),
     // an image or a video that is requested twice is paid once

@@ -1,5 +1,4 @@
-import { chat, createProxy, health, images, type ProxyEvent, videos } from "@sluice/worker-proxy";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
+import { chat, createProxy, events, health, images, videos } from "@sluice/worker-proxy";
 import { media } from "./media.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -39,7 +38,7 @@ export const proxy = createProxy<Env>({
     // `/api/health` also checks that the gateway accepts the key
     health<Env>({ checkGateway: true }),
     // one line for each request: no text of a chat, no key, no token
-    definePlugin({ onEvent: (event: ProxyEvent) => console.log(JSON.stringify(event)) }),
+    events<Env>((event) => console.log(JSON.stringify(event))),
   ],
   limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
 });
