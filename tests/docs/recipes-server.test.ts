@@ -94,7 +94,7 @@ test("logs have each request, without a prompt, a response or a key, and may be 
   await expect.poll(() => logs).toHaveLength(1);
   await context.settled();
   expect(logs[0]?.headers.get("authorization")).toBe("Bearer t");
-  expect(logs[0]?.body).toMatchObject({ user: "ada", status: 200, model: "delta-5.3" });
+  expect(logs[0]?.body).toMatchObject({ userId: "ada", status: 200, model: "delta-5.3" });
   for (const secret of ["a secret question", GATEWAY_KEY, text.slice(200, 240)])
     expect(JSON.stringify(logs[0]?.body)).not.toContain(secret);
   openNetwork();

@@ -162,7 +162,7 @@ describe.each(Object.entries(services))("the sign-in of %s", (service, { alg, ho
       question,
     );
     expect(message.content).not.toBe("");
-    expect(events).toMatchObject([{ status: 200, user: claims["sub"] }]);
+    expect(events).toMatchObject([{ status: 200, userId: claims["sub"] }]);
   });
 
   test.each(refused)(
@@ -205,7 +205,7 @@ describe("the sign-in of Auth.js", () => {
     const { route, send } = await open();
     const getToken = async () => ((await (await route.GET()).json()) as { token: string }).token;
     await completeChat(createUserClient("ada", getToken), question);
-    expect(events).toMatchObject([{ user: "ada" }]);
+    expect(events).toMatchObject([{ userId: "ada" }]);
     expect((await send(createChatRequest("Hello"))).status).toBe(401);
   });
 
@@ -247,7 +247,7 @@ describe("the sign-in of Cloudflare Access", () => {
 
   test("lets in whom Access let in", async () => {
     expect((await visit(TAG)).status).toBe(200);
-    expect(events).toMatchObject([{ user: sub }]);
+    expect(events).toMatchObject([{ userId: sub }]);
   });
 
   test.each([

@@ -345,13 +345,13 @@ const mistakes: readonly Mistake[] = [
   [
     "localStorage for a storage",
     ({ send }) => send({ model: "delta-5.3", id: "a", storage: { getItem() {}, setItem() {} } }),
-    "@sluice/core: createChatStore.storage: can't be used: give indexedDBStorage(), webStorage(() => localStorage), memoryStorage(), or an object with read, write and watch (options.kind)",
+    "@sluice/core: createChatStore.storage: can't be used: give indexedDBStorage(), webStorage(() => localStorage), memoryStorage(), or an object with read, write and subscribe (options.kind)",
     "storage: can't store chats: give indexedDBStorage(), or customStorage() with your own",
   ],
   [
     "a storage that is not called",
     ({ send }) => send({ model: "delta-5.3", id: "a", storage: memoryStorage }),
-    "@sluice/core: createChatStore.storage: can't be used: give indexedDBStorage(), webStorage(() => localStorage), memoryStorage(), or an object with read, write and watch (options.kind)",
+    "@sluice/core: createChatStore.storage: can't be used: give indexedDBStorage(), webStorage(() => localStorage), memoryStorage(), or an object with read, write and subscribe (options.kind)",
     "storage: can't store chats: give indexedDBStorage(), or customStorage() with your own",
   ],
   [

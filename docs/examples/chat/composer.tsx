@@ -9,7 +9,7 @@ export function Composer({ chat }: { chat: UseChatStreamResult }) {
       {...files.dropProps}
       onSubmit={(event) => {
         event.preventDefault();
-        if (isBusy || files.isPreparing || files.isBlind) return; // Enter keeps the text until it can be sent
+        if (isBusy || files.isPreparing) return; // Enter keeps the text until it can be sent
         void chat.send(String(new FormData(event.currentTarget).get("text")), { images: files.images });
         event.currentTarget.reset();
         files.clear();

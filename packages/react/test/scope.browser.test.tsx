@@ -168,7 +168,7 @@ test("Every lock, channel and collection has the user of the client in its name"
   const listKinds = (used: ReadonlySet<string>) =>
     new Set([...used].map((each) => /^(?:sluice\/)?[a-z-]+/.exec(each.slice(own.length))?.[0]));
   expect(listKinds(names.locks)).toEqual(
-    new Set(["sluice/chat", "sluice/conversation", "sluice/submission", "sluice/video", "sluice/asset"]),
+    new Set(["sluice/chat", "sluice/submission", "sluice/video", "sluice/asset"]),
   );
   expect(listKinds(names.channels)).toEqual(new Set(["sluice/video", "sluice/asset"]));
   expect(listKinds(collections)).toEqual(new Set(["chat", "conversations", "forgotten", "video-tasks"]));
