@@ -41,7 +41,7 @@ export async function chatStore(world) {
   const shown = texts(store.getSnapshot());
   store.close();
   const again = createChatStore(clientOf(world), options);
-  await change(again, ({ isRestoring }) => !isRestoring);
+  await change(again, ({ persistence }) => persistence.status !== "restoring");
   equal(texts(again.getSnapshot()), shown);
   equal(again.getSnapshot().messages[2]?.branches?.length, 2);
   again.close();
