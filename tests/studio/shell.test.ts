@@ -28,7 +28,7 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
   });
 
   test("The palette has no heading without rows", async () => {
-    await studio.page.keyboard.press("Control+k");
+    await studio.button("Search and commands").click();
     const palette = studio.page.getByRole("dialog", { name: "Search and commands" });
     await palette.getByRole("option", { name: "Images", exact: true }).waitFor();
     const headings = palette.getByText(/^(?:Go to|View|Chats)$/);

@@ -21,7 +21,7 @@ export function createBodyReader({ body, bodyUsed }: Response): BodyReader {
 /** Creates the error of a body that cannot be read. */
 export function createUnreadableError(): ConnectionError {
   return new ConnectionError(
-    "the response can't be read, and may be billed: its body is no stream of bytes, or was read before; give createClient `fetch: standardFetch(fetch)`, or read `response.clone()`",
+    "the response can't be read, and may be billed: its body is not a stream of bytes, or was read before; give createClient `fetch: standardFetch(fetch)`, or read `response.clone()`",
     "maybe",
   );
 }

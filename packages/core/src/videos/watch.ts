@@ -44,7 +44,7 @@ export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskHandle>
   intervalMs: 15_000,
   deadlineMs: 1_800_000,
   late: (ms) =>
-    `the video task was not over after ${ms} ms (deadlineMs); it goes on: watch it again by its handle`,
+    `the video task was not over after ${ms} ms (deadlineMs); it still runs: watch it again by its handle`,
   route: "add videos to its `routes`",
   toHandle: (task) => (typeof task === "string" ? { id: task } : task),
   read: queryTask,

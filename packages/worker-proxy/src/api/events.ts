@@ -31,8 +31,8 @@ export type ProxyOutcome =
   | "retrying";
 
 /**
- * One job that continues without the request that began it, reported to `onEvent` of the proxy. There is one event for
- * each end, and one for each attempt before the last. It contains no body, address, header or key.
+ * One job that continues without the request that began it, reported to the plugin `events`. There is one event for each
+ * end, and one for each attempt before the last. It contains no body, address, header or key.
  */
 export interface JobEvent {
   /** Tells it from a `RequestEvent`. */
@@ -77,7 +77,7 @@ export interface JobEvent {
 }
 
 /**
- * One request, reported to `onEvent` of the plugins after its response. Preflights are not reported. It contains no body, header
+ * One request, reported to the plugin `events` after its response. Preflights are not reported. It contains no body, header
  * or key. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
  */
 export interface RequestEvent {

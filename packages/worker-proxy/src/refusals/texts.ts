@@ -15,13 +15,13 @@ export const refusals = {
   origin_not_allowed: [403, "this page may not call the proxy; its operator lists `origins`"],
 
   // user and rate
-  unauthenticated: [401, "sign in: the proxy does not know who is asking"],
+  unauthenticated: [401, "sign in: the proxy does not know who sends this request"],
   invalid_key: [401, "the key or session in `authorization` is not valid; sign in again", "invalid_api_key"],
   user_mismatch: [409, "this page belongs to another user; reload it, or sign in again"],
   authentication_unavailable: [503, "your sign-in can't be checked now; try again"],
   rate_limited: [429, "too many {limit}; try again in {what} s"],
   rate_limit_unavailable: [503, "the rate limit can't be checked now; try again"],
-  too_many_streams: [429, "too many answers are streaming at once; end one; try again in {what} s"],
+  too_many_streams: [429, "too many responses are streaming at once; stop one, or try again in {what} s"],
   budget_unavailable: [503, "your budget can't be checked now; try again"],
 
   // body
@@ -34,7 +34,7 @@ export const refusals = {
   too_much: [400, "the body {what}; send less", invalid],
 
   // model, fields, media
-  model_not_allowed: [403, "this model may not be asked here; the proxy's operator lists `models`"],
+  model_not_allowed: [403, "this proxy does not allow the model; the proxy's operator lists `models`"],
   field_not_allowed: [
     400,
     '"{param}" is no field of this model; leave it out, or let the proxy\'s operator add it to `allowFields`, or `adaptOpenAI()`',
@@ -45,8 +45,8 @@ export const refusals = {
   media_unavailable: [503, "the media can't be checked now; try again"],
 
   // the proxy and its plugins
-  misconfigured: [500, "the proxy is set up wrongly; its log says how"],
-  extension_unavailable: [503, "a part of the proxy failed; try again"],
+  misconfigured: [500, "a setting of the proxy is wrong; its log names it"],
+  extension_unavailable: [503, "a plugin of the proxy failed; try again"],
   storage_unavailable: [503, "the proxy's database is not available now; try again", "extension_unavailable"],
 
   // the gateway; 499 is for the log, since no client is left to read it
@@ -56,7 +56,7 @@ export const refusals = {
   upstream_cut: [502, `the connection to the gateway broke off; ${maybeDone}`],
   upstream_idle: [504, `the gateway fell silent; ${maybeDone}`],
   upstream_timeout: [504, `the gateway took too long; ${maybeDone}`],
-  upstream_type: [502, "the gateway sent what can't be passed on{what}"],
+  upstream_type: [502, "the gateway sent a response that can't be forwarded{what}"],
   upstream_redirect: [502, "the gateway redirects; the proxy's operator checks `baseURL`"],
   upstream_error: [502, "the gateway failed with {what}; try again"],
   upstream_auth: [502, "the gateway refused the proxy's key; tell its operator"],
