@@ -406,7 +406,7 @@ describe("the end of waiting", () => {
     await minutes(0.2);
     const error = await catchError(over);
     expect(error).toMatchObject({ name: "TimeoutError", phase: "deadline", handle });
-    expect((error as Error).message).toMatch(/goes on.*handle/);
+    expect((error as Error).message).toMatch(/still runs.*handle/);
   });
 
   test("the deadline ends a request in flight", async () => {

@@ -190,7 +190,9 @@ describe("while an answer streams", () => {
   });
 
   test("a burst lets the page commit and paint before its end", async () => {
-    await open(streamUntil(() => count("commit streaming") > 2, { reads: 3000, apart: false }));
+    const hasPainted = () =>
+      count("commit streaming") > 2 && log.slice(log.indexOf("commit streaming")).includes("frame");
+    await open(streamUntil(hasPainted, { reads: 3000, apart: false }));
     await chat.send("Hello?");
     const during = log.slice(0, log.indexOf("end of the body"));
     expect(during).toContain("commit streaming");

@@ -159,7 +159,7 @@ test("A body of another type is an error that names the fix", async () => {
     for (const open of [clientOf, openAdapted]) {
       const { client } = open(() => createResponse(createStream("a", () => piece)));
       expect(await catchError(streamChat(client, question).result())).toMatchObject({
-        message: expect.stringContaining("no stream of bytes"),
+        message: expect.stringContaining("not a stream of bytes"),
         billing: "maybe",
       });
     }
