@@ -185,7 +185,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     test("runs when the model calls it; the steps of the turn are in one box with one row of actions", async () => {
       await offerTools();
       await room.studio.ask("Roll three six-sided dice");
-      await room.studio.answer().getByText("For three six-sided dice").waitFor();
+      await room.studio.answer().getByText("The totals of 3 × 6 sides").waitFor();
       const steps = room.studio.answer().getByRole("button", { name: "Roll dice · 3 steps" });
       await steps.click();
       await findCard("Roll dice").getByText("total").waitFor();

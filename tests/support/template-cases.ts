@@ -149,7 +149,7 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
     const readLines = () => deployed.worker.logs.filter((line) => line.includes("writer"));
     await expect.poll(readLines).not.toEqual([]);
     expect(readLines().map((line) => JSON.parse(line))).toEqual([
-      expect.objectContaining({ route: "chat", status: 200, user: "writer", model: "delta-5.3" }),
+      expect.objectContaining({ route: "chat", status: 200, userId: "writer", model: "delta-5.3" }),
     ]);
     expect(deployed.worker.logs.join()).not.toMatch(/private|eyJ/);
   });
