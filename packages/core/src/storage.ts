@@ -71,7 +71,7 @@ export interface RecordStorage {
 export interface StorageStatus {
   /**
    * - `restoring`: the thread is being read, for at most 3 s. The messages of a slower storage appear later
-   * - `saving`: a storage with a server sends records, or reads them
+   * - `saving`: a storage with a server has records to send, or reads them
    * - `saved`: all is stored
    * - `unsaved`: a write failed. The page retries it while it is open; a closed page loses these messages
    * - `error`: the storage can't be read, or its server can't be reached. Records that are not sent survive a reload

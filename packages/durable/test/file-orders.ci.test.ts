@@ -161,7 +161,7 @@ test("cases 125, 154: no order of polls, faults, deletions and ends of processes
     const failed = new Set(
       archive
         .events()
-        .filter(({ outcome }) => /failed|dropped/.test(outcome))
+        .filter(({ outcome }) => /error|dropped/.test(outcome))
         .map(({ taskId }) => taskId),
     );
     const copies = await archive.store.findCopies({ tasks: [...paid.keys(), "none"] }, user);

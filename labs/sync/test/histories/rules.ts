@@ -106,7 +106,8 @@ async function findDifferences({ user, stored }: Ended, { name }: Browser, tab: 
   for (const key of [CHAT, LIST].flatMap((collection) => [...getShown(tab, collection).keys()]))
     if (!key.startsWith(user)) found.push(`${name}: ${user} sees ${key}`);
   const status = tab.storage.status.getSnapshot();
-  if (status.status === "saving" || status.pending !== unsent || (status.error !== undefined) !== hasRefusal)
+  const expected = hasRefusal ? "error" : unsent > 0 ? "saving" : "saved";
+  if (status.status !== expected || status.pending !== unsent)
     found.push(`${name}: ${user} status ${JSON.stringify(status)}, ${unsent} unsent`);
   return found;
 }

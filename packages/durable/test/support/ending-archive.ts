@@ -13,7 +13,7 @@ import { createMemoryBucket } from "./memory-bucket.js";
 
 type Given = NonNullable<Parameters<typeof openArchive>[0]>;
 
-const { exec } = DatabaseSync.prototype;
+const { prepare } = DatabaseSync.prototype;
 
 /** A call of the bucket that can fail. */
 export type FaultyCall = "put" | "delete" | "abort" | "uploadPart" | "complete";
@@ -48,9 +48,19 @@ export async function openEndingArchive(given: Given = {}) {
   let endsAt = Number.POSITIVE_INFINITY;
   const getFile = () => join(folder, `${process}.db`);
 
-  const spy = vi.spyOn(DatabaseSync.prototype, "exec").mockImplementation(function (this: DatabaseSync, sql) {
-    exec.call(this, sql);
-    if (sql === "COMMIT" && this.location() === getFile()) countStep();
+  const spy = vi.spyOn(DatabaseSync.prototype, "prepare").mockImplementation(function (
+    this: DatabaseSync,
+    sql,
+  ) {
+    const statement = prepare.call(this, sql);
+    if (sql !== "COMMIT") return statement;
+    const all = statement.all.bind(statement);
+    statement.all = () => {
+      const rows = all();
+      if (this.location() === getFile()) countStep();
+      return rows;
+    };
+    return statement;
   });
   onTestFinished(() => spy.mockRestore());
 
