@@ -78,8 +78,8 @@ async function use(user: string, count: number) {
       await events.end();
     }),
     turn: await measure(async () => {
+      model.respond("Yes.");
       await device.turn("start", { turn: "t", collection: "chat/new", question: "q1", model: "delta-5.3" });
-      (await model.next()).end("Yes.");
       const events = await device.events();
       while ((await device.turn("state", { turn: "t" })).state === "running") await events.next();
       await events.end();

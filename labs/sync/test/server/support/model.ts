@@ -14,7 +14,10 @@ export interface ModelRequest {
 export function createModel() {
   const requests: ModelRequest[] = [];
   const waiting: ((request: ModelRequest) => void)[] = [];
+  const texts: string[] = [];
   return {
+    /** Responds to the next request with a text. A test can't write to a stream of a Durable Object itself. */
+    respond: (text: string) => void texts.push(text),
     /** The number of requests so far. */
     get count() {
       return requests.length;
@@ -54,6 +57,8 @@ export function createModel() {
       };
       requests.push(model);
       waiting.shift()?.(model);
+      const text = texts.shift();
+      if (text !== undefined) model.end(text);
       return new Response(readable, { headers: { "content-type": "text/event-stream" } });
     },
     /** Returns the next request that no call has returned yet. */
