@@ -12,7 +12,9 @@ import { writeFilesOfPage } from "../support/page-files.ts";
 const WEBHOOK_SECRET = `whsec_${Buffer.from("a secret of the app, 32 and more").toString("base64")}`;
 const SERVICE = "https://fcm.googleapis.com";
 const vapid = createECDH("prime256v1");
-vapid.generateKeys();
+// a key that begins with a zero byte is printed shorter
+do vapid.generateKeys();
+while (vapid.getPrivateKey().length < 32);
 const secrets = {
   WEBHOOK_SECRET,
   VAPID_PUBLIC_KEY: vapid.getPublicKey("base64url"),
