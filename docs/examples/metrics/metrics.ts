@@ -14,7 +14,7 @@ const spent = counter("sluice_spent_total", "Amounts spent, in the unit of the m
 const firstByte = histogram("sluice_first_byte_seconds", "Time to the first byte of an answer");
 const duration = histogram("sluice_request_seconds", "Time to the end of an answer");
 
-/** Returns an `onEvent` that counts. `models` are labels. Other models are `other`: a user can send any text. */
+/** Returns a listener of events that counts. `models` are labels. Other models are `other`: a user can send any text. */
 export function countEvents(models: readonly string[]): (event: ProxyEvent) => void {
   return (event) => {
     const { outcome, usage, durationMs = 0 } = event;

@@ -200,14 +200,21 @@ test("A start is not sent again before the Retry-After of the server", async () 
   expect(starts.length).toBe(2);
 });
 
-test("An approval goes to the server, which continues the turn", async () => {
-  const { turns, chat } = start();
+/** Starts a turn whose call waits for an approval. */
+async function startWaiting() {
+  const started = start();
+  const { turns, chat } = started;
   void chat.send("Send it");
   await settle();
   const call = { id: "c1", name: "send_mail", arguments: "{}", input: {}, state: "needs-approval" };
   turns.states.set(turns.getTurn().turn, { state: "waiting" });
   turns.write("", { outcome: "tool-calls", toolCalls: [call] }, 1);
   await settle();
+  return { ...started, call };
+}
+
+test("An approval goes to the server, which continues the turn", async () => {
+  const { turns, chat, call } = await startWaiting();
   expect(chat.getSnapshot()).toMatchObject({
     status: "requires-action",
     pendingActions: [{ toolCallId: "c1" }],
@@ -225,13 +232,7 @@ test("An approval goes to the server, which continues the turn", async () => {
 });
 
 test("An approval that gets no response ends after a minute, and may be given again", async () => {
-  const { server, turns, chat, device } = start();
-  void chat.send("Send it");
-  await settle();
-  const call = { id: "c1", name: "send_mail", arguments: "{}", input: {}, state: "needs-approval" };
-  turns.states.set(turns.getTurn().turn, { state: "waiting" });
-  turns.write("", { outcome: "tool-calls", toolCalls: [call] }, 1);
-  await settle();
+  const { server, turns, chat, device } = await startWaiting();
   const script = server.script;
   server.script = (request) => (request.path === "turns/decide" ? new Promise(() => {}) : script(request));
   const approved = chat.approve("c1");

@@ -22,7 +22,7 @@ export type RepeatRule = (failure: Error, request: FailedRequest) => Promise<boo
 /** Longest first wait for an unavailable proxy, in milliseconds. */
 const FIRST_WAIT_MS = 1000;
 /** Limit of one request for the features, in milliseconds: the caller still waits for the error of its request. */
-const OFFERS_MS = 5000;
+const FEATURES_MS = 5000;
 
 /**
  * Repeats a request only if that cannot bill twice: after a 429, or if the proxy replays the stored response to the same
@@ -59,7 +59,7 @@ async function waitForFeatures(client: Connection, exchange: Exchange): Promise<
     headers: (request) => client.headers({ ...pickIdentity(exchange), ...request }),
   };
   for (let waits = 0; ; waits += 1) {
-    const span = openSpan(client.clock, signal, OFFERS_MS, () => new Error("late"));
+    const span = openSpan(client.clock, signal, FEATURES_MS, () => new Error("late"));
     const features = await fetchFeatures(named, span.signal).catch(() => undefined);
     span.end();
     if (features || waits >= retry.limit || signal.aborted) return features ?? [];
