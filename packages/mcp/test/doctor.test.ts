@@ -70,6 +70,17 @@ describe("Without --spend, sluice doctor", () => {
   });
 });
 
+test("sluice doctor finds no endpoint where every address gets the same response", async () => {
+  const doctor = openDoctor(async () => Response.json({ message: "choose a provider" }, { status: 400 }));
+  const { out } = await doctor(["--json"]);
+  const report = JSON.parse(out) as Report;
+  const rows = report.rows.filter(({ name }) => /-path$|^asset-lookup$|^key-/.test(name));
+  expect(report).toMatchObject({ kind: "indistinct", settings: { baseURL: ADDRESS } });
+  expect(report.settings).not.toHaveProperty("gateway");
+  expect(rows.filter(({ verdict }) => verdict === "holds")).toEqual([]);
+  expect(rows.map(({ found }) => found)).toContain("an unknown path gets the same response");
+});
+
 test("sluice doctor sends a request again after a 429", async () => {
   const { emulator } = openEmulator();
   let requests = 0;
@@ -303,7 +314,7 @@ describe("sluice doctor tells what an address is:", () => {
       request.url === `${ADDRESS}/` ? new Response("", { status: 404 }) : emulator.fetch(request),
     );
     const { out } = await doctor([], { env: { GATEWAY_API_KEY: "" } });
-    expect(out).toMatch(/ is an API that refuses requests without a right key\.\s+15 requests\./);
+    expect(out).toMatch(/ is an API that refuses requests without a right key\.\s+16 requests\./);
     expect(out).toMatch(/\n {2}chat-path, .*key-accepted, [^:]*:\s+no key is set:\s+GATEWAY_API_KEY/s);
   });
 

@@ -79,7 +79,7 @@ export const assumptions = {
     text: "An unknown path gets 404.",
     check: "free",
     rules: ["2.11"],
-    remedy: "A success of a wrong path hides mistakes in `baseURL`. Check it twice.",
+    remedy: "A mistake in `baseURL` is then harder to see. Check it twice.",
   },
   "key-required": {
     group: "Connection",
@@ -93,7 +93,8 @@ export const assumptions = {
     text: "A wrong key gets 401 or 403.",
     check: "free",
     rules: ["3.11"],
-    remedy: "A wrong key is then not reported as `AuthenticationError`.",
+    remedy:
+      "A wrong key is then an `APIError` with another `status`, and `describeError` does not name the key.",
   },
   "key-accepted": {
     group: "Connection",

@@ -30,25 +30,28 @@ export const connectionChecks = {
     return checkPath("assetLookup")(evidence);
   },
   "unknown-path": (evidence) => {
-    const { unknownPath } = evidence.exchanges;
+    const { unknownGet, unknownPost, unknownInV1 } = evidence.exchanges;
     if (isKeyRefused(evidence)) return describeRefusal(evidence);
-    return unknownPath.status === 404 ? confirm() : refute(describe(unknownPath));
+    const findings = [unknownGet, unknownPost, unknownInV1].map((exchange) =>
+      exchange.status === 404 ? confirm() : refute(describe(exchange)),
+    );
+    return combine(findings, "");
   },
   "key-required": (evidence) => {
     const { chatNoKey } = evidence.exchanges;
     if (chatNoKey.status === 401) return confirm();
-    return lacksChats(evidence) ? skip(NO_CHATS) : refute(describe(chatNoKey));
+    return lacksChats(evidence) ? skipWithoutChats(evidence) : refute(describe(chatNoKey));
   },
   "wrong-key": (evidence) => {
     const { chatWrongKey } = evidence.exchanges;
     if (isOneOf(chatWrongKey.status, 401, 403)) return confirm();
-    return lacksChats(evidence) ? skip(NO_CHATS) : refute(describe(chatWrongKey));
+    return lacksChats(evidence) ? skipWithoutChats(evidence) : refute(describe(chatWrongKey));
   },
   "key-accepted": (evidence) => {
     const { chat, chatWrongKey } = evidence.exchanges;
     if (!evidence.hasKey) return describeRefusal(evidence);
     if (isKeyRefused(evidence)) return refute(describe(chat));
-    if (lacksChats(evidence)) return skip(NO_CHATS);
+    if (lacksChats(evidence)) return skipWithoutChats(evidence);
     const isSame = chat.status === chatWrongKey.status && isSameError(chat, chatWrongKey);
     return isSame ? skip("a wrong key gets the same response") : confirm();
   },
@@ -60,10 +63,10 @@ export const connectionChecks = {
     );
   },
   "invalid-request": (evidence) => {
-    const { chat, image, video, asset } = evidence.exchanges;
     if (isKeyRefused(evidence)) return describeRefusal(evidence);
-    const findings = [chat, image, video, asset].flatMap((exchange) => {
-      if (isOneOf(exchange.status, undefined, 404, 405)) return [];
+    const findings = (["chat", "image", "video", "asset"] as const).flatMap((name) => {
+      const exchange = evidence.exchanges[name];
+      if (isOneOf(exchange.status, undefined, 404, 405) || isIndistinct(evidence.exchanges, name)) return [];
       return isBetween(exchange.status, 400, 499) ? confirm() : refute(describe(exchange));
     });
     return combine(findings, "no endpoint read the request");
@@ -77,8 +80,8 @@ export const connectionChecks = {
   "unknown-task": checkBelow("video", ({ task }) =>
     isOneOf(task.status, 404, 400) ? confirm(describe(task)) : refute(describe(task)),
   ),
-  "task-cancel": checkBelow("video", ({ taskDelete, unknownPost }) => {
-    const isUnknown = taskDelete.status === 404 && isSameError(taskDelete, unknownPost);
+  "task-cancel": checkBelow("video", ({ taskDelete, unknownInV1 }) => {
+    const isUnknown = taskDelete.status === 404 && isSameError(taskDelete, unknownInV1);
     return isUnknown || isOneOf(taskDelete.status, 405, 501) ? confirm() : refute(describe(taskDelete));
   }),
   "epsilon-shapes": checkBelow("epsilon", ({ epsilon }) =>
@@ -92,7 +95,11 @@ export const connectionChecks = {
   }),
 } satisfies Checks;
 
-const NO_CHATS = "there is no chat endpoint";
+function skipWithoutChats({ exchanges }: Evidence): Finding {
+  return skip(isIndistinct(exchanges, "chat") ? INDISTINCT : "there is no chat endpoint");
+}
+
+const INDISTINCT = "an unknown path gets the same response";
 
 /** Checks if the server reads no chat at this address, so that its response says nothing about keys. */
 function lacksChats(evidence: Evidence): boolean {
@@ -112,6 +119,7 @@ function checkPath(name: PathName): Check {
     if (exchange.status === undefined && exchange.failure?.startsWith("not sent"))
       return skip(exchange.failure);
     if (hasPath(evidence.exchanges, name)) return confirm();
+    if (isIndistinct(evidence.exchanges, name)) return skip(INDISTINCT);
     const isClosed = evidence.kind === "worker" && exchange.status === 404 && name !== "chat";
     if (isClosed) return skip("the Worker does not open this route");
     return refute(exchange.status === 404 ? "404, as for an unknown path" : describe(exchange));
@@ -132,10 +140,29 @@ type PathName = "chat" | "image" | "video" | "asset" | "assetLookup" | "epsilon"
 /** Checks if an endpoint exists: its response must not be that of an unknown path, nor a page. */
 export function hasPath(exchanges: Exchanges, name: PathName): boolean {
   const { status, headers, json } = exchanges[name];
-  const unknown = name === "epsilon" ? exchanges.unknownPath : exchanges.unknownPost;
   if (status === undefined || isOneOf(status, 405, 501)) return false;
-  if (status === 404 && isSameError(exchanges[name], unknown)) return false;
+  if (isLikeUnknown(exchanges, name)) return false;
   return isRecord(json) || !(isBetween(status, 200, 399) || /html/.test(headers.get("content-type") ?? ""));
+}
+
+/** Checks if an endpoint and an unknown path get the same response, so that it does not show if the endpoint exists. */
+export function isIndistinct(exchanges: Exchanges, name: PathName): boolean {
+  return exchanges[name].status !== 404 && isLikeUnknown(exchanges, name);
+}
+
+/** The request to an unknown path that is most like the request to an endpoint. */
+const UNKNOWN = {
+  chat: "unknownInV1",
+  image: "unknownInV1",
+  video: "unknownInV1",
+  asset: "unknownPost",
+  assetLookup: "unknownPost",
+  epsilon: "unknownGet",
+} as const satisfies Readonly<Record<PathName, keyof Exchanges>>;
+
+function isLikeUnknown(exchanges: Exchanges, name: PathName): boolean {
+  const unknown = exchanges[UNKNOWN[name]];
+  return exchanges[name].status === unknown.status && isSameError(exchanges[name], unknown);
 }
 
 /** Checks if the server refuses the user's key, or a request without one, before it reads anything else. */

@@ -8,7 +8,7 @@ import {
 } from "@sluice/emulator/assumptions";
 import { type ChatRun, runChats } from "./chats.js";
 import { chatChecks } from "./check-chats.js";
-import { connectionChecks, hasPath, isKeyRefused, isRedirected } from "./check-connection.js";
+import { connectionChecks, hasPath, isIndistinct, isKeyRefused, isRedirected } from "./check-connection.js";
 import { mediaChecks } from "./check-media.js";
 import { workerChecks } from "./check-worker.js";
 import { type Check, type Evidence, type Finding, type ServerKind, skip } from "./findings.js";
@@ -151,6 +151,7 @@ function identify(exchanges: Exchanges): ServerKind {
   if (isRecord(root.json) && root.json["name"] === "Sluice emulator") return "emulator";
   if (!isRecord(chat.json) && !isRecord(chatNoKey.json)) return "page";
   if (isKeyRefused({ exchanges })) return "closed";
+  if (isIndistinct(exchanges, "chat")) return "indistinct";
   if (hasPath(exchanges, "video")) return "gateway";
   return hasPath(exchanges, "chat") || hasPath(exchanges, "image") ? "openai" : "foreign";
 }

@@ -8,6 +8,7 @@ export type ServerKind =
   | "page"
   | "foreign"
   | "closed"
+  | "indistinct"
   | "emulator"
   | "worker"
   | "gateway"

@@ -6,6 +6,7 @@ const KINDS: Readonly<Record<Report["kind"], string>> = {
   page: "is no API: it responds without JSON",
   foreign: "is an API without chats, images and videos at this address",
   closed: "is an API that refuses requests without a right key",
+  indistinct: "gives a chat and an unknown path the same response, so it does not show what it offers",
   emulator: "is the Sluice emulator",
   worker: "is a Sluice Worker",
   gateway: "is a gateway with chats and videos",

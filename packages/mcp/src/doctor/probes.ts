@@ -4,8 +4,9 @@ import type { Exchange, Probe } from "./send.js";
 const free = {
   root: { method: "GET", path: "/", key: "none" },
   health: { method: "GET", path: "/health", key: "none" },
-  unknownPath: { method: "GET", path: "/v1/sluice-doctor/unknown", key: "own" },
-  unknownPost: { method: "POST", path: "/v1/sluice-doctor/unknown", key: "own", body: {} },
+  unknownGet: { method: "GET", path: "/sluice-doctor/unknown", key: "own" },
+  unknownPost: { method: "POST", path: "/sluice-doctor/unknown", key: "own", body: {} },
+  unknownInV1: { method: "POST", path: "/v1/sluice-doctor/unknown", key: "own", body: {} },
   chatNoKey: { method: "POST", path: "/v1/chat/completions", key: "none", body: {} },
   chat: { method: "POST", path: "/v1/chat/completions", key: "own", body: {} },
   chatWrongKey: { method: "POST", path: "/v1/chat/completions", key: "wrong", body: {} },
