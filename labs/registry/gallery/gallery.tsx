@@ -79,6 +79,7 @@ export function Gallery() {
           answers={[thought]}
           isBusy={false}
           toolTitles={{ draw: "Make an image" }}
+          estimateTool={() => ({ amount: 0.04, min: 0.04, currency: "USD", missing: [] })}
           onApprove={press("approve")}
           onDeny={press("deny")}
         />

@@ -256,7 +256,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
       .click();
     await page.getByText("Pressed: version").waitFor();
     await page.getByText("The user wants an image.").waitFor();
-    await page.getByRole("group", { name: "Make an image" }).waitFor();
+    await page.getByRole("group", { name: "Make an image" }).getByText("Cost 0.04 USD").waitFor();
     await button("Approve").click();
     await page.getByText("Pressed: approve").waitFor();
     expect(problems).toEqual([]);

@@ -12,7 +12,7 @@ import { canRetry, Ending, Unanswered } from "@/components/sluice/ending";
 import { formatModel } from "@/components/sluice/format";
 import { UserMessage } from "@/components/sluice/message";
 import { runSoon } from "@/components/sluice/soon";
-import { Steps } from "@/components/sluice/steps";
+import { Steps, type StepsProps } from "@/components/sluice/steps";
 import type { TurnMessages } from "@/components/sluice/turns";
 import { Pending, Silence } from "@/components/sluice/waiting";
 import { chatWords, endingWords } from "@/components/sluice/words";
@@ -29,6 +29,8 @@ export interface ChatTurnProps {
   readonly renderText?: (text: string, isLive: boolean, isCut: boolean) => ReactNode;
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
+  /** Estimates what a call will cost, before the user approves it. */
+  readonly estimateTool?: StepsProps["estimateTool"];
   /** Asks a user for the result of a tool that has no function, and gives it to `answer`. */
   readonly renderTool?: (call: ChatToolCall, answer: (output: unknown) => void) => ReactNode;
   /** Words of an error. @default `describeError` */
@@ -42,6 +44,7 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
     chat,
     isLast,
     toolTitles = {},
+    estimateTool,
     renderTool,
     describe,
   } = props;
@@ -79,6 +82,7 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
               toolTitles={toolTitles}
               onApprove={approve}
               onDeny={deny}
+              {...(estimateTool && { estimateTool })}
               {...(renderText && { renderText: (text, isLive) => renderText(text, isLive, false) })}
               {...(renderTool && {
                 renderTool: (call) => renderTool(call, (output) => void chat.addToolOutput(call.id, output)),

@@ -18,7 +18,9 @@ const loadTurn = () => import("@/components/sluice/chat-turn");
 /** Loads after the composer: a new chat has no turn. */
 const ChatTurn = lazy(async () => ({ default: (await loadTurn()).ChatTurn }));
 
-interface ChatLogProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool" | "describe"> {
+type Shown = "renderText" | "toolTitles" | "estimateTool" | "renderTool" | "describe";
+
+interface ChatLogProps extends Pick<ChatTurnProps, Shown> {
   /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during an answer. */
   readonly chat: UseChatStreamResult;
   /** Id of the conversation. */

@@ -4,6 +4,7 @@ import type { ChatMessage, ChatToolCall, ToolCallState } from "@sluice/react";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { renderPlainText } from "@/components/sluice/answer";
+import type { ShownEstimate } from "@/components/sluice/cost-text";
 import { ToolCallCard } from "@/components/sluice/tool-approval";
 import { stepWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
@@ -15,6 +16,8 @@ export interface StepsProps {
   readonly isBusy: boolean;
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
+  /** Estimates what a call will cost, before the user approves it: `estimateCost` of `@sluice/prices`. */
+  readonly estimateTool?: (call: ChatToolCall) => ShownEstimate | undefined;
   /** Lets a call run: `approve` of `useChatStream`. */
   readonly onApprove: (toolCallId: string) => unknown;
   /** Refuses a call: `deny` of `useChatStream`. */
@@ -64,7 +67,7 @@ export function Steps(props: StepsProps) {
 }
 
 function StepsOf(props: StepsProps & { readonly answer: ChatMessage }) {
-  const { answer, toolTitles = {}, onApprove, onDeny, renderText = renderPlainText, renderTool } = props;
+  const { answer, toolTitles = {}, estimateTool, onApprove, onDeny, renderText = renderPlainText } = props;
   const { content, reasoning, outcome, toolCalls = [] } = answer;
   return (
     <>
@@ -80,8 +83,14 @@ function StepsOf(props: StepsProps & { readonly answer: ChatMessage }) {
       )}
       {toolCalls.map((call) => (
         <Step key={call.id} icon={renderIcon(call.state)}>
-          <ToolCallCard call={call} title={getTitle(call, toolTitles)} onApprove={onApprove} onDeny={onDeny}>
-            {renderTool?.(call)}
+          <ToolCallCard
+            call={call}
+            title={getTitle(call, toolTitles)}
+            estimate={estimateTool?.(call)}
+            onApprove={onApprove}
+            onDeny={onDeny}
+          >
+            {props.renderTool?.(call)}
           </ToolCallCard>
         </Step>
       ))}

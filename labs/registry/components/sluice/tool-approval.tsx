@@ -3,12 +3,16 @@
 import type { ChatToolCall } from "@sluice/react";
 import { type ReactNode, useId } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
+import { Estimate } from "@/components/sluice/cost";
+import type { ShownEstimate } from "@/components/sluice/cost-text";
 import { toolWords } from "@/components/sluice/words";
 
 interface ToolCallCardProps {
   readonly call: ChatToolCall;
   /** Name of the tool for people. @default its own name */
   readonly title?: string;
+  /** What the call will cost, beside the button that approves it. */
+  readonly estimate?: ShownEstimate | undefined;
   /** Lets the call run: `approve` of `useChatStream`. */
   readonly onApprove: (toolCallId: string) => unknown;
   /** Refuses the call: `deny` of `useChatStream`. */
@@ -18,9 +22,15 @@ interface ToolCallCardProps {
 }
 
 /** A tool call: its arguments, its state, its result, and the approval that it waits for. */
-export function ToolCallCard({ call, onApprove, onDeny, children, title = call.name }: ToolCallCardProps) {
+export function ToolCallCard(props: ToolCallCardProps) {
+  const { call, estimate, onApprove, onDeny, children, title = call.name } = props;
   const { id, name, state, output, error, input } = call;
   const titleId = useId();
+  const approve = (
+    <Button look="primary" {...onPressOnce(() => void onApprove(id))}>
+      {toolWords.approve}
+    </Button>
+  );
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has no place for the state beside its name
     <div
@@ -38,9 +48,7 @@ export function ToolCallCard({ call, onApprove, onDeny, children, title = call.n
       <Values label={toolWords.arguments} value={input ?? call.arguments} />
       {state === "needs-approval" && (
         <div className="flex flex-wrap gap-2">
-          <Button look="primary" {...onPressOnce(() => void onApprove(id))}>
-            {toolWords.approve}
-          </Button>
+          {estimate ? <Estimate estimate={estimate}>{approve}</Estimate> : approve}
           <Button {...onPressOnce(() => void onDeny(id))}>{toolWords.deny}</Button>
         </div>
       )}
