@@ -91,7 +91,7 @@ test("sluice doctor sends a request again after a 429", async () => {
   expect(code).toBe(0);
 });
 
-test("sluice doctor says that a stopped check may be charged", async () => {
+test("a stopped sluice doctor says what may be charged, and has written what it received", async () => {
   const stop = new AbortController();
   const { emulator } = openEmulator();
   const doctor = openDoctor(async (request) => {
@@ -99,8 +99,13 @@ test("sluice doctor says that a stopped check may be charged", async () => {
     if (text.includes("Count to 20")) stop.abort(new Error("Stopped by SIGINT."));
     return emulator.fetch(request);
   });
-  const { code, err, out } = await doctor(["--spend", "chat"], { signal: stop.signal });
-  expect(err).toMatch(/\nWhat was sent until now may be charged\.\nStopped by SIGINT\.\n$/);
+  const folder = makeFolder();
+  const args = ["--spend", "chat", "--write", folder];
+  const { code, err, out } = await doctor(args, { signal: stop.signal });
+  expect(err).toMatch(
+    /\nWhat was sent until now may be charged\.\n\S+ has the recordings until now\.\nStopped by SIGINT\.\n$/,
+  );
+  expect(readRecordings(join(folder, "recordings")).length).toBeGreaterThan(10);
   expect([code, out]).toEqual([130, ""]);
 });
 

@@ -34,7 +34,8 @@ export async function runDoctor({ args, env, out, err, signal, client = {} }: Do
     out.write(formatRequests(plan, paid));
     return 0;
   }
-  if (args.write !== undefined) checkEmpty(args.write);
+  const { write } = args;
+  if (write !== undefined) checkEmpty(write);
   for (const line of paid) err.write(`${line}\n`);
   const fetch = (client.fetch ??
     ((request: Request) => globalThis.fetch(request))) as typeof globalThis.fetch;
@@ -43,14 +44,17 @@ export async function runDoctor({ args, env, out, err, signal, client = {} }: Do
     clock: client.clock ?? systemClock,
     signal,
     say: (text) => void err.write(`${text}\n`),
+    save:
+      write === undefined ? undefined : (recording) => writeRecording(join(write, "recordings"), recording),
   }).catch((error) => {
     if (signal.aborted && paid.length > 0) err.write("What was sent until now may be charged.\n");
+    if (write !== undefined) err.write(`${write} has the recordings until now.\n`);
     throw error;
   });
   out.write(sender.redact(args.json ? formatJSON(report) : formatReport(report, width)));
-  if (args.write !== undefined) {
-    writeReport(args.write, report, sender);
-    err.write(`${wrap(`Written to ${args.write}: report.md, report.json, recordings.`, width).join("\n")}\n`);
+  if (write !== undefined) {
+    writeReport(write, report, sender);
+    err.write(`${wrap(`Written to ${write}: report.md, report.json, recordings.`, width).join("\n")}\n`);
   }
   return report.failure !== undefined || report.rows.some(({ verdict }) => verdict === "differs") ? 1 : 0;
 }
@@ -178,8 +182,7 @@ function checkEmpty(folder: string): void {
   throw new UsageError(`--write ${folder}: the folder has files. Give an empty or new one.`);
 }
 
-function writeReport(folder: string, report: Report, { recordings, redact }: Sender): void {
+function writeReport(folder: string, report: Report, { redact }: Sender): void {
   writeFileSync(join(folder, "report.md"), redact(formatPage(report, new Date().toISOString().slice(0, 10))));
   writeFileSync(join(folder, "report.json"), redact(`${JSON.stringify(report, null, 2)}\n`));
-  for (const recording of recordings) writeRecording(join(folder, "recordings"), recording);
 }

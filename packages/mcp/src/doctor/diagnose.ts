@@ -1,4 +1,4 @@
-import { type Clock, createClient } from "@sluice/core";
+import { createClient } from "@sluice/core";
 import { isRecord } from "@sluice/core/extend";
 import {
   type Assumption,
@@ -14,7 +14,14 @@ import { workerChecks } from "./check-worker.js";
 import { type Check, type Evidence, type Finding, type ServerKind, skip } from "./findings.js";
 import { type MediaRun, runImage, runVideo } from "./media.js";
 import { type Exchanges, emptyMedia, freeProbes, listWorkerProbes, type ProbeName } from "./probes.js";
-import { BASE_URL, createSender, type Exchange, NO_EXCHANGE, type Sender } from "./send.js";
+import {
+  BASE_URL,
+  createSender,
+  type Exchange,
+  NO_EXCHANGE,
+  type Sender,
+  type SenderOptions,
+} from "./send.js";
 
 /** What {@link diagnose} may send, and where. */
 export interface Plan {
@@ -32,10 +39,7 @@ export interface Plan {
 }
 
 /** The platform of {@link diagnose}. */
-export interface DiagnoseOptions {
-  readonly fetch: (request: Request) => Promise<Response>;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
+export interface DiagnoseOptions extends Omit<SenderOptions, "address" | "key"> {
   /** Tells the user about a task that is paid for. */
   readonly say: (text: string) => void;
 }
@@ -70,7 +74,7 @@ const checks: Readonly<Record<CheckedAssumption, Check>> = {
   ...workerChecks,
 };
 
-/** Checks all assumptions at one address. Returns the report, and the sender with its recordings. */
+/** Checks all assumptions at one address. Returns the report, and the sender. */
 export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[Report, Sender]> {
   const { address, key, origins } = plan;
   const sender = createSender({ address, key, ...options });

@@ -51,8 +51,6 @@ export interface Sender {
   readonly fetch: (request: Request) => Promise<Response>;
   /** Takes the exchanges of `fetch` since the last call, when all of them have ended and are recorded. */
   readonly take: () => Promise<readonly Exchange[]>;
-  /** Recordings without secrets, in order. */
-  readonly recordings: readonly Recording[];
   /** Number of requests so far. */
   readonly count: () => number;
   /** Removes the key and other secrets from a text. */
@@ -73,6 +71,8 @@ export interface SenderOptions {
   readonly fetch: (request: Request) => Promise<Response>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Gets each exchange when it has ended, without secrets. */
+  readonly save?: ((recording: Recording) => void) | undefined;
 }
 
 /** An exchange whose body is still read. */
@@ -86,15 +86,14 @@ interface Tapped {
 }
 
 /** Creates a sender. The requests of `fetch` have no limit of time but the client's. */
-export function createSender({ address, key, fetch, clock, signal }: SenderOptions): Sender {
-  const recordings: Recording[] = [];
+export function createSender({ address, key, fetch, clock, signal, save }: SenderOptions): Sender {
   let unreachable: Error | undefined;
   let requests = 0;
   let open = 0;
   let reportEnd = () => {};
   const recorder = createRecorder({
     gateway: address,
-    save: (recording) => `${recordings.push(recording)}`,
+    save: (recording) => `${save?.(recording)}`,
     onEnd() {
       open--;
       reportEnd();
@@ -110,7 +109,6 @@ export function createSender({ address, key, fetch, clock, signal }: SenderOptio
     send,
     fetch: fetchTapped,
     take,
-    recordings,
     count: () => requests,
     redact: recorder.redactor.redactText,
   };
