@@ -34,6 +34,8 @@ export type WriteFailure = "turn_lost" | "record_deleted" | "record_too_large" |
 /** A call that waits for a decision. */
 export type WaitingCall = Pick<CallRow, "call" | "record" | "name" | "wants">;
 
+/** Time limit of a decision, in milliseconds. */
+const DECISION_MS = 86_400_000;
 /** Maximum number of messages and of bytes that a run reads of a thread. */
 const MAX_MESSAGES = 200;
 const MAX_PATH_BYTES = 4 * 1024 * 1024;
@@ -126,13 +128,12 @@ type RunEnd = Run & {
   /** The end of the turn; null if its calls wait for decisions. */
   readonly end: TurnEnd | null;
   readonly calls: readonly WaitingCall[];
-  readonly decisionTimeoutMs: number;
 };
 
 /** Ends a run: its turn is over, or waits for decisions. */
 export const endRun = operation(
   "turn.end",
-  async (tx: Transaction, { end, calls, decisionTimeoutMs, ...run }: RunEnd): Promise<null> => {
+  async (tx: Transaction, { end, calls, ...run }: RunEnd): Promise<null> => {
     const row = await findRun(tx, run);
     if (!row) return null;
     const over = row.stop === 1 ? STOPPED : end;
@@ -140,7 +141,7 @@ export const endRun = operation(
       await endTurn(tx, row, over);
       return null;
     }
-    const until = tx.now + decisionTimeoutMs;
+    const until = tx.now + DECISION_MS;
     await Promise.all([
       tx.query(
         "UPDATE sync_turns SET state = 'waiting', alive_until = ? WHERE key = ? AND turn = ?",

@@ -36,13 +36,12 @@ type Log = (subject: string, error: unknown) => void;
 
 /** Creates the job that runs a turn: the chat of `@sluice/stores`, over the records of the server. */
 export function createRunTurn<Env>(setup: TurnSetup<Env>, quota: Quota, report: HostSetup<Env>["report"]) {
-  const { timeoutMs, decisionTimeoutMs } = setup;
   return job("turn.run", 1, async (context, input: Run) => {
     const { host, key, env } = context;
     const log: Log = (subject, error) => report(`sync: turn ${input.turn}: ${subject}`, error, env as Env);
     const row = await host.run(key, readRun, input);
     if (!row) return;
-    const lease = holdLease(context, input, timeoutMs, log);
+    const lease = holdLease(context, input, setup.timeoutMs, log);
     let end: TurnEnd | readonly WaitingCall[];
     try {
       end = await runTurn({ context, setup, quota, input, row, lease, log });
@@ -56,7 +55,7 @@ export function createRunTurn<Env>(setup: TurnSetup<Env>, quota: Quota, report: 
     }
     if (lease.isLost) return;
     const ended = "state" in end ? { end, calls: [] } : { end: null, calls: end };
-    await host.run(key, endRun, { ...input, ...ended, decisionTimeoutMs });
+    await host.run(key, endRun, { ...input, ...ended });
   });
 }
 

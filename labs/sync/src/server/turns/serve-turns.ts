@@ -205,7 +205,7 @@ export function createTurnRoutes<Env>(
     } catch (error) {
       const [state, message] = ["failed", "the server can't run this turn now"] as const;
       const end = { state, code: "server_busy", message };
-      await bound.run(key, endRun, { turn, owner, end, calls: [], decisionTimeoutMs: 0 }).catch(() => {});
+      await bound.run(key, endRun, { turn, owner, end, calls: [] }).catch(() => {});
       throw error;
     }
   }
