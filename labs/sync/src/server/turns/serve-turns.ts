@@ -52,7 +52,7 @@ type StartInput = Run & {
   readonly request: string;
 };
 
-/** Stores a turn. The state of a turn with this id, if there is one already. */
+/** Stores a new turn. Returns the stored turn if its id is known. */
 const startTurn = operation("turn.start", async (tx: Transaction, input: StartInput) => {
   const { key, query, now } = tx;
   const { turn, owner, collection, question, request } = input;
