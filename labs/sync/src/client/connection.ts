@@ -16,32 +16,23 @@ export interface Account {
   adopt(account: string): Promise<void>;
 }
 
-/** Requests of the sync protocol. Rejects responses of other servers, and responses for another account. */
-export interface Connection {
-  /**
-   * Sends a request and parses its response.
-   *
-   * @param parse returns undefined for an unexpected shape
-   * @throws {SyncError} for each failure
-   */
-  post<T>(
-    path: string,
-    body: object,
-    parse: (json: Record<string, unknown>) => T | undefined,
-    signal: AbortSignal,
-  ): Promise<T>;
-  /** Reads the change events until the server ends them. `onEvent` gets the JSON of each event. */
-  follow(
-    since: string | undefined,
-    onEvent: (json: Record<string, unknown>) => void,
-    signal: AbortSignal,
-  ): Promise<void>;
-}
+export type Connection = ReturnType<typeof createConnection>;
 
-/** Creates the requests of a client. */
-export function createConnection(client: Client, account: Account): Connection {
+/** Creates the requests of a client. They reject responses of other servers, and responses for another account. */
+export function createConnection(client: Client, account: Account) {
   return {
-    post: (path, body, parse, signal) =>
+    /**
+     * Sends a request and parses its response.
+     *
+     * @param parse returns undefined for an unexpected shape
+     * @throws {SyncError} for each failure
+     */
+    post: <T>(
+      path: string,
+      body: object,
+      parse: (json: Record<string, unknown>) => T | undefined,
+      signal: AbortSignal,
+    ): Promise<T> =>
       withDeadline(signal, REQUEST_MS, async (limited) => {
         const response = await send(`/v1/sync/${path}`, limited, JSON.stringify(body));
         const json = parseJSON(await orAborted(response.text(), limited));
@@ -51,7 +42,12 @@ export function createConnection(client: Client, account: Account): Connection {
         if (parsed === undefined) throw createShapeError(response);
         return parsed;
       }),
-    follow: (since, onEvent, signal) =>
+    /** Reads the change events until the server ends them. `onEvent` gets the JSON of each event. */
+    follow: (
+      since: string | undefined,
+      onEvent: (json: Record<string, unknown>) => void,
+      signal: AbortSignal,
+    ): Promise<void> =>
       withDeadline(signal, SILENCE_MS, async (limited, extend) => {
         const query = since === undefined ? "" : `?since=${encodeURIComponent(since)}`;
         const response = await send(`/v1/sync/events${query}`, limited);

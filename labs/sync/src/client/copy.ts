@@ -1,7 +1,7 @@
 import { ConfigurationError, type RecordStorage } from "@sluice/core";
 import { isObject, isText } from "./json.js";
 import { isOfTurn } from "./merge.js";
-import { createMirror, type Mirror } from "./mirror.js";
+import { createMirror } from "./mirror.js";
 
 type Changes = ReadonlyMap<string, unknown>;
 
@@ -26,55 +26,26 @@ export interface OutboxEntry {
   readonly account?: string;
 }
 
+/** Values of the server, and changes of the outbox, that replace what a copy has. */
+interface Settled {
+  readonly server: ReadonlyMap<string, Versioned | undefined>;
+  /** Changes to send later. `at` is the time of the change. */
+  readonly added: ReadonlyMap<
+    string,
+    { readonly value: unknown; readonly base: number; readonly at?: number }
+  >;
+  readonly removed: readonly OutboxEntry[];
+}
+
+export type Copy = ReturnType<typeof createCopy>;
+
 /**
- * Local copy of the server's collections. All tabs read and write it. It has three parts:
+ * Creates the local copy of the server's collections. All tabs read and write it. It has three parts:
  *
  * - The records on the server (`sync/…`). Only the syncing tab changes them.
  * - The outbox of all collections. A change of the app is one record of the outbox, so that one write stores the change
  *   and the intent to send it.
  * - The state of the sync.
- */
-export interface Copy {
-  readonly state: Mirror;
-  readonly account: string | undefined;
-  /** Reads the outbox and the state. */
-  open(): Promise<void>;
-  /** Reads the records of a collection with the changes that are not sent. */
-  read(collection: string): Promise<Map<string, unknown>>;
-  /** Stores changes of the app. */
-  write(collection: string, changes: Changes): Promise<void>;
-  subscribe(
-    collection: string,
-    listener: (changes: Changes) => void,
-    onRefusal?: (error: unknown) => void,
-  ): () => void;
-  broadcast(collection: string, changes: Changes): void;
-  /** Lists the changes of this account that are not sent, oldest first. */
-  listOutbox(): readonly OutboxEntry[];
-  /** Reads the server's records as of the last pull. Records from before the first sync have version 0. */
-  readServerRecords(collection: string): Promise<Map<string, Versioned | undefined>>;
-  /**
-   * Replaces records of the server and entries of the outbox. After a crash in between, a change is sent again or merged.
-   */
-  settle(
-    collection: string,
-    settled: {
-      readonly server: ReadonlyMap<string, Versioned | undefined>;
-      /** Changes to send later. `at` is the time of the change. */
-      readonly added: ReadonlyMap<
-        string,
-        { readonly value: unknown; readonly base: number; readonly at?: number }
-      >;
-      readonly removed: readonly OutboxEntry[];
-    },
-  ): Promise<void>;
-  /** Removes the records from before the first sync. Call it after `readServerRecords` has returned them. */
-  clearPlain(collection: string): Promise<void>;
-  close(): void;
-}
-
-/**
- * Creates the copy.
  *
  * @param prefix prefix of the user's collections in `local`
  * @param onOutbox called after each change of the outbox
@@ -85,7 +56,7 @@ export function createCopy(
   prefix: string,
   onOutbox: () => void,
   onState: (changes: Changes) => void,
-): Copy {
+) {
   const writer = `${Math.random()}`;
   /** Versions of the server's records that this tab knows, by collection. */
   const versions = new Map<string, Map<string, number>>();
@@ -110,23 +81,26 @@ export function createCopy(
     }
     onOutbox();
   });
-  const copy: Copy = {
+  const copy = {
     state,
-    get account() {
+    get account(): string | undefined {
       const stored = state.records.get("account");
       return isObject(stored) && isText(stored["account"]) ? stored["account"] : undefined;
     },
+    /** Reads the outbox and the state. */
     open: async () => void (await Promise.all([state.open(), outbox.open()])),
-    async read(collection) {
+    /** Reads the records of a collection with the changes that are not sent. */
+    async read(collection: string): Promise<Map<string, unknown>> {
       await copy.open();
-      const [plain, stored] = await Promise.all([local.read(prefix + collection), readStored(collection)]);
-      const records = new Map([...plain, ...stored]);
+      const [plain, stored] = await readLocal(collection);
+      const records = new Map([...plain, ...parseStored(collection, stored)]);
       for (const { key, value } of listEntries(collection))
         if (value === null) records.delete(key);
         else records.set(key, toJSON(value));
       return records;
     },
-    async write(collection, changes) {
+    /** Stores changes of the app. */
+    async write(collection: string, changes: Changes): Promise<void> {
       const entries = new Map<string, unknown>();
       const page = new Map<string, unknown>();
       for (const [key, given] of changes) {
@@ -135,14 +109,14 @@ export function createCopy(
         const value = given === undefined ? undefined : toJSON(given);
         if (key.startsWith("/")) page.set(key, value === undefined ? undefined : { value });
         else if (!isOfTurn(value))
-          addEntry(entries, collection, key, value ?? null, findBase(collection, key));
+          addEntry(entries, collection, key, value ?? null, versions.get(collection)?.get(key) ?? 0);
       }
       await Promise.all([
         page.size > 0 && local.write(createName(collection), page),
         entries.size > 0 && outbox.write(entries),
       ]);
     },
-    subscribe(collection, listener, onRefusal) {
+    subscribe(...[collection, listener, onRefusal]: Parameters<RecordStorage["subscribe"]>): () => void {
       const entry = { collection, report: listener };
       listeners.add(entry);
       const stop = local.subscribe(
@@ -156,28 +130,30 @@ export function createCopy(
         stop();
       };
     },
-    broadcast(collection, changes) {
+    broadcast(collection: string, changes: Changes): void {
       const passed = [...changes].map(([key, value]) => [key, { value }] as const);
       local.broadcast?.(createName(collection), new Map(passed));
     },
-    listOutbox() {
+    /** Lists the changes of this account that are not sent, oldest first. */
+    listOutbox(): readonly OutboxEntry[] {
       listed ??= [...outbox.records]
         .flatMap(([id, entry]) => parseEntry(id, entry) ?? [])
         .filter(isOfAccount)
         .sort((one, other) => one.at - other.at);
       return listed;
     },
-    async readServerRecords(collection) {
-      const [plain, stored] = await Promise.all([
-        local.read(prefix + collection),
-        local.read(createName(collection)),
-      ]);
+    /** Reads the server's records as of the last pull. Records from before the first sync have version 0. */
+    async readServerRecords(collection: string): Promise<Map<string, Versioned | undefined>> {
+      const [plain, stored] = await readLocal(collection);
       const records = new Map<string, Versioned | undefined>();
       for (const [key, value] of plain) if (isKey(key)) records.set(key, { version: 0, value });
       for (const [key, record] of stored) if (isVersioned(record)) records.set(key, record);
       return records;
     },
-    async settle(collection, { server, added, removed }) {
+    /**
+     * Replaces records of the server and entries of the outbox. After a crash in between, a change is sent again or merged.
+     */
+    async settle(collection: string, { server, added, removed }: Settled): Promise<void> {
       const entries = new Map<string, unknown>();
       for (const [key, { value, base, at }] of added) addEntry(entries, collection, key, value, base, at);
       if (entries.size > 0) await outbox.write(entries);
@@ -194,19 +170,25 @@ export function createCopy(
         .map(({ id }) => [id, undefined] as const);
       if (ids.length > 0) await outbox.write(new Map(ids));
     },
-    async clearPlain(collection) {
+    /** Removes the records from before the first sync. Call it after `readServerRecords` has returned them. */
+    async clearPlain(collection: string): Promise<void> {
       const plain = await local.read(prefix + collection);
       if (plain.size === 0) return;
       const page = [...plain].filter(([key]) => !isKey(key)).map(([key, value]) => [key, { value }] as const);
       if (page.length > 0) await local.write(createName(collection), new Map(page));
       await local.write(prefix + collection, new Map([...plain.keys()].map((key) => [key, undefined])));
     },
-    close() {
+    close(): void {
       state.close();
       outbox.close();
     },
   };
   return copy;
+
+  /** Reads the records from before the first sync, and the records on the server. */
+  function readLocal(collection: string) {
+    return Promise.all([local.read(prefix + collection), local.read(createName(collection))]);
+  }
 
   function createName(collection: string): string {
     return `${prefix}sync/${collection}`;
@@ -240,21 +222,12 @@ export function createCopy(
     });
   }
 
-  function findBase(collection: string, key: string): number {
-    return versions.get(collection)?.get(key) ?? 0;
-  }
-
   function listEntries(collection: string): readonly OutboxEntry[] {
     return copy.listOutbox().filter((entry) => entry.collection === collection);
   }
 
   function isOfAccount({ account }: OutboxEntry): boolean {
     return account === undefined || copy.account === undefined || account === copy.account;
-  }
-
-  async function readStored(collection: string): Promise<Changes> {
-    const stored = await local.read(createName(collection));
-    return parseStored(collection, stored);
   }
 
   /** Parses records of the local storage, and notes their versions. */

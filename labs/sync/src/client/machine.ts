@@ -21,10 +21,8 @@ export type SyncState =
       readonly retryAt: number;
       readonly error: SyncError;
     }
-  | { readonly name: "stopped"; readonly reason: StopReason; readonly error: SyncError }
+  | { readonly name: "stopped"; readonly error: SyncError }
   | { readonly name: "closed" };
-
-export type StopReason = "account" | "signed-out" | "error";
 
 export type SyncEvent =
   /** This tab became the syncing tab. */
@@ -41,57 +39,35 @@ export type SyncEvent =
   | { readonly type: "retried" }
   | { readonly type: "closed" };
 
-/** Allowed transitions: for each state and event the possible next states. Other events change nothing. */
-export const transitions: Readonly<
-  Record<SyncState["name"], Partial<Record<SyncEvent["type"], readonly SyncState["name"][]>>>
-> = {
-  off: { started: ["joining"], closed: ["closed"] },
-  joining: { synced: ["live"], failed: ["waiting", "stopped"], closed: ["closed"] },
-  live: { followed: ["live"], failed: ["waiting", "stopped"], closed: ["closed"] },
-  waiting: { due: ["joining"], retried: ["joining"], closed: ["closed"] },
-  stopped: { retried: ["joining"], closed: ["closed"] },
-  closed: {},
-};
-
 const FIRST_WAIT_MS = 1000;
 const MAX_WAIT_MS = 300_000;
 
 /** Computes the next state. Returns the same object if the event changes nothing. */
 export function reduce(state: SyncState, event: SyncEvent): SyncState {
-  const allowed = transitions[state.name][event.type];
-  if (!allowed) return state;
-  const next = decide(state, event);
-  if (!allowed.includes(next.name))
-    throw new Error(`no transition from ${state.name} by ${event.type} to ${next.name}`);
-  return next;
-}
-
-function decide(state: SyncState, event: SyncEvent): SyncState {
+  const { name } = state;
   const failures = "failures" in state ? state.failures : 0;
+  if (name === "closed") return state;
   switch (event.type) {
-    case "started":
-    case "retried":
-      return { name: "joining", failures: 0 };
-    case "due":
-      return { name: "joining", failures };
-    case "synced":
-      return { name: "live", failures };
-    case "followed":
-      return { name: "live", failures: 0 };
     case "closed":
       return { name: "closed" };
+    case "started":
+      return name === "off" ? { name: "joining", failures: 0 } : state;
+    case "retried":
+      return name === "waiting" || name === "stopped" ? { name: "joining", failures: 0 } : state;
+    case "due":
+      return name === "waiting" ? { name: "joining", failures } : state;
+    case "synced":
+      return name === "joining" ? { name: "live", failures } : state;
+    case "followed":
+      return name === "live" ? { name: "live", failures: 0 } : state;
     case "failed": {
+      if (name !== "joining" && name !== "live") return state;
       const { error, now, jitter } = event;
       const { kind, retryAfterMs = 0 } = error;
-      if (kind !== "temporary")
-        return { name: "stopped", reason: kind === "request" ? "error" : kind, error };
+      if (kind !== "temporary") return { name: "stopped", error };
       const ownMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (0.5 + jitter / 2);
-      return {
-        name: "waiting",
-        failures: failures + 1,
-        retryAt: now + Math.max(ownMs, retryAfterMs),
-        error,
-      };
+      const retryAt = now + Math.max(ownMs, retryAfterMs);
+      return { name: "waiting", failures: failures + 1, retryAt, error };
     }
   }
 }

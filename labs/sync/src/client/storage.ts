@@ -2,10 +2,10 @@ import type { Client, RecordStorage, StorageStatus, Store } from "@sluice/core";
 import { type ChatStorage, customStorage, indexedDBStorage, memoryStorage } from "@sluice/stores";
 import { createConnection } from "./connection.js";
 import { assertStorable, createCopy } from "./copy.js";
-import { isEqual, isObject, isText } from "./json.js";
+import { isEqual, isObject } from "./json.js";
 import { noteRemote } from "./remotes.js";
-import { createSync, type StoredError, type StoredStatus } from "./sync.js";
-import { SyncError } from "./sync-error.js";
+import { createSync, type StoredStatus } from "./sync.js";
+import { fromStored, type StoredError, SyncError } from "./sync-error.js";
 
 /** Options of {@link remoteStorage}. */
 export interface RemoteStorageOptions {
@@ -40,6 +40,7 @@ export interface RemoteStorage extends ChatStorage {
 
 /** Time limit of `sync`, in milliseconds. */
 const SYNC_MS = 30_000;
+const SAVED: StoredStatus = { status: "saved", pending: 0 };
 const CLOSED = "the user has signed out: create another storage";
 
 /**
@@ -69,16 +70,22 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
   const used = new Set<string>();
   const listeners = new Set<() => void>();
   const stateListeners = new Set<() => void>();
+  let stored = SAVED;
   let status: StorageStatus = { status: "saved", pending: 0 };
   let isStarted = false;
-  const copy = createCopy(local, prefix, wake, (changes) => {
-    // another tab has signed the user out, and removed the copy
-    if (changes.has("account") && changes.get("account") === undefined) return end();
-    if (changes.has("status")) updateStatus();
-    if (changes.has("retry")) sync.retry();
-    for (const listener of [...stateListeners]) listener();
-    wake();
-  });
+  const copy = createCopy(
+    local,
+    prefix,
+    () => sync.wake(),
+    (changes) => {
+      // another tab has signed the user out, and removed the copy
+      if (changes.has("account") && changes.get("account") === undefined) return end();
+      if (changes.has("status")) updateStatus();
+      if (changes.has("retry")) sync.retry();
+      for (const listener of [...stateListeners]) listener();
+      sync.wake();
+    },
+  );
   const connection = createConnection(client, {
     get known() {
       return copy.account;
@@ -86,6 +93,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     adopt: (account) => copy.state.write(new Map([["account", { account }]])),
   });
   const sync = createSync(client, copy, connection);
+  const { reconnect } = sync;
 
   const storage: RemoteStorage = {
     openChat: customStorage(base).openChat,
@@ -169,14 +177,6 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     globalThis.removeEventListener?.("online", reconnect);
   }
 
-  function wake(): void {
-    sync?.wake();
-  }
-
-  function reconnect(): void {
-    sync.reconnect();
-  }
-
   /** Asks the syncing tab to read a collection. Returns the id of the request. */
   async function request(collection: string): Promise<string> {
     const id = `${Math.random()}`;
@@ -190,14 +190,13 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     await copy.open();
     const id = await request(collection);
     const waiting = new AbortController();
-    const end = () => waiting.abort(null);
     try {
       await new Promise<void>((resolve, reject) => {
         const check = () => {
           const done = copy.state.records.get(`done/${collection}`);
           if (!isObject(done) || done["request"] !== id) return;
           if (done["error"] === undefined) resolve();
-          else reject(parseError(done["error"]));
+          else reject(fromStored(done["error"] as StoredError));
         };
         stateListeners.add(check);
         waiting.signal.addEventListener("abort", () => stateListeners.delete(check));
@@ -209,18 +208,15 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
         check();
       });
     } finally {
-      end();
+      waiting.abort(null);
     }
   }
 
   function updateStatus(): void {
-    const stored = copy.state.records.get("status") as Partial<StoredStatus> | undefined;
-    const { status: name = "saved", pending = 0, error } = stored ?? {};
-    const parsed = error === undefined ? undefined : parseError(error);
-    const next = { status: name, pending, ...(parsed && { error: parsed }) };
-    if (isEqual({ ...next, error }, { ...status, error: status.error && toStoredError(status.error) }))
-      return;
-    status = next;
+    const { error, ...next } = (copy.state.records.get("status") ?? SAVED) as StoredStatus;
+    if (isEqual({ ...next, error }, stored)) return;
+    stored = { ...next, ...(error && { error }) };
+    status = { ...next, ...(error && { error: fromStored(error) }) };
     for (const listener of [...listeners]) listener();
   }
 
@@ -257,14 +253,4 @@ function createEndingStorage(storage: RecordStorage, signal: AbortSignal): Recor
 function withLock(name: string, signal: AbortSignal, act: () => Promise<void>): Promise<void> {
   const { locks } = (globalThis as Partial<typeof globalThis>).navigator ?? {};
   return locks ? locks.request(name, { signal }, act) : act();
-}
-
-function toStoredError({ kind, code, message }: Error & Partial<StoredError>): object {
-  return { kind, code, message };
-}
-
-function parseError(stored: unknown): SyncError {
-  const { kind, code, message } = isObject(stored) ? stored : {};
-  const isKind = kind === "account" || kind === "signed-out" || kind === "request";
-  return new SyncError(isKind ? kind : "temporary", isText(code) ? code : "unknown", String(message));
 }

@@ -37,3 +37,15 @@ export class SyncError extends Error {
     Object.assign(this, fields);
   }
 }
+
+/** Error as it is stored for all tabs. */
+export type StoredError = Pick<SyncError, "kind" | "code" | "message">;
+
+export function toStored({ kind, code, message }: SyncError): StoredError {
+  return { kind, code, message };
+}
+
+/** Restores an error that a tab has stored. */
+export function fromStored({ kind, code, message }: StoredError): SyncError {
+  return new SyncError(kind, code, message);
+}

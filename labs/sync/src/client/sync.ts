@@ -4,22 +4,8 @@ import type { Copy, OutboxEntry, Versioned } from "./copy.js";
 import { isEqual, isObject, isText } from "./json.js";
 import { reduce, type SyncEvent, type SyncState } from "./machine.js";
 import { findParent, isInFlight, mergeChange, mergeCopy } from "./merge.js";
-import { SyncError } from "./sync-error.js";
+import { type StoredError, SyncError, toStored } from "./sync-error.js";
 import { type Change, type PullPage, parsePage, parsePush } from "./wire.js";
-
-/** Sync of one browser with the server. It runs in one tab. */
-export interface Sync {
-  /** Begins or continues the sync, and ends when `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Reports a change of the outbox or the state. */
-  wake(): void;
-  /** Sends again after a stop or a refusal, or during a wait. */
-  retry(): void;
-  /** Ends a wait after a failed connection, because the network is back. */
-  reconnect(): void;
-  /** Counts the changes that are not on the server. */
-  countUnsent(): number;
-}
 
 /** Sync state as it is stored for all tabs. */
 export interface StoredStatus {
@@ -27,9 +13,6 @@ export interface StoredStatus {
   readonly pending: number;
   readonly error?: StoredError;
 }
-
-/** Error as it is stored for all tabs. */
-export type StoredError = Pick<SyncError, "kind" | "code" | "message">;
 
 interface Collection {
   /** True if the server may have changes that the copy lacks. */
@@ -67,8 +50,8 @@ const RECONNECT_MS = 1000;
 /** Time after which an event stream counts as stable, in milliseconds. */
 const STABLE_MS = 10_000;
 
-/** Creates the sync. It sends nothing before `run`. */
-export function createSync(client: Client, copy: Copy, connection: Connection): Sync {
+/** Creates the sync of one browser with the server. It runs in one tab, and sends nothing before `run`. */
+export function createSync(client: Client, copy: Copy, connection: Connection) {
   const { clock } = client;
   const collections = new Map<string, Collection>();
   let state: SyncState = { name: "off" };
@@ -80,7 +63,8 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
   /** Id of the newest request that a pull has fulfilled, by collection. */
   const pulled = new Map<string, unknown>();
   return {
-    async run(signal) {
+    /** Begins or continues the sync, and ends when `signal` aborts. */
+    async run(signal: AbortSignal): Promise<void> {
       await copy.open();
       dispatch({ type: "started" });
       const end = () => {
@@ -92,16 +76,18 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
       if (signal.aborted) end();
       while (state.name !== "closed") await step(signal);
     },
-    wake: () => wakeUp(),
-    retry() {
+    /** Reports a change of the outbox or the state. */
+    wake: (): void => wakeUp(),
+    /** Sends again after a stop or a refusal, or during a wait. */
+    retry(): void {
       for (const { refused } of collections.values()) refused.clear();
       dispatch({ type: "retried" });
       wakeUp();
     },
-    reconnect() {
+    /** Ends a wait after a failed connection, because the network is back. */
+    reconnect(): void {
       if (state.name === "waiting" && state.error.code === "connection_failed") dispatch({ type: "due" });
     },
-    countUnsent,
   };
 
   function dispatch(event: SyncEvent): void {
@@ -507,8 +493,4 @@ export function createSync(client: Client, copy: Copy, connection: Connection): 
     if (state.name === "closed" || isEqual(status, copy.state.records.get("status"))) return;
     copy.state.write(new Map([["status", status]])).catch(() => {});
   }
-}
-
-function toStored({ kind, code, message }: SyncError): StoredError {
-  return { kind, code, message };
 }

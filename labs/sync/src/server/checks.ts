@@ -1,4 +1,4 @@
-import { SyncFailure } from "./failure.js";
+import { createRefusal } from "./refusal.js";
 
 /** String methods that the types of ES2023 lack. */
 interface UnicodeText {
@@ -7,7 +7,7 @@ interface UnicodeText {
 
 const MAX_ID = 256;
 
-/** Reads the id of a collection, a record, a turn or a call. @throws {SyncFailure} */
+/** Reads the id of a collection, a record, a turn or a call. @throws {Refusal} */
 export function readId(value: unknown): string {
   const isId =
     typeof value === "string" &&
@@ -15,20 +15,20 @@ export function readId(value: unknown): string {
     value.length <= MAX_ID &&
     !value.includes("\0") &&
     (value as unknown as UnicodeText).isWellFormed();
-  if (!isId) throw new SyncFailure("invalid_id");
+  if (!isId) throw createRefusal("invalid_id");
   return value;
 }
 
-/** Reads a whole number. @throws {SyncFailure} */
+/** Reads a whole number. @throws {Refusal} */
 export function readWhole(name: string, value: unknown, [min, max]: readonly [number, number]): number {
   if (!Number.isSafeInteger(value) || Number(value) < min || Number(value) > max)
-    throw new SyncFailure("invalid_request", `${name}: send a whole number from ${min} to ${max}`);
+    throw createRefusal("invalid_request", `${name}: send a whole number from ${min} to ${max}`);
   return Number(value);
 }
 
-/** Reads a text. @throws {SyncFailure} */
+/** Reads a text. @throws {Refusal} */
 export function readText(name: string, value: unknown, max: number): string {
   if (typeof value !== "string" || value.length > max)
-    throw new SyncFailure("invalid_request", `${name}: send a text of at most ${max} characters`);
+    throw createRefusal("invalid_request", `${name}: send a text of at most ${max} characters`);
   return value;
 }

@@ -1,6 +1,6 @@
 import type { Reader, Transaction } from "@sluice/worker-proxy";
 import { type Cursor, START } from "./cursor.js";
-import type { FailureCode } from "./failure.js";
+import { createRefusal } from "./refusal.js";
 import { createWords, findText } from "./words.js";
 
 /** Maximum number of commits and of tombstones that are stored for a user. */
@@ -59,12 +59,12 @@ export interface OpenCollection {
 
 const NOBODY: UserRow = { version: 0, records: 0, bytes: 0, tombstones: 0 };
 
-/** Reads a collection before a write. Checks that the cursor is known, if there is a cursor. */
+/** Reads a collection before a write. @throws {Refusal} if there is a cursor, and it is unknown */
 export async function openCollection(
   { key, query }: Reader,
   name: string,
-  cursor: Cursor | null | undefined,
-): Promise<OpenCollection | { readonly failed: FailureCode }> {
+  cursor: Cursor | null = null,
+): Promise<OpenCollection> {
   const [[user = NOBODY], [row], [newest], known] = await Promise.all([
     query<UserRow>("SELECT version, records, bytes, tombstones FROM sync_users WHERE key = ?", key),
     query<CollectionRow>(
@@ -82,7 +82,7 @@ export async function openCollection(
         )
       : [],
   ]);
-  if (cursor && known.length === 0 && cursor.version !== START.version) return { failed: "unknown_cursor" };
+  if (cursor && known.length === 0 && cursor.version !== START.version) throw createRefusal("unknown_cursor");
   return { name, user, row, newest: newest ?? START };
 }
 

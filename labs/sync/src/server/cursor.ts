@@ -1,4 +1,4 @@
-import { SyncFailure } from "./failure.js";
+import { createRefusal } from "./refusal.js";
 
 /** Names a commit. Between two pages of a pull, also names the last record of the page. */
 export type Cursor = {
@@ -19,12 +19,12 @@ export function formatCursor({ version, tag, after }: Cursor): string {
  * Parses a cursor.
  *
  * @param canContinue true for a pull, which also accepts a cursor between two pages
- * @throws {SyncFailure} for any other text
+ * @throws {Refusal} for any other text
  */
 export function parseCursor(value: unknown, canContinue = false): Cursor {
   const text = typeof value === "string" && value.length < 400 ? value : "";
   const [, version, tag = "", at, record = ""] =
     /^(\d{1,15})\.([0-9a-z]{1,16})(?: (\d{1,15}) ([^\0]*))?$/.exec(text) ?? [];
-  if (version === undefined || (at !== undefined && !canContinue)) throw new SyncFailure("invalid_cursor");
+  if (version === undefined || (at !== undefined && !canContinue)) throw createRefusal("invalid_cursor");
   return { version: Number(version), tag, ...(at !== undefined && { after: [Number(at), record] }) };
 }

@@ -1,7 +1,8 @@
 import type { HostContext, Reader, Source } from "@sluice/worker-proxy";
+import { Refusal } from "@sluice/worker-proxy/plugin";
 import { type Cursor, formatCursor, parseCursor, START } from "./cursor.js";
 import { reading, source } from "./define.js";
-import { type FailureCode, readOutput } from "./failure.js";
+import { createRefusal } from "./refusal.js";
 import type { SyncRequest } from "./request.js";
 
 /** Maximum silence and maximum duration of a stream, in milliseconds. */
@@ -14,11 +15,6 @@ const MAX_CHANGES = 200;
 /** The cursor to check, and the version after which changes are read. */
 type ChangesInput = { readonly cursor: Cursor | null; readonly after: number };
 
-type Changes = {
-  readonly changes: readonly { readonly collection: string; readonly version: number }[];
-  readonly newest: Cursor;
-};
-
 interface ChangeRow {
   readonly newest: number;
   readonly tag: string;
@@ -30,11 +26,7 @@ interface ChangeRow {
 /** Reads the collections that have changed. One statement sees one commit. */
 export const readChanges = reading(
   "changes",
-  async (
-    { key, query }: Reader,
-    input: ChangesInput,
-  ): Promise<Changes | { readonly failed: FailureCode }> => {
-    const { cursor, after } = input;
+  async ({ key, query }: Reader, { cursor, after }: ChangesInput) => {
     const { version, tag } = cursor ?? START;
     const rows = await query<ChangeRow>(
       `SELECT u.version AS newest, l.tag, c.collection, c.version,
@@ -46,7 +38,7 @@ export const readChanges = reading(
       ...[key, version, tag, key, after, MAX_CHANGES, key],
     );
     const [first] = rows;
-    if (version !== START.version && !first?.is_known) return { failed: "unknown_cursor" };
+    if (version !== START.version && !first?.is_known) throw createRefusal("unknown_cursor");
     return {
       changes: rows.flatMap((row) =>
         row.collection === null ? [] : [{ collection: row.collection, version: row.version }],
@@ -89,10 +81,7 @@ async function* follow({ host, key, signal, subscribe }: HostContext, cursor: Cu
     for (let isFirst = true; !signal.aborted && Date.now() < endsAt; isFirst = false) {
       if (!isFirst && !(await change.wait(BEAT_MS))) yield encode(": still here\n\n");
       for (let after = seen?.version ?? Number.MAX_SAFE_INTEGER; ; ) {
-        const read = await host.run(key, readChanges, { cursor: seen, after });
-        // the database was restored: the client must connect again
-        if ("failed" in read) return;
-        const { changes, newest } = read;
+        const { changes, newest } = await host.run(key, readChanges, { cursor: seen, after });
         const last = changes.length === MAX_CHANGES ? changes.at(-1) : undefined;
         if (changes.length > 0 || isFirst || newest.version !== seen?.version) {
           const data = { cursor: last ? null : formatCursor(newest), changes };
@@ -105,6 +94,9 @@ async function* follow({ host, key, signal, subscribe }: HostContext, cursor: Cu
         after = last.version;
       }
     }
+  } catch (error) {
+    // the database was restored: the client must connect again
+    if (!(error instanceof Refusal) || error.reason !== "said") throw error;
   } finally {
     unsubscribe();
   }
@@ -139,14 +131,14 @@ function createAlarm(signal: AbortSignal) {
 const encoder = new TextEncoder();
 const encode = (text: string) => encoder.encode(text);
 
-/** Serves the events. @throws {SyncFailure} */
+/** Serves the events. @throws {Refusal} */
 export async function serveEvents<Env>(
   events: Source<EventsInput>,
   { host, key, admitted }: SyncRequest<Env>,
 ): Promise<Response> {
   const since = new URL(admitted.request.url).searchParams.get("since");
   const cursor = since === null ? null : parseCursor(since);
-  readOutput(await host.run(key, readChanges, { cursor, after: Number.MAX_SAFE_INTEGER }));
+  await host.run(key, readChanges, { cursor, after: Number.MAX_SAFE_INTEGER });
   const stream = await host.open(key, events, { cursor });
   return new Response(stream as BodyInit, { headers: { "content-type": "text/event-stream" } });
 }

@@ -2,23 +2,13 @@ import type { Reader } from "@sluice/worker-proxy";
 import { readId, readWhole } from "./checks.js";
 import { type Cursor, formatCursor, parseCursor, START } from "./cursor.js";
 import { reading } from "./define.js";
-import { type FailureCode, readOutput } from "./failure.js";
+import { createRefusal } from "./refusal.js";
 import type { SyncRequest } from "./request.js";
 
 type PullInput = {
   readonly collection: string;
   readonly cursor: Cursor | null;
   readonly limit: number;
-};
-
-type PullOutput = {
-  readonly changes: readonly {
-    readonly record: string;
-    readonly version: number;
-    readonly value: string | null;
-  }[];
-  readonly cursor: Cursor;
-  readonly hasMore: boolean;
 };
 
 const MAX_CHANGES = 500;
@@ -57,11 +47,7 @@ const PAGE = `WITH candidates AS (
 /** Reads a page of changes after a cursor. */
 export const pull = reading(
   "pull",
-  async (
-    { key, query }: Reader,
-    input: PullInput,
-  ): Promise<PullOutput | { readonly failed: FailureCode }> => {
-    const { collection, cursor, limit } = input;
+  async ({ key, query }: Reader, { collection, cursor, limit }: PullInput) => {
     const from = cursor ?? START;
     // ids are never empty, so the empty text sorts first
     const [version, record] = from.after ?? [from.version + 1, ""];
@@ -71,26 +57,21 @@ export const pull = reading(
       ...[key, from.version, from.tag, collection, MAX_BYTES, key, limit],
     );
     const [first] = rows;
-    const isKnown = from.version === START.version || (first !== undefined && first.is_known > 0);
-    if (!isKnown) return { failed: "unknown_cursor" };
+    if (from.version !== START.version && !first?.is_known) throw createRefusal("unknown_cursor");
     const newest = first ? { version: first.newest, tag: first.tag } : START;
     const changes = rows.flatMap(({ record: id, version: at, value }) =>
       id === null ? [] : [{ record: id, version: at, value }],
     );
     const last = changes.at(-1);
     const hasMore = last !== undefined && changes.length < (first?.found ?? 0);
-    return {
-      changes,
-      // each page repeats the commit with which the pull began, so that it can't continue in another history
-      cursor: hasMore
-        ? { ...(from.version === START.version ? newest : from), after: [last.version, last.record] }
-        : newest,
-      hasMore,
-    };
+    // each page repeats the commit with which the pull began, so that it can't continue in another history
+    const began = from.version === START.version ? newest : from;
+    const next: Cursor = hasMore ? { ...began, after: [last.version, last.record] } : newest;
+    return { changes, cursor: next, hasMore };
   },
 );
 
-/** Serves a pull. @throws {SyncFailure} */
+/** Serves a pull. @throws {Refusal} */
 export async function servePull<Env>({ host, key, body }: SyncRequest<Env>): Promise<Response> {
   const { collection, cursor, limit = MAX_CHANGES } = body;
   const input = {
@@ -98,7 +79,7 @@ export async function servePull<Env>({ host, key, body }: SyncRequest<Env>): Pro
     cursor: cursor == null ? null : parseCursor(cursor, true),
     limit: readWhole("limit", limit, [1, MAX_CHANGES]),
   };
-  const { changes, hasMore, ...page } = readOutput(await host.run(key, pull, input));
+  const { changes, hasMore, ...page } = await host.run(key, pull, input);
   const texts = changes.map(
     ({ record, version, value }) =>
       `{"record":${JSON.stringify(record)},"version":${version},"value":${value}}`,

@@ -6,20 +6,16 @@ import {
   MAX_RECORD_BYTES,
   type OpenCollection,
   openCollection,
-  type RecordRow,
   readRows,
   type Write,
 } from "./commit.js";
 import { type Cursor, formatCursor, parseCursor } from "./cursor.js";
 import { operation } from "./define.js";
-import { type FailureCode, readOutput, SyncFailure } from "./failure.js";
+import { createRefusal } from "./refusal.js";
 import type { SyncRequest } from "./request.js";
 
 /** Limits of the data of one user. */
-export interface Quota {
-  readonly records: number;
-  readonly bytes: number;
-}
+export type Quota = { readonly records: number; readonly bytes: number };
 
 /** A change of one record. */
 type Change = {
@@ -34,6 +30,7 @@ type PushInput = {
   readonly collection: string;
   readonly cursor: Cursor | null;
   readonly changes: readonly Change[];
+  readonly quota: Quota;
 };
 
 /** The result of a change. */
@@ -46,8 +43,6 @@ type Result = {
   readonly code?: keyof typeof REFUSALS;
 };
 
-type PushOutput = { readonly results: readonly Result[]; readonly cursor: Cursor | null };
-
 const MAX_CHANGES = 100;
 const REFUSALS = {
   record_too_large: `a record has at most ${MAX_RECORD_BYTES} bytes`,
@@ -55,73 +50,48 @@ const REFUSALS = {
   server_record: "a turn of the server wrote this record: it can only be deleted",
 };
 
-/** Creates the operation that writes changes of a device. */
-export function createPush(quota: Quota) {
-  return operation(
-    "push",
-    async (tx: Transaction, input: PushInput): Promise<PushOutput | { readonly failed: FailureCode }> => {
-      const { collection: name, cursor, changes } = input;
-      const collection = await openCollection(tx, name, cursor);
-      if ("failed" in collection) return collection;
-      const rows = await readRows(
-        tx,
-        collection,
-        changes.map(({ record }) => record),
-      );
-      const { results, writes } = await judgeChanges(tx, collection, changes, rows, quota);
-      const stored = writes.length > 0 ? await commitRecords(tx, collection, writes) : collection.newest;
-      const isNext = (collection.row?.version ?? 0) <= (cursor?.version ?? 0);
-      return {
-        results,
-        cursor: isNext ? stored : null,
-      };
-    },
+/** Writes changes of a device in order. After the first change that is not stored, skips the rest. */
+export const push = operation("push", async (tx: Transaction, input: PushInput) => {
+  const { collection: name, cursor, changes, quota } = input;
+  const collection = await openCollection(tx, name, cursor);
+  const { user } = collection;
+  const rows = await readRows(
+    tx,
+    collection,
+    changes.map(({ record }) => record),
   );
-}
-
-/** Accepts or rejects the changes in order. After the first change that is not stored, skips the rest. */
-async function judgeChanges(
-  tx: Transaction,
-  collection: OpenCollection,
-  changes: readonly Change[],
-  rows: ReadonlyMap<string, RecordRow>,
-  quota: Quota,
-): Promise<{ readonly results: readonly Result[]; readonly writes: readonly Write[] }> {
   const results: Result[] = [];
   const writes: Write[] = [];
-  const left = {
-    records: quota.records - collection.user.records,
-    bytes: quota.bytes - collection.user.bytes,
-  };
-  let isStopped = false;
-  for (const { record, base, value } of changes) {
+  const left = { records: quota.records - user.records, bytes: quota.bytes - user.bytes };
+  const judge = async ({ record, base, value }: Change): Promise<Omit<Result, "record">> => {
     const row = rows.get(record);
     const version = row?.version ?? 0;
-    const end = (status: Result["status"], more: Partial<Result> = {}) => {
-      isStopped ||= status !== "stored";
-      results.push({ record, status, version, ...more });
-    };
-    if (isStopped) {
-      end("skipped", { version: base });
-    } else if (version !== base) {
-      const stored = row && row.is_tombstone === 0 ? await readValue(tx, collection, record) : null;
-      if (stored === value) end("stored");
-      else end("conflict", { value: stored });
-    } else if (value === null && (!row || row.is_tombstone === 1)) {
-      end("stored");
-    } else {
-      const write: Write = { record, value, turn: null, row };
-      const code = findRefusal(write, left);
-      if (code === "server_record") end("refused", { code, value: await readValue(tx, collection, record) });
-      else if (code) end("refused", { code });
-      else {
-        end("stored", { version: collection.user.version + 1 });
-        writes.push(write);
-      }
+    const isStored = row !== undefined && row.is_tombstone === 0;
+    if (version !== base) {
+      const stored = isStored ? await readValue(tx, collection, record) : null;
+      return stored === value
+        ? { status: "stored", version }
+        : { status: "conflict", version, value: stored };
     }
+    if (value === null && !isStored) return { status: "stored", version };
+    const write: Write = { record, value, turn: null, row };
+    const code = findRefusal(write, left);
+    if (code === undefined) {
+      writes.push(write);
+      return { status: "stored", version: user.version + 1 };
+    }
+    const stored = code === "server_record" && { value: await readValue(tx, collection, record) };
+    return { status: "refused", version, code, ...stored };
+  };
+  for (const change of changes) {
+    const isSkipped = results.some(({ status }) => status !== "stored");
+    const result = isSkipped ? { status: "skipped" as const, version: change.base } : await judge(change);
+    results.push({ record: change.record, ...result });
   }
-  return { results, writes };
-}
+  const stored = writes.length > 0 ? await commitRecords(tx, collection, writes) : collection.newest;
+  const isNext = (collection.row?.version ?? 0) <= (cursor?.version ?? 0);
+  return { results, cursor: isNext ? stored : null };
+});
 
 /** Returns the reason to refuse a write, or subtracts the write from `left` and returns undefined. */
 function findRefusal(write: Write, left: { records: number; bytes: number }): Result["code"] {
@@ -154,15 +124,12 @@ async function readValue(
   return stored?.value ?? null;
 }
 
-/** Serves a push of changes. @throws {SyncFailure} */
-export async function servePush<Env>(
-  push: ReturnType<typeof createPush>,
-  { host, key, body }: SyncRequest<Env>,
-): Promise<Response> {
+/** Serves a push of changes. @throws {Refusal} */
+export async function servePush<Env>(quota: Quota, { host, key, body }: SyncRequest<Env>): Promise<Response> {
   const collection = readId(body["collection"]);
   const cursor = body["cursor"] == null ? null : parseCursor(body["cursor"]);
   const changes = readChanges(body["changes"]);
-  const pushed = readOutput(await host.run(key, push, { collection, cursor, changes }));
+  const pushed = await host.run(key, push, { collection, cursor, changes, quota });
   const results = pushed.results.map(({ value, code, ...result }) => {
     const more = code && { code, message: REFUSALS[code] };
     const text = JSON.stringify({ ...result, ...more });
@@ -177,10 +144,10 @@ export async function servePush<Env>(
 
 function readChanges(value: unknown): readonly Change[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_CHANGES)
-    throw new SyncFailure("invalid_request", `changes: send 1 to ${MAX_CHANGES}`);
+    throw createRefusal("invalid_request", `changes: send 1 to ${MAX_CHANGES}`);
   const changes = value.map((change: Readonly<Record<string, unknown>> | null) => {
     const { record, base, value: next } = change ?? {};
-    if (next === undefined) throw new SyncFailure("invalid_request", "value: send JSON, or null to delete");
+    if (next === undefined) throw createRefusal("invalid_request", "value: send JSON, or null to delete");
     return {
       record: readId(record),
       base: readWhole("base", base, [0, Number.MAX_SAFE_INTEGER]),
@@ -188,6 +155,6 @@ function readChanges(value: unknown): readonly Change[] {
     };
   });
   if (new Set(changes.map(({ record }) => record)).size < changes.length)
-    throw new SyncFailure("invalid_request", "changes: send each record once");
+    throw createRefusal("invalid_request", "changes: send each record once");
   return changes;
 }

@@ -1,7 +1,7 @@
 import type { Reader } from "@sluice/worker-proxy";
 import { readText, readWhole } from "./checks.js";
 import { reading } from "./define.js";
-import { SyncFailure } from "./failure.js";
+import { createRefusal } from "./refusal.js";
 import type { SyncRequest } from "./request.js";
 import { createQuery, cutExcerpt, findText } from "./words.js";
 
@@ -84,14 +84,14 @@ function countShown(found: readonly HitRow[], limit: number): number {
   return end < 0 ? found.length : end;
 }
 
-/** Serves a search. @throws {SyncFailure} */
+/** Serves a search. @throws {Refusal} */
 export async function serveSearch<Env>({ host, key, body }: SyncRequest<Env>) {
   const text = readText("text", body["text"], MAX_TEXT);
-  if (!createQuery(key, text)) throw new SyncFailure("text_too_short");
+  if (!createQuery(key, text)) throw createRefusal("text_too_short");
   const limit = readWhole("limit", body["limit"] ?? USUAL_HITS, [1, MAX_HITS]);
   const after = body["after"] ?? null;
   const before = after === null ? Number.MAX_SAFE_INTEGER : Number(readText("after", after, 16));
-  if (!Number.isSafeInteger(before)) throw new SyncFailure("invalid_request", "after: send it as it came");
+  if (!Number.isSafeInteger(before)) throw createRefusal("invalid_request", "after: send it as it came");
   const page = await host.run(key, search, { text, limit, before });
   return { ...page, after: page.after === null ? null : String(page.after) };
 }

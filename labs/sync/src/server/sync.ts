@@ -1,15 +1,16 @@
-import type { BoundHost, HostSetup, ProxyPlugin } from "@sluice/worker-proxy";
+import type { BoundHost, ProxyPlugin } from "@sluice/worker-proxy";
 import { connectAs, definePlugin, type PluginServer } from "@sluice/worker-proxy/plugin";
 import { createEvents, readChanges, serveEvents } from "./events.js";
 import { pull, servePull } from "./pull.js";
-import { createPush, type Quota, servePush } from "./push.js";
+import { push, type Quota, servePush } from "./push.js";
 import { createRoute } from "./request.js";
 import { search, serveSearch } from "./search.js";
 import { TABLES } from "./tables.js";
+import { runOperations } from "./turns/run-operations.js";
 import { createRunTurn } from "./turns/run-turn.js";
-import { createTurnRoutes } from "./turns/serve-turns.js";
-import { createTurnOperations } from "./turns/turn-operations.js";
-import { checkTurnOptions, type TurnOptions, type TurnSetup } from "./turns/turn-options.js";
+import { createTurnRoutes, turnOperations } from "./turns/serve-turns.js";
+import { checkTurnOptions, type TurnOptions } from "./turns/turn-options.js";
+import { tend } from "./turns/turn-rows.js";
 import { createUserData, userDataOperations } from "./user-data.js";
 
 /** Options of {@link sync}. */
@@ -34,9 +35,9 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
   const unknown = Object.keys(options).find((name) => name !== "quota" && name !== "turns");
   if (unknown) throw new TypeError(`sync: ${unknown}: is no option; give quota or turns`);
   const quota = checkQuota(options.quota);
-  const push = createPush(quota);
+  const setup = options.turns && checkTurnOptions(options.turns);
   const events = createEvents();
-  const turns = options.turns && openTurns(checkTurnOptions(options.turns), quota);
+  const run = setup && createRunTurn(setup, quota, (...failure) => server?.setup.report(...failure));
   let server: PluginServer<Env> | undefined;
   const host = (env: Env): BoundHost => {
     if (!server) throw new TypeError("sync: list it in the `plugins` of createProxy");
@@ -45,53 +46,39 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
   return definePlugin({
     storage: {
       tables: TABLES,
-      operations: [...[push, pull, readChanges, search], ...userDataOperations, ...(turns?.operations ?? [])],
-      jobs: turns?.jobs ?? [],
+      operations: [
+        push,
+        pull,
+        readChanges,
+        search,
+        ...turnOperations,
+        ...runOperations,
+        ...userDataOperations,
+      ],
+      jobs: run ? [tend, run] : [],
       sources: [events],
     },
     connect(connected) {
       server = connected;
       if (server.isPublic)
         throw new TypeError("sync: authenticate: give a function; the people of a public proxy are one user");
-      turns?.connect(server);
     },
-    checks: turns ? [turns.check] : [],
+    // throws if the proxy does not accept internal requests
+    checks: setup ? [(env: Env) => void connectAs(setup.proxy(), { id: "health" }, env)] : [],
     features: { sync: "sync" },
     userData: createUserData(host),
     routes: [
-      createRoute("account", { host, needsAccount: false, serve: async ({ account }) => ({ account }) }),
-      createRoute("pull", { host, needsAccount: false, serve: servePull }),
-      createRoute("push", {
-        host,
-        serve: (request) => servePush(push, request),
-      }),
-      createRoute("search", { host, serve: serveSearch }),
-      createRoute("events", {
-        host,
+      createRoute(host, "account", async ({ account }) => ({ account }), { needsAccount: false }),
+      createRoute(host, "pull", servePull, { needsAccount: false }),
+      createRoute(host, "push", (request) => servePush(quota, request)),
+      createRoute(host, "search", serveSearch),
+      createRoute(host, "events", (request) => serveEvents(events, request), {
         method: "GET",
         query: ["since"],
-        serve: (request) => serveEvents(events, request),
       }),
-      ...(turns?.createRoutes(host) ?? []),
+      ...(setup && run ? createTurnRoutes(setup, run, host) : []),
     ],
   });
-}
-
-/** Opens the turns of a server. */
-function openTurns<Env>(setup: TurnSetup<Env>, quota: Quota) {
-  const { operations, tend } = createTurnOperations(quota, setup.decisionTimeoutMs);
-  let report: HostSetup<Env>["report"] = () => {};
-  const run = createRunTurn(setup, operations, () => report as never);
-  return {
-    operations: Object.values(operations),
-    jobs: [tend, run],
-    connect(server: PluginServer<Env>) {
-      report = server.setup.report;
-    },
-    /** Throws if the proxy does not accept internal requests. */
-    check: (env: Env) => void connectAs(setup.proxy(), { id: "health" }, env),
-    createRoutes: (host: (env: Env) => BoundHost) => createTurnRoutes({ setup, operations, run, host }),
-  };
 }
 
 function checkQuota({ records = 200_000, bytes = 500_000_000, ...others }: Partial<Quota> = {}): Quota {

@@ -1,7 +1,7 @@
 import type { BoundHost, Reader, Transaction, UserData } from "@sluice/worker-proxy";
-import { createKey } from "./account.js";
 import { deleteDocs } from "./commit.js";
 import { operation, reading } from "./define.js";
+import { createKey } from "./request.js";
 
 /** Number of records in one step, and size of an export in bytes after which it ends. */
 const STEP = 200;
@@ -25,13 +25,8 @@ const eraseRecords = operation("erase.records", async (tx: Transaction, _: null)
 /** Deletes the other rows of a user, once all records are deleted. */
 const eraseRest = operation("erase.rest", async ({ key, query, publish }: Transaction, _: null) => {
   publish();
-  await Promise.all([
-    query("DELETE FROM sync_collections WHERE key = ?", key),
-    query("DELETE FROM sync_commits WHERE key = ?", key),
-    query("DELETE FROM sync_users WHERE key = ?", key),
-    query("DELETE FROM sync_turns WHERE key = ?", key),
-    query("DELETE FROM sync_calls WHERE key = ?", key),
-  ]);
+  const tables = ["collections", "commits", "users", "turns", "calls"];
+  await Promise.all(tables.map((table) => query(`DELETE FROM sync_${table} WHERE key = ?`, key)));
   return null;
 });
 

@@ -194,6 +194,24 @@ describe("A response", () => {
     expect(tab.storage.status.getSnapshot()).toMatchObject({ pending: 0, error: { code } });
   });
 
+  test("that does not come ends sync() after 30 s, and the change is sent again", async () => {
+    const server = createSyncServer();
+    const device = createDevice(server);
+    server.script = () => new Promise(() => {});
+    const tab = device.openTab();
+    await tab.write("chat/trip", { a: message("a") });
+    const synced = tab.storage.sync("chat/trip").catch((error: unknown) => error);
+    await settle();
+    await device.clock.advance(30_000);
+    await settle();
+    expect(await synced).toMatchObject({ kind: "temporary", code: "timeout" });
+    expect(tab.storage.status.getSnapshot()).toMatchObject({ pending: 1, error: { code: "timeout" } });
+    server.script = () => undefined;
+    await device.clock.advance(1000);
+    await settle();
+    expect([...server.list("ada", "chat/trip").keys()]).toEqual(["a"]);
+  });
+
   test("stops all requests if the session is signed out, until the app calls retryNow()", async () => {
     const server = createSyncServer();
     const device = createDevice(server);

@@ -49,8 +49,8 @@ export const knownBugs: readonly KnownBug[] = [
         '    headers.delete("x-sluice-user");\n    if (body !== undefined) headers.set(',
       ),
       server(
-        "account",
-        'if (named !== null && named !== account) throw new SyncFailure("account_changed");',
+        "request",
+        'if (named !== null && named !== account) throw createRefusal("account_changed");',
         "",
       ),
     ],
@@ -98,13 +98,17 @@ export const knownBugs: readonly KnownBug[] = [
     edits: [
       server(
         "commit",
-        'if (cursor && known.length === 0 && cursor.version !== START.version) return { failed: "unknown_cursor" };',
+        'if (cursor && known.length === 0 && cursor.version !== START.version) throw createRefusal("unknown_cursor");',
         "",
       ),
-      server("pull", 'if (!isKnown) return { failed: "unknown_cursor" };', ""),
+      server(
+        "pull",
+        'if (from.version !== START.version && !first?.is_known) throw createRefusal("unknown_cursor");',
+        "",
+      ),
       server(
         "events",
-        'if (version !== START.version && !first?.is_known) return { failed: "unknown_cursor" };',
+        'if (version !== START.version && !first?.is_known) throw createRefusal("unknown_cursor");',
         "",
       ),
     ],
@@ -133,7 +137,7 @@ export const knownBugs: readonly KnownBug[] = [
     edits: [
       server(
         "turns/run-turn",
-        'end = { state: "failed", code: failure.code, message: failure.message };',
+        'end = { state: "failed", code, message };',
         'end = { state: "failed", code: "turn_lost", message: "the turn is lost" };',
       ),
     ],
@@ -174,10 +178,10 @@ export const knownBugs: readonly KnownBug[] = [
       ),
       server(
         "events",
-        "const read = await host.run(",
+        "const { changes, newest } = await host.run(",
         `for (let nth = counts.get(key) ?? 1; nth > 1; nth -= 1)
           await host.run(key, readChanges, { cursor: seen, after });
-        const read = await host.run(`,
+        const { changes, newest } = await host.run(`,
       ),
     ],
   },

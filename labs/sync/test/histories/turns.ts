@@ -251,7 +251,7 @@ function createTurn({ client, storage }: TurnDevice, id: string, question: strin
 }
 
 function createAccountOf(user: string): string {
-  return createHash("sha256").update(`sluice sync account\n${user}`).digest("base64url").slice(0, 22);
+  return createHash("sha256").update(`sluice sync account\n${user}`).digest("hex").slice(0, 32);
 }
 
 function createStream(

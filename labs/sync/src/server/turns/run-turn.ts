@@ -6,47 +6,56 @@ import {
   createChatStore,
   customStorage,
 } from "@sluice/stores";
-import type { JobContext } from "@sluice/worker-proxy";
-import { connectAs } from "@sluice/worker-proxy/plugin";
+import type { HostSetup, JobContext } from "@sluice/worker-proxy";
+import { connectAs, waitAtMost } from "@sluice/worker-proxy/plugin";
 import { job } from "../define.js";
+import type { Quota } from "../push.js";
+import {
+  endRun,
+  type Run,
+  readLease,
+  readPath,
+  readRun,
+  renewLease,
+  type WaitingCall,
+  writeRun,
+} from "./run-operations.js";
+import type { TurnRequest } from "./serve-turns.js";
 import { listCalls, type MessageValue } from "./turn-messages.js";
-import type { RunState, TurnOperations } from "./turn-operations.js";
 import type { TurnContext, TurnSetup } from "./turn-options.js";
-import { type CallRow, LEASE_MS, type TurnEnd, type TurnRequest } from "./turn-rows.js";
+import { type CallRow, LEASE_MS, STOPPED, type TurnEnd, type TurnReport } from "./turn-rows.js";
 import { openTurnStorage, type TurnStorage } from "./turn-storage.js";
-
-/** Reports a failure of the operator's code or of the database, with its cause. */
-type Report = (subject: string, error: unknown, env: never) => void;
 
 /** Pause between two renewals of a lease, and time limits of the last write and of a stopped chat, in milliseconds. */
 const RENEW_MS = LEASE_MS / 4;
 const WRITE_MS = 10_000;
 const STOP_MS = 5_000;
 
-type RunInput = { readonly turn: string; readonly owner: string };
+/** Logs a failure of the operator's code or of the database, with its cause. */
+type Log = (subject: string, error: unknown) => void;
 
 /** Creates the job that runs a turn: the chat of `@sluice/stores`, over the records of the server. */
-export function createRunTurn<Env>(setup: TurnSetup<Env>, operations: TurnOperations, report: () => Report) {
-  return job("turn.run", 1, async (context, input: RunInput) => {
-    const log = (subject: string, error: unknown) =>
-      report()(`sync: turn ${input.turn}: ${subject}`, error, context.env as never);
-    const run = await context.host.run(context.key, operations.readRun, input);
-    if (!run) return;
-    const lease = holdLease(context, operations, input, setup.timeoutMs, log);
-    let end: TurnEnd | CallRow[] | undefined;
+export function createRunTurn<Env>(setup: TurnSetup<Env>, quota: Quota, report: HostSetup<Env>["report"]) {
+  return job("turn.run", 1, async (context, input: Run) => {
+    const { host, key, env } = context;
+    const log: Log = (subject, error) => report(`sync: turn ${input.turn}: ${subject}`, error, env as Env);
+    const row = await host.run(key, readRun, input);
+    if (!row) return;
+    const lease = holdLease(context, input, setup.timeoutMs, log);
+    let end: TurnEnd | readonly WaitingCall[];
     try {
-      end = await runTurn({ context, setup, operations, input, run, lease, log });
+      end = await runTurn({ context, setup, quota, input, row, lease, log });
     } catch (error) {
-      const failure = readAppFailure(error);
-      log(failure.subject, failure.cause);
-      end = { state: "failed", code: failure.code, message: failure.message };
+      const { code, message, cause } =
+        error instanceof AppFailure ? error : new AppFailure("turn_failed", error);
+      log(message, cause);
+      end = { state: "failed", code, message };
     } finally {
       lease.end();
     }
     if (lease.isLost) return;
-    const waits = Array.isArray(end);
-    const ended = { end: waits ? null : (end as TurnEnd), calls: waits ? (end as CallRow[]) : [] };
-    await context.host.run(context.key, operations.endRun, { ...input, ...ended });
+    const ended = "state" in end ? { end, calls: [] } : { end: null, calls: end };
+    await host.run(key, endRun, { ...input, ...ended });
   });
 }
 
@@ -59,86 +68,29 @@ class AppFailure extends Error {
   }
 }
 
-function readAppFailure(error: unknown): { code: string; message: string; subject: string; cause: unknown } {
-  if (error instanceof AppFailure)
-    return { code: error.code, message: error.message, subject: error.message, cause: error.cause };
-  const subject = "the turn could not run";
-  return { code: "turn_failed", message: "the server could not run this turn", subject, cause: error };
-}
+type Lease = ReturnType<typeof holdLease>;
 
-/** The lease of a run. A run loses it if the database or the process fails, or if another run takes over. */
-interface Lease {
-  /** Aborts when the turn is stopped or late, or when the lease is lost. */
-  readonly signal: AbortSignal;
-  /** True if another process may have ended the turn. */
-  readonly isLost: boolean;
-  /** The end of a turn that was stopped; undefined before. */
-  readonly stopped: TurnEnd | undefined;
-  abort(): void;
-  /**
-   * Renews the lease before a request or a tool call, which may cost money or have effects.
-   *
-   * @throws the reason of the signal if the turn does not belong to this run any more
-   */
-  confirm(): Promise<void>;
-  end(): void;
-}
-
-const STOPPED: TurnEnd = { state: "stopped", code: null, message: null };
-
-/** Renews a lease, and reads whether the turn is stopped. */
-function holdLease(
-  { host, key, signal, subscribe }: JobContext,
-  { renew, readLease }: TurnOperations,
-  input: RunInput,
-  timeoutMs: number,
-  log: (subject: string, error: unknown) => void,
-): Lease {
+/**
+ * Renews the lease of a run, and reads whether the turn is stopped. A run loses its lease if the database or the process
+ * fails, or if another run takes over.
+ */
+function holdLease({ host, key, signal, subscribe }: JobContext, input: Run, timeoutMs: number, log: Log) {
   const controller = new AbortController();
-  let isLost = false;
-  let isEnded = false;
-  let stopped: TurnEnd | undefined;
-  let renewedAt = performance.now();
-  const stop = (end: TurnEnd) => {
-    stopped ??= end;
-    controller.abort();
-  };
-  const look = async (operation: typeof renew | typeof readLease) => {
-    const askedAt = performance.now();
-    try {
-      const { isOwner, isStopped } = await host.run(key, operation, input);
-      if (isEnded) return;
-      if (!isOwner) isLost = true;
-      else if (operation === renew) renewedAt = askedAt;
-      if (isStopped) stop(STOPPED);
-    } catch (error) {
-      log("its lease could not be renewed", error);
-      // the lease has expired, so another process may have ended the turn
-      if (performance.now() - renewedAt > LEASE_MS) isLost = true;
-    }
-    if (isLost) controller.abort();
-  };
-  // records that this turn writes also call this
-  const unsubscribe = subscribe(() => void look(readLease));
-  const timer = setInterval(() => void look(renew), RENEW_MS);
-  const late = setTimeout(
-    () =>
-      stop({ state: "failed", code: "turn_timeout", message: `the turn took longer than ${timeoutMs} ms` }),
-    timeoutMs,
-  );
-  const close = () => stop({ state: "failed", code: "server_closed", message: "the server was shut down" });
-  signal.addEventListener("abort", close, { once: true });
-  return {
+  const lease = {
+    /** Aborts when the turn is stopped or late, or when the lease is lost. */
     signal: controller.signal,
-    get isLost() {
-      return isLost;
-    },
-    get stopped() {
-      return stopped;
-    },
+    /** True if another process may have ended the turn. */
+    isLost: false,
+    /** The end of a turn that was stopped; undefined before. */
+    stopped: undefined as TurnEnd | undefined,
     abort: () => controller.abort(),
+    /**
+     * Renews the lease before a request or a tool call, which may cost money or have effects.
+     *
+     * @throws the reason of the signal if the turn does not belong to this run any more
+     */
     async confirm() {
-      await look(renew);
+      await look(renewLease);
       controller.signal.throwIfAborted();
     },
     end() {
@@ -149,31 +101,62 @@ function holdLease(
       signal.removeEventListener("abort", close);
     },
   };
+  let isEnded = false;
+  let renewedAt = performance.now();
+  const stop = (end: TurnEnd) => {
+    lease.stopped ??= end;
+    controller.abort();
+  };
+  const fail = (code: string, message: string) => stop({ state: "failed", code, message });
+  const look = async (operation: typeof renewLease | typeof readLease) => {
+    const askedAt = performance.now();
+    try {
+      const { isOwner, isStopped } = await host.run(key, operation, input);
+      if (isEnded) return;
+      if (!isOwner) lease.isLost = true;
+      else if (operation === renewLease) renewedAt = askedAt;
+      if (isStopped) stop(STOPPED);
+    } catch (error) {
+      log("its lease could not be renewed", error);
+      // the lease has expired, so another process may have ended the turn
+      if (performance.now() - renewedAt > LEASE_MS) lease.isLost = true;
+    }
+    if (lease.isLost) controller.abort();
+  };
+  // records that this turn writes also call this
+  const unsubscribe = subscribe(() => void look(readLease));
+  const timer = setInterval(() => void look(renewLease), RENEW_MS);
+  const late = setTimeout(fail, timeoutMs, "turn_timeout", `the turn took longer than ${timeoutMs} ms`);
+  const close = () => fail("server_closed", "the server was shut down");
+  signal.addEventListener("abort", close, { once: true });
+  return lease;
 }
 
 interface RunParts<Env> {
   readonly context: JobContext;
   readonly setup: TurnSetup<Env>;
-  readonly operations: TurnOperations;
-  readonly input: RunInput;
-  readonly run: RunState;
+  readonly quota: Quota;
+  readonly input: Run;
+  readonly row: TurnReport;
   readonly lease: Lease;
-  readonly log: (subject: string, error: unknown) => void;
+  readonly log: Log;
 }
 
 /** Runs a turn to its end, or to calls that wait for decisions. */
-async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> {
-  const { context, operations, input, run, lease, log } = parts;
+async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | readonly WaitingCall[]> {
+  const { context, quota, input, row, lease, log } = parts;
   const { host, key } = context;
-  const { collectionId, tip, calls } = run;
-  const isFirst = tip === run.question;
-  const path = await host.run(key, operations.readPath, { collectionId, tip });
-  const [last] = path.slice(-1);
+  const { tip } = row;
+  const isFirst = tip === row.question;
+  const path = await host.run(key, readPath, { collectionId: row.collection_id, tip });
+  const last = path.at(-1);
   // a device deleted the newest record of the turn, or replaced it
   if (last?.record !== tip || (!isFirst && last.turn !== input.turn)) return createWriteEnd("record_deleted");
+  // calls of earlier responses of the turn have run
+  const calls = row.calls.filter(({ record }) => record === tip);
   const storage = openTurnStorage({
     ...{ turn: input.turn, path: cutPath(path), tip, calls },
-    write: (writes) => host.run(key, operations.write, { ...input, writes }),
+    write: (writes) => host.run(key, writeRun, { ...input, writes, quota }),
     onFailure(error) {
       // a closing host ends its runs: this is not an error
       if (error !== undefined && !context.signal.aborted) log("a response could not be stored", error);
@@ -182,42 +165,41 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | CallRow[]> 
   });
   const steps = path.filter(({ turn }) => turn === input.turn).length;
   const { chat, failures } = openChat(parts, storage, steps);
-  let late: ReturnType<typeof setTimeout> | undefined;
-  let giveUp = (_: undefined) => {};
-  const stopped = new Promise<undefined>((resolve) => {
-    giveUp = resolve;
-  });
-  const stop = () => {
-    chat.stop();
-    late = setTimeout(giveUp, STOP_MS, undefined);
-  };
-  if (lease.signal.aborted) stop();
-  else lease.signal.addEventListener("abort", stop, { once: true });
   try {
-    const turn = await Promise.race([isFirst ? chat.retry() : decideCalls(chat, calls), stopped]);
-    await within(WRITE_MS, storage.waitFor(matchShown(chat)));
+    const running = isFirst ? chat.retry() : decideCalls(chat, calls);
+    const stopped = waitForAbort(lease.signal).then(() => {
+      chat.stop();
+      return waitAtMost(STOP_MS, running);
+    });
+    const turn = await Promise.race([running, stopped]);
+    await waitAtMost(WRITE_MS, storage.waitFor(matchShown(chat)));
     const [failure] = failures;
     if (failure) throw failure;
     if (storage.failure !== undefined) return createWriteEnd(storage.failure);
     if (lease.stopped) return lease.stopped;
     return turn ? createEnd(turn, chat) : STOPPED;
   } finally {
-    lease.signal.removeEventListener("abort", stop);
-    clearTimeout(late);
     chat.close();
   }
 }
 
+function waitForAbort(signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener("abort", resolve, { once: true });
+  });
+}
+
 /** Opens the chat of a run. Collects exceptions of the operator's code in `failures`. */
 function openChat<Env>(
-  { context, setup, input, run, lease, log }: RunParts<Env>,
+  { context, setup, input, row, lease, log }: RunParts<Env>,
   storage: TurnStorage,
   steps: number,
 ): { readonly chat: ChatStore; readonly failures: AppFailure[] } {
-  const { model, options: params, user } = JSON.parse(run.request) as TurnRequest;
+  const { model, options: params, user } = JSON.parse(row.request) as TurnRequest;
   const env = context.env as Env;
   const client = openClient(setup, user, env, lease);
-  const about: TurnContext<Env> = { env, user, collection: run.collection, client };
+  const about: TurnContext<Env> = { env, user, collection: row.collection, client };
   const failures: AppFailure[] = [];
   const guard = async <Result>(code: string, work: () => Result | Promise<Result>): Promise<Result> => {
     try {
@@ -261,7 +243,7 @@ function createTools<Env>({ tools = [] }: TurnSetup<Env>, context: TurnContext<E
 }
 
 /** Runs a tool only while the run has its lease, and logs exceptions. The model gets the error, as in a page. */
-function guardTool(tool: Tool, lease: Lease, log: (subject: string, error: unknown) => void): Tool {
+function guardTool(tool: Tool, lease: Lease, log: Log): Tool {
   const { execute, name } = tool;
   if (!execute) return tool;
   return {
@@ -343,12 +325,11 @@ function matchShown(chat: ChatStore): (value: unknown) => boolean {
 const DONE: readonly string[] = ["complete", "length", "content-filter", "step-limit"];
 
 /** Returns the end of a turn of the chat, or the calls that wait. */
-function createEnd({ outcome, error }: ChatTurn, chat: ChatStore): TurnEnd | CallRow[] {
+function createEnd({ outcome, error }: ChatTurn, chat: ChatStore): TurnEnd | readonly WaitingCall[] {
   const { pendingActions } = chat.getSnapshot();
   if (outcome === "tool-calls" && pendingActions.length > 0)
     return pendingActions.map(({ toolCallId: call, messageId: record, name, type: wants }) => ({
       ...{ call, record, name, wants },
-      ...{ decision: null, detail: null, account: null, device: null },
     }));
   if (outcome === "stopped") return STOPPED;
   if (DONE.includes(outcome))
@@ -359,14 +340,4 @@ function createEnd({ outcome, error }: ChatTurn, chat: ChatStore): TurnEnd | Cal
 
 function createWriteEnd(code: string): TurnEnd {
   return { state: "failed", code, message: `the response could not be stored: ${code}` };
-}
-
-/** Waits for `work`, but at most `ms` milliseconds. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }

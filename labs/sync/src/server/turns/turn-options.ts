@@ -36,27 +36,23 @@ export interface TurnOptions<Env = unknown> {
   ) => readonly ChatRequestMessage[] | Promise<readonly ChatRequestMessage[]>;
   /** Time limit of a turn in milliseconds, not counting waits for decisions, up to 840,000. @default 600_000 */
   readonly timeoutMs?: number;
-  /** Time limit of a decision, in milliseconds, up to 30 days. @default 86_400_000 */
-  readonly decisionTimeoutMs?: number;
 }
 
 /** The options with their defaults. */
-export type TurnSetup<Env> = TurnOptions<Env> &
-  Required<Pick<TurnOptions<Env>, "maxSteps" | "timeoutMs" | "decisionTimeoutMs">>;
+export type TurnSetup<Env> = TurnOptions<Env> & Required<Pick<TurnOptions<Env>, "maxSteps" | "timeoutMs">>;
 
 const RANGES = {
   maxSteps: [1, 100],
   // a host ends a job after 15 minutes
   timeoutMs: [1_000, 840_000],
-  decisionTimeoutMs: [1_000, 2_592_000_000],
 } as const;
 
 /** @throws {TypeError} for a missing or invalid option */
 export function checkTurnOptions<Env>(options: TurnOptions<Env>): TurnSetup<Env> {
-  const { maxSteps = 8, timeoutMs = 600_000, decisionTimeoutMs = 86_400_000 } = options;
+  const { maxSteps = 8, timeoutMs = 600_000 } = options;
   if (typeof options.proxy !== "function")
     throw new TypeError("sync: turns.proxy: give a function that returns the proxy, () => proxy");
-  const numbers = { maxSteps, timeoutMs, decisionTimeoutMs };
+  const numbers = { maxSteps, timeoutMs };
   for (const [name, [min, max]] of Object.entries(RANGES)) {
     const value = numbers[name as keyof typeof numbers];
     if (!Number.isSafeInteger(value) || value < min || value > max)

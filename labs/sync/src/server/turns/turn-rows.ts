@@ -1,36 +1,28 @@
-import type { Reader, Transaction } from "@sluice/worker-proxy";
+import type { Job, Reader, Transaction } from "@sluice/worker-proxy";
 import { commitRecords, type OpenCollection, openCollection, readRows, type Write } from "../commit.js";
+import { job, operation } from "../define.js";
 import { closeMessage, parseMessage, type ResponseEnd } from "./turn-messages.js";
 
 /** Duration of a lease without a renewal, and time for which an ended turn is stored, in milliseconds. */
 export const LEASE_MS = 20_000;
-export const ENDED_MS = 7 * 86_400_000;
-
-/** State of a turn, as devices see it. */
-export type TurnState = "running" | "waiting" | "done" | "stopped" | "failed";
+const ENDED_MS = 7 * 86_400_000;
 
 /** A row of `sync_turns`. */
-export interface TurnRow {
+export type TurnRow = {
   readonly turn: string;
   readonly collection: string;
   readonly collection_id: number;
   readonly question: string;
   readonly tip: string;
-  readonly state: TurnState;
+  readonly state: "running" | "waiting" | "done" | "stopped" | "failed";
   readonly code: string | null;
   readonly message: string | null;
+  /** JSON of a `TurnRequest`. It is deleted when the turn ends. */
   readonly request: string;
   readonly owner: string;
   readonly alive_until: number;
   readonly stop: number;
   readonly ended_at: number | null;
-}
-
-/** The fields of a start request that a run needs. They are deleted when the turn ends. */
-export type TurnRequest = {
-  readonly model: string;
-  readonly options: { readonly [name: string]: never };
-  readonly user: { readonly id: string; readonly session?: string; readonly address?: string };
 };
 
 /** A row of `sync_calls`. */
@@ -46,6 +38,9 @@ export type CallRow = {
   readonly device: string | null;
 };
 
+/** A turn, with its calls that need or needed a decision. */
+export type TurnReport = TurnRow & { readonly calls: readonly CallRow[] };
+
 /** The end of a turn. */
 export type TurnEnd = {
   readonly state: "done" | "stopped" | "failed";
@@ -53,18 +48,7 @@ export type TurnEnd = {
   readonly message: string | null;
 };
 
-/** The state of a turn, with the calls that wait. */
-export type TurnReport = {
-  readonly turn: string;
-  readonly state: TurnState;
-  readonly code: string | null;
-  readonly message: string | null;
-  readonly calls: readonly CallRow[];
-};
-
-/** Schedules the next check of a turn. */
-export type PlanTurn = (tx: Transaction, turn: string, at: number) => Promise<void>;
-
+export const STOPPED: TurnEnd = { state: "stopped", code: null, message: null };
 const LOST: TurnEnd = {
   state: "failed",
   code: "turn_lost",
@@ -75,39 +59,32 @@ const UNDECIDED: TurnEnd = {
   code: "decision_timeout",
   message: "nobody decided about a call in time",
 };
-
-export async function readTurn({ key, query }: Reader, turn: string): Promise<TurnRow | undefined> {
-  const [row] = await query<TurnRow>("SELECT * FROM sync_turns WHERE key = ? AND turn = ?", key, turn);
-  return row;
-}
-
-export function readCalls({ key, query }: Reader, turn: string): Promise<readonly CallRow[]> {
-  return query<CallRow>(
-    `SELECT call, record, name, wants, decision, detail, account, device FROM sync_calls
-      WHERE key = ? AND turn = ? ORDER BY call`,
-    ...[key, turn],
-  );
-}
-
 const DELETED: TurnEnd = {
   state: "failed",
   code: "record_deleted",
   message: "a device deleted the response that waited",
 };
 
-/** Reads the state of a turn, and ends it if its run or its wait is over. */
-export async function reportTurn(
-  tx: Transaction,
-  plan: PlanTurn,
-  turn: string,
-): Promise<TurnReport | undefined> {
-  const row = await readTurn(tx, turn);
-  if (!row) return undefined;
-  const late = await findLateEnd(tx, row);
-  const { state, code, message } = late ?? row;
-  if (late) await endTurn(tx, plan, row, late);
-  const calls = state === "waiting" ? await readCalls(tx, turn) : [];
-  return { turn, state, code, message, calls: calls.map((call) => ({ ...call })) };
+/** Reads a turn and its calls; undefined for an unknown turn. */
+export async function readTurn({ key, query }: Reader, turn: string): Promise<TurnReport | undefined> {
+  const [[row], calls] = await Promise.all([
+    query<TurnRow>("SELECT * FROM sync_turns WHERE key = ? AND turn = ?", key, turn),
+    query<CallRow>(
+      `SELECT call, record, name, wants, decision, detail, account, device FROM sync_calls
+        WHERE key = ? AND turn = ? ORDER BY call`,
+      ...[key, turn],
+    ),
+  ]);
+  return row && { ...row, calls: calls.map((call) => ({ ...call })) };
+}
+
+/** Reads a turn, and ends it if its run or its wait is over. */
+export async function checkTurn(tx: Transaction, turn: string): Promise<TurnReport | undefined> {
+  const found = await readTurn(tx, turn);
+  const end = found && (await findLateEnd(tx, found));
+  if (!end) return found;
+  await endTurn(tx, found, end);
+  return await readTurn(tx, turn);
 }
 
 /** Returns the end of a turn whose lease or wait has expired; undefined while the turn continues. */
@@ -130,19 +107,15 @@ async function hasTip({ key, query }: Transaction, row: TurnRow): Promise<boolea
 }
 
 /** Ends a turn, closes its last response, and deletes the user's data in its request. */
-export async function endTurn(
-  tx: Transaction,
-  plan: PlanTurn,
-  row: TurnRow,
-  { state, code, message }: TurnEnd,
-): Promise<void> {
+export async function endTurn(tx: Transaction, row: TurnRow, end: TurnEnd): Promise<void> {
+  const { state, code, message } = end;
   await tx.query(
     `UPDATE sync_turns SET state = ?, code = ?, message = ?, ended_at = ?, request = '{}', stop = 0
       WHERE key = ? AND turn = ?`,
     ...[state, code, message, tx.now, tx.key, row.turn],
   );
-  await plan(tx, row.turn, tx.now + ENDED_MS);
-  await changeTurn(tx, row, {
+  await scheduleCheck(tx, row.turn, tx.now + ENDED_MS);
+  await commitTurn(tx, row, {
     outcome: state === "stopped" ? "stopped" : "truncated",
     ...(code !== null && { error: { code, message: message ?? code } }),
     callError: state === "stopped" ? "the user stopped before the call had a result" : `${message ?? code}`,
@@ -150,31 +123,53 @@ export async function endTurn(
 }
 
 /**
- * Closes the newest response of a turn, if it is open and the turn wrote it. Commits even without a record, so that
- * devices get a change event.
+ * Commits a change of a turn. With an end, also closes the newest response of the turn, if it is open and the turn wrote
+ * it. Commits even without a record, so that devices get a change event.
  */
-export async function changeTurn(tx: Transaction, row: TurnRow, end?: ResponseEnd): Promise<void> {
-  const collection = await openCollection(tx, row.collection, undefined);
-  if ("failed" in collection) return;
-  const closed = end && row.tip !== row.question ? await closeTip(tx, collection, row, end) : undefined;
-  await commitRecords(tx, collection, closed ? [closed] : []);
+export async function commitTurn(tx: Transaction, row: TurnRow, end?: ResponseEnd): Promise<void> {
+  const collection = await openCollection(tx, row.collection);
+  await commitRecords(tx, collection, end ? await closeTip(tx, collection, row, end) : []);
 }
 
-/** Returns the closed newest response of a turn; undefined if it is not open, or the turn did not write it. */
 async function closeTip(
   tx: Transaction,
   collection: OpenCollection,
-  row: TurnRow,
+  { collection_id, tip, turn }: TurnRow,
   end: ResponseEnd,
-): Promise<Write | undefined> {
-  const stored = (await readRows(tx, collection, [row.tip])).get(row.tip);
-  if (stored?.turn !== row.turn) return undefined;
-  const [{ value } = { value: null }] = await tx.query<{ value: string | null }>(
+): Promise<readonly Write[]> {
+  const row = (await readRows(tx, collection, [tip])).get(tip);
+  if (row?.turn !== turn) return [];
+  const [stored] = await tx.query<{ value: string | null }>(
     "SELECT value FROM sync_records WHERE key = ? AND collection = ? AND record = ?",
-    ...[tx.key, row.collection_id, row.tip],
+    ...[tx.key, collection_id, tip],
   );
-  const open = parseMessage(value);
+  const open = parseMessage(stored?.value ?? null);
   const closed = open && closeMessage(open, end);
-  if (!closed || closed === open) return undefined;
-  return { record: row.tip, value: JSON.stringify(closed), turn: row.turn, row: stored };
+  return closed === open ? [] : [{ record: tip, value: JSON.stringify(closed), turn, row }];
 }
+
+/** Schedules the next check of a turn. */
+export async function scheduleCheck(tx: Transaction, turn: string, at: number): Promise<void> {
+  await tx.schedule(tend, { id: turn, at, input: { turn } });
+}
+
+type TurnInput = { readonly turn: string };
+
+/** Ends a late turn, deletes a turn that ended {@link ENDED_MS} ago, or schedules the next check. */
+export const tendTurn = operation("turn.tend", async (tx: Transaction, { turn }: TurnInput) => {
+  const row = await checkTurn(tx, turn);
+  if (!row) return null;
+  const at = row.ended_at === null ? row.alive_until : row.ended_at + ENDED_MS;
+  if (row.ended_at === null || at > tx.now) await scheduleCheck(tx, turn, at);
+  else
+    await Promise.all([
+      tx.query("DELETE FROM sync_turns WHERE key = ? AND turn = ?", tx.key, turn),
+      tx.query("DELETE FROM sync_calls WHERE key = ? AND turn = ?", tx.key, turn),
+    ]);
+  return null;
+});
+
+/** Checks a turn at a time. */
+export const tend: Job<TurnInput> = job("turn.tend", 20, async ({ host, key }, input: TurnInput) => {
+  await host.run(key, tendTurn, input);
+});

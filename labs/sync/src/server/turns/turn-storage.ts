@@ -1,14 +1,12 @@
 import type { RecordStorage } from "@sluice/core";
+import type { PathRecord, WriteFailure } from "./run-operations.js";
 import { closeMessage, listCalls, type MessageValue, parseMessage } from "./turn-messages.js";
-import type { PathRecord, WriteFailure } from "./turn-operations.js";
 import type { CallRow } from "./turn-rows.js";
 
 /** The records of one run, as the chat of the run reads and writes them. */
 export interface TurnStorage extends RecordStorage {
   /** Reason why a record could not be stored. After it, nothing is written. */
   readonly failure: WriteFailure | "database_unavailable" | undefined;
-  /** The newest record of the turn. */
-  readonly tip: string;
   /** Resolves once `isStored` accepts the value of the tip, or a write has failed. */
   waitFor(isStored: (value: unknown) => boolean): Promise<void>;
 }
@@ -33,17 +31,11 @@ const CLOSED = { outcome: "stopped", callError: "the call had no result" } as co
  * Opens the storage. The chat reads only the messages of its own thread, so that other branches add no cost. Open calls
  * of other turns and of devices are closed: a run executes only calls that its own turn requested.
  */
-export function openTurnStorage({
-  turn,
-  path,
-  calls,
-  write,
-  onFailure,
-  ...from
-}: StorageOptions): TurnStorage {
+export function openTurnStorage(options: StorageOptions): TurnStorage {
+  const { turn, path, calls, write, onFailure } = options;
   const stored = new Map<string, unknown>();
   const waits = new Set<() => void>();
-  let tip = from.tip;
+  let { tip } = options;
   let failure: TurnStorage["failure"];
   let writing: Promise<unknown> = Promise.resolve();
   const records = new Map(path.map((each) => [each.record, readOwn(each)]));
@@ -51,9 +43,6 @@ export function openTurnStorage({
   return {
     get failure() {
       return failure;
-    },
-    get tip() {
-      return tip;
     },
     async read() {
       return new Map<string, unknown>([...records, [LEAF, tip]]);

@@ -1,10 +1,11 @@
+import { Refusal } from "@sluice/worker-proxy/plugin";
+
 const FAILURES = {
   account_missing: [400, "send the account of this device's copy in `x-sluice-account`"],
   account_changed: [409, "another user is signed in than the one whose data this device has"],
   invalid_request: [400, "send the JSON object that the path takes"],
   invalid_id: [400, "an id has 1 to 256 characters, without NUL and lone surrogates"],
   invalid_cursor: [400, "send a cursor as the server returned it"],
-  body_too_large: [413, "send at most 2097152 bytes"],
   unknown_cursor: [409, "the server does not know this cursor: pull the collection from the start"],
   unknown_question: [404, "the server does not have this message of the user: push it first"],
   unknown_turn: [404, "the server does not know this turn"],
@@ -14,29 +15,12 @@ const FAILURES = {
   text_too_short: [400, "search for a word of at least two letters or digits"],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
-/** The code of a refused request. */
-export type FailureCode = keyof typeof FAILURES;
-
-/** A request that is refused. */
-export class SyncFailure extends Error {
-  override readonly name = "SyncFailure";
-  readonly code: FailureCode;
-  readonly status: number;
-
-  /** @param detail replaces the default message of the code */
-  constructor(code: FailureCode, detail?: string) {
-    super(detail ?? FAILURES[code][1]);
-    this.code = code;
-    this.status = FAILURES[code][0];
-  }
-}
-
 /**
- * Returns the output of an operation.
+ * Creates the refusal of a request. An operation may throw it, and stores nothing then.
  *
- * @throws {SyncFailure} if the operation refused
+ * @param detail replaces the default message of the code
  */
-export function readOutput<Output extends object>(output: Output | { readonly failed: FailureCode }): Output {
-  if ("failed" in output) throw new SyncFailure(output.failed);
-  return output;
+export function createRefusal(code: keyof typeof FAILURES, detail?: string): Refusal {
+  const [status, message] = FAILURES[code];
+  return new Refusal("said", { said: { status, code, message: detail ?? message } });
 }

@@ -1,0 +1,164 @@
+import type { Reader, Transaction } from "@sluice/worker-proxy";
+import { commitRecords, countBytes, MAX_RECORD_BYTES, openCollection, readRows } from "../commit.js";
+import { operation, reading } from "../define.js";
+import type { Quota } from "../push.js";
+import { parseMessage } from "./turn-messages.js";
+import {
+  type CallRow,
+  commitTurn,
+  endTurn,
+  LEASE_MS,
+  readTurn,
+  STOPPED,
+  scheduleCheck,
+  type TurnEnd,
+  type TurnReport,
+  tendTurn,
+} from "./turn-rows.js";
+
+/** A run of a turn. `owner` is new for each run: a run that was replaced changes nothing. */
+export type Run = { readonly turn: string; readonly owner: string };
+
+/** State of a lease in the database. */
+export type LeaseState = { readonly isOwner: boolean; readonly isStopped: boolean };
+
+/** A message of the thread of a question. */
+export type PathRecord = { readonly record: string; readonly value: string; readonly turn: string | null };
+
+/** A record that a run writes. */
+type RunWrite = { readonly record: string; readonly value: string };
+
+/** Reason why a record of a run was not stored. */
+export type WriteFailure = "turn_lost" | "record_deleted" | "record_too_large" | "quota_exceeded";
+
+/** A call that waits for a decision. */
+export type WaitingCall = Pick<CallRow, "call" | "record" | "name" | "wants">;
+
+/** Time limit of a decision, in milliseconds. */
+const DECISION_MS = 86_400_000;
+/** Maximum number of messages and of bytes that a run reads of a thread. */
+const MAX_MESSAGES = 200;
+const MAX_PATH_BYTES = 4 * 1024 * 1024;
+
+/** Reads the turn of a run; null if the turn has ended, waits, or has another run. */
+async function findRun(reader: Reader, { turn, owner }: Run): Promise<TurnReport | null> {
+  const row = await readTurn(reader, turn);
+  return row?.state === "running" && row.owner === owner ? row : null;
+}
+
+export const readRun = reading("turn.run", findRun);
+
+/** Reads the thread from its first message to `tip`. */
+export const readPath = reading(
+  "turn.path",
+  async ({ key, query }: Reader, input: { readonly collectionId: number; readonly tip: string }) => {
+    const path: PathRecord[] = [];
+    const seen = new Set<unknown>();
+    let bytes = 0;
+    for (let record: unknown = input.tip; typeof record === "string" && path.length < MAX_MESSAGES; ) {
+      if (seen.has(record)) break;
+      seen.add(record);
+      const [row] = await query<{ value: string | null; turn: string | null; bytes: number }>(
+        "SELECT value, turn, bytes FROM sync_records WHERE key = ? AND collection = ? AND record = ?",
+        ...[key, input.collectionId, record],
+      );
+      bytes += row?.bytes ?? 0;
+      const message = parseMessage(row?.value ?? null);
+      if (!row || !message || (path.length > 0 && bytes > MAX_PATH_BYTES)) break;
+      path.unshift({ record, value: row.value ?? "", turn: row.turn });
+      record = message.parent;
+    }
+    return path;
+  },
+);
+
+/** Checks whether a turn still belongs to a run. */
+export const readLease = reading("turn.lease", async (reader: Reader, run: Run): Promise<LeaseState> => {
+  const row = await findRun(reader, run);
+  return { isOwner: row !== null, isStopped: row?.stop === 1 };
+});
+
+/** Extends the lease of a run. */
+export const renewLease = operation(
+  "turn.renew",
+  async ({ key, query, now }: Transaction, { turn, owner }: Run): Promise<LeaseState> => {
+    const [row] = await query<{ stop: number }>(
+      `UPDATE sync_turns SET alive_until = ? WHERE key = ? AND turn = ? AND owner = ? AND state = 'running'
+        AND alive_until > ? RETURNING stop`,
+      ...[now + LEASE_MS, key, turn, owner, now],
+    );
+    return { isOwner: row !== undefined, isStopped: row?.stop === 1 };
+  },
+);
+
+/** Writes records of a run: new records, and changes to earlier records of the same turn. */
+export const writeRun = operation(
+  "turn.write",
+  async (
+    tx: Transaction,
+    { writes, quota, ...run }: Run & { readonly writes: readonly RunWrite[]; readonly quota: Quota },
+  ): Promise<WriteFailure | null> => {
+    const found = await findRun(tx, run);
+    if (!found) return "turn_lost";
+    const { turn, question, tip } = found;
+    const collection = await openCollection(tx, found.collection);
+    const ids = writes.map(({ record }) => record);
+    const rows = await readRows(tx, collection, [question, ...ids]);
+    // the user deleted the conversation
+    if (rows.get(question)?.is_tombstone !== 0) return "record_deleted";
+    const all = writes.map((each) => ({ ...each, turn, row: rows.get(each.record) }));
+    // a device wrote the record, or deleted it
+    if (all.some((each) => each.row && each.row.turn !== turn)) return "record_deleted";
+    if (all.some((each) => countBytes(each) > MAX_RECORD_BYTES)) return "record_too_large";
+    const bytes = all.reduce((sum, each) => sum + countBytes(each) - (each.row?.bytes ?? 0), 0);
+    const { user } = collection;
+    const isFull =
+      user.records + all.length - (rows.size - 1) > quota.records || user.bytes + bytes > quota.bytes;
+    if (isFull && bytes > 0) return "quota_exceeded";
+    await commitRecords(tx, collection, all);
+    await tx.query(
+      "UPDATE sync_turns SET tip = ? WHERE key = ? AND turn = ?",
+      ...[ids.at(-1) ?? tip, tx.key, turn],
+    );
+    return null;
+  },
+);
+
+type RunEnd = Run & {
+  /** The end of the turn; null if its calls wait for decisions. */
+  readonly end: TurnEnd | null;
+  readonly calls: readonly WaitingCall[];
+};
+
+/** Ends a run: its turn is over, or waits for decisions. */
+export const endRun = operation(
+  "turn.end",
+  async (tx: Transaction, { end, calls, ...run }: RunEnd): Promise<null> => {
+    const row = await findRun(tx, run);
+    if (!row) return null;
+    const over = row.stop === 1 ? STOPPED : end;
+    if (over) {
+      await endTurn(tx, row, over);
+      return null;
+    }
+    const until = tx.now + DECISION_MS;
+    await Promise.all([
+      tx.query(
+        "UPDATE sync_turns SET state = 'waiting', alive_until = ? WHERE key = ? AND turn = ?",
+        ...[until, tx.key, row.turn],
+      ),
+      ...calls.map(({ call, record, name, wants }) =>
+        tx.query(
+          "INSERT INTO sync_calls (key, turn, call, record, name, wants) VALUES (?, ?, ?, ?, ?, ?)",
+          ...[tx.key, row.turn, call, record, name, wants],
+        ),
+      ),
+      scheduleCheck(tx, row.turn, until),
+    ]);
+    await commitTurn(tx, row);
+    return null;
+  },
+);
+
+/** The operations of runs. */
+export const runOperations = [readRun, readPath, readLease, renewLease, writeRun, endRun, tendTurn];
