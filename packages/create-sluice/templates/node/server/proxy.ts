@@ -60,7 +60,7 @@ const reserveTokens = maxTokens();
 
 /** Writes one line for each request and each job: no text of a chat, no key, no token. */
 function onEvent(event: ProxyEvent): void {
-  console.log(JSON.stringify(event));
+  console.log(JSON.stringify({ time: new Date().toISOString(), ...event }));
   countEvent(event);
 }
 
