@@ -27,14 +27,14 @@ export type Built = ReadonlyMap<string, BuiltFile>;
 export type Bundler = (source: string) => Promise<Built>;
 
 /** Packages that a program does without. xsai imports some where an app has them. */
-function externalsOf(source: string): string[] {
+function listExternals(source: string): string[] {
   const absent = source.includes('"xsai"') ? ["effect", "sury", "@valibot/to-json-schema"] : [];
   return ["react", "react-dom", ...absent];
 }
 
 async function byVite(source: string): Promise<Built> {
   const program = join(folder, "program.js");
-  const external = new RegExp(`^(${externalsOf(source).join("|")})($|/)`);
+  const external = new RegExp(`^(${listExternals(source).join("|")})($|/)`);
   const made = await build({
     root: folder,
     configFile: false,
@@ -66,7 +66,7 @@ async function byEsbuild(source: string): Promise<Built> {
   const out = mkdtempSync(join(tmpdir(), "bench-"));
   const flags = [
     ...["bundle", "minify", "splitting", "format=esm", "platform=browser", "log-level=error"],
-    ...externalsOf(source).map((name) => `external:${name}`),
+    ...listExternals(source).map((name) => `external:${name}`),
     ...[`outdir=${out}`, `metafile=${out}/meta.json`, "entry-names=entry"],
   ].map((flag) => `--${flag}`);
   const args = [...flags, '--define:process.env.NODE_ENV="production"'];
@@ -104,7 +104,7 @@ async function byPack(source: string, pack: Pack): Promise<Built> {
           target: ["web", "es2022"],
           context: folder,
           entry: { entry: program },
-          externals: externalsOf(source).flatMap(external),
+          externals: listExternals(source).flatMap(external),
           externalsType: "module",
           experiments: { outputModule: true },
           output: { path: out, filename: "[name].js", publicPath: "/", module: true, chunkFormat: "module" },
@@ -134,7 +134,7 @@ async function byWebpack(source: string): Promise<Built> {
 async function byBun(source: string): Promise<Built> {
   const bun = join(resolvePeer("bun/package.json"), "../bin/bun.exe");
   const flags = ["--minify", "--splitting", "--format=esm", "--target=browser", "--production"];
-  const externals = externalsOf(source).flatMap((name) => [`--external=${name}`, `--external=${name}/*`]);
+  const externals = listExternals(source).flatMap((name) => [`--external=${name}`, `--external=${name}/*`]);
   return await inFolders(source, (program, out) => {
     const names = ["--entry-naming=entry.js", `--outdir=${out}`];
     execFileSync(bun, ["build", program, ...flags, ...externals, ...names], { cwd: folder, stdio: "pipe" });
@@ -153,7 +153,7 @@ async function byRollup(source: string): Promise<Built> {
   return await inFolders(source, async (program, out) => {
     const bundle = await rollup({
       input: { entry: program },
-      external: new RegExp(`^(${externalsOf(source).join("|")})($|/)`),
+      external: new RegExp(`^(${listExternals(source).join("|")})($|/)`),
       plugins: [
         nodeResolve({ browser: true }),
         replace({ "process.env.NODE_ENV": '"production"', preventAssignment: true }),

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { behaviours } from "../everywhere/behaviours/index.js";
 import { typescripts } from "../everywhere/compilers.ts";
 import { tableUnder } from "../everywhere/page.ts";
-import { places } from "../everywhere/places.ts";
+import { platforms } from "../everywhere/places.ts";
 import { copyBehaviours, packInto } from "../everywhere/project.ts";
 import { type Servers, startServers } from "../everywhere/servers.ts";
 import { createTemporaryFolder } from "../support/temporary.ts";
@@ -16,7 +16,7 @@ describe("docs/supported-platforms.md", () => {
   test("has a row for each place", () => {
     const [head, ...rows] = tableUnder("Runtimes");
     expect(head).toEqual(["platform", "how", "result"]);
-    const expected = places.map(({ name, way }) => [expect.stringContaining(name), way]);
+    const expected = platforms.map(({ name, how }) => [expect.stringContaining(name), how]);
     expect(rows.map((row) => row.slice(0, 2))).toEqual(expected);
   });
 
@@ -59,12 +59,12 @@ describe("the packed packages", () => {
   }, 180_000);
   afterAll(() => servers?.close());
 
-  const here = places.filter(({ name, way }) => name === "Node 22" || way === "through the proxy");
-  test.each(here.map((place) => [`${place.name}, ${place.way}`, place] as const))(
+  const here = platforms.filter(({ name, how }) => name === "Node 22" || how === "through the proxy");
+  test.each(here.map((platform) => [`${platform.name}, ${platform.how}`, platform] as const))(
     "work in %s",
-    async (_, place) => {
+    async (_, platform) => {
       const pages = { url: "", requested: () => [], report: async () => [], close() {} };
-      const report = await place.run({ folder: app, servers, pages });
+      const report = await platform.run({ folder: app, servers, pages });
       expect(report).toEqual(Object.keys(behaviours).map((name) => ({ name })));
     },
   );

@@ -34,11 +34,11 @@ function start(command: string, args: readonly string[]) {
     env: { ...process.env, ...env, GATEWAY_URL: gateway.url },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const printed = Promise.all([textOf(child.stdout), textOf(child.stderr), once(child, "close")]);
+  const printed = Promise.all([readText(child.stdout), readText(child.stderr), once(child, "close")]);
   return { child, ended: printed.then(([out, err, [code]]) => ({ out, err, code })) };
 }
 
-async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
+async function readText(stream: AsyncIterable<Buffer>): Promise<string> {
   let text = "";
   for await (const piece of stream) text += piece;
   return text;
@@ -78,7 +78,7 @@ test("deno: prints an answer, and its outcome", async () => {
 test("cli-video: a killed script goes on with its task, and creates no second one", async () => {
   const args = [`${examples}/cli-video/video.ts`, "A reef"];
   const first = start(process.execPath, args);
-  await firstLineOf(first.child);
+  await waitForFirstLine(first.child);
   first.child.kill("SIGKILL");
   await first.ended;
   now += 300_000;
@@ -111,7 +111,7 @@ test("cli-video: the batch runs in Deno, too", async () => {
   expect([out, code], err).toEqual([expect.stringMatching(/: done http/), 0]);
 });
 
-async function firstLineOf({ stdout }: ChildProcess): Promise<void> {
+async function waitForFirstLine({ stdout }: ChildProcess): Promise<void> {
   if (stdout) await once(stdout, "data");
 }
 
@@ -149,15 +149,15 @@ test("worker-client: answers with a summary, and with 502 where the gateway fail
   vi.stubGlobal("fetch", (...given: ConstructorParameters<typeof Request>) =>
     emulator.fetch(new Request(...given)),
   );
-  const ask = (body: string) =>
+  const request = (body: string) =>
     worker.fetch(new Request("https://summaries.test", { method: "POST", body }), {
       GATEWAY_URL: "https://gateway.test",
       ...env,
     });
-  expect(await (await ask("A long text")).json()).toEqual({ summary: expect.any(String), isWhole: true });
+  expect(await (await request("A long text")).json()).toEqual({ summary: expect.any(String), isWhole: true });
   const log = vi.spyOn(console, "error").mockImplementation(() => {});
-  expect((await ask("A long text [[filter]]")).status).toBe(200);
-  expect((await ask("A long text [[malformed]]")).status).toBe(502);
+  expect((await request("A long text [[filter]]")).status).toBe(200);
+  expect((await request("A long text [[malformed]]")).status).toBe(502);
   expect(log.mock.calls.join()).not.toContain(env.GATEWAY_API_KEY);
   log.mockRestore();
   vi.unstubAllGlobals();

@@ -17,7 +17,7 @@ test("Each page, script, style and picture is below the path, and is there", () 
   const pages = [...files].filter((path) => path.endsWith(".html"));
   expect(pages.length).toBeGreaterThan(60);
   const lost = pages.flatMap((page) =>
-    linksOf(readFileSync(join(folder, page), "utf8"))
+    listLinks(readFileSync(join(folder, page), "utf8"))
       .map((link) => [link, new URL(link, `https://docs.test${base}${page}`)] as const)
       .filter(([, { pathname }]) => !pathname.startsWith(base) || !isThere(pathname.slice(base.length)))
       .map(([link]) => `${page} → ${link}`),
@@ -42,7 +42,7 @@ test("The live examples load their Service Worker from below the path", () => {
 });
 
 /** Addresses on the same host that a page loads or leads to. */
-function linksOf(html: string): string[] {
+function listLinks(html: string): string[] {
   const links = [...html.matchAll(/<(?:a|link|script|img)\s[^>]*?(?:href|src)="([^"]+)"/g)];
   return [...new Set(links.map(([, link = ""]) => link))].filter((link) => !/^(?:[a-z]+:|#|\/\/)/.test(link));
 }

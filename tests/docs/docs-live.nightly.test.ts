@@ -49,7 +49,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
   });
 
   test("stops an answer where the reader presses Stop", async () => {
-    await page.addInitScript(holdAnswers);
+    await page.addInitScript(holdResponses);
     await page.reload();
     await press("stream", "Run");
     await expect.poll(() => output("stream").innerText()).toMatch(/\w+ \w+/);
@@ -70,9 +70,9 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
 
   test("shows a picture", async () => {
     await press("picture", "Run");
-    const picture = example("picture").getByRole("img");
-    await picture.waitFor();
-    await expect.poll(() => picture.evaluate((img) => (img as HTMLImageElement).naturalWidth)).toBe(2048);
+    const image = example("picture").getByRole("img");
+    await image.waitFor();
+    await expect.poll(() => image.evaluate((img) => (img as HTMLImageElement).naturalWidth)).toBe(2048);
   });
 
   test("goes on with a video task after a reload, and creates no second one", async () => {
@@ -139,12 +139,12 @@ function holdRequests(): void {
 }
 
 /** Runs in the page: of each stream some pieces of text arrive, and the others never do. */
-function holdAnswers(): void {
+function holdResponses(): void {
   const { fetch: send } = globalThis;
   globalThis.fetch = async (...given) => {
-    const answer = await send(...given);
-    if (!answer.body) return answer;
-    const reader = answer.body.getReader();
+    const response = await send(...given);
+    if (!response.body) return response;
+    const reader = response.body.getReader();
     let texts = 0;
     const body = new ReadableStream<Uint8Array>(
       {
@@ -157,6 +157,6 @@ function holdAnswers(): void {
       },
       { highWaterMark: 0 },
     );
-    return new Response(body, answer);
+    return new Response(body, response);
   };
 }

@@ -48,7 +48,7 @@ async function attach() {
 }
 
 const requests = () => gateway.emulator.requests;
-const answers = (pattern: RegExp) => screen.findByText(pattern);
+const findReply = (pattern: RegExp) => screen.findByText(pattern);
 /** Number of the shown version and of all versions, as the branch picker says. */
 const picked = () => screen.queryAllByText(/^\d+ of \d+$/).map(({ textContent }) => textContent);
 
@@ -56,7 +56,7 @@ describe("a chat in assistant-ui", () => {
   test("shows a question and its answer", async () => {
     open();
     await write("How deep is the sea?");
-    await answers(/answer 1 to .*sea/);
+    await findReply(/answer 1 to .*sea/);
     screen.getByText("How deep is the sea?");
   });
 
@@ -85,34 +85,34 @@ describe("a chat in assistant-ui", () => {
   test("keeps both answers after a reload of one, and switches between them", async () => {
     open();
     await write("How deep is the sea?");
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     await press("Try again");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     expect(picked()).toEqual(["2 of 2"]);
     await press("Previous");
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     expect(screen.queryByText(/answer 2/)).toBeNull();
     await press("Next");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     expect(requests()).toHaveLength(2);
   });
 
   test("an edit makes a branch, with the old question and answer kept", async () => {
     open();
     await write("How deep is the sea?");
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     await write("And the lake?");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     await press("Edit", 0);
     await write("How wide is the sea?", "Edited message", "Save");
-    await answers(/answer 3 to .*wide/);
+    await findReply(/answer 3 to .*wide/);
     expect(requests()[2]?.body).toMatchObject({ messages: [{ content: "How wide is the sea?" }] });
     expect(screen.queryByText("And the lake?")).toBeNull();
     await press("Previous");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     screen.getByText("How deep is the sea?");
     await write("And the pond?");
-    await answers(/answer 4 to .*pond/);
+    await findReply(/answer 4 to .*pond/);
     expect(requests()[3]?.body).toMatchObject({ messages: { length: 5 } });
   });
 
@@ -152,7 +152,7 @@ describe("a chat in assistant-ui", () => {
     gateway = openGateway({ chat: () => ({ reasoning: "The user asks for depth.", content: "Deep." }) });
     open({ model: "alpha-v4.1-flash" });
     await write("How deep is the sea?");
-    await answers(/^Deep\.$/);
+    await findReply(/^Deep\.$/);
     expect(screen.getByText("The user asks for depth.").tagName).toBe("SMALL");
   });
 });
@@ -201,7 +201,7 @@ describe("files and pages in assistant-ui", () => {
     open({ model: "alpha-v4.1-flash" });
     await attach();
     await write("What is this?");
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     expect(requests()[0]?.body).toMatchObject({
       messages: [
         {
@@ -214,7 +214,7 @@ describe("files and pages in assistant-ui", () => {
     });
     await press("Edit", 0);
     await write("What lives here?", "Edited message", "Save");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     expect(JSON.stringify(requests()[1]?.body)).toContain("iVBORw==");
   });
 
@@ -232,22 +232,22 @@ describe("files and pages in assistant-ui", () => {
     const storage: ChatStorage = memoryStorage();
     const before = open({ storage });
     await write("How deep is the sea?");
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     await press("Try again");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     await press("Previous");
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     before.unmount();
     // another client has no chats in memory, as a page that was loaded again
     const { emulator } = gateway;
     gateway = { emulator, client: openGateway({}, emulator.clientOptions).client };
     open({ storage });
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     expect(picked()).toEqual(["1 of 2"]);
     await press("Next");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     await write("And the lake?");
-    await answers(/answer 3/);
+    await findReply(/answer 3/);
     expect(JSON.stringify(requests()[2]?.body)).toContain("answer 2");
     expect(within(document.body).queryByText(/answer 1/)).toBeNull();
   });

@@ -114,9 +114,9 @@ describe.skipIf(!fetchOfExpo)("with the fetch of Expo over a native half of ours
         },
       },
     );
-    const ask = (content: string) =>
+    const sendMessage = (content: string) =>
       streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content }] });
-    return { emulator, ask };
+    return { emulator, ask: sendMessage };
   }
 
   test("an answer comes in pieces", async () => {
@@ -128,17 +128,17 @@ describe.skipIf(!fetchOfExpo)("with the fetch of Expo over a native half of ours
   });
 
   test("an answer that is cut, and a connection that is lost, are errors with the text so far", async () => {
-    const { ask } = open();
+    const { ask: sendMessage } = open();
     for (const fault of ["truncate", "drop"])
-      await expect(ask(`Tell me of lakes [[${fault}]]`).result()).rejects.toMatchObject({
+      await expect(sendMessage(`Tell me of lakes [[${fault}]]`).result()).rejects.toMatchObject({
         name: "StreamError",
         partial: { content: expect.stringMatching(/./) },
       });
   });
 
   test("an abort reaches the gateway", async () => {
-    const { ask, emulator } = open();
-    const stream = ask("Tell me of rivers [[stall]]");
+    const { ask: sendMessage, emulator } = open();
+    const stream = sendMessage("Tell me of rivers [[stall]]");
     for await (const delta of stream) if (delta.type === "text-delta") break;
     await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);
   });

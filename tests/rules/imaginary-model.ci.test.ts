@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from "vitest";
 import { createTemporaryFolder } from "../support/temporary.ts";
 import { allRules } from "./all.ts";
 import { fieldsWithoutRule } from "./fields.ts";
-import { rulesOf } from "./rule.ts";
+import { createRules } from "./rule.ts";
 
 /* A model that the next version adds: in the client it is its row and its request object, and nothing else changes. */
 
@@ -94,7 +94,7 @@ test("A new model is two places of the client: the compiler asks for the second,
   // its rule tests are what remains to be written
   const schema = requestSchemas["zeta-1"];
   expect(fieldsWithoutRule("zeta-1", schema, allRules)).toContain("depth");
-  const zeta = rulesOf({ endpoint: "", section: "", prefix: "chat.zeta", request });
+  const zeta = createRules({ endpoint: "", section: "", prefix: "chat.zeta", request });
   zeta.oneOf("depth", ["deep", "flat"], ["medium"]);
   expect(fieldsWithoutRule("zeta-1", schema, zeta.rules)).not.toContain("depth");
 });

@@ -52,7 +52,7 @@ const families = {
   disk: { "change disk": 6, "repair disk": 3, "send a long one": 4 },
   corruption: { "corrupt a record": 3, reload: 2 },
   videos: { create: 8, "create twice": 4, refetch: 3, "reset video": 3, "remove video": 1 },
-  pictures: { generate: 8, "generate twice": 4, "stop images": 3, "reset images": 1 },
+  images: { generate: 8, "generate twice": 4, "stop images": 3, "reset images": 1 },
   assets: { register: 8, "register twice": 3, "reset asset": 2, "refetch asset": 2 },
   views: {
     unmount: 5,
@@ -107,7 +107,7 @@ export function isOfTree(action: Action): action is TreeAction {
 export const diskModes: readonly DiskMode[] = ["tight", "slow", "full", "tight", "fails", "hangs"];
 
 /** Makes the plan of a seed. */
-export function planOf(seed: number): Plan {
+export function createPlan(seed: number): Plan {
   const random = createRandom(seed, "plan");
   const proxy = pickWeighted(random, { absent: 4, metered: 3, kept: 2 });
   const chosen = Object.entries(families).filter(([name]) => {
@@ -137,7 +137,7 @@ export function planOf(seed: number): Plan {
     locks: pickWeighted(random, { sound: 8, absent: 1, refused: 1, silent: 0.5 }),
     whenBusy: pickNth(["reject", "queue", "replace"] as const, pickBetween(random, 0, 2)) as WhenBusy,
     proxy,
-    log: logOf(seed, proxy),
+    log: drawLogFault(seed, proxy),
     budget: random() < 0.25 ? 8000 : 1_000_000,
     ...withOrders(seed, proxy, withViews(seed, withMishaps(seed, withStranger(seed, steps)))),
   });
@@ -397,7 +397,7 @@ function withOrders(
 }
 
 /** Half of the logs are exact. The draw is its own, so that it changes no other part of a simulation. */
-function logOf(seed: number, proxy: ProxyMode): LogFault | undefined {
+function drawLogFault(seed: number, proxy: ProxyMode): LogFault | undefined {
   const random = createRandom(seed, "log");
   return proxy === "kept" && random() < 0.5
     ? pickNth(logFaults, pickBetween(random, 0, logFaults.length - 1))

@@ -112,8 +112,8 @@ describe("a storage", () => {
         stop();
         const shown = list.getSnapshot();
         expect(shown).toContainEqual(expect.objectContaining({ key: "k", handle: entry.handle }));
-        const kept = records.filter((it) => (it as typeof entry | null)?.handle?.id === "t-1");
-        expect(shown.filter(({ handle }) => handle?.id === "t-1")).toHaveLength(kept.length + 1);
+        const stored = records.filter((it) => (it as typeof entry | null)?.handle?.id === "t-1");
+        expect(shown.filter(({ handle }) => handle?.id === "t-1")).toHaveLength(stored.length + 1);
       }),
       { ...runs, examples: [[[{ ...entry, revision: -1 }]]] },
     );

@@ -5,7 +5,7 @@ import { type Clock, createClient, streamChat } from "@sluice/core";
 import { createPartialJSON } from "@sluice/core/partial-json";
 import { createChatStore } from "@sluice/stores";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
-import { answerOf, makeEvents, readsOf } from "../../bench/workload.ts";
+import { createResponse, makeEvents, splitReads } from "../../bench/workload.ts";
 
 /*
  * Bounds of work that can be counted: they hold on every machine. Times are measured in `bench/`.
@@ -14,9 +14,9 @@ import { answerOf, makeEvents, readsOf } from "../../bench/workload.ts";
 const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
 
 /** A client that gets this many frames, in reads of this size. */
-function createClientFor(frames: number, size: Parameters<typeof readsOf>[1], clock?: Clock) {
-  const reads = readsOf(makeEvents(frames), size);
-  return createClient({ baseURL: "https://gateway.test", fetch: async () => answerOf(reads), clock });
+function createClientFor(frames: number, size: Parameters<typeof splitReads>[1], clock?: Clock) {
+  const reads = splitReads(makeEvents(frames), size);
+  return createClient({ baseURL: "https://gateway.test", fetch: async () => createResponse(reads), clock });
 }
 
 async function read(client: ReturnType<typeof createClientFor>): Promise<void> {
@@ -74,7 +74,7 @@ test("a chat notifies its subscribers once in 50 ms, however many deltas come", 
     sleep: (ms) => new Promise((wake) => sleepers.push({ at: now + ms, wake })),
   };
   const events = makeEvents(2000);
-  const reads = readsOf(events, "one frame");
+  const reads = splitReads(events, "one frame");
   let at = 0;
   const body = new ReadableStream<Uint8Array>(
     {

@@ -66,8 +66,8 @@ export function openLoad(baseURL: string, user: string, storage: ChatStorage): L
 
   /** Loses the connection in mid-answer, and reads on. */
   async function reconnect(): Promise<void> {
-    const answer = streamChat(cutting, question("Hello"), { signal });
-    expectOutcome((await answer.result()).outcome, "complete");
+    const stream = streamChat(cutting, question("Hello"), { signal });
+    expectOutcome((await stream.result()).outcome, "complete");
     done.reconnects += 1;
   }
 

@@ -105,7 +105,7 @@ export async function soak(minutes: number): Promise<string[]> {
 async function storedAtRest(folder: string): Promise<number> {
   const until = performance.now() + KEPT_MS;
   for (;;) {
-    const { full } = databasesIn(folder);
+    const { full } = countDatabases(folder);
     if (full === 0 || performance.now() > until) return full;
     await wait(1000);
   }
@@ -122,9 +122,9 @@ async function repeat(until: number, round: () => Promise<unknown>): Promise<voi
 /** Names a size that is larger in the last third of the samples than in the second. */
 function grown(name: string, samples: readonly Record<string, number>[]): string[] {
   const third = Math.floor(samples.length / 3);
-  const meanOf = (part: readonly Record<string, number>[]) =>
+  const computeMean = (part: readonly Record<string, number>[]) =>
     part.reduce((sum, one) => sum + (one[name] ?? 0), 0) / part.length;
-  const [middle, last] = [meanOf(samples.slice(third, -third)), meanOf(samples.slice(-third))];
+  const [middle, last] = [computeMean(samples.slice(third, -third)), computeMean(samples.slice(-third))];
   return last - middle > (slack[name] ?? 0)
     ? [`${name}: from ${middle.toFixed(1)} to ${last.toFixed(1)}`]
     : [];
@@ -156,7 +156,7 @@ async function sampleOfPage(session: CDPSession, tab: Page): Promise<Record<stri
 
 function sampleOfWorkerd(pid: number, folder: string): Record<string, number> {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  const { full, empty } = databasesIn(folder);
+  const { full, empty } = countDatabases(folder);
   return {
     "workerd memory, MB": rounded(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024),
     "workerd descriptors": readdirSync(`/proc/${pid}/fd`).length,
@@ -167,7 +167,7 @@ function sampleOfWorkerd(pid: number, folder: string): Record<string, number> {
 }
 
 /** Counts the databases of the objects. workerd keeps the file of an object that has deleted all. */
-function databasesIn(folder: string): { full: number; empty: number } {
+function countDatabases(folder: string): { full: number; empty: number } {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(({ name }) =>
     name.endsWith(".sqlite"),
   );

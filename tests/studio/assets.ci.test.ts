@@ -11,12 +11,12 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
   const studio = openRoom("assets");
   const { button, field } = studio;
   const card = (name: string, page = studio.page) => page.getByRole("article", { name, exact: true });
-  const picture = (name: string) => ({ name, mimeType: "image/png", buffer: Buffer.from(PNG, "base64") });
+  const image = (name: string) => ({ name, mimeType: "image/png", buffer: Buffer.from(PNG, "base64") });
 
   async function pick(...names: string[]): Promise<void> {
     const chooser = studio.page.waitForEvent("filechooser");
     await button("Choose pictures").click();
-    await (await chooser).setFiles(names.map(picture));
+    await (await chooser).setFiles(names.map(image));
   }
   async function look(): Promise<void> {
     for (const state of ["hidden", "visible"])

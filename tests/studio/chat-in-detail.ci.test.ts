@@ -112,7 +112,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       const other = tab.getByRole("article", { name: "Assistant's answer" });
       await other.getByText("offline emulator").waitFor();
       room.pauses = 200;
-      await room.studio.ask("[[slow]] Say 'small steps' in Chinese, Arabic and Hindi");
+      await room.studio.sendMessage("[[slow]] Say 'small steps' in Chinese, Arabic and Hindi");
       await other.last().getByText("Answering elsewhere").waitFor();
       await other.last().getByRole("table").waitFor();
       const length = async () => (await other.last().innerText()).length;
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await expect.poll(length).toBeGreaterThan(before);
       await other.last().getByText("Answering elsewhere").waitFor({ state: "detached" });
       await room.studio.settled();
-      await room.studio.ask("[[stall]] How does a canal lock work?");
+      await room.studio.sendMessage("[[stall]] How does a canal lock work?");
       await other.last().getByText("Answering elsewhere").waitFor();
       await findButton("Stop").click();
       await other.last().getByText("Stopped").waitFor();
@@ -133,7 +133,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     });
 
     test("A silent answer says for how long, until it is stopped", async () => {
-      await room.studio.ask("[[stall]] Explain the quadratic formula");
+      await room.studio.sendMessage("[[stall]] Explain the quadratic formula");
       await room.studio.answer().locator("p").first().waitFor();
       await room.page.evaluate(() => {
         const { now } = Date;
@@ -175,7 +175,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       room.expected = /Failed to load resource/;
       await room.page.evaluate("Object.defineProperty(navigator, 'onLine', { value: false })");
       await room.page.route("**/v1/chat/completions", (route) => route.abort("connectionreset"));
-      await room.studio.ask("Hello");
+      await room.studio.sendMessage("Hello");
       await room.page.getByRole("alert").getByText("charged").waitFor();
       await room.page.unroute("**/v1/chat/completions");
     });
@@ -184,7 +184,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
   describe("a tool", () => {
     test("runs when the model calls it; the steps of the turn are in one box with one row of actions", async () => {
       await offerTools();
-      await room.studio.ask("Roll three six-sided dice");
+      await room.studio.sendMessage("Roll three six-sided dice");
       await room.studio.answer().getByText("The totals of 3 × 6 sides").waitFor();
       const steps = room.studio.answer().getByRole("button", { name: "Roll dice · 3 steps" });
       await steps.click();
@@ -200,7 +200,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
     test("shows its arguments while they come", async () => {
       await offerTools();
-      await room.studio.ask(`[[stall]] Keep a note: "${LONG_NOTE}"`);
+      await room.studio.sendMessage(`[[stall]] Keep a note: "${LONG_NOTE}"`);
       await findCard("Save a note").getByText("word 0").waitFor();
       await expect.poll(() => findButton("Approve").count()).toBe(0);
       await findButton("Stop").click();
@@ -209,7 +209,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
     test("A denied tool does not run, and the model is told", async () => {
       await offerTools();
-      await room.studio.ask('Keep a note: "nothing"');
+      await room.studio.sendMessage('Keep a note: "nothing"');
       await findButton("Deny").click();
       await room.studio.answer().getByText("nothing was kept").waitFor();
       await expect
@@ -219,7 +219,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
     test("A tool that the user answers is answered on its card, also after a reload", async () => {
       await offerTools();
-      await room.studio.ask("Help me choose a color for my boat");
+      await room.studio.sendMessage("Help me choose a color for my boat");
       await findButton("dusk").waitFor();
       await room.page.reload();
       await findButton("dusk").click();
@@ -296,10 +296,10 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
     test("gets back what waits for an answer that is stopped", async () => {
       const release = await room.studio.hold(COMPLETIONS);
-      await room.studio.ask("Hello");
+      await room.studio.sendMessage("Hello");
       await findButton("Stop").waitFor();
-      await room.studio.ask("Thanks");
-      await room.studio.ask("Never mind");
+      await room.studio.sendMessage("Thanks");
+      await room.studio.sendMessage("Never mind");
       await room.studio.field.fill("And then");
       await findButton("Stop").click();
       await expect.poll(() => room.studio.field.inputValue()).toBe("And then\n\nThanks\n\nNever mind");
@@ -321,7 +321,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
   describe("conversations", () => {
     test("go on with their answer while another is open, and the tab's title says so", async () => {
-      await room.studio.ask("[[stall]] Plan a quiet weekend");
+      await room.studio.sendMessage("[[stall]] Plan a quiet weekend");
       await room.studio.answer().locator("p").first().waitFor();
       await expect.poll(() => room.page.title()).toBe("Responding… [[stall]] Plan a quiet weekend · Sluice");
       await openNewChat();
@@ -356,7 +356,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
   test("two models answer one question side by side", async () => {
     await findButton("Compare").click();
     await room.page.getByText("Ask both models one question").first().waitFor();
-    await room.studio.ask("Hello");
+    await room.studio.sendMessage("Hello");
     await expect.poll(() => findButton("Regenerate").count()).toBe(2);
     expect(room.studio.bodies.map(({ model }) => model).sort()).toEqual(["alpha-v4.1-flash", "delta-5.3"]);
     await findButton("Close").click();
@@ -370,7 +370,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
   test("a long question is shown in part, and the messages have half of a small screen", async () => {
     const text = Array.from({ length: 40 }, (_, line) => `Line ${line} of a long question`).join("\n");
-    await room.studio.ask(text);
+    await room.studio.sendMessage(text);
     await room.studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
     const height = async () => (await findQuestion().boundingBox())?.height ?? 0;
     expect(await height()).toBeLessThan(450);

@@ -9,10 +9,10 @@ import { hasChromium, MINUTE, openRoom, PNG } from "../support/studio-suite.ts";
 
 const FILES = "**/files/**";
 const expected = /Failed to load resource|ERR_|MEDIA_ELEMENT_ERROR/;
-const picture = Uint8Array.from(Buffer.from(PNG, "base64"));
+const image = Uint8Array.from(Buffer.from(PNG, "base64"));
 
 describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there is none)", () => {
-  const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY, picture }, expected);
+  const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY, image }, expected);
   const { button } = studio;
   const tile = () => studio.page.getByRole("listitem", { name: "A reef" });
   /** Waits until the image is loaded. */

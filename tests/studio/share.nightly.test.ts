@@ -35,12 +35,12 @@ async function useSharing(studio: StudioSuite): Promise<void> {
   await studio.page.reload();
 }
 
-const filesOf = (page: Page) => page.evaluate(() => globalThis.shared);
+const readSharedFiles = (page: Page) => page.evaluate(() => globalThis.shared);
 const named = (page: Page, role: "menuitem", name: string) => page.getByRole(role, { name, exact: true });
 
 describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped where there is none)", () => {
-  const picture = Uint8Array.from(Buffer.from(PNG, "base64"));
-  const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY, picture });
+  const image = Uint8Array.from(Buffer.from(PNG, "base64"));
+  const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY, image });
   const tile = () => studio.page.getByRole("listitem", { name: "A reef" });
   async function make(): Promise<void> {
     await studio.field("Prompt").fill("A reef");
@@ -72,7 +72,9 @@ describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped wher
     await studio.button("Open A reef").click();
     await studio.button("Share as a file").focus();
     await studio.page.keyboard.press("Enter");
-    await expect.poll(() => filesOf(studio.page)).toEqual([["a-reef.png", "image/png", expect.any(String)]]);
+    await expect
+      .poll(() => readSharedFiles(studio.page))
+      .toEqual([["a-reef.png", "image/png", expect.any(String)]]);
     await studio.button("Share as a file").waitFor();
     await expect.poll(() => studio.page.getByText("Saved as a file").count()).toBe(0);
   });
@@ -86,7 +88,7 @@ describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped wher
     await tile().getByRole("button", { name: "Actions" }).click();
     await named(studio.page, "menuitem", "Share as a file").click();
     await studio.page.getByText("No longer available").first().waitFor();
-    expect(await filesOf(studio.page)).toEqual([]);
+    expect(await readSharedFiles(studio.page)).toEqual([]);
   });
 });
 
@@ -114,6 +116,8 @@ describe.skipIf(!hasChromium)("a film that is shared in Chromium (skipped where 
     await useSharing(studio);
     await share().focus();
     await studio.page.keyboard.press("Enter");
-    await expect.poll(() => filesOf(studio.page)).toEqual([["a-reef.mp4", "video/mp4", expect.any(String)]]);
+    await expect
+      .poll(() => readSharedFiles(studio.page))
+      .toEqual([["a-reef.mp4", "video/mp4", expect.any(String)]]);
   });
 });

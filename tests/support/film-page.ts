@@ -3,7 +3,7 @@ import { uploads } from "@sluice/media";
 import { createVideoTaskList, createVideoTaskStore, indexedDBStorage } from "@sluice/stores";
 
 /** Functions of the page that the test calls. */
-export interface FilmPage {
+export interface VideoPage {
   /** Makes a video with a file of this size as a reference; resolves to the error's message, or nothing. */
   readonly make: (bytes: number) => Promise<string | undefined>;
   readonly progress: () => number | undefined;
@@ -54,5 +54,5 @@ Object.assign(globalThis, {
       return phase === "uploading" ? progress : undefined;
     },
     taskState: () => video.getSnapshot().task?.state,
-  } satisfies FilmPage,
+  } satisfies VideoPage,
 });

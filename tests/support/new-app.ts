@@ -188,9 +188,9 @@ async function waitForEnd(child: ChildProcess): Promise<void> {
 async function openFront(target: () => string): Promise<Server> {
   const front = createServer(localhost, (incoming, outgoing) => {
     const { method, url, headers } = incoming;
-    const passed = requestOf(`${target()}${url}`, { method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
+    const passed = requestOf(`${target()}${url}`, { method, headers }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(outgoing);
     });
     passed.on("error", () => outgoing.destroy());
     outgoing.on("close", () => passed.destroy());

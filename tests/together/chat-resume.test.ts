@@ -91,8 +91,8 @@ describe("a chat behind a proxy with logged streams", () => {
     const before = page(storage);
     void before.chat.send("Hello");
     await shows(before, "one ");
-    const kept = await left(storage);
-    const after = page(kept.storage, kept.id);
+    const stored = await left(storage);
+    const after = page(stored.storage, stored.id);
     await shows(after, "one ");
     send(chunk("two") + finish + done);
     await ends(after);
@@ -118,11 +118,11 @@ describe("a chat behind a proxy with logged streams", () => {
     const before = page(storage);
     void before.chat.send("Hello");
     await shows(before, "one ");
-    const kept = await left(storage);
+    const stored = await left(storage);
     await proxy.kill();
     proxy.expireOwners();
     await proxy.start();
-    const after = page(kept.storage, kept.id);
+    const after = page(stored.storage, stored.id);
     await ends(after);
     expect(after.chat.getSnapshot().messages.at(-1)).toMatchObject({
       content: "one ",

@@ -28,10 +28,10 @@ test("an answer that was stopped leaves nothing in the memory of the Worker", as
 
   /** Asks, reads the first words, and stops the answer. */
   async function stopOne(): Promise<void> {
-    const answer = await fetch(`${address}/completions`, { method: "POST", headers, body });
-    const reader = answer.body?.getReader();
+    const response = await fetch(`${address}/completions`, { method: "POST", headers, body });
+    const reader = response.body?.getReader();
     await reader?.read();
-    const path = `${address}/streams/${answer.headers.get("x-stream-id")}`;
+    const path = `${address}/streams/${response.headers.get("x-stream-id")}`;
     expect((await fetch(path, { method: "DELETE", headers })).status).toBe(204);
     while (reader && !(await reader.read()).done);
   }

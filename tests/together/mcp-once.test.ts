@@ -13,7 +13,7 @@ import { expect, test, vi } from "vitest";
 async function agentBehindProxy({ lost }: { lost: number }) {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const bills: string[] = [];
-  const way = {
+  const clientOptions = {
     baseURL: "https://gateway.example",
     apiKey: () => "sk-0123456789-of-the-gateway",
     fetch(request: Request) {
@@ -22,7 +22,7 @@ async function agentBehindProxy({ lost }: { lost: number }) {
     },
   };
   const proxy = createProxy({
-    ...way,
+    ...clientOptions,
     authenticate: () => ({ id: "agent" }),
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     origins: [],

@@ -20,10 +20,10 @@ import {
   asset,
   createDeferred,
   host,
+  imageRequest,
   KEY,
   openProxy,
   origin,
-  picture,
   reef,
   type Send,
 } from "../support/once-proxy.ts";
@@ -39,7 +39,7 @@ afterEach(() => {
 
 type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
 const creates: readonly (readonly [string, Create])[] = [
-  ["An image", (client, options) => generateImages(client, picture, options)],
+  ["An image", (client, options) => generateImages(client, imageRequest, options)],
   ["A film", (client, options) => createVideoTask(client, reef, options)],
   ["An asset", (client, options) => createAsset(client, asset, options)],
   [
@@ -67,7 +67,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
   });
 
   test("is paid once where requests with its key wait for one answer, and one of them leaves", async () => {
-    const { promise: held, resolve: answer } = createDeferred();
+    const { promise: held, resolve: respond } = createDeferred();
     const emulator = createEmulator({ speed: Infinity });
     const { openPage, bills, keys } = openProxy({
       async gateway(request) {
@@ -76,14 +76,14 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
       },
     });
     const { client } = openPage();
-    const leaving = new AbortController();
-    const first = create(client, { idempotencyKey: "k", signal: leaving.signal }).catch(() => "left");
+    const controller = new AbortController();
+    const first = create(client, { idempotencyKey: "k", signal: controller.signal }).catch(() => "left");
     await expect.poll(() => bills.length).toBe(1);
     const others = [create(client, { idempotencyKey: "k" }), create(client, { idempotencyKey: "k" })];
     await expect.poll(() => keys.length).toBe(3);
-    leaving.abort();
+    controller.abort();
     expect(await first).toBe("left");
-    answer();
+    respond();
     const [second, third] = await Promise.all(others);
     expect(answered(third)).toEqual(answered(second));
     expect(bills).toHaveLength(1);
@@ -174,9 +174,9 @@ test("A key belongs to one request: another body and another kind of request are
   const { openPage, bills } = openProxy();
   const { client } = openPage();
   const mismatch = { status: 422, code: "idempotency_mismatch", billing: "none" };
-  await generateImages(client, picture, { idempotencyKey: "k" });
+  await generateImages(client, imageRequest, { idempotencyKey: "k" });
   const others = [
-    generateImages(client, { ...picture, prompt: "A wreck" }, { idempotencyKey: "k" }),
+    generateImages(client, { ...imageRequest, prompt: "A wreck" }, { idempotencyKey: "k" }),
     createVideoTask(client, reef, { idempotencyKey: "k" }),
   ];
   // both at once: the second may be refused before the first
@@ -191,7 +191,7 @@ test("A wrong key is 400, and a request without a key is served each time", asyn
       new Request(`${host}/v1/images/generations`, {
         method: "POST",
         headers: { "content-type": "application/json", ...(key !== undefined && { "idempotency-key": key }) },
-        body: JSON.stringify(picture),
+        body: JSON.stringify(imageRequest),
       }),
     );
   for (const key of ["a b", "é", "k".repeat(256), ""]) {
@@ -223,10 +223,12 @@ test("The feature is on each answer of a create, on its refusals, and on /health
 describe("A store behind a proxy that remembers answers", () => {
   test("gets the lost images when the user asks for the same again", async () => {
     const { openPage, bills } = openProxy();
-    const store = createImageStore(openPage({ faults: ["lose", "lose"] }).client, { model: picture.model });
+    const store = createImageStore(openPage({ faults: ["lose", "lose"] }).client, {
+      model: imageRequest.model,
+    });
     const outcomes = [];
     for (let nth = 0; nth < 3; nth += 1)
-      outcomes.push((await store.generate({ prompt: picture.prompt })).status);
+      outcomes.push((await store.generate({ prompt: imageRequest.prompt })).status);
     expect([outcomes, bills.length]).toEqual([["error", "error", "success"], 1]);
   });
 
@@ -318,14 +320,14 @@ function browserOn(from: string, reach: Send) {
         },
       }),
     );
-    const allowed = listOf(preflight, "access-control-allow-headers");
+    const allowed = readList(preflight, "access-control-allow-headers");
     if (!isReadable(preflight) || !own.every((name) => allowed.includes(name)))
       throw new TypeError("Failed to fetch");
     const headers = new Headers(request.headers);
     headers.set("origin", from);
     const response = await reach(new Request(request, { headers }));
     if (!isReadable(response)) throw new TypeError("Failed to fetch");
-    const exposed = ["content-type", ...listOf(response, "access-control-expose-headers")];
+    const exposed = ["content-type", ...readList(response, "access-control-expose-headers")];
     const shown = [...response.headers].filter(([name]) => exposed.includes(name));
     return new Response(response.body, { status: response.status, headers: shown });
   }
@@ -335,6 +337,6 @@ function browserOn(from: string, reach: Send) {
   }
 }
 
-function listOf({ headers }: Response, name: string): string[] {
+function readList({ headers }: Response, name: string): string[] {
   return (headers.get(name) ?? "").toLowerCase().split(/\s*,\s*/);
 }

@@ -16,11 +16,11 @@ export function UsageView({ recorded }: { readonly recorded: Recorded }) {
         </tr>
       </thead>
       <tbody>
-        {[...usage].map(([model, { calls, tokensIn, tokensOut, images }]) => (
+        {[...usage].map(([model, { calls, inputTokens, tokensOut, images }]) => (
           <tr key={model}>
             <td>{model}</td>
             <td>{calls}</td>
-            <td>{tokensIn}</td>
+            <td>{inputTokens}</td>
             <td>{tokensOut}</td>
             <td>{images}</td>
           </tr>

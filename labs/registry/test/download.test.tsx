@@ -15,8 +15,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function server(answer: () => Response | Promise<Response>) {
-  const fetch = vi.fn(async (_: string, _init?: RequestInit) => answer());
+function server(respond: () => Response | Promise<Response>) {
+  const fetch = vi.fn(async (_: string, _init?: RequestInit) => respond());
   const open = vi.fn();
   vi.stubGlobal("fetch", fetch);
   vi.stubGlobal("open", open);

@@ -30,17 +30,17 @@ export async function serveRegistry(shop: Workshop): Promise<ServedRegistry> {
   const tarballs = shop.pack();
   const packed = dirname([...tarballs.values()][0] ?? "");
   const missing: string[] = [];
-  const server = createServer(({ url = "", headers }, answer) => {
+  const server = createServer(({ url = "", headers }, response) => {
     const path = decodeURIComponent(url.split("?")[0] ?? "");
     const name = path.slice("/npm/".length);
     const tarball = tarballs.get(name);
-    if (tarball) return answer.end(JSON.stringify(packument(name, tarball, `http://${headers.host}`)));
+    if (tarball) return response.end(JSON.stringify(packument(name, tarball, `http://${headers.host}`)));
     const [, kind, file = ""] = /^\/(r|tarballs)\/([\w.-]+)$/.exec(path) ?? [];
     try {
-      answer.end(readFileSync(kind === "r" ? join(built, file) : join(packed, file)));
+      response.end(readFileSync(kind === "r" ? join(built, file) : join(packed, file)));
     } catch {
       missing.push(path);
-      answer.writeHead(404).end();
+      response.writeHead(404).end();
     }
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

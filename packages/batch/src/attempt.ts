@@ -113,10 +113,10 @@ async function send(
   const asked = request as AnyRequest;
   if (kind === "video")
     return { state: "created", handle: await createVideoTask(client, asked, more), open: false };
-  if (kind === "image") return toAnsweredRecord(assertImages(await generateImages(client, asked, more)));
+  if (kind === "image") return toResultRecord(assertImages(await generateImages(client, asked, more)));
   // without a proxy that recognizes the key, a repeated chat may be billed twice
   const retry = (await features.has(kind)) ? more.retry : { ...more.retry, limit: 0 };
-  return toAnsweredRecord(await streamChat(client, asked, { ...more, ...(retry && { retry }) }).result());
+  return toResultRecord(await streamChat(client, asked, { ...more, ...(retry && { retry }) }).result());
 }
 
 /** Rejects a response without images, which would count as done. */
@@ -127,7 +127,7 @@ function assertImages(result: ImageResult): ImageResult {
   throw Object.assign(error, { billing });
 }
 
-function toAnsweredRecord({ raw: _, ...result }: ImageResult | ChatResult): Partial<BatchRecord> {
+function toResultRecord({ raw: _, ...result }: ImageResult | ChatResult): Partial<BatchRecord> {
   return { state: "answered", result, open: false };
 }
 

@@ -51,8 +51,8 @@ export function toStoredError(error: Error, billing: Billing | undefined): Store
 }
 
 /** Restores an error from its stored fields. */
-export function restoreError(kept: StoredError): Error {
-  return Object.assign(new Error(), kept);
+export function restoreError(stored: StoredError): Error {
+  return Object.assign(new Error(), stored);
 }
 
 /**

@@ -40,12 +40,12 @@ describe("the command", () => {
     ["not there", undefined, "can't be read"],
     ["not JSON", '{ "replies": [\n { "prompt" "hi" } ] }', "line 2"],
     ["wrong", '{ "replies": [{ "contnet": "hi" }] }', "replies.0.contnet is not a field of a reply"],
-  ])("refuses a script that is %s, with its file and place", async (_, text, place) => {
+  ])("refuses a script that is %s, with its file and place", async (_, text, folder) => {
     const path = text === undefined ? "/nowhere.json" : writeScript(text);
     const { code, errors } = await runToEnd("--port", "0", "--script", path);
     expect(code).toBe(1);
     expect(errors).toContain(path);
-    expect(errors).toContain(place);
+    expect(errors).toContain(folder);
   });
 
   test("records, and replays what it recorded", async () => {
@@ -77,10 +77,10 @@ describe("the command", () => {
     [["--recordings", "recordings", "--cors"], "--cors has no use here"],
     [["--recordings", "recordings", "--differs", "stream-done"], "--differs has no use here"],
     [["recordings"], "Unexpected argument 'recordings'"],
-  ])("refuses %j", async (args, place) => {
+  ])("refuses %j", async (args, folder) => {
     const { code, errors } = await runToEnd(...args);
     expect(code).toBe(1);
-    expect(errors).toContain(place);
+    expect(errors).toContain(folder);
   });
 
   test("prints its version", async () => {

@@ -137,23 +137,25 @@ test("[[slow]] takes its time without a stream too", async () => {
 describe("[[stall]]", () => {
   test("says something, then nothing until the request aborts", async () => {
     const emulator = createFastEmulator();
-    const leaving = new AbortController();
-    const response = await post(emulator, createRequest("hi [[stall]]", stream), { signal: leaving.signal });
+    const controller = new AbortController();
+    const response = await post(emulator, createRequest("hi [[stall]]", stream), {
+      signal: controller.signal,
+    });
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     for (let frame = 0; frame < 9; frame++) expect((await reader.read()).done).toBe(false);
     const next = reader.read();
     const reason = new Error("enough");
-    leaving.abort(reason);
+    controller.abort(reason);
     await expect(next).rejects.toBe(reason);
     expect(emulator.requests[0]).toMatchObject({ status: 200, deltas: 8, aborted: true, finished: false });
   });
 
   test("never answers a request without a stream", async () => {
     const emulator = createFastEmulator();
-    const leaving = new AbortController();
-    const answer = post(emulator, createRequest("hi [[stall]]", gamma), { signal: leaving.signal });
-    leaving.abort();
-    await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+    const controller = new AbortController();
+    const response = post(emulator, createRequest("hi [[stall]]", gamma), { signal: controller.signal });
+    controller.abort();
+    await expect(response).rejects.toMatchObject({ name: "AbortError" });
     expect(emulator.requests[0]).toMatchObject({ status: undefined, aborted: true });
   });
 });

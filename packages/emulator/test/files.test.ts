@@ -175,10 +175,10 @@ describe("the option media", () => {
       "mov",
     ]);
     await emulator.fetch(content.last_frame_url);
-    const picture = { width: 480, height: 856, index: 0, seed: id, prompt: "A reef" };
+    const image = { width: 480, height: 856, index: 0, seed: id, prompt: "A reef" };
     expect(described).toEqual([
-      { ...picture, seconds: 7 },
-      { ...picture, isLastFrame: true },
+      { ...image, seconds: 7 },
+      { ...image, isLastFrame: true },
     ]);
   });
 
@@ -286,9 +286,9 @@ test("HEAD knows no ranges", async () => {
 test.each([
   ["image", createImageURL],
   ["video", createVideoURL],
-])("HEAD describes the %s without sending it", async (_, urlOf) => {
+])("HEAD describes the %s without sending it", async (_, createURL) => {
   const emulator = createFastEmulator();
-  const url = await urlOf(emulator);
+  const url = await createURL(emulator);
   const get = await emulator.fetch(url);
   const head = await emulator.fetch(url, { method: "HEAD" });
   expect(head.status).toBe(200);

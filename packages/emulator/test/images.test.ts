@@ -166,11 +166,11 @@ test("a generation takes as long as the options say, whatever its length", async
 });
 
 test("an abort ends the wait", async () => {
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const emulator = createFastEmulator({ speed: 0.001 });
-  const answer = send(emulator, PATH, fox, { signal: leaving.signal });
-  leaving.abort();
-  await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+  const response = send(emulator, PATH, fox, { signal: controller.signal });
+  controller.abort();
+  await expect(response).rejects.toMatchObject({ name: "AbortError" });
   expect(emulator.requests[0]).toMatchObject({ aborted: true, status: undefined });
 });
 
@@ -236,14 +236,14 @@ describe("faults", () => {
   });
 
   test("[[stall]] never answers", async () => {
-    const leaving = new AbortController();
-    const answer = send(
+    const controller = new AbortController();
+    const response = send(
       createFastEmulator(),
       PATH,
       { ...fox, prompt: "[[stall]]" },
-      { signal: leaving.signal },
+      { signal: controller.signal },
     );
-    leaving.abort(new Error("enough"));
-    await expect(answer).rejects.toThrow("enough");
+    controller.abort(new Error("enough"));
+    await expect(response).rejects.toThrow("enough");
   });
 });

@@ -1,79 +1,99 @@
-import { chatOf, clientOf, equal, failureOf, journalOf, mark, until } from "./world.js";
+import {
+  createChatRequest,
+  createTestClient,
+  equal,
+  mark,
+  readFailure,
+  readJournal,
+  until,
+} from "./world.js";
 
 /*
  * One streamed answer: its text, its end, and what the gateway notices of its reader.
  */
 
 /** An answer comes in many pieces, and they are the whole answer. */
-export async function stream(world) {
-  const { streamChat, completeChat } = world.core;
-  const client = clientOf(world);
-  const request = chatOf("Tell me of rivers: Größe, 川, 🌊");
+export async function stream(setup) {
+  const { streamChat, completeChat } = setup.core;
+  const client = createTestClient(setup);
+  const request = createChatRequest("Tell me of rivers: Größe, 川, 🌊");
   let text = "";
   let pieces = 0;
-  const answer = streamChat(client, request);
-  for await (const delta of answer)
+  const chatStream = streamChat(client, request);
+  for await (const delta of chatStream)
     if (delta.type === "text-delta") {
       text += delta.text;
       pieces += 1;
     }
-  const { outcome, message, usage } = await answer.result();
+  const { outcome, message, usage } = await chatStream.result();
   const whole = await completeChat(client, request);
   equal([outcome, pieces > 5, (usage?.total_tokens ?? 0) > 0], ["complete", true, true]);
   equal([text, whole.message.content], [message.content, message.content]);
 }
 
 /** A reader that aborts gets the platform's `AbortError`, and the gateway's connection ends. */
-export async function abort(world) {
+export async function abort(setup) {
   const marked = mark();
   const controller = new AbortController();
   const { signal } = controller;
-  const answer = world.core.streamChat(clientOf(world), chatOf(`flood ${marked}`), { signal });
+  const chatStream = setup.core.streamChat(createTestClient(setup), createChatRequest(`flood ${marked}`), {
+    signal,
+  });
   let pieces = 0;
   const read = async () => {
-    for await (const delta of answer) if (delta.type === "text-delta" && ++pieces === 1) controller.abort();
+    for await (const delta of chatStream)
+      if (delta.type === "text-delta" && ++pieces === 1) controller.abort();
   };
-  const { name } = await failureOf(read());
+  const { name } = await readFailure(read());
   equal([name, pieces], ["AbortError", 1]);
-  await until("the gateway sees that its reader has gone", async () => (await floodOf(world, marked)).isLeft);
+  await until(
+    "the gateway sees that its reader has gone",
+    async () => (await readFlood(setup, marked)).isLeft,
+  );
 }
 
 /** A reader that stops reading stops the gateway; one that leaves the loop ends the connection. */
-export async function backpressure(world) {
+export async function backpressure(setup) {
   const marked = mark();
   let sent = 0;
-  for await (const delta of world.core.streamChat(clientOf(world), chatOf(`flood ${marked}`))) {
+  for await (const delta of setup.core.streamChat(
+    createTestClient(setup),
+    createChatRequest(`flood ${marked}`),
+  )) {
     if (delta.type !== "text-delta") continue;
     await until("the gateway stops", async () => {
       const before = sent;
-      ({ sent } = await floodOf(world, marked));
+      ({ sent } = await readFlood(setup, marked));
       return sent > 0 && sent === before;
     });
-    equal((await floodOf(world, marked)).isWhole, false);
+    equal((await readFlood(setup, marked)).isWhole, false);
     break;
   }
   let end = {};
   await until("the gateway sees that its reader has left, or has sent all", async () => {
-    end = await floodOf(world, marked);
+    end = await readFlood(setup, marked);
     return end.isLeft || end.isWhole;
   });
   equal(end.isWhole, false);
 }
 
 /** What the gateway sent of an answer that is too large for any buffer. */
-async function floodOf({ gatewayURL }, marked) {
+async function readFlood({ gatewayURL }, marked) {
   // a Server Component of Next gets the same answer again for the same address
   return (await fetch(`${gatewayURL}/flood/${marked}?${mark()}`)).json();
 }
 
 /** Two failures and then an answer: the client repeats the request, and its caller sees the answer alone. */
-export async function retry(world) {
+export async function retry(setup) {
   const marked = mark();
   const attempts = [];
   const onEvent = (event) => event.type === "response" && attempts.push(event.status);
-  const answer = world.core.streamChat(clientOf(world, { onEvent }), chatOf(`${marked} [[500:2]]`));
-  const { outcome } = await answer.result();
+  const chatStream = setup.core.streamChat(
+    createTestClient(setup, { onEvent }),
+    createChatRequest(`${marked} [[500:2]]`),
+  );
+  const { outcome } = await chatStream.result();
   // the proxy passes a failure of the gateway on as 502
   equal([outcome, attempts.length, attempts.at(-1)], ["complete", 3, 200]);
-  equal((await journalOf(world, marked)).length, 3);
+  equal((await readJournal(setup, marked)).length, 3);
 }

@@ -18,7 +18,7 @@
  * @param {World} world
  * @param {Partial<import("@sluice/core").ClientOptions>} [options]
  */
-export function clientOf({ core, baseURL }, options = {}) {
+export function createTestClient({ core, baseURL }, options = {}) {
   return core.createClient({
     baseURL,
     random: () => 0,
@@ -34,7 +34,7 @@ export function mark() {
 }
 
 /** @param {string} content */
-export function chatOf(content) {
+export function createChatRequest(content) {
   return { model: "delta-5.3", messages: [{ role: "user", content }] };
 }
 
@@ -54,7 +54,7 @@ export function equal(actual, expected) {
  *
  * @param {Promise<unknown>} promise
  */
-export async function failureOf(promise) {
+export async function readFailure(promise) {
   const ended = await promise.then(
     () => undefined,
     (error) => error ?? new Error("rejected with nothing"),
@@ -67,11 +67,11 @@ export async function failureOf(promise) {
  * Asks until the answer is true: at most 500 times.
  *
  * @param {string} what is named if it never is
- * @param {() => Promise<boolean>} ask
+ * @param {() => Promise<boolean>} check
  */
-export async function until(what, ask) {
+export async function until(what, check) {
   for (let times = 0; times < 500; times++) {
-    if (await ask()) return;
+    if (await check()) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   throw new Error(`never came true: ${what}`);
@@ -83,8 +83,8 @@ export async function until(what, ask) {
  * @param {World} world
  * @param {string} marked
  */
-export async function journalOf({ gatewayURL }, marked) {
-  const answer = await fetch(`${gatewayURL}/journal`);
-  const { requests } = await answer.json();
+export async function readJournal({ gatewayURL }, marked) {
+  const response = await fetch(`${gatewayURL}/journal`);
+  const { requests } = await response.json();
   return requests.filter((request) => JSON.stringify(request.body ?? "").includes(marked));
 }

@@ -15,10 +15,10 @@ const emulator = createEmulator({ cors: true, speed: 200, durations: { videoMs: 
 /** What was sent of each large answer, by the mark in its prompt. */
 const floods = new Map();
 
-const { url } = await serve({ fetch: answer }, { port: 0 });
+const { url } = await serve({ fetch: respond }, { port: 0 });
 console.log(url);
 
-async function answer(request) {
+async function respond(request) {
   const { pathname } = new URL(request.url);
   const [, watched] = /^\/flood\/(\w+)$/.exec(pathname) ?? [];
   if (watched) return Response.json(floods.get(watched) ?? { sent: 0 }, { headers: forEveryPage });

@@ -12,8 +12,8 @@ function Chat() {
   useEffect(() => {
     send("Hello");
   }, [send]);
-  const isAnswered = status === "ready" && messages.length === 2 && messages[1].outcome === "complete";
-  return isAnswered ? "done" : status;
+  const isComplete = status === "ready" && messages.length === 2 && messages[1].outcome === "complete";
+  return isComplete ? "done" : status;
 }
 
 function Images() {
@@ -35,14 +35,14 @@ function Video() {
 const components = { useChatStream: Chat, useImages: Images, useVideoTask: Video };
 
 /** Shows each component until it is done. */
-export async function runHooks(world) {
+export async function runHooks(setup) {
   const report = [];
   for (const [name, component] of Object.entries(components)) {
     const root = createRoot(document.querySelector("main"));
     root.render(
       createElement(
         GatewayProvider,
-        { client: clientOf(world) },
+        { client: clientOf(setup) },
         createElement("p", null, createElement(component)),
       ),
     );

@@ -100,15 +100,15 @@ const tones = {
   unknown: "warn",
 } as const;
 
-function Card({ name, picture, state, text, actions, onRemove }: CardProps) {
-  const link = useMediaLink(picture);
+function Card({ name, picture: image, state, text, actions, onRemove }: CardProps) {
+  const link = useMediaLink(image);
   return (
     <article aria-label={name} className="flex h-full flex-col overflow-hidden rounded-xl border bg-card">
       <div className="relative aspect-4/3 bg-secondary">
         <MediaFrame
           link={link}
           kind="preview"
-          element={<LinkedImage link={link} src={picture} alt="" className="size-full object-cover" />}
+          element={<LinkedImage link={link} src={image} alt="" className="size-full object-cover" />}
         />
       </div>
       <div className="flex grow flex-col gap-2 p-3">

@@ -3,7 +3,7 @@
 import { type FocusEvent, useEffect, useRef } from "react";
 
 /** The place of the keyboard in a list. */
-interface FocusPlace {
+interface FocusTarget {
   /** Element that had the focus last: in a row, or in the menu of one. */
   readonly element: Element;
   /** `data-row` of its row. */
@@ -20,7 +20,7 @@ interface FocusPlace {
  */
 export function useListFocus<T extends HTMLElement>() {
   const ref = useRef<T>(null);
-  const place = useRef<FocusPlace>(undefined);
+  const place = useRef<FocusTarget>(undefined);
   /** Row that was removed with the focus in it, and the element that has the focus in its place. */
   const gone = useRef<{ readonly row: string; readonly instead: Element }>(undefined);
   useEffect(() => {

@@ -109,7 +109,7 @@ function Running({ entry, poster, usualMs, isOffline = false }: VideoTaskCardPro
       )}
       <div className="absolute inset-x-0 bottom-0 flex flex-col gap-2 bg-linear-to-t from-black/80 to-black/0 p-3 pt-10 text-sm text-white">
         <p className="tabular-nums">{isOffline ? videoWords.offline(entry.state === "created") : text}</p>
-        <ProgressBar label={videoWords.label} share={share} text={text} isOnPicture />
+        <ProgressBar label={videoWords.label} share={share} text={text} isOnImage />
       </div>
     </>
   );

@@ -1,7 +1,7 @@
 import { faultTables } from "../server/fault-tables.js";
 import { pick } from "../server/hash.js";
 import type { Effort } from "./job.js";
-import { findKnownAnswer } from "./known-answers.js";
+import { findKnownReply } from "./known-answers.js";
 
 /** Subject of the texts. */
 export interface Subject {
@@ -34,19 +34,19 @@ const nextSteps: readonly [string, ...string[]] = [
 /** Replies in plain sentences: the answer if the emulator knows it, and where the text comes from. */
 export function writeLongReply(subject: Subject): string {
   const { seed, turn, quote, model } = subject;
-  const answer =
-    findKnownAnswer(quote) ??
+  const text =
+    findKnownReply(quote) ??
     `You wrote: “${quote}” The emulator has no model that could think about it, so it can't answer as ${model} would. It sends these sentences instead, and they are long enough to be read while they come.`;
-  const parts = [answer, EMULATOR, pick(details, `${seed} detail`), pick(nextSteps, `${seed} next`)];
+  const parts = [text, EMULATOR, pick(details, `${seed} detail`), pick(nextSteps, `${seed} next`)];
   return [...(turn > 1 ? [writeFollowUp(subject)] : []), ...parts].join("\n\n");
 }
 
 /** Replies to a greeting, thanks or a single word in a line or two. */
 export function writeShortReply(subject: Subject): string {
   const { topic, turn } = subject;
-  const answer =
+  const text =
     findGreeting(topic) ?? `“${topic}” is one word. Write a question about it, and I answer at length.`;
-  return turn > 1 ? `${answer} ${writeFollowUp(subject)}` : answer;
+  return turn > 1 ? `${text} ${writeFollowUp(subject)}` : text;
 }
 
 /** Replies with every kind of Markdown, for an app that renders it. */

@@ -140,10 +140,10 @@ export function createRecorder(options: RecorderOptions) {
     });
   }
 
-  async function* read(answer: Response, pieces: Chunk[]) {
+  async function* read(response: Response, pieces: Chunk[]) {
     const decoder = new TextDecoder();
     let last = clock.now();
-    for await (const bytes of answer.body ?? []) {
+    for await (const bytes of response.body ?? []) {
       const now = clock.now();
       pieces.push({ afterMs: now - last, text: decoder.decode(bytes, { stream: true }) });
       last = now;
@@ -152,17 +152,17 @@ export function createRecorder(options: RecorderOptions) {
   }
 
   function toRecordedResponse(
-    answer: Response,
+    response: Response,
     pieces: readonly Chunk[],
     headMs: number,
     how: BodyEnd,
   ): RecordedResponse {
     const headers = Object.fromEntries(
-      [...answer.headers]
+      [...response.headers]
         .filter(([name]) => KEPT_HEADERS.test(name))
         .map(([name, value]) => [name, redactor.redactText(value)]),
     );
-    const head = { status: answer.status, headers, end: how };
+    const head = { status: response.status, headers, end: how };
     const isStream = /^text\/event-stream/i.test(headers["content-type"] ?? "");
     if (isStream || how !== "finished")
       return { ...head, afterMs: headMs, events: redactEvents(splitEvents(pieces), redactor) };
@@ -187,8 +187,8 @@ export function createRecorder(options: RecorderOptions) {
   }
 }
 
-function isEmpty(answer: Response): boolean {
-  return answer.body === null || [204, 205, 304].includes(answer.status);
+function isEmpty(response: Response): boolean {
+  return response.body === null || [204, 205, 304].includes(response.status);
 }
 
 function createUnreachable(): Response {

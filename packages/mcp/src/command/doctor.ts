@@ -42,7 +42,7 @@ export async function runDoctor({ args, env, out, err, signal, client = {} }: Do
     fetch: (request) => fetch(request),
     clock: client.clock ?? systemClock,
     signal,
-    say: (text) => void err.write(`${text}\n`),
+    print: (text) => void err.write(`${text}\n`),
   }).catch((error) => {
     if (signal.aborted && paid.length > 0) err.write("What was sent until now may be charged.\n");
     throw error;

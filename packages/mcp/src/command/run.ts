@@ -38,10 +38,10 @@ export async function run(options: CommandOptions): Promise<number> {
   try {
     const args = parseArguments(options.args);
     if (args.help)
-      return say(
+      return print(
         options.help ?? (args.command ? createCommandHelp(args.command, columns) : createHelp(columns)),
       );
-    if (args.version) return say(`sluice ${formatVersion()}\n`);
+    if (args.version) return print(`sluice ${formatVersion()}\n`);
     if (args.command === "doctor") {
       // most commands need neither the checks nor the emulator's package
       const { runDoctor } = await import("./doctor.js");
@@ -61,7 +61,7 @@ export async function run(options: CommandOptions): Promise<number> {
     return code;
   }
 
-  function say(text: string): number {
+  function print(text: string): number {
     out.write(text);
     return 0;
   }
@@ -130,11 +130,11 @@ function describeError(error: unknown, address: string, args: readonly string[])
   }
   if (error.name !== "ValidationError") return message;
   // users of the command set fields with `--set`
-  const lines = error.issues.map(({ path, message: says }) => {
-    const [, parent] = /^belongs in `(\w+)`/.exec(says) ?? [];
+  const lines = error.issues.map(({ path, message: text }) => {
+    const [, parent] = /^belongs in `(\w+)`/.exec(text) ?? [];
     const [, value = "…"] = args.map((arg) => arg.split(/=(.*)/s)).find(([name]) => name === path) ?? [];
     if (parent) return `Write --set ${parent}.${path}=${value}`;
-    return path ? `${path}: ${says}` : says;
+    return path ? `${path}: ${text}` : text;
   });
   return lines.join("\n");
 }

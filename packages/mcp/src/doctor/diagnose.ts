@@ -37,7 +37,7 @@ export interface DiagnoseOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Tells the user about a task that is paid for. */
-  readonly say: (text: string) => void;
+  readonly print: (text: string) => void;
 }
 
 /** A row of the report: an assumption and its result. */

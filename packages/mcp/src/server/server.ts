@@ -129,8 +129,8 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
   }
 }
 
-function createFailure(says: string) {
-  return { isError: true, content: [createText(says)] };
+function createFailure(text: string) {
+  return { isError: true, content: [createText(text)] };
 }
 
 /** Describes a tool. Omits hints with their default value. */
