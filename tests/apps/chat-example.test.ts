@@ -35,7 +35,7 @@ describe.skipIf(!findChromium())("the chat example in Chromium (skipped where th
     await button("Send").click();
   }
 
-  test("stops an answer, and keeps what came", async () => {
+  test("stops a response, and keeps what came", async () => {
     await sendMessage("Tell me about rivers [[stall]]");
     await expect.poll(() => lastMessage().innerText()).toMatch(/\w+ \w+ \w+/);
     await button("Stop").click();
@@ -53,7 +53,7 @@ describe.skipIf(!findChromium())("the chat example in Chromium (skipped where th
     await button("Send").waitFor();
   });
 
-  test("has its messages after a reload, and says of an answer that this has cut that it is cut", async () => {
+  test("has its messages after a reload, and says of a response that this has cut that it is cut", async () => {
     await sendMessage("Tell me about rivers [[stall]]");
     await expect.poll(() => lastMessage().innerText()).toMatch(/\w+ \w+ \w+/);
     await page.reload();
@@ -62,7 +62,7 @@ describe.skipIf(!findChromium())("the chat example in Chromium (skipped where th
     await expect.poll(() => page.getByRole("listitem").count()).toBe(2);
   });
 
-  test("asks again for an answer that had not begun before a reload", async () => {
+  test("asks again for a response that had not begun before a reload", async () => {
     const prompts: string[] = [];
     await page.route("**/v1/chat/completions", (route) => prompts.push(route.request().url()));
     await sendMessage("Tell me about rivers");
@@ -96,7 +96,7 @@ describe.skipIf(!findChromium())("the chat example in Chromium (skipped where th
     await expect.poll(() => page.getByRole("listitem").count()).toBe(2);
   });
 
-  test.each(["length", "unconfirmed"])("goes on after an answer that ended by %s", async (fault) => {
+  test.each(["length", "unconfirmed"])("goes on after a response that ended by %s", async (fault) => {
     await sendMessage(`Tell me about rivers [[${fault}]]`);
     await button("Continue").click();
     await expect.poll(() => page.getByRole("listitem").count()).toBeGreaterThanOrEqual(4);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { behaviours } from "../everywhere/behaviours/index.js";
 import { typescripts } from "../everywhere/compilers.ts";
 import { tableUnder } from "../everywhere/page.ts";
-import { platforms } from "../everywhere/places.ts";
+import { platforms } from "../everywhere/platforms.ts";
 import { copyBehaviours, packInto } from "../everywhere/project.ts";
 import { type Servers, startServers } from "../everywhere/servers.ts";
 import { createTemporaryFolder } from "../support/temporary.ts";
@@ -53,7 +53,7 @@ describe("the packed packages", () => {
     for (const [owner, names] of Object.entries(dependencies))
       for (const name of names)
         symlinkSync(join(packages, owner, "node_modules", name), join(app, "node_modules", name));
-    cpSync(join(import.meta.dirname, "../everywhere/places/app.json"), join(app, "package.json"));
+    cpSync(join(import.meta.dirname, "../everywhere/platforms/app.json"), join(app, "package.json"));
     copyBehaviours(app);
     servers = await startServers(app, "http://page.invalid");
   }, 180_000);

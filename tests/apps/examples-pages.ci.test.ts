@@ -50,7 +50,7 @@ inChromium.each(["vue", "svelte"])("%s in Chromium (skipped where there is none)
     await expect.poll(() => page.getByRole("alert").count()).toBe(0);
   });
 
-  test("keeps a text that is entered during an answer, stops the answer, and keeps it", async () => {
+  test("keeps a text that is entered during a response, stops the response, and keeps it", async () => {
     await sendMessage("Tell me about rivers [[stall]]");
     await answers().waitFor();
     await sendMessage("And then?");

@@ -52,14 +52,14 @@ test("the page of the examples has each of them", () => {
   );
 });
 
-test("node: prints an answer, and its outcome", async () => {
+test("node: prints a response, and its outcome", async () => {
   const { out, err, code } = await start(process.execPath, [`${examples}/node/chat.ts`, "Hello"]).ended;
   expect(err).toMatch(/^\ncomplete, \d+ tokens\n$/);
   expect(out.length).toBeGreaterThan(20);
   expect(code).toBe(0);
 });
 
-test("node: a cut answer keeps its text, and is a failure", async () => {
+test("node: a cut response keeps its text, and is a failure", async () => {
   const { out, err, code } = await start(process.execPath, [`${examples}/node/chat.ts`, "Rain [[truncate]]"])
     .ended;
   expect(out.length).toBeGreaterThan(5);
@@ -67,7 +67,7 @@ test("node: a cut answer keeps its text, and is a failure", async () => {
   expect(code).toBe(1);
 });
 
-test("deno: prints an answer, and its outcome", async () => {
+test("deno: prints a response, and its outcome", async () => {
   const args = ["run", "--no-check", "--allow-net", "--allow-env", `${examples}/deno/chat.ts`, "Hello"];
   const { out, err, code } = await start(process.execPath, [deno, ...args]).ended;
   expect(err).toContain("\ncomplete\n");
@@ -115,7 +115,7 @@ async function waitForFirstLine({ stdout }: ChildProcess): Promise<void> {
   if (stdout) await once(stdout, "data");
 }
 
-test("own-server: the page's chat gets its answer from the server, which adds the system prompt", async () => {
+test("own-server: the page's chat gets its response from the server, which adds the system prompt", async () => {
   vi.stubEnv("GATEWAY_URL", gateway.url);
   vi.stubEnv("GATEWAY_API_KEY", env.GATEWAY_API_KEY);
   const { default: server } = await import("../../examples/own-server/server.ts");
@@ -144,7 +144,7 @@ test("own-server: refuses what is no list of messages", async () => {
   expect(emulator.requests).toEqual([]);
 });
 
-test("worker-client: answers with a summary, and with 502 where the gateway fails", async () => {
+test("worker-client: responds with a summary, and with 502 where the gateway fails", async () => {
   const { default: worker } = await import("../../examples/worker-client/worker.ts");
   vi.stubGlobal("fetch", (...given: ConstructorParameters<typeof Request>) =>
     emulator.fetch(new Request(...given)),

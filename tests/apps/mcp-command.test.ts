@@ -60,7 +60,7 @@ async function startAgent(env: Record<string, string>, ...[file = "", ...args]: 
   return { mcp, call, written: () => written, pid: transport.pid };
 }
 
-test("case 215: an agent that starts mcp-cli.js gets an answer, a picture, a video and errors, and never the key", async () => {
+test("case 215: an agent that starts mcp-cli.js gets a response, an image, a video and errors, and never the key", async () => {
   const { env } = await gateway();
   const folder = temporaryFolder();
   const agent = await startAgent(env, "mcp-cli.js", "--folder", folder);

@@ -74,7 +74,7 @@ describe.each(Object.entries(managers))("a new app of %s", (template, commands) 
   });
 
   test.runIf(template === "node")(
-    "An answer that is cut by a kill is kept, and paid once; a second start is refused",
+    "A response that is cut by a kill is stored, and paid once; a second start is refused",
     {
       timeout: 600_000,
     },

@@ -55,7 +55,7 @@ function countTokens(text: string): number {
 }
 
 describe("with React Native's own fetch", () => {
-  test("an answer comes whole", async () => {
+  test("a response comes whole", async () => {
     const { client } = createTestClient();
     const store = createChatStore(client, { model: "delta-5.3" });
     const { outcome, messages } = await store.send("Tell me of rivers");
@@ -73,7 +73,7 @@ describe("with React Native's own fetch", () => {
     });
   });
 
-  test("an answer that the gateway cuts is no success", async () => {
+  test("a response that the gateway cuts is no success", async () => {
     const stream = streamChat(createTestClient().client, question("Tell me of lakes [[truncate]]"));
     await expect(stream.result()).rejects.toMatchObject({
       name: "StreamError",
@@ -82,7 +82,7 @@ describe("with React Native's own fetch", () => {
     });
   });
 
-  test("a connection that is lost in an answer looks as if no answer came: the chat is requested again", async () => {
+  test("a connection that is lost in a response looks as if no response came: the chat is requested again", async () => {
     for (const [limit, sea] of ["Baltic", "Aral"].entries()) {
       const { client } = createTestClient({ retry: { limit } });
       const stream = streamChat(client, question(`Tell me of the ${sea} [[drop]]`));
@@ -91,7 +91,7 @@ describe("with React Native's own fetch", () => {
     }
   });
 
-  test("stop() ends an answer that has not come", async () => {
+  test("stop() ends a response that has not come", async () => {
     const store = createChatStore(createTestClient().client, { model: "delta-5.3" });
     const turn = store.send("Tell me of tides [[stall]]");
     await vi.waitUntil(() => countTokens("Tell me of tides") === 1, { timeout: 15_000 });
@@ -100,7 +100,7 @@ describe("with React Native's own fetch", () => {
     expect([outcome, messages.at(-1)?.content]).toEqual(["stopped", ""]);
   });
 
-  test("an answer that does not come in time ends with an error that names the limit", async () => {
+  test("a response that does not come in time ends with an error that names the limit", async () => {
     const { client } = createTestClient({ timeout: { firstChunkMs: 300 }, retry: { limit: 0 } });
     const stream = streamChat(client, question("Tell me of ice [[stall]]"));
     await expect(stream.result()).rejects.toMatchObject({
@@ -126,7 +126,7 @@ describe("with React Native's own fetch", () => {
 });
 
 describe("with the wrapper of the guide", () => {
-  test("an answer is streamed by a fetch that takes no Request", async () => {
+  test("a response is streamed by a fetch that takes no Request", async () => {
     /** Takes an address and options, as the `fetch` of `expo/fetch`. */
     const expoFetch = (url: string, init: RequestInit) => fetch(url, init);
     const { client, rules } = createTestClient({

@@ -10,7 +10,7 @@ export interface ChatCall {
   readonly temperature?: number | undefined;
   readonly stop?: readonly string[] | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called for each piece of a streamed answer. */
+  /** Called for each piece of a streamed response. */
   readonly onPiece?: ((text: string) => void) | undefined;
 }
 
@@ -19,7 +19,7 @@ interface Turn {
   readonly text: string;
 }
 
-/** The part of an answer that a client shows its user. */
+/** The part of a response that a client shows its user. */
 interface Reply {
   readonly text: string;
   /** All tokens of the call. */
@@ -49,7 +49,7 @@ export interface Client {
   readonly stream?: (call: ChatCall) => Promise<Reply>;
   /** Asks for one tool, and returns its call without running it. */
   readonly callTool?: (call: ChatCall, tool: RiverTool) => Promise<Call | undefined>;
-  /** Lets the client run the tools until the answer is there. */
+  /** Lets the client run the tools until the response is there. */
   readonly runTools?: (call: ChatCall, tools: readonly RiverTool[]) => Promise<Reply>;
   readonly streamTools?: (call: ChatCall, tools: readonly RiverTool[]) => Promise<Reply>;
   /** Asks for an object of `riverSchema` in the way that the client takes by itself. */

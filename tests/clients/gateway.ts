@@ -9,7 +9,7 @@ import {
   type ProxyOptions,
   readStreams,
 } from "@sluice/worker-proxy";
-import type { Endpoint } from "./places.ts";
+import type { Endpoint } from "./endpoints.ts";
 
 /** The models of the chat endpoint, as the specification writes them. */
 export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
@@ -33,7 +33,7 @@ export interface Gateway {
 const KEY = "sk-gateway";
 const USER = "sk-user-1";
 
-/** The emulator on a port of its own, and in front of it, where that is asked for, a proxy on another. */
+/** The emulator on a port of its own, and in front of it, where that is requested, a proxy on another. */
 export async function openGateway(endpoint: Endpoint): Promise<Gateway> {
   const options: { apiKeys: string[]; speed: number; origin?: string } = {
     apiKeys: [KEY],

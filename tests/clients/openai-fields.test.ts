@@ -5,7 +5,7 @@ import { prompt } from "./rivers.ts";
 
 const messages = [{ role: "user" as const, content: prompt }];
 
-describe.each(["emulator", "proxy"] as const)("The fields of openai, by way of the %s", (endpoint) => {
+describe.each(["emulator", "proxy"] as const)("The fields of openai, through the %s", (endpoint) => {
   let gateway: Gateway;
   let client: OpenAI;
   beforeAll(async () => {

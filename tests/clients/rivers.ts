@@ -31,7 +31,7 @@ export const toolSchema = {
   additionalProperties: false as const,
 };
 
-/** The object that structured answers are asked for. */
+/** The schema of the object in tests of structured output. */
 export const riverSchema = z.object({ river: z.string().min(3), locks: z.int().min(0).max(7) });
 
 /** The same as JSON Schema, without the dialect that some clients refuse. */

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import type { Access, ChatCall, Client, OpenClient } from "./client.ts";
 import type { Gateway } from "./gateway.ts";
-import type { Endpoint } from "./places.ts";
+import type { Endpoint } from "./endpoints.ts";
 import { depth, dot, prompt, riverSchema, schemaInWords, width } from "./rivers.ts";
-import { joinMessages } from "./words.ts";
+import { joinMessages } from "./join-messages.ts";
 
 /*
  * Everything that people do with a client, once for all clients. A scenario passes if the user of the client sees what was
@@ -25,7 +25,7 @@ interface Denial {
   readonly spec: string;
   /** The way out that the message names, as the user sees it. */
   readonly wayOut: RegExp;
-  /** The places that deny it. At the others it is adapted. */
+  /** The endpoints that deny it. The others adapt it. */
   readonly at: readonly Endpoint[];
 }
 

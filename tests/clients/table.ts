@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Endpoint } from "./places.ts";
+import type { Endpoint } from "./endpoints.ts";
 import { type Scenario, type ScenarioName, scenarios } from "./scenarios.ts";
 import { type ClientName, clientNames, findVerdict, has, type Verdict } from "./verdicts.ts";
 

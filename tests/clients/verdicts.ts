@@ -1,5 +1,5 @@
 import type { Client } from "./client.ts";
-import type { Endpoint } from "./places.ts";
+import type { Endpoint } from "./endpoints.ts";
 import { type Scenario, type ScenarioName, scenarios } from "./scenarios.ts";
 
 export type ClientName = (typeof clientNames)[number];

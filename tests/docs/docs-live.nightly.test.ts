@@ -43,12 +43,12 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     return created;
   }
 
-  test("streams an answer to its end", async () => {
+  test("streams a response to its end", async () => {
     await press("stream", "Run");
     await expect.poll(() => output("stream").innerText()).toMatch(/\w+ \w+.*complete after \d+ ms$/s);
   });
 
-  test("stops an answer where the reader presses Stop", async () => {
+  test("stops a response where the reader presses Stop", async () => {
     await page.addInitScript(holdResponses);
     await page.reload();
     await press("stream", "Run");
@@ -68,7 +68,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     await expect.poll(() => output("breaks").innerText(), { timeout: 60_000 }).toMatch(expected);
   });
 
-  test("shows a picture", async () => {
+  test("shows an image", async () => {
     await press("picture", "Run");
     const image = example("picture").getByRole("img");
     await image.waitFor();
@@ -85,7 +85,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     expect(created).toHaveLength(1);
   });
 
-  test("creates no second video task after a reload before the answer", async () => {
+  test("creates no second video task after a reload before the response", async () => {
     await page.evaluate(holdRequests);
     await press("video", "Run");
     // the entry of the task is stored before its request

@@ -141,7 +141,7 @@ describe("a block that is marked to run", () => {
     vi.unstubAllEnvs();
   });
 
-  test.for(rows("ts"))("$place runs", async ({ path, output }) => {
+  test.for(rows("ts"))("$location runs", async ({ path, output }) => {
     const printed = recordOutput();
     const module = await import(/* @vite-ignore */ path);
     await module.example?.();
@@ -149,7 +149,7 @@ describe("a block that is marked to run", () => {
     expect(errors).toEqual([]);
   });
 
-  test.for(rows("tsx"))("$place renders", async ({ path }) => {
+  test.for(rows("tsx"))("$location renders", async ({ path }) => {
     const { App } = (await import(/* @vite-ignore */ path)) as { App: FunctionComponent };
     expect(render(<App />).container.childElementCount).toBeGreaterThan(0);
     expect(errors).toEqual([]);

@@ -161,7 +161,7 @@ test("A change that is written while all processes have lost their listening is 
   stop();
 });
 
-test("An answer that streams on one device is not ended by another that opens the chat", async () => {
+test("A response that streams on one device is not ended by another that opens the chat", async () => {
   const phone = await openDevice();
   const turn = phone.chat.send("Hello [[stall]]");
   await expect.poll(() => phone.chat.getSnapshot().status).not.toBe("ready");

@@ -93,7 +93,7 @@ describe("in Analytics Engine", () => {
     expect(doubles.every(Number.isFinite)).toBe(true);
   });
 
-  test("a missing binding breaks no answer, and `GET /health` names it in the log", async () => {
+  test("a missing binding breaks no response, and `GET /health` names it in the log", async () => {
     openNetwork();
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { worker, env } = await openWorker();

@@ -37,7 +37,7 @@ describe("moderation", () => {
   const files = writeFilesOfPage("docs/recipes/moderation.md");
   const open = async () => (await files<{ default: Worker }>("worker.ts")).default;
 
-  test("lets a good question and its answer pass unchanged", async () => {
+  test("lets a good question and its response pass unchanged", async () => {
     openNetwork({}, { chat: () => "One. Two! Three" });
     const { outcome, messages } = await createChat(await open()).send("Hello");
     expect([outcome, messages.at(-1)?.content]).toEqual(["complete", "One. Two! Three"]);
@@ -50,7 +50,7 @@ describe("moderation", () => {
     expect(emulator.requests).toEqual([]);
   });
 
-  test("ends an answer before a bad sentence, and says why", async () => {
+  test("ends a response before a bad sentence, and says why", async () => {
     openNetwork({}, { chat: () => "Tea is good. Add some poison. Then wait." });
     const { outcome, messages } = await createChat(await open()).send("Tea for two");
     expect(outcome).toBe("content-filter");

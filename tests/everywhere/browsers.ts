@@ -15,7 +15,7 @@ export interface Browser {
   readonly needs: string;
   /** Its version; undefined where it is missing. */
   readonly version: () => string | undefined;
-  /** True where the browser reads an answer ahead, however slow its reader is. @default false */
+  /** True where the browser reads a response ahead, however slow its reader is. @default false */
   readonly readsAhead?: boolean;
   /** The command that opens a page. */
   readonly command: (url: string, profile: string) => readonly string[];

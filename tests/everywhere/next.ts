@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { run } from "../../scripts/tarballs.ts";
 import { browsers, withPage } from "./browsers.ts";
-import type { Platform, Setup } from "./places.ts";
+import type { Platform, Setup } from "./platforms.ts";
 
 /*
  * An app of Next's app router: a Server Component, a Client Component, and the proxy in a route handler.

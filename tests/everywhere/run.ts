@@ -8,16 +8,16 @@ import { checkForJSR, checkWithDeno, installEverywhere, type Outcome } from "./i
 import { nextVersion } from "./next.ts";
 import { type Row, tableUnder, writeTable } from "./page.ts";
 import { buildPage, servePages } from "./pages.ts";
-import { type Platform, platforms, type Report } from "./places.ts";
+import { type Platform, platforms, type Report } from "./platforms.ts";
 import { installProject, packInto, temporaryFolder } from "./project.ts";
 import { startServers } from "./servers.ts";
 
 /*
  * Runs the packed packages everywhere, and writes the tables of `docs/supported-platforms.md`. Build first. Needs the npm
- * registry. A place that this machine lacks is skipped, with what to install.
+ * registry. A platform that this machine lacks is skipped, with what to install.
  *
- *   --only places | bundlers | types | installs   runs one part
- *   --place <text>                     runs the places whose name has this text; the other rows stay
+ *   --only platforms | bundlers | types | installs   runs one part
+ *   --platform <text>                  runs the platforms whose name has this text; the other rows stay
  *   --typescript <version>             compiles with one TypeScript; the other rows stay
  */
 
@@ -43,7 +43,7 @@ installProject(app, tarballs, {
   "@types/react": "^19.0.0",
 });
 
-if (wants("places")) await runPlatforms();
+if (wants("platforms")) await runPlatforms();
 if (wants("bundlers")) await runBundlers();
 if (wants("types")) runTypes();
 if (wants("installs")) runInstalls();
@@ -78,7 +78,7 @@ async function runPlatforms(): Promise<void> {
   writeTable("React", ["platform", "React", "result"], joined("React", hookRows), date);
 }
 
-/** The rows of a table, those of places that were not chosen as they were. */
+/** The rows of a table, those of platforms that were not chosen as they were. */
 function joined(heading: string, rows: readonly Row[]): readonly Row[] {
   if (values.platform === "") return rows;
   const [, ...before] = tableUnder(heading);

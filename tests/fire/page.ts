@@ -1,4 +1,4 @@
-import { runRequest } from "./ask.ts";
+import { runRequest } from "./run-request.ts";
 
 /** Interface of the page for its test. */
 export interface FirePage {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** One request, and the connection on which it is answered byte by byte, however wrong the answer is. */
+/** One request, and the connection on which it is answered byte by byte, however wrong the response is. */
 export interface Wire {
   /** Number of earlier requests on this connection. */
   readonly nth: number;
@@ -19,7 +19,7 @@ export interface Wire {
   reset(): void;
 }
 
-/** An answer, or what is in place of one. */
+/** A response, or what is in place of one. */
 export type Script = (wire: Wire) => unknown;
 
 interface Received {

@@ -51,7 +51,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
   const ends = (tab: Page, outcome: string) =>
     tab.waitForFunction((outcome) => page.state().messages.at(-1)?.outcome === outcome, outcome);
 
-  test("an answer is cut when the proxy is killed, in all tabs; after its restart the chat goes on", async () => {
+  test("a response is cut when the proxy is killed, in all tabs; after its restart the chat goes on", async () => {
     scenario = await openScenario(html, { speed: Number.POSITIVE_INFINITY });
     const [left, right] = [await chatTab(), await chatTab()];
     await left.evaluate(() => page.send("Tell me of rivers [[stall]]"));
@@ -62,7 +62,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
     await ends(right, "truncated");
     const cut = await texts(left);
 
-    // while there is no proxy, a question is kept, and has no answer
+    // while there is no proxy, a question is stored, and has no response
     await left.evaluate(() => page.send("And lakes?"));
     await left.waitForFunction(() => page.state().status === "error" && page.state().messages.length === 4);
     expect(scenario.requests()).toHaveLength(1);
@@ -75,7 +75,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
     expect(scenario.requests()).toHaveLength(2);
   });
 
-  test("an answer of a crashed tab is cut in the other tab, where the chat goes on", async () => {
+  test("a response of a crashed tab is cut in the other tab, where the chat goes on", async () => {
     scenario = await openScenario(html, { speed: Number.POSITIVE_INFINITY });
     const [left, right] = [await chatTab(), await chatTab()];
     await left.evaluate(() => page.send("Tell me of rivers [[stall]]"));

@@ -66,7 +66,7 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
     await shows(right, "Done");
   });
 
-  test("an answer that is stopped in one tab is stopped in the other, with the same text", async () => {
+  test("a response that is stopped in one tab is stopped in the other, with the same text", async () => {
     const [left, right] = [await tab(), await tab()];
     await left.evaluate(() => page.send("stall"));
     await shows(right, "Half an answer");

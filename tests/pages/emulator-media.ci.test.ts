@@ -88,7 +88,7 @@ async function fetchVideo(emulator: Gateway, video: VideoTask): Promise<Blob> {
   return (await emulator.fetch(await readURL(emulator, video))).blob();
 }
 
-/** Plays a video of four seconds in a page, and compares its first picture with one a second later. */
+/** Plays a video of four seconds in a page, and compares its first image with one a second later. */
 async function played(media: typeof landscapes | undefined) {
   const emulator = emulatorWith(media);
   const { url, close } = await serve(emulator, { port: 0 });

@@ -132,7 +132,7 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     const startedAt = performance.now();
     await tabWithTask("one");
     await scenario.expectRequests("one", 8);
-    // 150 ms less a tenth between an answer and the next question
+    // 150 ms less a tenth between a response and the next question
     expect(performance.now() - startedAt).toBeGreaterThan(7 * 135);
   });
 });

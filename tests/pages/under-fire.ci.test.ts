@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startAttacked } from "../../packages/worker-proxy/test/support/attacked.js";
 import { expectNoKey, KEY } from "../../packages/worker-proxy/test/support/key.js";
 import { findChromium } from "../../scripts/chromium.js";
-import { type RunOptions, runRequest, type Told } from "../fire/ask.ts";
+import { type RunOptions, runRequest, type Told } from "../fire/run-request.ts";
 import { type Fault, faults } from "../fire/faults.ts";
 import type { FirePage } from "../fire/page.ts";
 import { startFire } from "../fire/server.ts";

@@ -65,7 +65,7 @@ describe("an agent of AG-UI", () => {
     });
   });
 
-  test("shows the thinking as a message of its own, before the answer", async () => {
+  test("shows the thinking as a message of its own, before the response", async () => {
     gateway = openGateway({ chat: () => ({ reasoning: "The user asks for depth.", content: "Deep." }) });
     const { agent } = createAgent();
     agent.addMessage(sendMessage("How deep is the sea?"));
@@ -99,7 +99,7 @@ describe("an agent of AG-UI", () => {
     });
   });
 
-  test("an answer that is cut ends as an error, with its text so far", async () => {
+  test("a response that is cut ends as an error, with its text so far", async () => {
     const { agent, events } = createAgent();
     agent.addMessage(sendMessage("Tell me of lakes [[truncate]]"));
     await agent.runAgent().catch(() => {});
@@ -146,7 +146,7 @@ describe("an agent of AG-UI", () => {
     });
   });
 
-  test("a page that is loaded again follows the answer that its proxy keeps", async () => {
+  test("a page that is loaded again follows the response that its proxy stores", async () => {
     const scenario = createScenario();
     scenario.writeByHand();
     const before = scenario.openPage();

@@ -53,14 +53,14 @@ const findReply = (pattern: RegExp) => screen.findByText(pattern);
 const picked = () => screen.queryAllByText(/^\d+ of \d+$/).map(({ textContent }) => textContent);
 
 describe("a chat in assistant-ui", () => {
-  test("shows a question and its answer", async () => {
+  test("shows a question and its response", async () => {
     open();
     await write("How deep is the sea?");
     await findReply(/answer 1 to .*sea/);
     screen.getByText("How deep is the sea?");
   });
 
-  test("shows an answer while it grows, and stop reaches the gateway", async () => {
+  test("shows a response while it grows, and stop reaches the gateway", async () => {
     const { container } = open();
     await write("Tell me of rivers [[stall]]");
     await waitFor(() => expect(container.textContent?.length).toBeGreaterThan(60));
@@ -82,7 +82,7 @@ describe("a chat in assistant-ui", () => {
     expect(field().value).toBe("");
   });
 
-  test("keeps both answers after a reload of one, and switches between them", async () => {
+  test("keeps both responses after a reload of one, and switches between them", async () => {
     open();
     await write("How deep is the sea?");
     await findReply(/answer 1/);
@@ -116,7 +116,7 @@ describe("a chat in assistant-ui", () => {
     expect(requests()[3]?.body).toMatchObject({ messages: { length: 5 } });
   });
 
-  test("shows a cut as an error of the answer, whose text stays, and tries again", async () => {
+  test("shows a cut as an error of the response, whose text stays, and tries again", async () => {
     open();
     await write("Tell me of lakes [[truncate:1]]");
     const alert = await screen.findByRole("alert");
@@ -128,7 +128,7 @@ describe("a chat in assistant-ui", () => {
     expect(picked()).toEqual(["2 of 2"]);
   });
 
-  test("shows a refusal, which has no answer, and sends the question again", async () => {
+  test("shows a refusal, which has no response, and sends the question again", async () => {
     open();
     await write("Tell me of wells [[500:1]]");
     expect((await screen.findByRole("alert")).textContent).toMatch(/./);
@@ -140,7 +140,7 @@ describe("a chat in assistant-ui", () => {
     expect(picked()).toEqual([]);
   });
 
-  test("an answer that is too long is incomplete, without an error", async () => {
+  test("a response that is too long is incomplete, without an error", async () => {
     open();
     await write("Tell me of rain [[length]]");
     await waitFor(() => expect(requests()[0]?.finished).toBe(true));
@@ -148,7 +148,7 @@ describe("a chat in assistant-ui", () => {
     expect(screen.queryByRole("alert")).toBeNull();
   });
 
-  test("shows the thinking before the answer", async () => {
+  test("shows the thinking before the response", async () => {
     gateway = openGateway({ chat: () => ({ reasoning: "The user asks for depth.", content: "Deep." }) });
     open({ model: "alpha-v4.1-flash" });
     await write("How deep is the sea?");

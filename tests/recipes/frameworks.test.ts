@@ -89,7 +89,7 @@ describe.each(Object.keys(frameworks))("the components of %s", (framework) => {
     button(name).click();
   };
 
-  test("shows an answer while it grows, stops it, and shows another", async () => {
+  test("shows a response while it grows, stops it, and shows another", async () => {
     fault = "[[stall]]";
     end = await show("chat");
     await press("Ask");

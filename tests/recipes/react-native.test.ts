@@ -119,7 +119,7 @@ describe.skipIf(!fetchOfExpo)("with the fetch of Expo over a native half of ours
     return { emulator, ask: sendMessage };
   }
 
-  test("an answer comes in pieces", async () => {
+  test("a response comes in pieces", async () => {
     const pieces: string[] = [];
     const stream = open().ask("Tell me of springs");
     for await (const delta of stream) if (delta.type === "text-delta") pieces.push(delta.text);
@@ -127,7 +127,7 @@ describe.skipIf(!fetchOfExpo)("with the fetch of Expo over a native half of ours
     expect((await stream.result()).message.content).toBe(pieces.join(""));
   });
 
-  test("an answer that is cut, and a connection that is lost, are errors with the text so far", async () => {
+  test("a response that is cut, and a connection that is lost, are errors with the text so far", async () => {
     const { ask: sendMessage } = open();
     for (const fault of ["truncate", "drop"])
       await expect(sendMessage(`Tell me of lakes [[${fault}]]`).result()).rejects.toMatchObject({

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type AnySchema, createAnySchema } from "../support/any-schema.ts";
 import { readRuns } from "../support/seed.ts";
 
-/* The emulator fills the JSON Schema that a request shows, wherever clients write it: Ajv finds that the answer fits. */
+/* The emulator fills the JSON Schema that a request shows, wherever clients write it: Ajv finds that the response fits. */
 
 const model = "alpha-v4.1-flash";
 const ajv = new Ajv({ multipleOfPrecision: 6, jsonPointers: true });
@@ -21,7 +21,7 @@ interface Completion {
   ];
 }
 
-/** Returns the JSON of an answer: its text, or the arguments of its tool call. */
+/** Returns the JSON of a response: its text, or the arguments of its tool call. */
 async function requestReply(request: object): Promise<unknown> {
   const { fetch } = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const response = await fetch("https://gateway.test/v1/chat/completions", {

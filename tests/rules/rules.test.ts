@@ -24,10 +24,10 @@ async function requestEmulator(
   return { status: response.status, param: body.error?.param };
 }
 
-describe.each(allRules)("$section · $field: $says", ({ endpoint, rule, path, accepted, refused, warned }) => {
+describe.each(allRules)("$section · $field: $message", ({ endpoint, rule, path, accepted, refused, warned }) => {
   const check = (request: object) => checkRequest(request);
 
-  test("is accepted by client and emulator if it is kept", async () => {
+  test("is accepted by client and emulator if it holds", async () => {
     expect(check(accepted).issues).toEqual([]);
     expect(check(accepted).warnings.map((warning) => warning.rule)).not.toContain(rule);
     expect(await requestEmulator(endpoint, accepted)).toEqual({ status: 200, param: undefined });

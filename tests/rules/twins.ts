@@ -52,7 +52,7 @@ const chatTwins = {
   // beside calls there may be nothing to say: clients of OpenAI write null, or leave it out
   "messages.2.content": 'absent null "" []',
   "messages.2.reasoning_content": 'absent null ""',
-  // as answers write it: "array or null"
+  // as responses write it: "array or null"
   "messages.2.tool_calls": "absent null []",
   "messages.2.tool_calls.0": "absent",
   "messages.2.tool_calls.0.id": '""',

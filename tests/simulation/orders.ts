@@ -37,7 +37,7 @@ export function settleOrder({ orders }: Simulation, name: string, settled: unkno
 }
 
 /**
- * Asks for the last order of a kind again, as a user does whose order was lost: in its own tab, or a film also in
+ * Asks for the last order of a kind again, as a user does whose order was lost: in its own tab, or a video also in
  * another tab, which has its entry from the storage. With a known end the user would want another one.
  */
 export function orderAgain(simulation: Simulation, tab: Tab, action: Action): void {

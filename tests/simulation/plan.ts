@@ -268,7 +268,7 @@ const beginnings: readonly (readonly [Mishap, Possible])[] = [
   [
     (random) => [
       ["create", 3000],
-      // the film is there by then in most of them
+      // the video is there by then in most of them
       ["change disk", 400_000, diskModes.indexOf("slow")],
       [pickWeighted(random, { open: 2, reload: 1 }), 900],
       ["freeze", 900],
@@ -442,13 +442,13 @@ function withViews(seed: number, steps: readonly Step[]): Pick<Plan, "view" | "s
   };
 }
 
-/** Shows a film by its id, makes another one in the same component, and hides that for a while. */
+/** Shows a video by its id, makes another one in the same component, and hides that for a while. */
 function pickAnotherVideo(random: Random, tab: number): readonly Step[] {
   const step = (action: Action, least: number): Step => ({
     afterMs: pickBetween(random, least, 2 * least),
     do: action,
     tab,
-    // the component of the video, and one of the films
+    // the component of the video, and one of the videos
     nth: VIDEO + components.length * pickBetween(random, 0, 2),
   });
   return [

@@ -96,7 +96,7 @@ const delta: fc.Arbitrary<object> = fc.oneof(
     })),
 );
 
-test("any answer in any cut is the same turn, which is the fold of its deltas", async () => {
+test("any response in any cut is the same turn, which is the fold of its deltas", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(delta, { minLength: 1, maxLength: 8 }), cuts, async (deltas, lengths) => {
       const bytes = Buffer.from([...deltas.map((each) => frame(each)), frame({}, "stop")].join(""));
@@ -215,7 +215,7 @@ test("any JSON is a request that is accepted, or has issues with words: no check
   );
 });
 
-test("any JSON is the answer to a query of a video, or a ResponseError", () => {
+test("any JSON is the response to a query of a video, or a ResponseError", () => {
   const names = [
     "status",
     "data",

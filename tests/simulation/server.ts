@@ -1,7 +1,7 @@
 import type { Page } from "./page.js";
 
 /**
- * Runs the code of a server in its process. A process that is gone gets no more news of the client, and its answer never
+ * Runs the code of a server in its process. A process that has ended sees no more of the client, and its response never
  * comes.
  */
 export async function handleInProcess(

@@ -41,7 +41,7 @@ const REASONS: ReadonlySet<Action> = new Set<Action>([
 ]);
 
 /**
- * Steps after which an answer may be billed once more where the proxy keeps answers: the user asks for another one, or
+ * Steps after which a response may be billed once more where the proxy stores responses: the user asks for another one, or
  * the gateway worked for a proxy that took the request for one that never left. The faults between a page and the
  * proxy are none of them.
  */

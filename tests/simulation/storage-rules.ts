@@ -16,7 +16,7 @@ export function findLostOnLeaving({ disk }: Simulation, tab: Tab): string | unde
   return lost && `tab ${tab.page.id}: "${lost.content}" was shown, and not written when the page was left`;
 }
 
-/** Two users of one browser have no message, no film, no record and no lock in common. */
+/** Two users of one browser have no message, no video, no record and no lock in common. */
 export function keepsUsersApart({ tabs, stranger, disk, locks }: Simulation): string | undefined {
   if (!stranger) return undefined;
   const own = stranger.page;

@@ -110,7 +110,7 @@ function measureHeldBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-test("an answer holds a few times its text while it streams", async () => {
+test("a response holds a few times its text while it streams", async () => {
   const client = createClientFor(50_000, 65_536);
   const stream = streamChat(client, question);
   const before = measureHeldBytes();
@@ -125,7 +125,7 @@ test("an answer holds a few times its text while it streams", async () => {
   expect(most / (content.length + reasoning.length)).toBeLessThan(8);
 });
 
-test("an answer that waits for its next read holds none of the reads before", async () => {
+test("a response that waits for its next read holds none of the reads before", async () => {
   const count = 50;
   const frames = makeEvents(401).slice(0, 400);
   const read = new TextEncoder().encode(frames.join(""));

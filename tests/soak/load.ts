@@ -79,7 +79,7 @@ export function openLoad(baseURL: string, user: string, storage: ChatStorage): L
   }
 }
 
-/** Breaks the answer of a question off behind its first bytes. What comes after is read whole. */
+/** Breaks the response of a question off behind its first bytes. What comes after is read whole. */
 async function cutOnce(request: Request): Promise<Response> {
   const response = await fetch(request);
   if (request.method !== "POST" || !response.ok || !response.body) return response;

@@ -41,7 +41,7 @@ const slack: Readonly<Record<string, number>> = {
   "workerd descriptors": 24,
 };
 
-/** Milliseconds in which a kept answer is deleted that nobody reads: 30 s alone, 20 s kept, and a check in 30 s. */
+/** Milliseconds in which a stored response is deleted that nobody reads: 30 s alone, 20 s stored, and a check in 30 s. */
 const KEPT_MS = 120_000;
 
 /** Uses the client for minutes, prints what it takes, and returns the sizes that grow. */
@@ -101,7 +101,7 @@ export async function soak(minutes: number): Promise<string[]> {
   return left === 0 ? growing : [...growing, `stored answers: ${left} are left`];
 }
 
-/** Waits until the answers that were kept are deleted. Returns the number of those that are left. */
+/** Waits until the responses that were stored are deleted. Returns the number of those that are left. */
 async function storedAtRest(folder: string): Promise<number> {
   const until = performance.now() + KEPT_MS;
   for (;;) {
@@ -160,7 +160,7 @@ function sampleOfWorkerd(pid: number, folder: string): Record<string, number> {
   return {
     "workerd memory, MB": rounded(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024),
     "workerd descriptors": readdirSync(`/proc/${pid}/fd`).length,
-    // as many as were asked for in the last minute
+    // as many as were requested in the last minute
     "stored answers": full,
     "empty databases": empty,
   };

@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)(
       await studio.close();
     });
 
-    /** Asks, and waits until the gateway holds the answer in its middle. */
+    /** Asks, and waits until the gateway holds the response in its middle. */
     async function askAndHold(): Promise<void> {
       pauses = 40;
       await studio.sendMessage("Where do rivers go?");
@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)(
     const regenerate = () => studio.answer().getByRole("button", { name: "Regenerate" });
     const alert = () => studio.page.getByRole("alert");
 
-    test("an answer whose proxy is killed is not whole, and one click gets all of it after the restart", async () => {
+    test("a response whose proxy is killed is not whole, and one click gets all of it after the restart", async () => {
       studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/chat`);
       await askAndHold();
       await scenario.killWorker();
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)(
       expect(scenario.billed()).toHaveLength(2);
     });
 
-    test("an answer goes on where a network that flaps has lost it, and is asked for once", async () => {
+    test("a response goes on where a network that flaps has lost it, and is requested once", async () => {
       studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/chat`);
       await askAndHold();
       for (let times = 0; times < 3; times += 1) {
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)(
       await regenerate().waitFor();
       await studio.answer().getByText("That is all of it.").waitFor();
       await expect.poll(() => alert().count()).toBe(0);
-      // the connection was lost, and the answer read on behind its last event
+      // the connection was lost, and the response read on behind its last event
       expect(studio.seen.some((text) => text.includes("last-event-id"))).toBe(true);
       expect(scenario.billed()).toHaveLength(1);
     });

@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     findEntry,
   } = openChat();
 
-  describe("an answer", () => {
+  describe("a response", () => {
     test("has colored code, a table and a formula, within the policy of the page", async () => {
       await askAndWait("Show me what you can do");
       const code = room.studio.answer().getByRole("figure", { name: "Code: ts" });
@@ -51,7 +51,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await expect.poll(color).toBe(light);
     });
 
-    test("An answer in JSON is shown as code", async () => {
+    test("A response in JSON is shown as code", async () => {
       const turn = async () => {
         await findButton("Settings").click();
         await room.page.getByRole("switch", { name: "JSON mode" }).click();
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await expect.poll(() => room.page.getByRole("timer").count()).toBe(0);
     });
 
-    test("An answer that reached its length limit is continued", async () => {
+    test("A response that reached its length limit is continued", async () => {
       await askAndWait("[[length]] Write a debounce function in TypeScript");
       await room.studio.answer().getByText("length limit").waitFor();
       await findButton("Continue").click();
@@ -163,7 +163,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       expect(room.studio.bodies[1]?.messages.at(-1)).toEqual({ role: "user", content: "Continue" });
     });
 
-    test("An answer without a finish_reason may be incomplete, and is continued", async () => {
+    test("A response without a finish_reason may be incomplete, and is continued", async () => {
       await askAndWait("[[unconfirmed]] Write a debounce function in TypeScript");
       await room.studio.answer().getByText("may be incomplete").waitFor();
       await findButton("Continue").click();
@@ -253,7 +253,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       expect(await amount()).toBe(both);
     });
 
-    test("Edit makes versions of a question, each with its own answer", async () => {
+    test("Edit makes versions of a question, each with its own response", async () => {
       await askAndWait("Hello");
       await findButton("Edit").press("Enter");
       const editor = room.page.getByRole("textbox", { name: "Edit your message" });
@@ -294,7 +294,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       expect(room.studio.bodies[0]?.model).toBe("alpha-v4.1-flash");
     });
 
-    test("gets back what waits for an answer that is stopped", async () => {
+    test("gets back what waits for a response that is stopped", async () => {
       const release = await room.studio.hold(COMPLETIONS);
       await room.studio.sendMessage("Hello");
       await findButton("Stop").waitFor();
@@ -320,7 +320,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
   });
 
   describe("conversations", () => {
-    test("go on with their answer while another is open, and the tab's title says so", async () => {
+    test("go on with their response while another is open, and the tab's title says so", async () => {
       await room.studio.sendMessage("[[stall]] Plan a quiet weekend");
       await room.studio.answer().locator("p").first().waitFor();
       await expect.poll(() => room.page.title()).toBe("Responding… [[stall]] Plan a quiet weekend · Sluice");

@@ -5,7 +5,7 @@ import { landscapes } from "../../examples/studio/demo/media/media.ts";
 import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
 import { readBody, readBytes, readPNG, send } from "../../packages/emulator/test/support.ts";
 
-/* The pictures of the studio's demo. */
+/* The images of the studio's demo. */
 
 const square = { width: 256, height: 256 };
 
@@ -23,7 +23,7 @@ async function fetchURLs(fields: object): Promise<string[]> {
 
 const pictureAt = async (url = "") => readPNG(await readBytes(await emulator.fetch(url)));
 
-describe("a picture of the demo", () => {
+describe("an image of the demo", () => {
   const subjects: [string, string, (color: Color) => boolean][] = [
     ["The open sea at noon", "water", ([red, , blue]: Color) => blue > red + 20],
     ["A forest at noon in summer", "leaves", ([red, green]: Color) => green > red],
@@ -84,7 +84,7 @@ describe("a picture of the demo", () => {
   });
 });
 
-/** Average color of the lower half of a picture whose rows have the filter "up". */
+/** Average color of the lower half of an image whose rows have the filter "up". */
 function lowerHalf({ width, height, rows }: { width: number; height: number; rows: Uint8Array }): Color {
   const stride = 3 * width + 1;
   const sum: [number, number, number] = [0, 0, 0];

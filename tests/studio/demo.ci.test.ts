@@ -131,7 +131,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     await close();
   });
 
-  test("an answer goes on after a reload in its middle, and the gateway gets one request", async () => {
+  test("a response goes on after a reload in its middle, and the gateway gets one request", async () => {
     const studio = await reopenStudio(await getSharedBrowser(), demo.address);
     const { page } = studio;
     // behind its reasoning: what is stopped there has nothing to go on with
@@ -157,7 +157,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     await studio.close();
   });
 
-  test("a film is chosen, stored in R2 in two parts, and used as the reference of a video", async () => {
+  test("a video is chosen, stored in R2 in two parts, and used as the reference of a video", async () => {
     const studio = await reopenStudio(await getSharedBrowser(), `${demo.address}/#/videos`);
     const { page } = studio;
     const video = Buffer.from(createVideo(640, 360, 5, { content: 9_000_000 }));
@@ -223,7 +223,7 @@ test("a file goes through the Worker's R2 to the gateway, which refuses it once 
   expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("HTTP 404")]);
 });
 
-test("scripts and fonts are kept by the browser for a year", async () => {
+test("the browser caches scripts and fonts for a year", async () => {
   const html = await (await fetch(demo.address)).text();
   const [script] = /\/assets\/[^"]+\.js/.exec(html) ?? [];
   const { headers } = await fetch(`${demo.address}${script}`);

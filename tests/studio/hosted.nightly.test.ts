@@ -20,11 +20,11 @@ declare global {
 
 /**
  * The machine may be busy, a video of the emulator takes twelve seconds, and a request whose Service Worker was killed may
- * get no answer before the client gives it up, which takes a minute.
+ * get no response before the client gives it up, which takes a minute.
  */
 const WAIT = { timeout: 150_000 };
 const SUITE = { timeout: 300_000 };
-/** Questions that have an answer in the demo. */
+/** Questions that have a response in the demo. */
 const question = {
   abilities: "Show me what you can do",
   databases: "Compare SQL and NoSQL",
@@ -32,7 +32,7 @@ const question = {
   steps: "Say 'small steps' in Chinese, Arabic and Hindi",
   weekend: "Plan a quiet weekend in a town by a river",
 };
-/** Pictures of the examples, which the Service Worker loads last. */
+/** Images of the examples, which the Service Worker loads last. */
 const PICTURES = 11;
 
 /** A browser that runs the studio, and what its pages can't ask of it. */
@@ -112,7 +112,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await write(field("Message", tab), text);
     await field("Message", tab).press("Enter");
   }
-  /** Waits for an answer with a text that the one before does not have. */
+  /** Waits for a response with a text that the one before does not have. */
   async function waitForReply(text: string, tab = page): Promise<void> {
     await answer(tab).getByText(text).first().waitFor();
     await settled(tab);
@@ -159,7 +159,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     }
   });
 
-  test("A picture becomes an asset", async () => {
+  test("An image becomes an asset", async () => {
     await page.getByRole("link", { name: "Assets" }).click();
     await page.getByRole("button", { name: "Sea at sunset" }).click();
     await page.getByText("Ready").waitFor();
@@ -167,7 +167,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     if (deployment.name === "Chromium") await expect.poll(() => findProblems(page), WAIT).toEqual([]);
   });
 
-  test("An answer goes on where the page is loaded again in its middle, and is asked for once", async () => {
+  test("A response goes on where the page is loaded again in its middle, and is requested once", async () => {
     await sendMessage(question.abilities);
     await answer().locator("p").first().waitFor();
     await page.reload();
@@ -193,7 +193,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await waitForReply("Roughly what it costs");
   });
 
-  test("A killed Service Worker says of the answer in flight that it was cut, and answers the next question", async () => {
+  test("A killed Service Worker says of the response in flight that it was cut, and answers the next question", async () => {
     await sendMessage(question.abilities);
     await answer().locator("p").first().waitFor();
     await kill();
@@ -218,11 +218,11 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await kill();
     await page.reload();
     await card.getByText("Saved link").waitFor();
-    // not every browser has a decoder of the film: what counts is that it is there
+    // not every browser has a decoder of the video: what counts is that it is there
     await expect.poll(() => card.locator("video").evaluate(readSize), WAIT).toBeGreaterThan(100);
   });
 
-  test("A film is uploaded as a reference, in parts, and its link works for the gateway and after a kill", async () => {
+  test("A video is uploaded as a reference, in parts, and its link works for the gateway and after a kill", async () => {
     // the browser shows no body of a request that a Service Worker handles
     await page.addInitScript(() => {
       const send = fetch;
@@ -311,7 +311,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await expect.poll(() => findProblems(other), WAIT).toEqual([]);
   });
 
-  /** Waits until the Service Worker has all that the page needs to open without a network: the pictures come last. */
+  /** Waits until the Service Worker has all that the page needs to open without a network: the images come last. */
   async function untilCached(): Promise<void> {
     await expect
       .poll(async () => (await cachedPaths()).filter((name) => name.endsWith(".webp")).length, WAIT)
@@ -345,7 +345,7 @@ function noteStart(): void {
 
 const readWidth = (image: Locator) => image.evaluate((it) => (it as HTMLImageElement).naturalWidth);
 
-/** Runs in the page: size of a film, as its server sends it. */
+/** Runs in the page: size of a video, as its server sends it. */
 async function readSize(video: SVGElement | HTMLElement): Promise<number> {
   return (await (await fetch((video as HTMLVideoElement).src)).blob()).size;
 }

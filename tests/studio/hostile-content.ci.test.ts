@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)("hostile content, in Chromium (skipped where there
     },
   );
 
-  test("The policy of the page refuses a picture of another host, whatever renders it", async () => {
+  test("The policy of the page refuses an image of another host, whatever renders it", async () => {
     const foreign = await countForeign(studio.page);
     const isRefused = await studio.page.evaluate(
       (url) =>
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)("hostile content, in Chromium (skipped where there
     expect(foreign).toEqual([]);
   });
 
-  test("A picture of a response that the policy refuses becomes a link after a click", async () => {
+  test("An image of a response that the policy refuses becomes a link after a click", async () => {
     await sendMessage("a Markdown picture");
     await response()
       .getByRole("button", { name: /elsewhere\.example/ })

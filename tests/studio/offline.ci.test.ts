@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)(
       await studio.close();
     });
 
-    /** Asks a first question, so that the parts of the page that show an answer are loaded, and opens a new chat. */
+    /** Asks a first question, so that the parts of the page that show a response are loaded, and opens a new chat. */
     async function warmUp(): Promise<void> {
       await studio.sendMessage("Hello");
       await button("Regenerate").first().waitFor();
@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)(
       await alert().getByText("You are offline").waitFor();
       await alert().getByText("This is sent when you are back.").waitFor();
       await expect.poll(() => alert().innerText()).not.toContain("charged");
-      // no answer is in flight that could resume
+      // no response is in flight that could resume
       await expect.poll(() => banner().innerText()).toBe("No connection");
       expect(billed()).toBe(0);
       await setOffline(false);

@@ -4,7 +4,7 @@ import { findProblems } from "../support/axe.ts";
 import { hasChromium, MINUTE, openRoom, PNG, type StudioSuite } from "../support/studio-suite.ts";
 
 /*
- * An image and a film are shared as files: with an app where the browser hands files to apps, and else saved. The
+ * An image and a video are shared as files: with an app where the browser hands files to apps, and else saved. The
  * Chromium of Linux hands on none; the tests stand in for one that does.
  */
 
@@ -46,7 +46,7 @@ describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped wher
     await studio.field("Prompt").fill("A reef");
     await studio.button("Generate").click();
     const shown = tile().getByRole("img", { name: "A reef" });
-    // what a test does to the server is not to reach the picture itself
+    // what a test does to the server is not to reach the image itself
     await expect
       .poll(() => shown.evaluateAll((found) => found.map((it) => (it as HTMLImageElement).naturalWidth)), {
         timeout: 2 * MINUTE,
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped wher
   });
 });
 
-describe.skipIf(!hasChromium)("a film that is shared in Chromium (skipped where there is none)", () => {
+describe.skipIf(!hasChromium)("a video that is shared in Chromium (skipped where there is none)", () => {
   const studio = openRoom("videos", { speed: Number.POSITIVE_INFINITY, cors: true });
   const share = () =>
     studio.page
@@ -104,7 +104,7 @@ describe.skipIf(!hasChromium)("a film that is shared in Chromium (skipped where 
     await share().waitFor();
   }
 
-  test("A film is handed to an app, and saved where the browser shares no files", {
+  test("A video is handed to an app, and saved where the browser shares no files", {
     timeout: 2 * MINUTE,
   }, async () => {
     await make();

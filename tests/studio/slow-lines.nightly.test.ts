@@ -10,7 +10,7 @@ describe.skipIf(!hasChromium)("The studio on a slow line in Chromium (skipped wh
     await studio.field("Message").press("Enter");
   }
 
-  test("An answer that streams is shown as plain text until Markdown is loaded, and as Markdown then", async () => {
+  test("A response that streams is shown as plain text until Markdown is loaded, and as Markdown then", async () => {
     const release = await studio.hold("**/assets/markdown-*.js");
     await studio.page.reload();
     await sendMessage("[[stall]] Hello");

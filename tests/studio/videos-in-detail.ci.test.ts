@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
       .waitFor();
   });
 
-  test("are paid for once by a double click, also if the answer comes between its clicks, and deleted after a question", async () => {
+  test("are paid for once by a double click, also if the response comes between its clicks, and deleted after a question", async () => {
     await field("Prompt").fill("A reef at dawn");
     await button("Generate").dblclick();
     await expectVideosInProgress(1);
@@ -232,7 +232,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await findCard("She waves").getByRole("link", { name: "Last frame" }).waitFor();
   });
 
-  test("take films as files: checked first, uploaded once, and used after a reload", async () => {
+  test("take videos as files: checked first, uploaded once, and used after a reload", async () => {
     await field("Prompt").fill("Video 1 by night");
     const video = (seconds: number) => Buffer.from(createVideo(640, 360, seconds, { content: 64 }));
     await give("Reference videos", "long.mp4", "video/mp4", video(20));

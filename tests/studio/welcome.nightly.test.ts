@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
     expect(bodies()).toHaveLength(1);
   });
 
-  test("After “Stall” the field has the focus, and Escape stops the answer", async () => {
+  test("After “Stall” the field has the focus, and Escape stops the response", async () => {
     await button("Stall").click();
     await button("Stop").waitFor();
     await expect.poll(() => hasFocus("Message")).toBe(true);
@@ -75,7 +75,7 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
     await button("Stop").waitFor({ state: "detached" });
   });
 
-  // the answer may be whole before the network is gone, so that there may be nothing to stop
+  // the response may be whole before the network is gone, so that there may be nothing to stop
   test("After “Offline” the field has the focus", async () => {
     await button("Offline").click();
     await answers().first().locator("p").first().waitFor();

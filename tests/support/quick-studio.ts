@@ -20,7 +20,7 @@ export interface QuickStudio {
 
 /** Options of the gateway and its files. */
 export interface QuickStudioOptions extends Omit<EmulatorOptions, "apiKeys"> {
-  /** PNG that is served for every file of the gateway. @default the emulator's pictures and videos, which take time */
+  /** PNG that is served for every file of the gateway. @default the emulator's images and videos, which take time */
   readonly image?: Uint8Array<ArrayBuffer>;
 }
 

@@ -24,7 +24,7 @@ const SEED = 20_261_126;
 const program = fileURLToPath(new URL("../support/batch-program.ts", import.meta.url));
 let close: () => Promise<unknown> = async () => {};
 beforeEach(() => {
-  // the server reports each answer that the network loses
+  // the server reports each response that the network loses
   vi.spyOn(console, "error").mockImplementation(() => {});
 });
 afterEach(() => {
@@ -32,7 +32,7 @@ afterEach(() => {
   return close();
 });
 
-test("500 images are 500 pictures and 500 bills behind `idempotency()`, though the script is killed three times", async () => {
+test("500 requests are 500 images and 500 bills behind `idempotency()`, though the script is killed three times", async () => {
   const { emulator, url, folder } = await opened({ remembers: true });
   await runUntilKilledThrice(url, folder, 500);
   expect(await runToEnd(url, folder, 500)).toMatchObject({ status: "done", done: 500, failed: 0, count: 0 });
@@ -50,7 +50,7 @@ test("no image is billed twice without `idempotency()`, and each unconfirmed req
   expect(new Set(bills).size).toBe(bills.length);
   const images = await listImages(folder);
   expect(images.size).toBe(state.done);
-  // each request has its picture, or is named
+  // each request has its image, or is named
   expect(state.done + state.unconfirmed.length).toBe(100);
   expect(state.unconfirmed.length).toBeGreaterThan(0);
   for (const { message } of state.unconfirmed) expect(message).toBeTruthy();
@@ -116,7 +116,7 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
   }
 }
 
-/** Closes the connection when the answer is there. */
+/** Closes the connection when the response is there. */
 function loseResponse(outgoing: ServerResponse): void {
   outgoing.writeHead = (() => {
     outgoing.destroy();
@@ -124,7 +124,7 @@ function loseResponse(outgoing: ServerResponse): void {
   }) as typeof outgoing.writeHead;
 }
 
-/** Closes the connection in the middle of the answer. */
+/** Closes the connection in the middle of the response. */
 function cutResponse(outgoing: ServerResponse): void {
   const write = outgoing.write.bind(outgoing) as (chunk: Uint8Array) => boolean;
   outgoing.write = ((chunk: Uint8Array) => {
@@ -178,7 +178,7 @@ function listBills({ requests }: Emulator): string[] {
     .map(({ body }) => (body as { prompt: string }).prompt);
 }
 
-/** Addresses of the pictures that the script has saved. */
+/** Addresses of the images that the script has saved. */
 async function listImages(folder: string): Promise<Set<string>> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".json"));
   const results = await Promise.all(

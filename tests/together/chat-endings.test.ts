@@ -16,7 +16,7 @@ function createChat(options: Partial<ChatStoreOptions> = {}) {
     fetch: emulator.fetch,
     clock,
     retry: { limit: 0 },
-    // some of its answers end with a warning
+    // some of its responses end with a warning
     onEvent: () => {},
   });
   const model = "alpha-v4.1-flash";
@@ -24,7 +24,7 @@ function createChat(options: Partial<ChatStoreOptions> = {}) {
   return { chat, clock, emulator };
 }
 
-describe("the end of an answer is shown on its message, on the turn and in the state", () => {
+describe("the end of a response is shown on its message, on the turn and in the state", () => {
   test.each([
     ["", "complete", undefined],
     ["[[length]]", "length", undefined],
@@ -67,7 +67,7 @@ describe("the end of an answer is shown on its message, on the turn and in the s
   });
 });
 
-test("No tool of an answer without a finish_reason runs", async () => {
+test("No tool of a response without a finish_reason runs", async () => {
   const runs: unknown[] = [];
   const add = defineTool({
     name: "add",

@@ -24,7 +24,7 @@ const emulator = createEmulator({
   chat: ({ messages }) => {
     const text = JSON.stringify(messages.at(-1)?.content);
     nth += 1;
-    // undefined leaves the answer to the emulator, which calls tools and plays faults
+    // undefined leaves the response to the emulator, which calls tools and plays faults
     return /tool|\[\[/.test(text) ? undefined : `answer ${nth} to ${text}`;
   },
 });
@@ -52,7 +52,7 @@ function sendMessage(text: string) {
 
 const press = (name: string | RegExp) => fireEvent.click(screen.getByRole("button", { name }));
 
-test("the first chat shows an answer, and after a failure the words and a way on", async () => {
+test("the first chat shows a response, and after a failure the message and a button to go on", async () => {
   await open("first-chat.tsx");
   sendMessage("How deep is the sea?");
   await screen.findByText(/answer 1/);

@@ -15,7 +15,7 @@ import { chat as chatRoutes, createProxy, images } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createTestClock } from "../support/test-clock.ts";
 
-/* A picture and a film that are asked for in a chat, before the emulator. */
+/* An image and a video that are requested in a chat, before the emulator. */
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -94,7 +94,7 @@ async function left(storage: ChatStorage) {
   return { storage: copy, id };
 }
 
-/** A page that has asked for a film, and was left with its first poll. */
+/** A page that has asked for a video, and was left with its first poll. */
 async function leaveWithVideo(...others: readonly Tool[]) {
   const requests = [["make_video", { prompt: "A reef" }], ...others.map(({ name }) => [name, {}])];
   const gateway = createGateway(Object.fromEntries(requests));
@@ -125,7 +125,7 @@ const findReply = (chat: ChatStore) => chat.getSnapshot().messages.find(({ toolC
 const findCall = (chat: ChatStore, nth = 0) => findReply(chat)?.toolCalls?.[nth];
 
 describe("imageTool", () => {
-  test("shows a picture that is asked for in a chat, for one bill, also after a reload", async () => {
+  test("shows an image that is requested in a chat, for one bill, also after a reload", async () => {
     const gateway = createGateway({ make_image: { prompt: "A reef", size: "2048x2048", n: 9 } });
     const tools = (client: Client) => [imageTool(client, imageRequest)];
     const { chat, storage } = page(gateway, tools);
@@ -188,7 +188,7 @@ describe("imageTool", () => {
     expect(findReply(chat)).not.toHaveProperty("images");
   });
 
-  test("tells the model to ask the user where the picture may be billed", async () => {
+  test("tells the model to ask the user where the image may be billed", async () => {
     const gateway = createGateway({ make_image: { prompt: "A reef" } });
     const send: Send = async (request) => {
       const response = await gateway.send(request);
@@ -214,7 +214,7 @@ describe("imageTool", () => {
     expect(gateway.posts(IMAGES)).toHaveLength(1);
   });
 
-  test("shows the same picture after a reload behind a proxy that remembers its key, for one bill", async () => {
+  test("shows the same image after a reload behind a proxy that stores its key, for one bill", async () => {
     const gateway = createGateway({ make_image: { prompt: "A reef" } });
     const tools = (client: Client) => [imageTool(client, imageRequest)];
     const behind = { send: createTestProxy(gateway), proxy: "https://proxy.example" };
@@ -243,7 +243,7 @@ describe("imageTool", () => {
 });
 
 describe("videoTool", () => {
-  test("shows a film that is asked for in a chat, for one bill, and the model gets a sentence", async () => {
+  test("shows a video that is requested in a chat, for one bill, and the model gets a sentence", async () => {
     const gateway = createGateway({ make_video: { prompt: "A reef", duration: 30, ratio: "1:1" } });
     const { chat } = page(gateway, (client) => [videoTool(client, short)]);
     expect(await chat.send("please")).toMatchObject({ outcome: "complete" });
@@ -267,7 +267,7 @@ describe("videoTool", () => {
     });
   });
 
-  test("goes on from its handle after a reload, and makes no second film", async () => {
+  test("goes on from its handle after a reload, and makes no second video", async () => {
     const { gateway, tools, before } = await leaveWithVideo();
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, isOver);
@@ -290,7 +290,7 @@ describe("videoTool", () => {
     expect([gateway.posts(FILMS).length, gateway.posts("/v1/chat/completions").length]).toEqual([1, 2]);
   });
 
-  test("cancels the other calls of its answer after a reload: they may have acted", async () => {
+  test("cancels the other calls of its response after a reload: they may have acted", async () => {
     const paid = vi.fn(() => new Promise<string>(() => {}));
     const pay = defineTool({ name: "pay", inputSchema: { type: "object" }, execute: paid });
     const { gateway, tools, before } = await leaveWithVideo(pay);

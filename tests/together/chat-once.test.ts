@@ -20,7 +20,7 @@ afterAll(() => proxy.close());
 const stream = { "content-type": "text/event-stream" };
 beforeEach(() => proxy.upstream.answers(says(200, stream, chunk("one answer") + finish + done)));
 
-/** The next connections of a page: the answer is lost before its headers, or the page dies when it has sent. */
+/** The next connections of a page: the response is lost before its headers, or the page dies when it has sent. */
 type Fault = "lose" | "kill" | undefined;
 type Options = Partial<ChatStoreOptions> & { faults?: Fault[]; retries?: number };
 
@@ -66,7 +66,7 @@ async function reopened(storage: ChatStorage) {
 const readContent = ({ messages }: ChatTurn) => messages.at(-1)?.content;
 const bills = () => proxy.upstream.requests.length;
 
-describe("an answer behind a stream log that is lost before its headers", () => {
+describe("a response behind a stream log that is lost before its headers", () => {
   test("comes by the automatic repetition, and the gateway gets one request", async () => {
     const turn = await page(memoryStorage(), { faults: ["lose", "lose"], retries: 2 }).send();
     expect([turn.outcome, readContent(turn), bills()]).toEqual(["complete", "one answer", 1]);
@@ -172,7 +172,7 @@ describe("a new request, where the end of the first is known,", () => {
     expect(bills()).toBe(2);
   });
 
-  test("is made after the user has stopped the answer", async () => {
+  test("is made after the user has stopped the response", async () => {
     const { chat, killed, send, retry } = page(memoryStorage(), { faults: ["kill"] });
     const turn = send();
     await killed;

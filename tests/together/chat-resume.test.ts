@@ -112,7 +112,7 @@ describe("a chat behind a proxy with logged streams", () => {
     expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
   });
 
-  test("shows an answer that the proxy lost as interrupted, and the gateway gets one request", async () => {
+  test("shows a response that the proxy lost as interrupted, and the gateway gets one request", async () => {
     begun(chunk("one "));
     const storage = memoryStorage();
     const before = page(storage);

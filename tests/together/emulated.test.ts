@@ -47,7 +47,7 @@ async function readFailure(stream: ReturnType<typeof streamChat>, fault: string)
 describe.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const)("%s", (model) => {
   const request = { model, messages: [{ role: "user", content: "Tell me of rivers" }] } as const;
 
-  test("gives the same answer streamed and whole, with usage that adds up", async () => {
+  test("gives the same response streamed and whole, with usage that adds up", async () => {
     const streamed = { ...request, stream_options: { include_usage: true } };
     const warnings: unknown[] = [];
     const onEvent = (event: ClientEvent) => {
@@ -68,7 +68,7 @@ describe.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as cons
     expect(whole.message.reasoning_content !== undefined).toBe(model !== "gamma-chat-1-6-251015");
   });
 
-  test("cuts its answer at max_tokens with the outcome length", async () => {
+  test("cuts its response at max_tokens with the outcome length", async () => {
     const turn = await streamChat(gateway().client, { ...request, max_tokens: 5 }).result();
     expect(turn).toMatchObject({ finishReason: "length", outcome: "length" });
   });
@@ -100,7 +100,7 @@ describe("faults have their own endings", () => {
     ["[[malformed]]", { name: "StreamError", reason: "malformed" }],
     ["[[error-frame]]", { name: "StreamError", reason: "server-error" }],
     ["[[stall]]", { name: "TimeoutError", phase: "chunk" }],
-  ])("%s: the answer ends with the text so far", async (fault, expected) => {
+  ])("%s: the response ends with the text so far", async (fault, expected) => {
     const clock = stoppedClock();
     const stream = streamChat(gateway({ clock }).client, sendMessage(`Tell me of rivers ${fault}`));
     const failing = readFailure(stream, fault);
@@ -121,7 +121,7 @@ describe("faults have their own endings", () => {
     expect((await requestFailure("[[500]]", { retry: { limit: 0 } })).error).toMatchObject({ status: 500 });
   });
 
-  test("[[429:1]]: the answer comes at the second request", async () => {
+  test("[[429:1]]: the response comes at the second request", async () => {
     const { client, emulator } = gateway({ clock: createTestClock(50) });
     expect(await streamChat(client, sendMessage("Rivers [[429:1]]")).result()).toMatchObject({
       outcome: "complete",
@@ -129,7 +129,7 @@ describe("faults have their own endings", () => {
     expect(emulator.requests.map(({ status }) => status)).toEqual([429, 200]);
   });
 
-  test("[[length]] and [[filter]]: an answer with its outcome", async () => {
+  test("[[length]] and [[filter]]: a response with its outcome", async () => {
     const { client } = gateway();
     expect(await streamChat(client, sendMessage("Rivers [[length]]")).result()).toMatchObject({
       outcome: "length",

@@ -83,7 +83,7 @@ function expectShown(heading: string, lines: readonly Line[]): void {
 }
 
 describe("the log alone tells the operator", () => {
-  test("case 149: why an answer was cut, and what it cost", async () => {
+  test("case 149: why a response was cut, and what it cost", async () => {
     fault = "reset";
     expect((await chat("ann")).text).toContain("upstream_cut");
     const lines = await createLines("ann", 2);

@@ -7,7 +7,7 @@ import { createMcpServer } from "@sluice/mcp";
 import { createProxy, images, videos } from "@sluice/worker-proxy";
 import { expect, test, vi } from "vitest";
 
-/* An agent behind a proxy with `idempotency()`: a call that is repeated is paid for once, and gets its picture or its task. */
+/* An agent behind a proxy with `idempotency()`: a call that is repeated is paid for once, and gets its image or its task. */
 
 /** Connects an agent to a server behind a proxy, whose first answers are lost on their way. */
 async function agentBehindProxy({ lost }: { lost: number }) {

@@ -63,7 +63,7 @@ describe("Of 1,000 schedules of faults, each", () => {
       // after an error of the proxy it is a new request: a user who sees the first one on the bill does not ask again
       if (made.length > 0 && isError) return { made, shown: "failed", story };
       if (random() < 0.2) kill();
-      // an image and an asset belong to their page; a film is found again after a reload, and in another tab
+      // an image and an asset belong to their page; a video is found again after a reload, and in another tab
       if (kind === "film") stores = [createStore(open())];
       if (kind === "film" && !isError && random() < 0.5) stores.push(createStore(open()));
     }

@@ -49,14 +49,14 @@ const creates: readonly (readonly [string, Create])[] = [
   ],
 ];
 
-describe.each(creates)("%s behind a proxy that remembers answers", (_, create) => {
-  test("is paid once where its answer is lost twice and repeated by itself", async () => {
+describe.each(creates)("%s behind a proxy that stores responses", (_, create) => {
+  test("is paid once where its response is lost twice and repeated by itself", async () => {
     const { openPage, bills, keys } = openProxy();
     await create(openPage({ faults: ["lose", "lose"], retries: 2 }).client);
     expect([bills.length, keys.length, new Set(keys).size]).toEqual([1, 3, 1]);
   });
 
-  test("is paid once where the caller asks again with its key, and each time the answer is the same", async () => {
+  test("is paid once where the caller asks again with its key, and each time the response is the same", async () => {
     const { openPage, bills } = openProxy();
     const { client } = openPage({ faults: ["lose"] });
     const idempotencyKey = "the-same-key";
@@ -66,7 +66,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
     expect(bills).toHaveLength(1);
   });
 
-  test("is paid once where requests with its key wait for one answer, and one of them leaves", async () => {
+  test("is paid once where requests with its key wait for one response, and one of them leaves", async () => {
     const { promise: held, resolve: respond } = createDeferred();
     const emulator = createEmulator({ speed: Infinity });
     const { openPage, bills, keys } = openProxy({
@@ -206,7 +206,7 @@ test("A wrong key is 400, and a request without a key is served each time", asyn
   expect(bills).toHaveLength(2);
 });
 
-test("The feature is on each answer of a create, on its refusals, and on /health", async () => {
+test("The feature is on each response of a create, on its refusals, and on /health", async () => {
   const { reach } = openProxy();
   for (const [method, path] of [
     ["POST", "/v1/images/generations"],
@@ -220,7 +220,7 @@ test("The feature is on each answer of a create, on its refusals, and on /health
     );
 });
 
-describe("A store behind a proxy that remembers answers", () => {
+describe("A store behind a proxy that stores responses", () => {
   test("gets the lost images when the user asks for the same again", async () => {
     const { openPage, bills } = openProxy();
     const store = createImageStore(openPage({ faults: ["lose", "lose"] }).client, {
@@ -246,7 +246,7 @@ describe("A store behind a proxy that remembers answers", () => {
     entries: () => listVideoTasks(client, { storage }),
   });
 
-  test("gets the lost film after a reload, in one entry, and the film can be polled", async () => {
+  test("gets the lost video after a reload, in one entry, and the video can be polled", async () => {
     const { openPage, bills } = openProxy();
     const storage = memoryStorage();
     expect((await visit(openPage({ faults: ["lose"] }).client, storage).video.create(reef)).status).toBe(
@@ -262,7 +262,7 @@ describe("A store behind a proxy that remembers answers", () => {
     expect(bills).toHaveLength(1);
   });
 
-  test("gets the film of a page that was killed while it waited", async () => {
+  test("gets the video of a page that was killed while it waited", async () => {
     const { openPage, bills, keys } = openProxy();
     const storage = memoryStorage();
     const dying = openPage({ faults: ["kill"] });
@@ -277,7 +277,7 @@ describe("A store behind a proxy that remembers answers", () => {
     expect([bills.length, new Set(keys).size]).toEqual([1, 1]);
   });
 
-  test("gets one film where two pages ask for the lost one at once", async () => {
+  test("gets one video where two pages ask for the lost one at once", async () => {
     const { openPage, bills } = openProxy();
     const storage = memoryStorage();
     await visit(openPage({ faults: ["lose"] }).client, storage).video.create(reef);
@@ -287,7 +287,7 @@ describe("A store behind a proxy that remembers answers", () => {
     expect([ids.size, ids.has(undefined), bills.length]).toEqual([1, false, 1]);
   });
 
-  test("gets the lost film after the proxy was restarted", async () => {
+  test("gets the lost video after the proxy was restarted", async () => {
     const { openPage, bills, kill } = openProxy();
     const storage = memoryStorage();
     await visit(openPage({ faults: ["lose"] }).client, storage).video.create(reef);
@@ -297,7 +297,7 @@ describe("A store behind a proxy that remembers answers", () => {
   });
 });
 
-/** The answer in a result. The day in which a film can be queried begins when the answer comes. */
+/** The response in a result. The day in which a video can be queried begins when the response comes. */
 function answered(result: unknown) {
   return { ...(result as object), queryableUntil: undefined };
 }

@@ -88,7 +88,7 @@ describe("a video task on the emulator", () => {
   test.each([
     ["[[fail]]", { name: "TaskError", reason: "failed" }],
     ["[[no-url]]", { name: "TaskError", reason: "no-result" }],
-  ])("%s: an error with the reason, and the task is kept", async (fault, error) => {
+  ])("%s: an error with the reason, and the task is stored", async (fault, error) => {
     const { video, request, counts, untilOver } = createVideo(`A reef at dawn ${fault}`);
     await video.create(request);
     await untilOver();

@@ -63,7 +63,7 @@ interface TaskProps {
 }
 
 function Task({ entry, ...rest }: TaskProps) {
-  // only a task that is not checked any more is asked for by its card
+  // only a task that is not checked any more is requested by its card
   const taskId = getVideoState(entry) === "unknown" ? entry.handle?.id : undefined;
   const { refetch } = useVideoTask({ taskId, ...options });
   return <VideoTaskCard entry={entry} onCheck={refetch} {...rest} />;

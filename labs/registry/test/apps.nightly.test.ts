@@ -93,7 +93,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     expect(registry.missing).toEqual([]);
   });
 
-  test("A message is edited and an answer asked for again; the arrows lead between the versions", {
+  test("A message is edited and a response requested again; the arrows lead between the versions", {
     timeout: 120_000,
   }, async () => {
     await sendMessage("Hello");
@@ -115,7 +115,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     expect(problems).toEqual([]);
   });
 
-  test("An answer has code in colors, a table and a formula, in light and in dark", {
+  test("A response has code in colors, a table and a formula, in light and in dark", {
     timeout: 120_000,
   }, async () => {
     await sendMessage("Show Markdown");
@@ -148,7 +148,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     expect(problems).toEqual([]);
   });
 
-  test("A picture goes with a message, opens at its full size, and a file of another kind is refused", {
+  test("An image goes with a message, opens at its full size, and a file of another kind is refused", {
     timeout: 120_000,
   }, async () => {
     await page.getByLabel("Images", { exact: true }).setInputFiles([
@@ -302,7 +302,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     expect(problems).toEqual([]);
   });
 
-  test("An answer that was cut is continued, and one that failed is asked for again", {
+  test("A response that was cut is continued, and one that failed is requested again", {
     timeout: 120_000,
   }, async () => {
     await sendMessage("Tell me of the sea [[truncate]]");
@@ -322,7 +322,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
 });
 
 const FENCE = "```";
-/** An answer with what Markdown has to show. */
+/** A response with what Markdown has to show. */
 const ANSWER = `The pressure at a depth $h$:
 
 $$
@@ -337,6 +337,6 @@ ${FENCE}ts
 const pressure = (depth: number) => 1.013 + depth / 10;
 ${FENCE}`;
 
-/** A picture of 16 × 16 pixels. */
+/** An image of 16 × 16 pixels. */
 const DOT =
   "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFklEQVR4nGMwSJhAEmIY1TCqYfhqAAC82CAQcrMTHAAAAABJRU5ErkJggg==";

@@ -80,7 +80,7 @@ test("an address that is none of the web is not opened", async () => {
   expect(open).not.toHaveBeenCalled();
 });
 
-test.each([403, 404, 410])("A link whose server answers %i is expired", async (status) => {
+test.each([403, 404, 410])("A link whose server responds with %i is expired", async (status) => {
   server(() => new Response(null, { status }));
   expect(await downloadMedia(url, "A reef")).toBe("expired");
   expect(saved).toEqual([]);

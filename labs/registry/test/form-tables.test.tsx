@@ -258,13 +258,13 @@ test("A request has the media of its form in the order of the fields", () => {
   expect(createVideoRequest("beta3.0-video", {})).toEqual({ model: "beta3.0-video", input: {} });
 });
 
-test("A search of the web is asked for, or left out", () => {
+test("A search of the web is requested, or left out", () => {
   const createSearchRequest = (web_search: boolean) => createVideoRequest("gamma-video-2.0", { web_search });
   expect(createSearchRequest(true)).toMatchObject({ tools: [{ type: "web_search" }] });
   expect(createSearchRequest(false)).not.toHaveProperty("tools");
 });
 
-test("A set of images is asked for, or left out", () => {
+test("A set of images is requested, or left out", () => {
   const model = "gamma-image-5-0-260128";
   const createRequest = (sequential_image_generation: boolean) =>
     createImageRequest(model, { sequential_image_generation, max_images: 4 });

@@ -18,7 +18,7 @@ const shadcn = join(source, "node_modules/shadcn/dist/index.js");
 /** The registry of this repository on this machine. */
 export interface ServedRegistry {
   readonly url: string;
-  /** Paths that were asked for and are not there: what shadcn's command wants of its own site. */
+  /** Paths that were requested and are not there: what shadcn's command wants of its own site. */
   readonly missing: readonly string[];
   readonly close: () => Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function serveRegistry(shop: Workshop): Promise<ServedRegistry> {
   };
 }
 
-/** The answer to npm about a package of which there is one version. */
+/** The response to npm about a package of which there is one version. */
 function packument(name: string, tarball: string, host: string) {
   const manifest = JSON.parse(
     execFileSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" }),

@@ -236,7 +236,7 @@ describe("a tool call", () => {
       0,
     ],
   ])(
-    "A call of an answer that %s is given to the SDK, and runs, or not at all",
+    "A call of a response that %s is given to the SDK, and runs, or not at all",
     async (name, edit, count) => {
       const warnings = [TOOLS_UNLISTED, ...(name === "has no finish_reason" ? ["chat.unconfirmed"] : [])];
       const { model: edited, gateway } = createCallingModel(edit, warnings);

@@ -99,7 +99,7 @@ describe.each(routes)("the chat models, through the %s", (route) => {
   });
 
   test.each(chatModels)(
-    "%s answers with an object of a schema, which it reads in the instructions",
+    "%s responds with an object of a schema, which it reads in the instructions",
     async (model) => {
       const { sluice, gateway, listPaid } = open(route);
       const { output } = await generateText({

@@ -47,7 +47,7 @@ describe("a reload", () => {
   }
 
   test.each([false, true])(
-    "An answer goes on after a reload, and is paid once (strict mode: %s)",
+    "A response goes on after a reload, and is paid once (strict mode: %s)",
     async (strict) => {
       const scenario = createScenario();
       const { storage, page, response } = await begin(scenario);

@@ -104,7 +104,7 @@ describe("useChat over the proxy", () => {
   });
 
   test.each([true, false])(
-    "stop() stops the answer at the gateway, and keeps its text (stream log: %s)",
+    "stop() stops the response at the gateway, and keeps its text (stream log: %s)",
     async (isLogged) => {
       const scenario = createScenario({ isLogged });
       scenario.writeByHand();

@@ -59,7 +59,7 @@ interface Scenario {
   readonly concurrency?: number;
 }
 
-/** A proxy that remembers, with a gateway that makes what it is asked for. */
+/** A proxy that stores responses, in front of a gateway that runs every request. */
 function createRememberingGateway(features: string | null = "idempotency") {
   const proxy = openOnce(async (_, request) => createImageResponse(await readPrompt(request)), { features });
   const { fetch } = proxy.page();
@@ -96,7 +96,7 @@ describe.each(moments)("a process that dies %s %i", (...crash) => {
     expect(await end()).toMatchObject({ done: 4, unconfirmed: 0 });
   });
 
-  test("leaves a batch behind `idempotency()` that comes to its end: four pictures, four bills", async () => {
+  test("leaves a batch behind `idempotency()` that comes to its end: four images, four bills", async () => {
     const storage = memoryStorage();
     const { network, sent } = createRememberingGateway();
     await createProcess(storage, network, { crash, keys: true }).end();
@@ -244,7 +244,7 @@ describe("a chat whose answer is cut off", () => {
     expect([bills.length, results]).toMatchObject([1, [{ result: { message: { content: "Hi" } } }]]);
   });
 
-  test("is not sent twice by a gateway that answers 500 first", async () => {
+  test("is not sent twice by a gateway that responds with 500 first", async () => {
     const sent: string[] = [];
     const { end } = createProcess(
       memoryStorage(),

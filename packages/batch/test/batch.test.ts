@@ -98,7 +98,7 @@ test("no more requests are in flight than `concurrency` allows", async () => {
   expect(most).toBe(3);
 });
 
-describe("one bad answer", () => {
+describe("one bad response", () => {
   test("A 400 fails its request, and the others continue", async () => {
     const { batch, run, prompts } = openBatch(createReefs(3), {
       respond: (prompt, nth) =>

@@ -157,7 +157,7 @@ describe("limits", () => {
     },
   );
 
-  test("an answer within max_tokens ends by itself", async () => {
+  test("a response within max_tokens ends by itself", async () => {
     const { choices } = await complete(createFastEmulator(), createRequest("hi", { max_tokens: 5000 }));
     expect(choices[0]?.finish_reason).toBe("stop");
   });

@@ -57,7 +57,7 @@ describe("[[429]] and [[500]]", () => {
 });
 
 test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
-  "[[%s:1]] breaks one answer to a body, and the next is whole",
+  "[[%s:1]] breaks one response to a body, and the next is whole",
   async (fault) => {
     const emulator = createFastEmulator();
     const send = (prompt: string) =>
@@ -150,7 +150,7 @@ describe("[[stall]]", () => {
     expect(emulator.requests[0]).toMatchObject({ status: 200, deltas: 8, aborted: true, finished: false });
   });
 
-  test("never answers a request without a stream", async () => {
+  test("never responds to a request without a stream", async () => {
     const emulator = createFastEmulator();
     const controller = new AbortController();
     const response = post(emulator, createRequest("hi [[stall]]", gamma), { signal: controller.signal });
@@ -171,7 +171,7 @@ describe("[[truncate]]", () => {
     expect(chunks.every(({ choices }) => choices[0]?.finish_reason === null)).toBe(true);
   });
 
-  test("cuts the JSON of an answer without a stream", async () => {
+  test("cuts the JSON of a response without a stream", async () => {
     const response = await post(createFastEmulator(), createRequest("hi [[truncate]]", gamma));
     expect(response.status).toBe(200);
     await expect(response.json()).rejects.toThrow(SyntaxError);
@@ -187,7 +187,7 @@ describe("[[drop]]", () => {
     expect(emulator.requests[0]).toMatchObject({ aborted: false, finished: false });
   });
 
-  test("breaks within the body of an answer without a stream", async () => {
+  test("breaks within the body of a response without a stream", async () => {
     const response = await post(createFastEmulator(), createRequest("hi [[drop]]", gamma));
     await expect(response.text()).rejects.toBeInstanceOf(TypeError);
   });
@@ -228,7 +228,7 @@ describe("[[unconfirmed]]", () => {
     expect(chunks.map(({ choices }) => choices[0]?.finish_reason ?? null)).toEqual(chunks.map(() => null));
   });
 
-  test("The finish_reason of a whole answer is null", async () => {
+  test("The finish_reason of a whole response is null", async () => {
     const { choices } = await complete(createFastEmulator(), createRequest("hi [[unconfirmed]]", gamma));
     expect(choices[0]).toMatchObject({ finish_reason: null, message: { content: expect.any(String) } });
   });
@@ -255,7 +255,7 @@ describe("[[error-frame]]", () => {
 test.each([
   ["length", "length"],
   ["filter", "content_filter"],
-])("[[%s]] cuts the answer and says so", async (fault, reason) => {
+])("[[%s]] cuts the response and says so", async (fault, reason) => {
   const { choices } = await complete(createFastEmulator(), createRequest(`hi [[${fault}]]`, gamma));
   expect(choices[0]?.finish_reason).toBe(reason);
   expect(choices[0]?.message.content).not.toBe("");
@@ -272,7 +272,7 @@ test("[[json]] answers in JSON", async () => {
   expect(JSON.parse(content ?? "")).toMatchObject({ topic: "tea" });
 });
 
-test("a fault happens even if the answer is a single token", async () => {
+test("a fault happens even if the response is a single token", async () => {
   const response = await post(
     createFastEmulator(),
     createRequest("hi [[drop]]", { ...stream, max_tokens: 1 }),
@@ -280,7 +280,7 @@ test("a fault happens even if the answer is a single token", async () => {
   expect((await readFrames(response)).failure).toBeInstanceOf(TypeError);
 });
 
-test("thinking comes first, so that a broken answer still has text", async () => {
+test("thinking comes first, so that a broken response still has text", async () => {
   const { frames } = await readFrames(
     await post(createFastEmulator(), createRequest("hi [[drop]]", { stream: true })),
   );

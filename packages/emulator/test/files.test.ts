@@ -200,7 +200,7 @@ describe("the option media", () => {
     expect(calls).toBe(6);
   });
 
-  test("breaks an answer with its error, and is asked again at the next fetch", async () => {
+  test("breaks a response with its error, and is asked again at the next fetch", async () => {
     const problems = [new Error("no fixture")];
     const image = async () => {
       const problem = problems.pop();

@@ -135,7 +135,7 @@ describe("the pixels", () => {
   });
 });
 
-test("the same requests in the same order get the same answers", async () => {
+test("the same requests in the same order get the same responses", async () => {
   const run = async () => {
     const emulator = createFastEmulator({ clock: createLeapingClock() });
     return [await generate(emulator), await generate(emulator), await generate(emulator, { seed: 1 })];
@@ -210,7 +210,7 @@ describe("faults", () => {
     expect([await readStatus("[[500]]"), await readStatus("[[500]]")]).toEqual([500, 500]);
   });
 
-  test("[[truncate:1]] breaks the first answer to a body, and counts no refusal of it", async () => {
+  test("[[truncate:1]] breaks the first response to a body, and counts no refusal of it", async () => {
     const emulator = createFastEmulator();
     const request = { ...fox, prompt: "[[429:1]] [[truncate:1]]" };
     const readOutcome = async () => {
@@ -235,7 +235,7 @@ describe("faults", () => {
     );
   });
 
-  test("[[stall]] never answers", async () => {
+  test("[[stall]] never responds", async () => {
     const controller = new AbortController();
     const response = send(
       createFastEmulator(),

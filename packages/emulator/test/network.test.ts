@@ -137,7 +137,7 @@ describe("the network", () => {
     expect(emulator.requests[0]).toMatchObject({ status: 200, aborted: false, finished: false });
   });
 
-  test("resets a JSON answer halfway", async () => {
+  test("resets a JSON response halfway", async () => {
     const emulator = createFastEmulator({ faults: () => "reset" });
     const reader = getReader(await post(emulator, createRequest("hi")));
     expect((await reader.read()).value?.length).toBeGreaterThan(100);

@@ -18,7 +18,7 @@ async function serveEmulator(options: Partial<EmulatorOptions> = {}) {
 }
 
 describe("over real sockets", () => {
-  test("an answer and a stream arrive whole", async () => {
+  test("a response and a stream arrive whole", async () => {
     const { served } = await serveEmulator();
     expect(await (await sendTo(served, createRequest("hi"))).json()).toMatchObject({
       object: "chat.completion",
@@ -119,7 +119,7 @@ describe("over real sockets", () => {
   });
 
   test.each(["cancels", "leaves", "reads a piece and cancels"])(
-    "An answer that refuses a body reaches its client, where the handler %s",
+    "A response that refuses a body reaches its client, where the handler %s",
     async (act) => {
       let isFirst = true;
       const fetch = async (request: Request) => {

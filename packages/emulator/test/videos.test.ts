@@ -444,7 +444,7 @@ describe("memory", () => {
   });
 });
 
-test("the same requests in the same order get the same answers", async () => {
+test("the same requests in the same order get the same responses", async () => {
   const run = async () => {
     const { clock, emulator } = createPacedEmulator();
     const responses: unknown[] = [];

@@ -278,7 +278,7 @@ describe("a failure before the upload is sent", () => {
   test.each([
     ["headers", { headers: () => Promise.reject(new Error("session expired")) }],
     ["apiKey", { apiKey: () => Promise.reject(new Error("session expired")) }],
-  ] as const)("The words of `%s` that reject are kept, and nothing is sent", async (_, settings) => {
+  ] as const)("A rejected `%s` keeps its message, and nothing is sent", async (_, settings) => {
     const { uploadToEnd, log, delays } = createPage(() => respondAt(0), settings);
     expect(await uploadToEnd()).toMatchObject({
       name: "ConfigurationError",

@@ -1,5 +1,5 @@
 import type { FaultCase, FaultOutcome } from "@sluice/emulator/faults";
-import { joinMessages } from "../words.ts";
+import { joinMessages } from "../join-messages.ts";
 
 /** The part of a response that a client hands to its user. */
 export interface Reading {

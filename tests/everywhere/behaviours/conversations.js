@@ -1,10 +1,10 @@
-import { createTestClient, equal, mark } from "./world.js";
+import { createTestClient, equal, mark } from "./setup.js";
 
 /*
  * A conversation: tools, branches, and a thread that is read again.
  */
 
-/** The model calls a tool, gets its result, and answers with it. */
+/** The model calls a tool, gets its result, and responds with it. */
 export async function tools(setup) {
   const { defineTool } = setup.core;
   const { createChatStore } = setup.stores;
@@ -23,7 +23,7 @@ export async function tools(setup) {
   equal([outcome, calls, stream.includes("7 metres")], ["complete", [["river"]], true]);
 }
 
-/** A thread: an answer, a stopped one, another branch; a second store reads all of it from the storage. */
+/** A thread: a response, a stopped one, another branch; a second store reads all of it from the storage. */
 export async function chatStore(setup) {
   const { createChatStore, indexedDBStorage, memoryStorage } = setup.stores;
   const storage = "indexedDB" in globalThis ? indexedDBStorage() : memoryStorage();

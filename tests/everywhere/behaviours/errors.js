@@ -1,4 +1,4 @@
-import { createChatRequest, createTestClient, equal, readFailure } from "./world.js";
+import { createChatRequest, createTestClient, equal, readFailure } from "./setup.js";
 
 const CLOSED = "http://127.0.0.1:2";
 

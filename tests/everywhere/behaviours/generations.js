@@ -1,4 +1,4 @@
-import { createTestClient, equal, readFailure } from "./world.js";
+import { createTestClient, equal, readFailure } from "./setup.js";
 
 /*
  * Images, videos and assets, and what can be read of their files.

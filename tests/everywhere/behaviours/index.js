@@ -1,4 +1,4 @@
-import { abort, backpressure, retry, stream } from "./answers.js";
+import { abort, backpressure, retry, stream } from "./streams.js";
 import { chatStore, tools } from "./conversations.js";
 import { errors } from "./errors.js";
 import { asset, images, media, video } from "./generations.js";
@@ -11,7 +11,7 @@ import { asset, images, media, video } from "./generations.js";
 /**
  * Each behaviour, by its name in `docs/supported-platforms.md`.
  *
- * @type {Readonly<Record<string, (setup: import("./world.js").World) => Promise<void>>>}
+ * @type {Readonly<Record<string, (setup: import("./setup.js").Setup) => Promise<void>>>}
  */
 export const behaviours = {
   stream,
@@ -30,7 +30,7 @@ export const behaviours = {
 /**
  * Runs all behaviours, one after the other. A problem is the text of what a behaviour threw.
  *
- * @param {import("./world.js").World} setup
+ * @param {import("./setup.js").Setup} setup
  * @returns {Promise<{ name: string, problem?: string }[]>}
  */
 export async function runBehaviours(setup) {

@@ -30,7 +30,7 @@ export const client = createClient({
   },
 });
 
-/** An answer, delta by delta. */
+/** A response, delta by delta. */
 export async function requestText(question: string): Promise<string> {
   let text = "";
   const stream = streamChat(client, {

@@ -135,7 +135,7 @@ interface ProgressBarProps {
   readonly share: number | undefined;
   /** Progress in words: `About 8 s left`. */
   readonly text?: string | undefined;
-  /** True for white on a picture. */
+  /** True for white on an image. */
   readonly isOnImage?: boolean;
 }
 

@@ -3,7 +3,7 @@
 import type { ChatMessage, ChatToolCall, ErrorDescription, UseChatStreamResult } from "@sluice/react";
 import { RefreshCw } from "lucide-react";
 import { memo, type ReactNode, useEffect, useRef, useState } from "react";
-import { AssistantMessage } from "@/components/sluice/answer";
+import { AssistantMessage } from "@/components/sluice/assistant-message";
 import { Branches } from "@/components/sluice/branches";
 import { IconButton, onPressOnce } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
@@ -35,7 +35,7 @@ export interface ChatTurnProps {
   readonly describe?: ((error: Error) => ErrorDescription) | undefined;
 }
 
-/** A question, and the answers to it: several where the model calls tools. A turn far from the window is plain text. */
+/** A question, and the responses to it: several where the model calls tools. A turn far from the window is plain text. */
 export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
   const {
     turn: { question, replies },

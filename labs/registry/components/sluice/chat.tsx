@@ -19,7 +19,7 @@ const loadTurn = () => import("@/components/sluice/chat-turn");
 const ChatTurn = lazy(async () => ({ default: (await loadTurn()).ChatTurn }));
 
 interface ChatLogProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool" | "describe"> {
-  /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during an answer. */
+  /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during a response. */
   readonly chat: UseChatStreamResult;
   /** Id of the conversation. */
   readonly id: string;
@@ -30,7 +30,7 @@ interface ChatLogProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" |
 }
 
 interface ChatProps extends ChatLogProps {
-  /** Model of the next answer. */
+  /** Model of the next response. */
   readonly model: string;
   /** Name of the draft. @default `id` */
   readonly draftKey?: string;

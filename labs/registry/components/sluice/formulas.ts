@@ -21,10 +21,10 @@ interface Formulas {
   readonly hasMath: boolean;
 }
 
-/** Shown of a formula that has no end: a place while the answer comes, or nothing where it was cut. */
+/** Shown of a formula that has no end: a place while the response comes, or nothing where it was cut. */
 type OpenFormula = "place" | "nothing" | "text";
 
-/** Finds the formulas of an answer. */
+/** Finds the formulas of a response. */
 export function findFormulas(text: string, open: OpenFormula): Formulas {
   if (!/\$|\\[([]/.test(text)) return { tex: text, places: text, hasMath: false };
   const parts = text.split(CODE);

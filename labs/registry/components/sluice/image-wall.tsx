@@ -58,7 +58,7 @@ export function ImageWall({ label, list, children }: ImageWallProps) {
 
 interface PendingImagesProps {
   readonly createStyle: StyleOf;
-  /** Size that was asked for. */
+  /** Size that was requested. */
   readonly size: string | undefined;
   /** Most images that may come. @default 1 */
   readonly count?: number;

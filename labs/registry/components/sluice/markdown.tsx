@@ -15,7 +15,7 @@ interface MarkdownProps {
   readonly isCut?: boolean;
 }
 
-/** An answer's text: Markdown with code in colors, tables and formulas. */
+/** A response's text: Markdown with code in colors, tables and formulas. */
 export const Markdown = memo(function Markdown(props: MarkdownProps) {
   const { text, isLive = false, isCut = false } = props;
   const isOpen = isLive || isCut;

@@ -31,7 +31,7 @@ interface MediaFrameProps {
 }
 
 /**
- * A place for an image or a film. Where the file can't be shown, it says why, and offers what helps. The element stays
+ * A place for an image or a video. Where the file can't be shown, it says why, and offers what helps. The element stays
  * below that and loads again.
  */
 export function MediaFrame({ link, kind, element, caption, onDownload, children }: MediaFrameProps) {

@@ -139,7 +139,7 @@ function useHealing(
   }, [phase, failures, url, send]);
 }
 
-/** Asks the server for a file, and reads no more than the head of the answer: a signed link may be for GET alone. */
+/** Asks the server for a file, and reads no more than the head of the response: a signed link may be for GET alone. */
 async function find(url: string): Promise<Finding> {
   const reading = new AbortController();
   try {

@@ -3,15 +3,15 @@
 import type { ChatMessage, ChatToolCall, ToolCallState } from "@sluice/react";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
-import { renderPlainText } from "@/components/sluice/answer";
+import { renderPlainText } from "@/components/sluice/assistant-message";
 import { ToolCallCard } from "@/components/sluice/tool-approval";
 import { stepWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
 export interface StepsProps {
-  /** The answers to one question: several where the model calls tools. */
+  /** The responses to one question: several where the model calls tools. */
   readonly replies: readonly ChatMessage[];
-  /** True while the answer is in flight in this tab. */
+  /** True while the response is in flight in this tab. */
   readonly isBusy: boolean;
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
@@ -119,7 +119,7 @@ function renderIcon(state: ToolCallState): ReactNode {
 
 type Titles = NonNullable<StepsProps["toolTitles"]>;
 
-/** The step that goes on now; undefined while the text of the answer comes. */
+/** The step that goes on now; undefined while the text of the response comes. */
 function describeStep(replies: readonly ChatMessage[], titles: Titles): string | undefined {
   const last = replies.at(-1);
   const call = last?.toolCalls?.find(({ state }) => state === "streaming" || state === "running");

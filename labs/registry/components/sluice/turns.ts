@@ -7,7 +7,7 @@ export interface TurnMessages {
   readonly replies: ChatMessage[];
 }
 
-/** Groups messages to turns: a question, and the answers to it. */
+/** Groups messages to turns: a question, and the responses to it. */
 export function groupTurns(messages: readonly ChatMessage[]): readonly TurnMessages[] {
   const turns: TurnMessages[] = [];
   for (const message of messages) {

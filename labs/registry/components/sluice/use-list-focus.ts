@@ -27,7 +27,7 @@ export function useListFocus<T extends HTMLElement>() {
     const keep = () => {
       const list = ref.current;
       const last = place.current;
-      // the page changes with each word of an answer
+      // the page changes with each word of a response
       if (!list || (!gone.current && last?.element.isConnected !== false)) return;
       const { activeElement: active, body } = document;
       const isLost = active === null || active === body;

@@ -6,7 +6,7 @@ import { useNow } from "@/components/sluice/use-now";
 
 const words = videoWords.progress;
 
-/** State of a video for people. A create without an answer, or a task that is not checked any more, is `unknown`. */
+/** State of a video for people. A create without a response, or a task that is not checked any more, is `unknown`. */
 type VideoState = "running" | "done" | "failed" | "unknown";
 
 /** State of a video for people. */

@@ -15,7 +15,7 @@ import { getVideoState, useProgress } from "@/components/sluice/video-progress";
 interface VideoTaskCardProps {
   /** A task of `useVideoTasks`. */
   readonly entry: VideoTaskEntry;
-  /** Picture that is shown until the film is there. */
+  /** Image that is shown until the video is there. */
   readonly poster?: string | undefined;
   /** Milliseconds that videos of the model took. */
   readonly usualMs?: number | undefined;

@@ -3,7 +3,7 @@ import type { ClientEvent, ClientOptions, RecordStorage } from "@sluice/core";
 import { memoryStorage } from "@sluice/stores";
 import { clientOf, stoppedClock } from "../../../core/test/support/gateway.js";
 
-/** The answer to one request; `nth` counts the requests for the same prompt from 1. */
+/** The response to one request; `nth` counts the requests for the same prompt from 1. */
 type Respond = (prompt: string, nth: number, request: Request) => Response | Promise<Response>;
 
 /** Requests for images, `count` of them: "reef 0", "reef 1", … */

@@ -1,7 +1,7 @@
 import { faultTables } from "../server/fault-tables.js";
 import { pick } from "../server/hash.js";
 import type { Effort } from "./job.js";
-import { findKnownReply } from "./known-answers.js";
+import { findKnownReply } from "./known-replies.js";
 
 /** Subject of the texts. */
 export interface Subject {
@@ -31,7 +31,7 @@ const nextSteps: readonly [string, ...string[]] = [
   "To decide the answers yourself, give the emulator a script, or a function in a test. To see a real model, set the address and the key of your gateway. Nothing else in your app changes.",
 ];
 
-/** Replies in plain sentences: the answer if the emulator knows it, and where the text comes from. */
+/** Replies in plain sentences: the response if the emulator knows it, and where the text comes from. */
 export function writeLongReply(subject: Subject): string {
   const { seed, turn, quote, model } = subject;
   const text =

@@ -56,7 +56,7 @@ export function readImageJob(request: ImageRequestBody, added?: string): ImageJo
   };
 }
 
-/** Length of a sequence: the number in the prompt (“three pictures”), else the maximum. */
+/** Length of a sequence: the number in the prompt (“three images”), else the maximum. */
 function readCount(request: ImageRequestBody, prompt: string): number {
   if (request.sequential_image_generation !== "auto") return 1;
   const max = request.sequential_image_generation_options?.max_images;

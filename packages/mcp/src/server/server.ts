@@ -52,7 +52,7 @@ const INSTRUCTIONS =
  * ```ts
  * import { serveStdio } from "@modelcontextprotocol/server/stdio";
  *
- * const options = { models: ["gamma-image-5-0-260128"], folder: "/home/me/pictures" };
+ * const options = { models: ["gamma-image-5-0-260128"], folder: "/home/me/images" };
  * serveStdio(() => createMcpServer(client, options));
  * ```
  */

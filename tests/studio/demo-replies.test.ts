@@ -43,7 +43,7 @@ async function requestText(messages: readonly ChatRequestMessage[], rest: object
   return String((await requestReply(messages, rest)).message.content);
 }
 
-/** An answer to the result of a tool that the model has called. */
+/** A response to the result of a tool that the model has called. */
 function afterTool(prompt: string, name: string, result: unknown) {
   const call = { id: "call_1", type: "function", function: { name, arguments: "{}" } } as const;
   const messages: ChatRequestMessage[] = [
@@ -62,7 +62,7 @@ test("the prompts have unique ids, titles and texts", () => {
 
 describe("a prompt that the demo offers", () => {
   test.each(chats.filter(({ tool, needsPicture }) => !tool && !needsPicture))(
-    "gets its answer: $prompt",
+    "gets its response: $prompt",
     async ({ id, prompt, after }) => {
       const before = after ? [user(findPrompt(after)), assistant(findContent(after))] : [];
       const { message, outcome } = await requestReply([...before, user(prompt)]);
@@ -104,7 +104,7 @@ test("a tool's result becomes text, and so does a refusal", async () => {
   expect(await afterTool("Keep", "save_note", { error: "no" })).toBe(findContent("save-note-denied"));
 });
 
-test("a picture is described by its header only", async () => {
+test("an image is described by its header only", async () => {
   const url = `data:image/png;base64,${PNG}`;
   const image = { type: "image_url", image_url: { url } } as const;
   const text = await requestText([
@@ -128,7 +128,7 @@ test("the files of a message are named with what came of them, and no keyword in
   expect(text).not.toContain("has no model behind it");
 });
 
-test("an answer that ended at a limit continues at its cut", async () => {
+test("a response that ended at a limit continues at its cut", async () => {
   const question = user("[[length]] Write a debounce function in TypeScript");
   const cut = await requestReply([question]);
   expect(cut.outcome).toBe("length");
@@ -150,7 +150,7 @@ test("a second question is answered separately, and a short yes by the question 
   expect(await requestText([...chat, user("Yes, please!")])).toBe(findContent("throttle"));
 });
 
-test("any other prompt gets the request that was sent, without Base64, and prompts that have an answer", async () => {
+test("any other prompt gets the request that was sent, without Base64, and prompts that have a response", async () => {
   const stream = streamChat(client, {
     model: "alpha-v4.1-flash",
     temperature: 0.5,
@@ -173,7 +173,7 @@ test("any other prompt gets the request that was sent, without Base64, and promp
   expect(long.length).toBeLessThan(2500);
 });
 
-test("a prompt about another thing does not get an answer that has one of its words", async () => {
+test("a prompt about another thing does not get a response that has one of its words", async () => {
   for (const prompt of [
     "Write a debounce function in Python",
     "Say hello in Chinese and Arabic",

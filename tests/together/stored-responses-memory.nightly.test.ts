@@ -7,7 +7,7 @@ import { startWorkerd } from "../../packages/worker-proxy/test/support/workerd-p
 const KEY = "sk-kept-answers";
 const KB = 1024;
 
-test("an answer that was stopped leaves nothing in the memory of the Worker", async () => {
+test("a response that was stopped leaves nothing in the memory of the Worker", async () => {
   const gateway = await serve(createEmulator({ apiKeys: [KEY], speed: Number.POSITIVE_INFINITY }), {
     port: 0,
   });
@@ -26,7 +26,7 @@ test("an answer that was stopped leaves nothing in the memory of the Worker", as
   const messages = [{ role: "user", content: "[[stall]] Tell me a long story" }];
   const body = JSON.stringify({ model: "delta-5.3", stream: true, messages });
 
-  /** Asks, reads the first words, and stops the answer. */
+  /** Asks, reads the first words, and stops the response. */
   async function stopOne(): Promise<void> {
     const response = await fetch(`${address}/completions`, { method: "POST", headers, body });
     const reader = response.body?.getReader();

@@ -3,7 +3,7 @@
  */
 
 /**
- * @typedef {object} World
+ * @typedef {object} Setup
  * @property {typeof import("@sluice/core")} core the package as this place imports it
  * @property {typeof import("@sluice/stores")} stores the same of the stores
  * @property {typeof import("@sluice/media")} media its part for files
@@ -15,7 +15,7 @@
 /**
  * A client that waits for nothing between attempts.
  *
- * @param {World} world
+ * @param {Setup} setup
  * @param {Partial<import("@sluice/core").ClientOptions>} [options]
  */
 export function createTestClient({ core, baseURL }, options = {}) {
@@ -64,7 +64,7 @@ export async function readFailure(promise) {
 }
 
 /**
- * Asks until the answer is true: at most 500 times.
+ * Calls `check` until it returns true: at most 500 times.
  *
  * @param {string} what is named if it never is
  * @param {() => Promise<boolean>} check
@@ -80,7 +80,7 @@ export async function until(what, check) {
 /**
  * The gateway's records of requests with this mark.
  *
- * @param {World} world
+ * @param {Setup} setup
  * @param {string} marked
  */
 export async function readJournal({ gatewayURL }, marked) {

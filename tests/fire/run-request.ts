@@ -17,7 +17,7 @@ export interface RunOptions {
   readonly retries?: number | undefined;
   /** Number of characters of the question. @default 2 */
   readonly length?: number | undefined;
-  /** Address that is fetched as soon as a part of the answer has come. */
+  /** Address that is fetched as soon as a part of the response has come. */
   readonly seen?: string | undefined;
   /** A limit in milliseconds that is over once this address has answered, however long that takes. */
   readonly over?: { readonly ms: number; readonly at: string } | undefined;
@@ -27,7 +27,7 @@ export interface RunOptions {
 export interface Told {
   /** Outcome of a turn, `created`, or the name of the error. */
   readonly end: string;
-  /** The text of the answer, or the part of it that an error has. */
+  /** The text of the response, or the part of it that an error has. */
   readonly text: string;
   /** The reason, the phase or the status of an error. */
   readonly detail?: string | number | undefined;
@@ -87,7 +87,7 @@ export async function runRequest({
   }
 }
 
-/** Waits for an answer. A browser may ask on a connection that the server has just closed. */
+/** Waits for a response. A browser may ask on a connection that the server has just closed. */
 async function arrivedAt(address: string, signal?: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt += 1)
     try {

@@ -6,9 +6,9 @@ import { MessageImages } from "@/components/sluice/message-images";
 import { messageWords } from "@/components/sluice/words";
 
 interface AssistantMessageProps {
-  /** The answers to one question: several where the model calls tools. */
+  /** The responses to one question: several where the model calls tools. */
   readonly replies: readonly ChatMessage[];
-  /** True while the answer is in flight in this tab. @default false */
+  /** True while the response is in flight in this tab. @default false */
   readonly isBusy?: boolean;
   /** Shows the text, for example as Markdown. `isCut` says if it ends before its end. @default as it is */
   readonly renderText?: (text: string, isLive: boolean, isCut: boolean) => ReactNode;
@@ -18,7 +18,7 @@ interface AssistantMessageProps {
   readonly children?: ReactNode;
 }
 
-/** An answer of the model: its pictures and films, and its text. The text before a tool call is one of the steps. */
+/** A response of the model: its images and videos, and its text. The text before a tool call is one of the steps. */
 export function AssistantMessage(props: AssistantMessageProps) {
   const { replies, isBusy = false, renderText = renderPlainText, before, children } = props;
   const last = replies.at(-1);

@@ -167,7 +167,7 @@ describe.each<[string, Endpoint, fc.Arbitrary<Record<string, unknown>>]>([
   ["images", { path: "/v1/images/generations", check: checkRequest }, image],
   ["video", { path: "/v1/video/generations", check: checkRequest }, video],
 ])("%s", (_, endpoint, arbitrary) => {
-  test("requests made from the tables get an answer", () =>
+  test("requests made from the tables get a response", () =>
     fc.assert(
       fc.asyncProperty(arbitrary, async (request) => {
         expect(endpoint.check(request).issues).toEqual([]);
@@ -176,7 +176,7 @@ describe.each<[string, Endpoint, fc.Arbitrary<Record<string, unknown>>]>([
       { seed: 7, numRuns: 150 },
     ));
 
-  test("changed requests get an answer or a refusal, in agreement with their check", () =>
+  test("changed requests get a response or a refusal, in agreement with their check", () =>
     fc.assert(
       fc.asyncProperty(arbitrary, fc.nat(), junk, async (request, at, value) => {
         const mutant = changed(request, at, value);

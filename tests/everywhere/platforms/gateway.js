@@ -2,7 +2,7 @@ import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 
 /*
- * The gateway that the behaviours run against: the emulator, and an answer that is too large for any buffer between it
+ * The gateway that the behaviours run against: the emulator, and a response that is too large for any buffer between it
  * and its reader. Prints its address.
  */
 

@@ -6,13 +6,13 @@ import {
   readFailure,
   readJournal,
   until,
-} from "./world.js";
+} from "./setup.js";
 
 /*
- * One streamed answer: its text, its end, and what the gateway notices of its reader.
+ * One streamed response: its text, its end, and what the gateway notices of its reader.
  */
 
-/** An answer comes in many pieces, and they are the whole answer. */
+/** A response comes in many pieces, and they are the whole response. */
 export async function stream(setup) {
   const { streamChat, completeChat } = setup.core;
   const client = createTestClient(setup);
@@ -77,13 +77,13 @@ export async function backpressure(setup) {
   equal(end.isWhole, false);
 }
 
-/** What the gateway sent of an answer that is too large for any buffer. */
+/** What the gateway sent of a response that is too large for any buffer. */
 async function readFlood({ gatewayURL }, marked) {
-  // a Server Component of Next gets the same answer again for the same address
+  // a Server Component of Next gets the same response again for the same address
   return (await fetch(`${gatewayURL}/flood/${marked}?${mark()}`)).json();
 }
 
-/** Two failures and then an answer: the client repeats the request, and its caller sees the answer alone. */
+/** Two failures and then a response: the client repeats the request, and its caller sees the response alone. */
 export async function retry(setup) {
   const marked = mark();
   const attempts = [];

@@ -11,7 +11,7 @@ import { findChromium } from "../../scripts/chromium.js";
 import { getSharedBrowser } from "../support/browser.ts";
 import { buildPage } from "../support/built-page.ts";
 import { startCable } from "../support/cable.ts";
-import type { VideoPage } from "../support/film-page.ts";
+import type { VideoPage } from "../support/uploading-page.ts";
 
 declare const page: VideoPage;
 
@@ -44,7 +44,7 @@ async function startScenario() {
     bindings: {
       WEBHOOK_URL: `${app.url}/hook`,
       WEBHOOK_SECRET,
-      PAGE: await buildPage("film-page.ts"),
+      PAGE: await buildPage("uploading-page.ts"),
       ORIGIN: cable.url,
     },
   });
@@ -64,13 +64,13 @@ async function startScenario() {
   };
 }
 
-describe.skipIf(!findChromium())("a film over night (skipped where there is no Chromium)", () => {
+describe.skipIf(!findChromium())("a video over night (skipped where there is no Chromium)", () => {
   beforeAll(async () => {
     scenario = await startScenario();
   });
   afterAll(() => scenario.close());
 
-  test("a file is uploaded, cut and resumed, its task ends without a tab, and the next day shows the film", {
+  test("a file is uploaded, cut and resumed, its task ends without a tab, and the next day shows the video", {
     timeout: 400_000,
   }, async () => {
     const { emulator, proxy, app, cable, fetched } = scenario;
@@ -104,7 +104,7 @@ describe.skipIf(!findChromium())("a film over night (skipped where there is no C
     await expect.poll(() => app.requests, { timeout: 120_000 }).toHaveLength(1);
     const event = app.requests.map(readWebhook)[0];
     expect(event).toMatchObject({ type: "video.succeeded", data: { user: "user-1" } });
-    // the reference and the film
+    // the reference and the video
     await expect.poll(() => proxy.keys(), { timeout: 120_000 }).toHaveLength(2);
 
     // 4. the next day, in a new tab

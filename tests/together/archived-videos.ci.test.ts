@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { startFilesInWorkerd } from "../../packages/durable/test/support/files-in-workerd.js";
 import { KEY } from "../../packages/worker-proxy/test/support/key.js";
 
-/* A film's whole way: from the emulator through a real workerd into miniflare's R2, and days later to a page. */
+/* A video's whole way: from the emulator through a real workerd into miniflare's R2, and days later to a page. */
 
 const DAY_MS = 86_400_000;
 let aheadMs = 0;
@@ -48,7 +48,7 @@ async function fetchStatus(url: string): Promise<number> {
 }
 const countRequests = (like: RegExp) => emulator.requests.filter(({ path }) => like.test(path)).length;
 
-test("a film is copied once, outlives the gateway's link, and its own link is renewed by the proxy alone", async () => {
+test("a video is copied once, outlives the gateway's link, and its own link is renewed by the proxy alone", async () => {
   const storage = memoryStorage();
   const first = openPage();
   const store = createVideoTaskStore(first, { storage, intervalMs: 10 });

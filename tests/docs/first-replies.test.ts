@@ -50,7 +50,7 @@ test("The questions of the docs are found", () => {
 });
 
 test.each([...new Set(questions)])(
-  "The emulator has an answer in plain sentences to: %s",
+  "The emulator has a response in plain sentences to: %s",
   async (content) => {
     const response = await emulator.fetch("https://gateway.test/v1/chat/completions", {
       method: "POST",

@@ -1,7 +1,7 @@
 import { GatewayProvider, useChatStream, useImages, useVideoTask } from "@sluice/react";
 import { createElement, useEffect } from "react";
 import { createRoot } from "react-dom/client";
-import { clientOf, until } from "./behaviours/world.js";
+import { createTestClient, until } from "./behaviours/setup.js";
 
 /*
  * The hooks in a page: each component starts its work when it is shown, and shows what came of it.
@@ -42,7 +42,7 @@ export async function runHooks(setup) {
     root.render(
       createElement(
         GatewayProvider,
-        { client: clientOf(setup) },
+        { client: createTestClient(setup) },
         createElement("p", null, createElement(component)),
       ),
     );
