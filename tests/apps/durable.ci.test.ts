@@ -62,7 +62,7 @@ test("a video in two tabs is pushed to both, polled by one object, and found aga
   let tabs = 0;
   const states = async (options: { signal?: AbortSignal } = {}) => {
     const seen: VideoTask["state"][] = [];
-    // by asking alone the next news would come in a day
+    // without the webhook, the next poll would come in a day
     const watched = watchVideoTask(openTab(), handle, {
       ...options,
       intervalMs: 86_400_000,

@@ -13,7 +13,7 @@ import { createTemporaryFolder } from "../support/temporary.ts";
 /* The suite of `pnpm everywhere`, where it is cheap and needs no registry, and the tables that its run has written. */
 
 describe("docs/supported-platforms.md", () => {
-  test("has a row for each place", () => {
+  test("has a row for each platform", () => {
     const [head, ...rows] = tableUnder("Runtimes");
     expect(head).toEqual(["platform", "how", "result"]);
     const expected = platforms.map(({ name, how }) => [expect.stringContaining(name), how]);

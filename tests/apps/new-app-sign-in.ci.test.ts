@@ -58,7 +58,7 @@ test("The development user is signed in at once, and is marked as such", async (
 });
 
 describe("case 170: the development user of a new app is refused by everything but this machine in development", () => {
-  test.each(["production", "", undefined, "staging"])("NODE_ENV %s signs nobody in", async (mode) => {
+  test.each(["production", "", undefined, "staging"])("NODE_ENV %s signs no user in", async (mode) => {
     vi.stubEnv("NODE_ENV", mode);
     expect((await session(here)).status).toBe(401);
   });
@@ -107,7 +107,7 @@ describe("a link in production", () => {
     for (const link of [other, over, "nonsense"]) expect((await session(env.APP_URL, link)).status).toBe(401);
   });
 
-  test("A server without its secret signs nobody in, and says so to its operator alone", async () => {
+  test("A server without its secret signs no user in, and tells only its operator", async () => {
     const closed = { ...env, SESSION_SECRET: "" };
     const request = new Request(`${env.APP_URL}/api/session`, {
       method: "POST",

@@ -37,7 +37,7 @@ describe.each(Object.entries(managers))("a new app of %s", (template, commands) 
     skip(commands.hasPage && !findChromium(), "there is no Chromium");
   });
 
-  test("The app has no wrong type, and answers at once in development", { timeout: 600_000 }, async () => {
+  test("The app has no type errors, and responds at once in development", { timeout: 600_000 }, async () => {
     await shop.run(app, ["npm", "run", "types"]);
     const server = await startDev(shop, app, commands);
     const reply = commands.hasPage

@@ -53,7 +53,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
 
   const listRequests = () => scenario.emulator.requests.filter(({ method }) => method === "POST");
 
-  test("case 199: An answer that a kill cuts off keeps what was shown, ends truthfully, and is paid once", async () => {
+  test("case 199: A response that a kill cuts off keeps what was shown, ends as an error, and is paid once", async () => {
     const { createUser, crash, target } = await open();
     const { client, ask: request } = await createUser("ada");
     const chat = createChatStore(client, { model: "delta-5.3" });
@@ -76,7 +76,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     expect(listRequests()).toHaveLength(2);
   });
 
-  test("A kept answer is there after a restart, and so is an image that is asked for again", async () => {
+  test("A stored response is there after a restart, and so is an image that is requested again", async () => {
     const { createUser, crash } = await open();
     const { client, ask: request } = await createUser("ada");
     const init = {
@@ -140,7 +140,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     expect(listRequests()).toHaveLength(1);
   });
 
-  test("SIGTERM lets an answer end, takes no new one, and ends the process in order", async () => {
+  test("SIGTERM lets a response end, accepts no new request, and ends the process", async () => {
     const { createUser, server } = await open({ DRAIN_MS: "50000" });
     const { client, ask: request } = await createUser("ada");
     const { signal, ended, url, lines } = await server();

@@ -52,11 +52,11 @@ export interface Client {
   /** Lets the client run the tools until the response is there. */
   readonly runTools?: (call: ChatCall, tools: readonly RiverTool[]) => Promise<Reply>;
   readonly streamTools?: (call: ChatCall, tools: readonly RiverTool[]) => Promise<Reply>;
-  /** Asks for an object of `riverSchema` in the way that the client takes by itself. */
+  /** Requests an object of `riverSchema` as the client does by default. */
   readonly bySchema?: (call: ChatCall) => Promise<unknown>;
-  /** Asks for an object of `riverSchema` as the input of a tool. */
+  /** Requests an object of `riverSchema` as the input of a tool. */
   readonly byTool?: (call: ChatCall) => Promise<unknown>;
-  /** Asks for an object of `riverSchema` in JSON mode, with the schema in the messages. */
+  /** Requests an object of `riverSchema` in JSON mode, with the schema in the messages. */
   readonly byJSON?: (call: ChatCall) => Promise<unknown>;
   /** Asks with `functions`, the forerunner of tools. */
   readonly byFunctions?: (call: ChatCall) => Promise<unknown>;
@@ -68,7 +68,7 @@ export interface Client {
   ) => Promise<readonly (Uint8Array | string)[]>;
   /** Sends the instructions as a `developer` message. */
   readonly asDeveloper?: (call: ChatCall) => Promise<Reply>;
-  /** Asks for several answers at once. */
+  /** Requests several replies at once. */
   readonly several?: (call: ChatCall, count: number) => Promise<unknown>;
   /** Asks by the endpoint `/responses`. */
   readonly respond?: (call: ChatCall) => Promise<Reply>;

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import type { Access, ChatCall, Client, OpenClient } from "./client.ts";
-import type { Gateway } from "./gateway.ts";
 import type { Endpoint } from "./endpoints.ts";
-import { depth, dot, prompt, riverSchema, schemaInWords, width } from "./rivers.ts";
+import type { Gateway } from "./gateway.ts";
 import { joinMessages } from "./join-messages.ts";
+import { depth, dot, prompt, riverSchema, schemaInWords, width } from "./rivers.ts";
 
 /*
  * Everything that people do with a client, once for all clients. A scenario passes if the user of the client sees what was
@@ -23,7 +23,7 @@ export interface Scenario {
 interface Denial {
   /** The reason, as the specification has it. */
   readonly spec: string;
-  /** The way out that the message names, as the user sees it. */
+  /** The fix that the message names, as the user sees it. */
   readonly wayOut: RegExp;
   /** The endpoints that deny it. The others adapt it. */
   readonly at: readonly Endpoint[];

@@ -34,7 +34,7 @@ export function clientsTable(): string {
   ]);
 }
 
-/** Outcome at a place. A scenario that no option changes has the outcome of the proxy without them. */
+/** Outcome at an endpoint. A scenario that no option changes has the outcome of the proxy without them. */
 function findOutcome(name: ClientName, title: ScenarioName, endpoint: Endpoint): Verdict | undefined {
   const { adapts }: Scenario = scenarios[title];
   return findVerdict(name, title, endpoint === "adapting proxy" && !adapts ? "proxy" : endpoint);

@@ -1,16 +1,16 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Client, OpenClient } from "./client.ts";
-import { type Gateway, openGateway } from "./gateway.ts";
 import { endpoints } from "./endpoints.ts";
+import { type Gateway, openGateway } from "./gateway.ts";
+import { joinMessages } from "./join-messages.ts";
 import { type Scenario, type ScenarioName, scenarios } from "./scenarios.ts";
 import { type ClientName, findVerdict, has, verdicts } from "./verdicts.ts";
-import { joinMessages } from "./join-messages.ts";
 
 /** Time after which a scenario that is to fail has failed, in milliseconds. */
 const PATIENCE_MS = 2000;
 
-/** Tries all scenarios with a client at each place, and holds the outcome to `verdicts`. */
+/** Tries all scenarios with a client at each endpoint, and compares the outcome with `verdicts`. */
 export function testClient(name: ClientName, open: OpenClient): void {
   describe.each(endpoints)(`${name}, through the %s`, (endpoint) => {
     let gateway: Gateway;

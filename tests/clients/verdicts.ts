@@ -30,7 +30,7 @@ interface Verdicts {
   readonly without?: readonly (keyof Client)[];
   /** Scenarios that the client does not have, though it has their methods. */
   readonly lacks?: readonly ScenarioName[];
-  /** Denied scenarios that pass all the same, since the client asks in another way. */
+  /** Denied scenarios that pass all the same, since the client sends another request. */
   readonly passes?: Partial<Record<ScenarioName, readonly Endpoint[]>>;
   /** Scenarios that fail by the client's own doing. */
   readonly fails?: Partial<Record<ScenarioName, readonly Endpoint[]>>;

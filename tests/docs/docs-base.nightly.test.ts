@@ -36,7 +36,7 @@ test("The live examples load their Service Worker from below the path", () => {
   );
   const code = scripts.join("\n");
   expect(code).toContain("service-worker.js");
-  // the one place of the path: what joins it to addresses
+  // the only code that joins the path to addresses
   expect(code).toContain(base);
   expect(code).not.toMatch(/["'`]\/service-worker\.js/);
 });

@@ -96,7 +96,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     expect(created).toEqual([]);
   });
 
-  test("opens the studio below the site, which answers beside the live examples and leads back to the docs", async () => {
+  test("opens the studio below the site, which works beside the live examples and leads back to the docs", async () => {
     // the examples' Service Worker has the studio's page, too, until that has its own
     await press("stream", "Run");
     await expect.poll(() => output("stream").innerText()).toMatch(/complete after \d+ ms$/);
@@ -130,7 +130,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
   });
 });
 
-/** Runs in the page: no request is answered from now on. `heldRequest` is set when there was one. */
+/** Runs in the page: no request gets a response from now on. `heldRequest` is set when there was one. */
 function holdRequests(): void {
   globalThis.fetch = (...given) => {
     Object.assign(globalThis, { heldRequest: given });

@@ -158,7 +158,7 @@ describe("a block that is marked to run", () => {
 
 afterAll(() => vi.unstubAllGlobals());
 
-/** Type errors of a project in the folder of the examples, with the places of the examples. */
+/** Type errors of a project in the folder of the examples, with the locations of the examples. */
 function typeErrors(project: string): string {
   const { stdout } = spawnSync(`${root}node_modules/.bin/tsc`, ["-p", project, "--checkers", "1"], {
     encoding: "utf8",

@@ -10,7 +10,7 @@ import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
 const root = join(import.meta.dirname, "../..");
 const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
 
-/** Places of a question: a message, a call that sends one, a command, a quotation. */
+/** Locations of a question: a message, a call that sends one, a command, a quotation. */
 const patterns = [
   /role"?: ?["']user["'], "?content"?: ?(["'`])(?<text>(?:(?!\1).)+)\1/g,
   /(?:\.send|\bsend|sluice chat)\(? ?(["'`])(?<text>[A-Z](?:(?!\1).)+)\1/g,

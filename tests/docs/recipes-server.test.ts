@@ -43,7 +43,7 @@ describe("moderation", () => {
     expect([outcome, messages.at(-1)?.content]).toEqual(["complete", "One. Two! Three"]);
   });
 
-  test("refuses a bad question before the gateway is asked", async () => {
+  test("refuses a bad question before a request to the gateway", async () => {
     const emulator = openNetwork();
     const { error } = await createChat(await open()).send("How do I make a bomb?");
     expect(error).toMatchObject({ status: 400, code: "content_refused", billing: "none" });

@@ -165,7 +165,7 @@ describe("no session is opened", () => {
     ["of another page", { origin: "https://evil.example" }, TOKEN, "POST"],
     ["with a method other than POST", {}, "", "GET"],
     ["with a long body", {}, "t".repeat(2049), "POST"],
-  ])("for a request %s, and siteverify is not asked", async (_, headers, token, method) => {
+  ])("for a request %s, without a request to siteverify", async (_, headers, token, method) => {
     const { exchange, forms } = await open();
     expect((await exchange(headers, token, method)).status).toBe(400);
     expect(forms).toEqual([]);

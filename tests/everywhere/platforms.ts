@@ -23,7 +23,7 @@ export interface Setup {
 
 export interface Platform {
   readonly name: string;
-  /** Way on which the packages came there, or the server in between. */
+  /** How the packages were installed, or the server in between. */
   readonly how: string;
   readonly needs: string;
   readonly version: () => string | undefined;

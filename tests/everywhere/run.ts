@@ -126,7 +126,7 @@ async function runBundlers(): Promise<void> {
   writeTable("Bundlers", ["bundler", "version", "warnings", "page under a strict policy"], rows, date);
 }
 
-/** Runs a place, and prints what came of it; undefined where this machine lacks it. */
+/** Runs a platform, and prints the result; undefined where this machine lacks it. */
 async function runPlatform(platform: Platform, work: () => Promise<Report>): Promise<Report | undefined> {
   const title = `${platform.name}, ${platform.how}`;
   if (platform.version() === undefined) {
@@ -144,7 +144,7 @@ async function runPlatform(platform: Platform, work: () => Promise<Report>): Pro
   return report;
 }
 
-/** Formats the results of a place for one cell of a table. */
+/** Formats the results of a platform for one cell of a table. */
 function formatResult(
   report: Report | undefined,
   names: readonly string[],

@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly length?: number | undefined;
   /** Address that is fetched as soon as a part of the response has come. */
   readonly seen?: string | undefined;
-  /** A limit in milliseconds that is over once this address has answered, however long that takes. */
+  /** A limit in milliseconds that is over once this address has responded, however long that takes. */
   readonly over?: { readonly ms: number; readonly at: string } | undefined;
 }
 

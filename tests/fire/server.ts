@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** One request, and the connection on which it is answered byte by byte, however wrong the response is. */
+/** One request, and the connection on which the response is written byte by byte, however wrong the response is. */
 export interface Wire {
   /** Number of earlier requests on this connection. */
   readonly nth: number;
@@ -33,7 +33,7 @@ const open = "access-control-allow-origin: *\r\n";
 const preflight = `HTTP/1.1 204 No Content\r\n${open}access-control-allow-headers: *, authorization\r\n\r\n`;
 const signedResponse = `HTTP/1.1 200 OK\r\n${open}content-length: 0\r\nconnection: close\r\n\r\n`;
 
-/** A gateway that is only a socket. It answers preflights itself, so that pages of any origin can send to it. */
+/** A gateway that is only a socket. It responds to preflights itself, so that pages of any origin can send to it. */
 export async function startFire() {
   const requests: Received[] = [];
   const sockets = new Set<Socket>();
@@ -57,7 +57,7 @@ export async function startFire() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    /** Forgets all, and answers the next requests so. */
+    /** Forgets all, and responds to the next requests so. */
     setScript(next: Script) {
       for (const socket of sockets) socket.destroy();
       requests.length = 0;
@@ -71,7 +71,7 @@ export async function startFire() {
         arrive = resolve;
       });
     },
-    /** Number of bytes that were given to the system since the last `answers`. */
+    /** Number of bytes that were given to the system since the last `setScript`. */
     written: () => written,
     /**
      * Waits until the connections of all requests since then are closed. A browser may open a second one where the first
@@ -94,7 +94,7 @@ export async function startFire() {
         socket.end(signedResponse);
         see();
       } else if (line.endsWith("/arrived")) {
-        // answered once the request is there
+        // responds once the request is there
         await arrived;
         socket.end(signedResponse);
       } else {

@@ -47,7 +47,7 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
     for (const opened of tabs) expect(await texts(opened)).toEqual(["call asked", "", "Done"]);
   });
 
-  test("a call of a tab that crashes is closed in the other, and a call that waits is answered there", async () => {
+  test("a call of a tab that crashes is closed in the other, and a call that waits gets its output there", async () => {
     const [left, right] = [await tab(), await tab()];
     await left.evaluate(() => page.send("call endless and asked"));
     await right.waitForFunction(() => page.state().messages.at(-1)?.toolCalls?.[0]?.state === "running");
@@ -99,8 +99,8 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
 });
 
 /**
- * A gateway and a page on one address. The first `fail` is refused; `stall` is answered in part; `call …` calls those
- * tools; all else is answered.
+ * A gateway and a page on one address. The first `fail` is refused; `stall` gets a part of its response; `call …` calls those
+ * tools; all else gets a response.
  */
 async function openGateway(html: string) {
   const requests: { role: string; content: unknown }[][] = [];

@@ -36,7 +36,7 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     return opened;
   }
 
-  /** A tab in which a task is on its way, and the task's id. */
+  /** A tab with a running task, and the task's id. */
   async function tabWithTask(name: string): Promise<{ opened: Page; id: string }> {
     const opened = await tab(name);
     await opened.getByRole("button").click();
@@ -97,7 +97,7 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     await opened.waitForFunction(() => page.state().fetchStatus !== "paused");
   });
 
-  test("a page without a network polls a server on this machine for as long as it answers", async () => {
+  test("a page without a network polls a server on this machine for as long as it responds", async () => {
     await context.addInitScript("Object.defineProperty(navigator, 'onLine', { value: false })");
     const { opened } = await tabWithTask("one");
     await opened.evaluate(() => dispatchEvent(new Event("offline")));
@@ -166,7 +166,7 @@ async function openScenario(html: string) {
   );
   return { url, close, clock, creates, queries, expectRequests };
 
-  /** Resolves when a page has asked so many times. */
+  /** Resolves when a page has sent so many requests. */
   function expectRequests(name: string, times: number): Promise<void> {
     return new Promise((resolve) => {
       const check = () => {

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startAttacked } from "../../packages/worker-proxy/test/support/attacked.js";
 import { expectNoKey, KEY } from "../../packages/worker-proxy/test/support/key.js";
 import { findChromium } from "../../scripts/chromium.js";
-import { type RunOptions, runRequest, type Told } from "../fire/run-request.ts";
 import { type Fault, faults } from "../fire/faults.ts";
 import type { FirePage } from "../fire/page.ts";
+import { type RunOptions, runRequest, type Told } from "../fire/run-request.ts";
 import { startFire } from "../fire/server.ts";
 import { getSharedBrowser } from "../support/browser.ts";
 import { buildPage } from "../support/built-page.ts";
@@ -125,7 +125,7 @@ describe.skipIf(!findChromium())("the client in Chromium (skipped where there is
 describe.each([
   ["unread", {}],
   ["read", { budget: { user: 1_000_000_000 } }],
-])("the proxy in workerd, by which answers are passed on %s,", (_, plan) => {
+])("the proxy in workerd, which forwards responses %s,", (_, plan) => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({

@@ -40,7 +40,7 @@ const depth = {
 };
 
 describe("an agent of AG-UI", () => {
-  test("answers piece by piece, and the next run has the thread", async () => {
+  test("streams its reply, and the next run has the thread", async () => {
     const { agent, events, types } = createAgent();
     agent.addMessage(sendMessage("How deep is the sea?"));
     const { newMessages } = await agent.runAgent();

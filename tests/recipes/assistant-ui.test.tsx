@@ -97,7 +97,7 @@ describe("a chat in assistant-ui", () => {
     expect(requests()).toHaveLength(2);
   });
 
-  test("an edit makes a branch, with the old question and answer kept", async () => {
+  test("an edit makes a branch, and the old question and reply stay", async () => {
     open();
     await write("How deep is the sea?");
     await findReply(/answer 1/);

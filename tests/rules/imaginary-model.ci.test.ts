@@ -19,11 +19,11 @@ const row = `
 const requestObject = `
   /** Request to \`zeta-1\`. */
   "zeta-1": v.object({
-    /** The model that answers. */
+    /** The model that responds. */
     model: v.literal("zeta-1"),
     /** The conversation so far. */
     messages: textMessages,
-    /** Depth of the answer. */
+    /** Depth of the response. */
     depth: v.optional(v.picklist(["deep", "flat"])),
     ...streamFields,
   }),`;
@@ -73,7 +73,7 @@ function errorsOfCompiler(): string {
   return spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { encoding: "utf8" }).stdout;
 }
 
-test("A new model is two places of the client: the compiler asks for the second, then its fields for rules", {
+test("A new model is two entries in the client: the compiler requires the second, then its fields require rules", {
   timeout: 180_000,
 }, async () => {
   insert("types/chat-models.ts", "export const chatModels = {", row);

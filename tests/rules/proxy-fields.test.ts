@@ -28,7 +28,7 @@ type Route = keyof typeof routes;
 
 const chats = Object.values(core.models).filter((model) => model.kind === "chat");
 
-/** The client's own schema of each model, and where the model is asked. */
+/** The client's own schema of each model, and the path of the model. */
 const models: readonly (readonly [model: string, route: Route, schema: object])[] = [
   ...Object.values(core.models).map(
     ({ id, kind }) => [id, kind === "chat" ? kind : (`${kind}s` as const), core.requestSchemas[id]] as const,

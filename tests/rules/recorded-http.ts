@@ -36,7 +36,7 @@ export function testRecordings(isChosen: (index: number) => boolean): void {
 
     const chosen = (streams ?? []).filter((_, index) => isChosen(index));
     for (const { id, expected } of chosen) {
-      test(`${id} gives the recorded answer`, async () => {
+      test(`${id} gives the recorded response`, async () => {
         const client = createClient({ baseURL: `${origin}/${id}`, apiKey: "sk-test" });
         const stream = streamChat(client, {
           model: "delta-5.3",

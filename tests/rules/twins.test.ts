@@ -12,7 +12,7 @@ import { listPaths, type Twin, type TwinTable, twins, twinTables, withTwin } fro
 
 expectLog("is no field of this model");
 
-/** The three places of a verdict, of which the proxy asks an emulator of its own. */
+/** The three checkers. The proxy has its own emulator. */
 function openCheckers(endpoint: string, model: string) {
   const options = { apiKeys: ["sk-gateway"], speed: Number.POSITIVE_INFINITY };
   const [emulator, gateway] = [createEmulator(options), createEmulator(options)];

@@ -24,7 +24,7 @@ test.each(workflows)("%s runs scripts and files that exist", (path) => {
   expect(named.length + files.length).toBeGreaterThan(0);
 });
 
-test.each(workflows)("%s pins each action to a commit, so that nobody can change it later", (path) => {
+test.each(workflows)("%s pins each action to a commit, which can't change later", (path) => {
   const actions = [...readText(path).matchAll(/uses: (\S+)/g)].map(([, action = ""]) => action);
   const pinned = /@[0-9a-f]{40}$/;
   expect(actions.filter((action) => !action.startsWith("./") && !pinned.test(action))).toEqual([]);

@@ -27,7 +27,7 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
     get mode() {
       return mode;
     },
-    /** Changes the behaviour. What a disk that hung has not answered is done when it hangs no more. */
+    /** Changes the behaviour. A disk that hung runs its pending operations when it recovers. */
     change(next: DiskMode): void {
       mode = next;
       if (next !== "hangs") for (const work of waiting.splice(0)) work();

@@ -359,7 +359,7 @@ function withBeginning(plan: Plan, name: string, choice: typeof beginnings): Pla
 }
 
 /**
- * Lets most proxies that keep answers remember those of images, videos and assets, too. There orders are lost, and asked
+ * Lets most proxies that store responses store those of images, videos and assets, too. There orders are lost, and asked
  * for again. The draws are their own, so that they change no other simulation.
  */
 function withOrders(

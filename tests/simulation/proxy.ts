@@ -88,7 +88,7 @@ export function createProxyServer(
     objects,
     /** Calls that reserve and settle, of the only user. */
     ledger: ledger.calls,
-    /** Requests that came to the proxy. Their places are the purposes. */
+    /** Requests that came to the proxy. Their paths are the purposes. */
     requests,
     /** The process of the proxy. */
     get process(): Page {

@@ -9,7 +9,7 @@ const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } 
 const runs = readRuns(30);
 const id = fc.stringMatching(/^[\w-]{1,40}$/);
 
-/** A client whose creates are answered by `receipt`; every query finds a task that runs. */
+/** A client whose creates return `receipt`; every query finds a task that runs. */
 function openTab<Time extends Clock>(receipt: unknown, clock: Time) {
   const polled: string[] = [];
   const client = createClient({

@@ -64,7 +64,7 @@ export function openLoad(baseURL: string, user: string, storage: ChatStorage): L
     done.stops += 1;
   }
 
-  /** Loses the connection in mid-answer, and reads on. */
+  /** Loses the connection in the middle of a response, and reads on. */
   async function reconnect(): Promise<void> {
     const stream = streamChat(cutting, question("Hello"), { signal });
     expectOutcome((await stream.result()).outcome, "complete");

@@ -63,7 +63,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await turn();
     });
 
-    test("keeps a place for its formulas until they can be drawn", async () => {
+    test("reserves space for its formulas until they can be drawn", async () => {
       const release = await room.studio.hold("**/assets/formula-math-*.js");
       await room.page.reload();
       await askAndWait("Show me what you can do");
@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await tab.close();
     });
 
-    test("A silent answer says for how long, until it is stopped", async () => {
+    test("A silent response says for how long, until it is stopped", async () => {
       await room.studio.sendMessage("[[stall]] Explain the quadratic formula");
       await room.studio.answer().locator("p").first().waitFor();
       await room.page.evaluate(() => {
@@ -217,7 +217,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
         .toMatchObject({ role: "tool", content: expect.stringContaining("did not allow") });
     });
 
-    test("A tool that the user answers is answered on its card, also after a reload", async () => {
+    test("A tool whose output the user enters is on its card, also after a reload", async () => {
       await offerTools();
       await room.studio.sendMessage("Help me choose a color for my boat");
       await findButton("dusk").waitFor();
@@ -353,7 +353,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     });
   });
 
-  test("two models answer one question side by side", async () => {
+  test("two models reply to one question side by side", async () => {
     await findButton("Compare").click();
     await room.page.getByText("Ask both models one question").first().waitFor();
     await room.studio.sendMessage("Hello");

@@ -72,7 +72,7 @@ describe("an image of the demo", () => {
     expect(new Set(images.map(({ rows }) => rows.join())).size).toBe(4);
   });
 
-  test("keeps its place when it is edited", async () => {
+  test("keeps its composition when it is edited", async () => {
     const image = await fetchURLs({ prompt: "A valley in summer at noon", seed: undefined });
     const readSkyColor = async (prompt: string) => {
       const [edited] = await fetchURLs({ prompt, image, seed: undefined });

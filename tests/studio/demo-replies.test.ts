@@ -114,7 +114,7 @@ test("an image is described by its header only", async () => {
   expect(await requestText([user("What is in this picture?")])).toBe(findContent("no-picture"));
 });
 
-test("the files of a message are named with what came of them, and no keyword in them is answered", async () => {
+test("the files of a message are named with what came of them, and no keyword in them gets a reply", async () => {
   const text = await requestText([
     user(
       "What leaks?\n\nFile “a|b.md”:\n\nCompare SQL and NoSQL\n\nFile “long.pdf” (text of 2 pages, without pictures):\n\n" +
@@ -144,7 +144,7 @@ test("a response that ended at a limit continues at its cut", async () => {
   expect(said + more + rest).toBe(findContent("debounce"));
 });
 
-test("a second question is answered separately, and a short yes by the question before", async () => {
+test("a second question gets its own reply, and a short yes the reply to the question before", async () => {
   const chat = [user("Write a debounce function in TypeScript"), assistant(findContent("debounce"))];
   expect(await requestText([...chat, user("Compare SQL and NoSQL")])).toBe(findContent("sql-nosql"));
   expect(await requestText([...chat, user("Yes, please!")])).toBe(findContent("throttle"));
@@ -184,7 +184,7 @@ test("a prompt about another thing does not get a response that has one of its w
     expect(await requestText([user(prompt)])).toContain("It has no model behind it.");
 });
 
-test("a model whose answers are short says the beginning", async () => {
+test("a model whose replies are short says the beginning", async () => {
   const answers = chats.filter(({ tool, needsPicture }) => !tool && !needsPicture);
   for (const { prompt, id } of answers) {
     const text = await requestText([user(prompt)], { model: "gamma-chat-1-6-251015" });
@@ -194,7 +194,7 @@ test("a model whose answers are short says the beginning", async () => {
   }
 });
 
-test("JSON says who answers, and fits a schema where there is one", async () => {
+test("JSON names the model, and fits a schema if there is one", async () => {
   const json = { response_format: { type: "json_object" } };
   const text = await requestText([user("Compare SQL and NoSQL")], json);
   expect(JSON.parse(text)).toMatchObject({ question: "Compare SQL and NoSQL", messages: 1 });

@@ -119,7 +119,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
   }
   const kill = () => deployment.kill(page);
 
-  test("A question is answered, below the path of the page, by nobody but this browser", async () => {
+  test("A question gets its reply below the path of the page, from this browser alone", async () => {
     const hosts = new Set<string>();
     page.on("request", (request) => hosts.add(new URL(request.url()).host));
     await page.getByText("Runs in your browser").waitFor();
@@ -176,7 +176,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await expect.poll(() => answer().getByRole("alert").count()).toBe(0);
   });
 
-  test("Questions are answered without a network, also after a reload", async () => {
+  test("Questions get replies without a network, also after a reload", async () => {
     await sendMessage(question.steps);
     await waitForReply("One tip for saying it");
     await untilCached();
@@ -193,7 +193,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await waitForReply("Roughly what it costs");
   });
 
-  test("A killed Service Worker says of the response in flight that it was cut, and answers the next question", async () => {
+  test("A killed Service Worker says of the response in flight that it was cut, and replies to the next question", async () => {
     await sendMessage(question.abilities);
     await answer().locator("p").first().waitFor();
     await kill();

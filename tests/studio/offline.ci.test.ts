@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)(
       await page().getByRole("region", { name: "Welcome" }).waitFor();
       server.emulator.reset();
     }
-    /** Takes the network away, as the browser tells it, while the test answers for the server. */
+    /** Takes the network away, as the browser tells it, while the test responds for the server. */
     async function pretendOffline(): Promise<{ results: boolean[] }> {
       const heads = { results: [] as boolean[] };
       await page().evaluate(() => {

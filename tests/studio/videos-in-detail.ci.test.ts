@@ -123,7 +123,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     expect(studio.created(VIDEOS)).toHaveLength(1);
   });
 
-  test("go on without a network while the server of this machine answers", async () => {
+  test("go on without a network while the server of this machine responds", async () => {
     const { page } = studio;
     await page.evaluate(() => {
       Object.defineProperty(navigator, "onLine", { value: false });

@@ -127,7 +127,7 @@ function findMarks(text: string): number[] {
   return [...text.matchAll(/\/\*\*\//g)].map(({ index }) => index + MARK.length);
 }
 
-/** The places of the marks in the text without them. */
+/** The offsets of the marks in the text without them. */
 function removeMarks(text: string): number[] {
   return findMarks(text).map((position, index) => position - MARK.length * (index + 1));
 }

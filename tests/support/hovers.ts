@@ -21,7 +21,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Folder of each package whose files are read: the sources, or declarations. */
 type Position = "src" | "dist" | ".tmp/packed/dist";
 
-/** Compiler options of a user's project whose packages are at a place. */
+/** Compiler options of a user's project whose packages are at a position. */
 export const createOptions = (position: Position) => ({
   strict: true,
   exactOptionalPropertyTypes: true,
@@ -61,7 +61,7 @@ export function readHovers<Entry extends string>(
   }
 }
 
-/** Finds a source file of a package in another place. */
+/** Finds a source file of a package in another folder. */
 function locate(path: string, position: Position): string {
   if (position === "src" || !path.includes("/packages/")) return path;
   return path.replace("/src/", `/${position}/`).replace(/\.tsx?$/, ".d.ts");

@@ -84,7 +84,7 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
     expect(deployed.emulator.requests).toEqual([]);
   });
 
-  test("case 48: answers 8 MB of small values, and other requests meanwhile", async () => {
+  test("case 48: responds to 8 MB of small values, and to other requests meanwhile", async () => {
     const [mallory, bob] = [await signIn("mallory"), await signIn("bob-48")];
     const zeros = `{"model":"delta-5.3","messages":[${"0,".repeat(4_000_000)}0]}`;
     const [attack, other] = await Promise.all([

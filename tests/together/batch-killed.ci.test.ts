@@ -16,8 +16,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createRandom, pickBetween } from "../simulation/random.ts";
 
 /*
- * 500 images through a proxy, by a script that is killed three times, over a network that loses answers. What counts is
- * the journal of the emulator: each request that it has answered with an image is a bill.
+ * 500 images through a proxy, by a script that is killed three times, over a network that loses responses. What counts is
+ * the journal of the emulator: each request that got an image is a bill.
  */
 
 const SEED = 20_261_126;

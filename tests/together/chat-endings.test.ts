@@ -84,7 +84,7 @@ test("No tool of a response without a finish_reason runs", async () => {
 });
 
 describe("a chat and the gateway", () => {
-  test("complete a tool loop: call, result, thinking sent back, answer", async () => {
+  test("complete a tool loop: call, result, thinking sent back, reply", async () => {
     const add = defineTool({
       name: "add",
       description: "Adds two numbers",

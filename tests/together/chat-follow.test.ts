@@ -22,7 +22,7 @@ afterAll(() => proxy.close());
 
 const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
 
-/** A gateway that has begun to answer; the test says the rest. */
+/** A gateway that has begun its response; the test writes the rest. */
 function begun(first: string) {
   let send!: (text: string) => void;
   proxy.upstream.answers((response) => {
@@ -194,7 +194,7 @@ describe("resumeChat", () => {
     },
   );
 
-  test("says in its end event which answer it has read, so that usage is counted once", async () => {
+  test("names the response in its end event, so that usage is counted once", async () => {
     const { id, send, stream } = await began("one ");
     send(chunk("two") + finish + done);
     await stream.result();

@@ -29,7 +29,7 @@ const short = { model: "beta3.0-video", params: { duration: 5, resolution: "480P
 
 type Send = (request: Request) => Promise<Response>;
 
-/** A gateway whose model calls the tools with these arguments, and then answers. */
+/** A gateway whose model calls the tools with these arguments, and then replies. */
 function createGateway(calls: Readonly<Record<string, object>>) {
   const toolCalls = Object.entries(calls).map(([name, given]) => ({ name, arguments: given }));
   const replies = [
@@ -44,7 +44,7 @@ function createGateway(calls: Readonly<Record<string, object>>) {
 
 type Gateway = ReturnType<typeof createGateway>;
 
-/** A page. The first request that `dies` fits is answered by nobody: the page ends there. */
+/** A page. The first request that `dies` fits gets no response: the page ends there. */
 function page(
   { options, send: toGateway }: Gateway,
   createTools: (client: Client) => readonly Tool[],
@@ -86,7 +86,7 @@ function page(
   return { chat, storage, died };
 }
 
-/** Records that a page that is gone has left, under a name whose locks nobody holds. */
+/** Records that a page that is gone has left, under a name whose locks no page holds. */
 async function left(storage: ChatStorage) {
   const copy = memoryStorage();
   const id = `left-${Math.random()}`;
@@ -161,7 +161,7 @@ describe("imageTool", () => {
     expect(() => imageTool(client, { model: "x" as "gamma-image-5-0-260128" })).toThrow(/no image model/);
   });
 
-  test("waits for the user's consent where it is asked to, and bills nothing before", async () => {
+  test("waits for the user's approval if it needs one, and bills nothing before", async () => {
     const gateway = createGateway({ make_image: { prompt: "A reef" } });
     const { chat } = page(gateway, (client) => [imageTool(client, { ...imageRequest, needsApproval: true })]);
     await chat.send("A reef, please");
@@ -201,7 +201,7 @@ describe("imageTool", () => {
     expect(gateway.posts(IMAGES)).toHaveLength(1);
   });
 
-  test("is not repeated after a reload where nobody remembers its key, and the model is told so", async () => {
+  test("is not repeated after a reload if no proxy stores its key, and the model is told so", async () => {
     const gateway = createGateway({ make_image: { prompt: "A reef" } });
     const tools = (client: Client) => [imageTool(client, imageRequest)];
     const before = page(gateway, tools, { dies: ({ url }) => url.endsWith(IMAGES) });

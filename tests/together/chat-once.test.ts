@@ -55,7 +55,7 @@ function page(storage: ChatStorage, { faults = [], retries = 0, ...options }: Op
   return { chat, killed, send: () => chat.send("Hello"), retry: () => chat.retry() };
 }
 
-/** Opens what a page that is gone has left in its storage, under a name whose locks nobody holds. */
+/** Opens what a page that is gone has left in its storage, under a name whose locks no page holds. */
 async function reopened(storage: ChatStorage) {
   const copy = memoryStorage();
   const id = `left-${Math.random()}`;
@@ -195,7 +195,7 @@ describe("a new request, where the end of the first is known,", () => {
   });
 });
 
-/** A network that loses the first answers before their headers. */
+/** A network that loses the first responses before their headers. */
 function losing(count: number) {
   let lost = 0;
   return async (request: Request) => {

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-/** A gateway that has begun to answer; the test says the rest. */
+/** A gateway that has begun its response; the test writes the rest. */
 function begun(first: string) {
   let send!: (text: string) => void;
   proxy.upstream.answers((response) => {

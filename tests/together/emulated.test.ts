@@ -153,7 +153,7 @@ test("leaving the loop ends the request at the gateway", async () => {
   await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);
 });
 
-test("a tool is called with arguments that fit its schema, and its result is answered", async () => {
+test("a tool is called with arguments that fit its schema, and its result gets a reply", async () => {
   const { client } = gateway();
   const tool = {
     type: "function",

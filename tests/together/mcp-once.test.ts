@@ -9,7 +9,7 @@ import { expect, test, vi } from "vitest";
 
 /* An agent behind a proxy with `idempotency()`: a call that is repeated is paid for once, and gets its image or its task. */
 
-/** Connects an agent to a server behind a proxy, whose first answers are lost on their way. */
+/** Connects an agent to a server behind a proxy, whose first responses are lost. */
 async function agentBehindProxy({ lost }: { lost: number }) {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const bills: string[] = [];
@@ -55,7 +55,7 @@ async function agentBehindProxy({ lost }: { lost: number }) {
 test.each([
   ["image_gamma-image-5-0-260128", { prompt: "A reef" }],
   ["video_start_beta3_0-video", { input: { prompt: "A reef" } }],
-])("A call of %s whose answer was lost is repeated, and paid for once", async (name, input) => {
+])("A call of %s whose response was lost is repeated, and paid for once", async (name, input) => {
   vi.spyOn(console, "error").mockImplementation(() => {});
   const { call, bills } = await agentBehindProxy({ lost: 1 });
   const first = await call(name, input);

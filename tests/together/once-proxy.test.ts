@@ -134,7 +134,7 @@ describe.each(creates)("%s behind a proxy that stores responses", (_, create) =>
     expect(bills).toHaveLength(1);
   });
 
-  test("is free to be asked again with its key after the gateway refused it", async () => {
+  test("can be sent again with its key after the gateway refused it", async () => {
     const emulator = createEmulator({ speed: Infinity });
     const { openPage, bills } = openProxy({
       gateway: async (request) =>

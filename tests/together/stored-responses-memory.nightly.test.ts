@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { bundle } from "../../packages/worker-proxy/test/support/bundle.ts";
 import { startWorkerd } from "../../packages/worker-proxy/test/support/workerd-process.ts";
 
-const KEY = "sk-kept-answers";
+const KEY = "sk-stored-responses";
 const KB = 1024;
 
 test("a response that was stopped leaves nothing in the memory of the Worker", async () => {
@@ -42,7 +42,7 @@ test("a response that was stopped leaves nothing in the memory of the Worker", a
   await stopMany(50);
   const before = await worker.usedHeap();
   await stopMany(200);
-  // an object stays for seconds after its last event; what a stopped answer had kept was 10 kB for ever
+  // an object stays for seconds after its last event; what a stopped response had stored was 10 kB forever
   await expect
     .poll(async () => (await worker.usedHeap()) - before, { timeout: 150_000, interval: 1000 })
     .toBeLessThan(600 * KB);

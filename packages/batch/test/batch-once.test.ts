@@ -7,7 +7,7 @@ import { openOnce } from "../../core/test/support/once.js";
 import { createImageResponse, createReefs, createRefusal, openBatch, readPrompt } from "./support/batches.js";
 
 type Network = (request: Request) => Promise<Response>;
-/** The place of a crash: before or after the nth write of the process, or after its nth answer. */
+/** The moment of a crash: before or after the nth write of the process, or after its nth response. */
 type Crash = readonly ["before write" | "after write" | "after answer", number];
 
 /**
@@ -211,7 +211,7 @@ test("a video is still polled after a crash, and never created twice", async () 
   expect([creates.length, batch.getItem("0")?.handle]).toMatchObject([1, { id: "t-1" }]);
 });
 
-describe("a chat whose answer is cut off", () => {
+describe("a chat whose response is cut off", () => {
   const gateway = (features?: string) => {
     const bills: string[] = [];
     const responses = new Map<string | null, number>();

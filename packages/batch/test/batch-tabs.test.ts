@@ -6,7 +6,7 @@ import { createImageResponse, createReefs, createRefusal, openBatch } from "./su
 
 const withoutLock = ({ lock: _, ...storage }: RecordStorage): RecordStorage => storage;
 
-/** Two tabs with the same batch. The gateway answers when the test says so. */
+/** Two tabs with the same batch. The gateway responds when the test says so. */
 function openTwoTabs(storage: RecordStorage, count = 3) {
   const open: (() => void)[] = [];
   const respond = (prompt: string) =>

@@ -40,7 +40,7 @@ describe("the command", () => {
     ["not there", undefined, "can't be read"],
     ["not JSON", '{ "replies": [\n { "prompt" "hi" } ] }', "line 2"],
     ["wrong", '{ "replies": [{ "contnet": "hi" }] }', "replies.0.contnet is not a field of a reply"],
-  ])("refuses a script that is %s, with its file and place", async (_, text, folder) => {
+  ])("refuses a script that is %s, and names the file and the line", async (_, text, folder) => {
     const path = text === undefined ? "/nowhere.json" : writeScript(text);
     const { code, errors } = await runToEnd("--port", "0", "--script", path);
     expect(code).toBe(1);

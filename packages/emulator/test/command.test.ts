@@ -22,7 +22,7 @@ describe("the command", () => {
     expect(frames.at(-1)).toBe("[DONE]");
   });
 
-  test.each(["SIGINT", "SIGTERM"] as const)("ends on %s, streams under way or not", async (signal) => {
+  test.each(["SIGINT", "SIGTERM"] as const)("ends on %s, with or without open streams", async (signal) => {
     const { command, url } = await start("--port", "0", "--key", KEY);
     const response = await sendTo({ url }, createRequest("hi [[stall]]", { stream: true }));
     const reading = readFrames(response);
@@ -49,7 +49,7 @@ describe("the command", () => {
     expect(refused + unknown).not.toContain("canary");
   });
 
-  test("answers as a script says", async () => {
+  test("responds as a script says", async () => {
     const path = writeScript({ replies: [{ prompt: "weather", content: "It rains." }] });
     const { url } = await start("--port", "0", "--key", KEY, "--speed", "Infinity", "--script", path);
     expect(await (await sendTo({ url }, createRequest("The weather?"))).json()).toMatchObject({

@@ -43,7 +43,7 @@ describe("[[429]] and [[500]]", () => {
     expect(await readRefusal(response)).toMatchObject({ type: "server_error", code: "internal_error" });
   });
 
-  test.each([429, 500])("[[%i:2]] refuses two requests with that body, then answers", async (status) => {
+  test.each([429, 500])("[[%i:2]] refuses two requests with that body, then responds", async (status) => {
     const emulator = createFastEmulator();
     const send = async (prompt: string) => (await post(emulator, createRequest(prompt))).status;
     const request = `hi [[${status}:2]]`;
@@ -205,7 +205,7 @@ describe("[[malformed]]", () => {
     expect(frames.slice(broken + 1).every(isJSON)).toBe(true);
   });
 
-  test("answers broken JSON without a stream", async () => {
+  test("responds with broken JSON without a stream", async () => {
     const response = await post(createFastEmulator(), createRequest("hi [[malformed]]", gamma));
     expect(response.headers.get("content-type")).toMatch(/^application\/json/);
     await expect(response.json()).rejects.toThrow(SyntaxError);
@@ -264,7 +264,7 @@ test.each([
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe(reason);
 });
 
-test("[[json]] answers in JSON", async () => {
+test("[[json]] responds in JSON", async () => {
   const { content } = await readMessage(
     createFastEmulator(),
     createRequest("Tell me about tea [[json]]", gamma),

@@ -200,7 +200,7 @@ describe("the option media", () => {
     expect(calls).toBe(6);
   });
 
-  test("breaks a response with its error, and is asked again at the next fetch", async () => {
+  test("breaks a response with its error, and is fetched again the next time", async () => {
     const problems = [new Error("no fixture")];
     const image = async () => {
       const problem = problems.pop();
@@ -356,7 +356,7 @@ describe("an address", () => {
 
   test.each<[string, Partial<EmulatorOptions>, string]>([
     ["where the request came to", {}, "https://gateway.test/files/"],
-    ["the origin that was asked for", { origin: "https://media.example/" }, "https://media.example/files/"],
+    ["the origin of the request", { origin: "https://media.example/" }, "https://media.example/files/"],
   ])("begins with %s", async (_, options, start) => {
     const emulator = createFastEmulator(options);
     for (const url of [await createImageURL(emulator), await createVideoURL(emulator)])

@@ -224,7 +224,7 @@ describe("faults", () => {
     expect([await readOutcome(), await readOutcome(), await readOutcome()]).toEqual([429, "half", "whole"]);
   });
 
-  test("[[truncate]] and [[malformed]] answer no JSON, [[drop]] breaks off", async () => {
+  test("[[truncate]] and [[malformed]] return no JSON, [[drop]] breaks off", async () => {
     const emulator = createFastEmulator();
     for (const fault of ["[[truncate]]", "[[malformed]]"])
       await expect((await send(emulator, PATH, { ...fox, prompt: fault })).json()).rejects.toThrow(

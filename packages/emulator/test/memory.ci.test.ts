@@ -19,7 +19,7 @@ test("An emulator and its state hold the last 2,000 video tasks", async () => {
   expect([...state.keys()].filter((key) => key.startsWith("videos/"))).toHaveLength(2000);
 });
 
-test("The record of requests gives way when bodies get large", async () => {
+test("The journal drops old requests when bodies get large", async () => {
   const emulator = createFastEmulator();
   const large = "x".repeat(20_000_000);
   for (let index = 0; index < 5; index += 1) await post(emulator, `${index}${large}`);

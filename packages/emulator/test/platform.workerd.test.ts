@@ -20,7 +20,7 @@ test("streams a chat", async () => {
   expect(joinText(listDeltas(chunks))).not.toBe("");
 });
 
-test("an abort reaches a response under way", async () => {
+test("an abort reaches a response in flight", async () => {
   const controller = new AbortController();
   const response = send(
     createFastEmulator(),

@@ -175,7 +175,7 @@ describe("a secret is never on the disk", () => {
   const CANARY = "canary-0123456789abcdef";
   const authorized = { authorization: `Bearer ${CANARY}`, "content-type": "application/json" };
 
-  /** Records one exchange with a gateway that responds with `answer`. Returns everything on the disk. */
+  /** Records one exchange with a gateway that responds with `respond`. Returns everything on the disk. */
   async function recordExchange(
     respond: () => Response,
     path = "/v1/chat/completions",
@@ -473,7 +473,7 @@ describe("a replay", () => {
         URL: btoa(createImage(seed).repeat(6)),
       }),
     ],
-  ])("does not answer %s", async (_, path, body) => {
+  ])("does not replay %s", async (_, path, body) => {
     const { folder, readDisk, ...recorder } = await startRecorder(createFastEmulator());
     await (await recorder.fetch(path, createInit(body("one")))).text();
     expect(readDisk()).not.toContain(createImage("one").slice(0, 30));
@@ -484,7 +484,7 @@ describe("a replay", () => {
     expect(await other.text()).toMatch(/differs: .*\[redacted \w{16}\].*, is .*\[redacted \w{16}\]/);
   });
 
-  test("does not answer a form with another file of the same name and size", async () => {
+  test("does not replay a form with another file of the same name and size", async () => {
     const createForm = (image: string) => {
       const body = new FormData();
       const fields = { model: "gamma-asset", GroupId: "g", Name: "Castle", AssetType: "Image" };
@@ -509,7 +509,7 @@ describe("a replay", () => {
     ["that is no JSON", "{", "it is not JSON"],
     ["without a field", '{ "version": 1 }', "recordedAt"],
     ["of another version", JSON.stringify({ ...hello, version: 2 }), "version"],
-  ])("names a file %s, with its place", (_, text, path) => {
+  ])("names a file %s, and where it is", (_, text, path) => {
     const folder = createFolder();
     writeFileSync(join(folder, "0001.json"), text);
     expect(() => readRecordings(folder)).toThrow(/0001\.json is no recording/);

@@ -106,7 +106,7 @@ describe("a path", () => {
   });
 });
 
-describe("a path of a wrong base URL is answered with the right path", () => {
+describe("a path of a wrong base URL gets a hint with the right path", () => {
   const BASES =
     " An OpenAI client needs the base URL https://gateway.test/v1, a Sluice client https://gateway.test.";
 

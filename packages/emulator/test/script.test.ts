@@ -117,7 +117,7 @@ describe("a script that is wrong", () => {
     [{ replies: ["hi"] }, "replies.0 must be a reply"],
     [{ answer: [] }, "answer is not a field of a script"],
     [[], "must be a script"],
-  ])("%j is refused with its place", (script, message) => {
+  ])("%j is refused, and its path is named", (script, message) => {
     expect(() => createEmulator({ script: script as unknown as Script })).toThrow(message);
   });
 });

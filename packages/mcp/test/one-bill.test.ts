@@ -102,7 +102,7 @@ const clock = {
   },
 };
 
-/** Runs `sluice chat` against `answers`, one for each POST. Returns the keys of the requests. */
+/** Runs `sluice chat` against `responses`, one for each POST. Returns the keys of the requests. */
 async function runChat(responses: readonly (() => Response)[], features: string) {
   const keys: (string | null)[] = [];
   let out = "";

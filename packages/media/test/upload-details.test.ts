@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 
 type Respond = (request: Request, nth: number) => Response | Promise<Response>;
 
-/** Creates a page whose proxy is `answer`. */
+/** Creates a page whose proxy is `respond`. */
 function createPage(respond: Respond, settings: Partial<ClientOptions> = {}) {
   const clock = stoppedClock();
   const events: ClientEvent[] = [];

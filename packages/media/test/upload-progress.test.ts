@@ -16,7 +16,7 @@ const createHTML = () =>
 
 type Respond = (request: Request, nth: number) => Response | Promise<Response>;
 
-/** Creates a page whose proxy is `answer`. `log` contains its requests. */
+/** Creates a page whose proxy is `respond`. `log` contains its requests. */
 function createPage(respond: Respond, settings: Partial<ClientOptions> = {}) {
   const clock = stoppedClock();
   const log: string[] = [];

@@ -1,7 +1,7 @@
-import { abort, backpressure, retry, stream } from "./streams.js";
 import { chatStore, tools } from "./conversations.js";
 import { errors } from "./errors.js";
 import { asset, images, media, video } from "./generations.js";
+import { abort, backpressure, retry, stream } from "./streams.js";
 
 /*
  * What has to work wherever the packages run. Plain JavaScript on `fetch` and the packages alone, so that each runtime,

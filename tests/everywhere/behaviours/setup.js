@@ -4,7 +4,7 @@
 
 /**
  * @typedef {object} Setup
- * @property {typeof import("@sluice/core")} core the package as this place imports it
+ * @property {typeof import("@sluice/core")} core the package as this platform imports it
  * @property {typeof import("@sluice/stores")} stores the same of the stores
  * @property {typeof import("@sluice/media")} media its part for files
  * @property {typeof import("@sluice/media/mediabunny").mediabunny} mediabunny measures videos

@@ -12,7 +12,7 @@ const bytes = new TextEncoder().encode(frame);
 const forEveryPage = { "access-control-allow-origin": "*" };
 
 const emulator = createEmulator({ cors: true, speed: 200, durations: { videoMs: 60_000 } });
-/** What was sent of each large answer, by the mark in its prompt. */
+/** What was sent of each large response, by the mark in its prompt. */
 const floods = new Map();
 
 const { url } = await serve({ fetch: respond }, { port: 0 });

@@ -64,7 +64,7 @@ interface Opened extends Partial<BatchOptions> {
   readonly client?: Partial<ClientOptions>;
 }
 
-/** A batch before a gateway that answers as `answer` says, and whose clock the test moves. */
+/** Creates a batch whose gateway is `respond`. The test moves the clock. */
 export function openBatch(
   requests: readonly BatchRequest[],
   { respond = createImageResponse, client: more = {}, storage = memoryStorage(), ...options }: Opened = {},
