@@ -85,7 +85,7 @@ describe("the command", () => {
     const { frames } = await readFrames(await sendTo({ url }, createRequest("hi", { stream: true })));
     expect(frames).not.toContain("[DONE]");
     const { code, errors } = await runToEnd("--differs", "stream-dome");
-    expect([code, errors]).toEqual([1, expect.stringContaining('there is no "stream-dome"')]);
+    expect([code, errors]).toEqual([2, expect.stringContaining('there is no "stream-dome"')]);
   });
 
   test("explains itself with --help", async () => {
@@ -108,7 +108,7 @@ describe("the command", () => {
     expect(output.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
 
-  test("a command beside the emulator finds the gateway in its environment, and its exit code is the end", async () => {
+  test("a command beside the emulator finds the gateway in its environment, and its exit code is returned", async () => {
     const ask = `const { GATEWAY_URL: url, GATEWAY_API_KEY: key } = process.env;
     const answer = await fetch(url + "/v1/video/generations/none", { headers: { authorization: "Bearer " + key } });
     console.log(answer.status, process.argv[1]);
