@@ -19,8 +19,6 @@ export interface CommandOptions extends Pick<Task, "input" | "signal" | "hasInpu
   readonly err: Output;
   readonly args: readonly string[];
   readonly env: Environment;
-  /** Text of `--help`. */
-  readonly help?: string;
   /** Additional client options. Only tests set them. */
   readonly client?: Partial<ClientOptions>;
 }
@@ -38,9 +36,7 @@ export async function run(options: CommandOptions): Promise<number> {
   try {
     const args = parseArguments(options.args);
     if (args.help)
-      return print(
-        options.help ?? (args.command ? createCommandHelp(args.command, columns) : createHelp(columns)),
-      );
+      return print(args.command ? createCommandHelp(args.command, columns) : createHelp(columns));
     if (args.version) return print(`sluice ${formatVersion()}\n`);
     if (args.command === "doctor") {
       // most commands need neither the checks nor the emulator's package
