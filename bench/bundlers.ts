@@ -74,15 +74,15 @@ async function byEsbuild(source: string): Promise<Built> {
   const { outputs } = JSON.parse(readFileSync(`${out}/meta.json`, "utf8")) as {
     outputs: Record<string, Output>;
   };
-  const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+  const readFileName = (path: string) => path.slice(path.lastIndexOf("/") + 1);
   const files = Object.entries(outputs).map(([path, { entryPoint, imports }]): [string, BuiltFile] => {
-    const namesOf = (isLater: boolean) =>
+    const listFileNames = (isLater: boolean) =>
       imports
         .filter(({ kind, external }) => !external && (kind !== "import-statement") === isLater)
-        .map((other) => nameOf(other.path));
+        .map((other) => readFileName(other.path));
     const code = readFileSync(join(folder, path));
     const isEntry = entryPoint === "<stdin>";
-    return [nameOf(path), { code, isEntry, imports: namesOf(false), later: namesOf(true) }];
+    return [readFileName(path), { code, isEntry, imports: listFileNames(false), later: listFileNames(true) }];
   });
   rmSync(out, { recursive: true });
   return new Map(files);
@@ -214,7 +214,7 @@ export const bundlers: Readonly<
 /** The files of React, shared by all programs, with the import map that leads to them. */
 export async function reactFiles(): Promise<{ map: object; files: ReadonlyMap<string, string> }> {
   const names = ["react", "react/jsx-runtime", "react-dom", "react-dom/client"];
-  const nameOf = (name: string) => `react-files/${name.replace("/", "-")}.js`;
+  const createFileName = (name: string) => `react-files/${name.replace("/", "-")}.js`;
   const out = mkdtempSync(join(tmpdir(), "bench-"));
   const require = createRequire(join(folder, "package.json"));
   for (const name of names) {
@@ -236,7 +236,7 @@ export async function reactFiles(): Promise<{ map: object; files: ReadonlyMap<st
   );
   rmSync(out, { recursive: true });
   return {
-    map: { imports: Object.fromEntries(names.map((name) => [name, `/${nameOf(name)}`])) },
+    map: { imports: Object.fromEntries(names.map((name) => [name, `/${createFileName(name)}`])) },
     files: new Map(files),
   };
 }

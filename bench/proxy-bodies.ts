@@ -91,7 +91,7 @@ async function measured(program: Parameters<typeof startWorkerd>[0], body: strin
   const before = readCPUMs(worker.pid);
   const status = await post(body);
   const measures = worker.isAlive()
-    ? { cpuMs: readCPUMs(worker.pid) - before, peakMB: peakMBOf(worker.pid), status }
+    ? { cpuMs: readCPUMs(worker.pid) - before, peakMB: readPeakMB(worker.pid), status }
     : { cpuMs: Number.NaN, peakMB: Number.NaN, status: "the process has ended" };
   await worker.close();
   return measures;
@@ -104,7 +104,7 @@ function readCPUMs(pid: number): number {
   return Math.round(times.reduce((sum, time) => sum + Number.parseInt(time, 10), 0) / 1e6);
 }
 
-function peakMBOf(pid: number): number {
+function readPeakMB(pid: number): number {
   const [, peak] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Math.round(Number(peak) / 1024);
 }

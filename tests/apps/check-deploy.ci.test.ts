@@ -109,7 +109,9 @@ describe("the settings of production", () => {
       const { status, todo } = await check({}, ["--before"], app);
       expect([status, todo]).toEqual([
         1,
-        ["price bounds: delta-5.3 has no max_tokens in server/models.ts: one answer could cost any amount."],
+        [
+          "price bounds: delta-5.3 has no max_tokens in server/models.ts: one response could cost any amount.",
+        ],
       ]);
     } finally {
       rmSync(app, { recursive: true });
@@ -163,7 +165,7 @@ describe("the deployed app", () => {
       "that knows the secret of development",
       {},
       { "chat of a user": [403, { error: { code: "model_not_allowed" } }] },
-      "sign-in: development: A token of development is answered with 403",
+      "sign-in: development: A token of development gets 403",
     ],
     ["with another secret", {}, {}, "sign-in: users: The deployed SESSION_SECRET is not that of"],
   ] as const)("An app %s is named with what to do, and ends with 1", async (_, given, wrong, problem) => {

@@ -270,7 +270,7 @@ describe("--add", () => {
     };
     write("odd", odd);
     const printed = create("odd", "--add");
-    expect(printed).toContain("TO DO: make these edits yourself. The app does not run before.");
+    expect(printed).toContain("TO DO: make these edits yourself. The app does not run without them.");
     for (const edit of [
       "plugins: [cloudflare(), …]",
       "<ChatApp models={modelNames} />",
@@ -290,7 +290,7 @@ describe("--add", () => {
       /^node --disable-warning=\w+ scripts\/check-deploy.ts$/,
     );
     expect(read("site/src/app/chat/page.tsx")).toContain('from "../../../chat/app"');
-    expect(read("site/src/app/api/[...path]/route.ts")).toContain('from "../../../../server/answer"');
+    expect(read("site/src/app/api/[...path]/route.ts")).toContain('from "../../../../server/respond"');
     expect(read("site/tsconfig.json")).toContain('"allowImportingTsExtensions": true,\n    "noEmit": true');
     expect(printed).not.toContain("TO DO");
     expect(create("site", "--add")).toContain("Nothing was changed.");

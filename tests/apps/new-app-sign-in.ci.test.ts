@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 const server = new URL("../../packages/create-sluice/dist/templates/deno/server/", import.meta.url);
 type Env = Readonly<Record<"APP_URL" | "GATEWAY_URL" | "GATEWAY_API_KEY" | "SESSION_SECRET", string>>;
 const { respond }: { respond: (request: Request, env: Env) => Promise<Response> } = await import(
-  new URL("answer.ts", server).href
+  new URL("respond.ts", server).href
 );
 const {
   sign,

@@ -85,7 +85,7 @@ function ChatView({ name, chat, holders }: StoreViewProps & { readonly chat: Cha
     pendingActions.length > 0 && `${pendingActions.length} waiting for the user`,
     persistence?.status,
     persistence && persistence.pending > 0 && `${persistence.pending} pending`,
-    last && `last answer ${last}`,
+    last && `last response ${last}`,
     formatCount(holders, "component"),
   ];
   const tools = messages.flatMap(({ toolCalls = [] }) => toolCalls);

@@ -3,7 +3,7 @@ import type { Recorded } from "./recording.js";
 /** Tokens and images by model. */
 export function UsageView({ recorded }: { readonly recorded: Recorded }) {
   const { usage } = recorded;
-  if (usage.size === 0) return <p>No answer has reported its usage yet.</p>;
+  if (usage.size === 0) return <p>No response has reported its usage yet.</p>;
   return (
     <table aria-label="Usage">
       <thead>

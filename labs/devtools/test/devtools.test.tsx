@@ -80,7 +80,7 @@ function readDetails(shadow: ShadowRoot): Record<string, string> {
 }
 
 describe("a fault on a call shows what the user saw, if it was retried, and what the gateway billed", () => {
-  const repeatedWell = { Outcome: "complete", "User sees": "the answer", "App knows": "billed" };
+  const repeatedWell = { Outcome: "complete", "User sees": "the response", "App knows": "billed" };
   test.each([
     ["Cut", "a chat", { Outcome: "truncated", Repeated: "no", "App knows": "may be billed" }, 1],
     ["Stall", "a chat", { Outcome: "error", Repeated: "no", "App knows": "may be billed" }, 1],
@@ -306,7 +306,7 @@ test("The chats of the hooks are listed with their state, without their texts", 
   await act(() => chat?.send("Why is the sky blue?"));
   show("Chats");
   const list = view.getByRole("list", { name: "Chats and images" });
-  await waitFor(() => expect(list.textContent).toMatch(/chat reef ready2 messages.*last answer complete/));
+  await waitFor(() => expect(list.textContent).toMatch(/chat reef ready2 messages.*last response complete/));
   expect(text()).not.toContain("sky");
   show("Faults");
   expect(text()).toContain("devtoolsFetch()");

@@ -250,7 +250,7 @@ describe("tools of the page", () => {
     const page = openPage(scenario, { tools: { get_depth: measureDepth() }, maxSteps: 3 });
     void page.getChat().sendMessage({ text: "Hello" });
     await page.is("error");
-    expect(page.getChat().error?.message).toContain("the limit of 3 answers");
+    expect(page.getChat().error?.message).toContain("the limit of 3 responses");
     expect(scenario.chatRequests).toHaveLength(3);
   });
 });

@@ -130,7 +130,7 @@ describe("one bad response", () => {
       },
     });
     expect(await run()).toMatchObject({ status: "done", done: 1, failed: 1, unconfirmed: 1 });
-    const message = "the gateway answered without an image";
+    const message = "the response contains no image";
     expect(batch.getItem("0")).toMatchObject({ state: "unconfirmed", error: { message } });
     expect(batch.getItem("1")).toMatchObject({ state: "failed", error: { message, billing: "none" } });
     expect(results).toHaveLength(1);

@@ -132,8 +132,8 @@ describe("sluice chat", () => {
 
 describe("The exit code 5 and an error in the JSON report a paid but incomplete result:", () => {
   test.each([
-    ["[[length]]", "The answer is cut: it reached max_tokens."],
-    ["[[filter]]", "The answer is cut by the content filter."],
+    ["[[length]]", "The response was cut: it reached max_tokens."],
+    ["[[filter]]", "The response was cut by the content filter."],
   ])("a chat with %s", async (fault, text) => {
     const { runSluice } = await openEmulator();
     const { code, err } = await runSluice(["chat", `A story ${fault}`]);
@@ -314,7 +314,7 @@ describe("sluice video", () => {
     stopped.abort(new Error("Stopped by SIGINT."));
     const { code, err } = await running;
     expect(code).toBe(130);
-    expect(err).toContain("The gateway has not answered for this id.");
+    expect(err).toContain("The gateway has not responded for this id.");
     expect(err).not.toContain("continues");
   });
 

@@ -101,7 +101,9 @@ describe("A call", () => {
   test("A chat says that its message is cut", async () => {
     const { call } = await connect();
     const messages = [{ role: "user", content: "Tell me a story [[length]]" }];
-    expect(joinTexts(await call(CHAT, { messages }))).toMatch(/The answer is cut: it reached max_tokens\.$/);
+    expect(joinTexts(await call(CHAT, { messages }))).toMatch(
+      /The response was cut: it reached max_tokens\.$/,
+    );
   });
 
   test("An image returns a link, and also the image if it is small", async () => {

@@ -21,14 +21,14 @@ const EMULATOR =
   "This text comes from the Sluice emulator, which stands in for the gateway. It is offline and free of charge.";
 
 const details: readonly [string, ...string[]] = [
-  "The text arrives word by word, at the pace of a person who reads. You can stop it, reload the page or lose the network, and your app meets what it will meet with a real model.",
+  "The text arrives word by word, at the pace of a person who reads. You can stop it, reload the page or lose the network, and your app then does what it will do with a real model.",
   "The request was checked by the rules of the gateway, and the answer has the fields of a real one: an id, the reason for its end, and the tokens that it would be billed for. So your app runs the same code as later.",
   "Each piece of this text is an event of the stream, as the gateway sends it. Your app adds the pieces to one message, keeps it, and shows when it is complete.",
 ];
 
 const nextSteps: readonly [string, ...string[]] = [
   "Three things are worth a try. Ask “What can you do?” to see the failures that the emulator can play. Say “use the tool” if your app offers a tool. Ask for Markdown to see headings, a table and code.",
-  "To decide the answers yourself, give the emulator a script, or a function in a test. To see a real model, set the address and the key of your gateway. Nothing else in your app changes.",
+  "To decide the replies yourself, give the emulator a script, or a function in a test. To see a real model, set the address and the key of your gateway. Nothing else in your app changes.",
 ];
 
 /** Replies in plain sentences: the response if the emulator knows it, and where the text comes from. */

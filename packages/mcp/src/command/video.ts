@@ -82,7 +82,7 @@ async function waitForVideo(task: Task, handle: VideoTaskHandle): Promise<VideoT
     return last as VideoTask;
   } catch (error) {
     if (error instanceof NoTask || (isGatewayError(error) && error.name !== "TimeoutError")) throw error;
-    const state = isKnown || last ? "The video continues." : "The gateway has not answered for this id.";
+    const state = isKnown || last ? "The video continues." : "The gateway has not responded for this id.";
     const text = `${describeThrown(error)}\n${state} Wait for it: sluice video --resume ${handle.id}`;
     throw new NotReady(text, handle.id);
   } finally {

@@ -114,8 +114,8 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
       return clean(await tool.run(fields, { client: tracked, signal, idempotencyKey, report, save }));
     };
     try {
-      const asked = { tool: tool.name, feature: tool.paid ?? "", input, signal };
-      const result: Result = await (tool.paid ? runPaid(asked, send, () => isSent) : send());
+      const paidCall = { tool: tool.name, feature: tool.paid ?? "", input, signal };
+      const result: Result = await (tool.paid ? runPaid(paidCall, send, () => isSent) : send());
       return { ...(tool.showsImages ? await addImages(client, result, signal) : result) };
     } catch (error) {
       signal.throwIfAborted();

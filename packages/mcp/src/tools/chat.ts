@@ -9,7 +9,7 @@ export function createChatTool(model: keyof typeof models): Tool {
   return {
     name: createToolName("chat", model),
     title: `Chat with ${model}`,
-    description: `Sends a conversation to the model and returns its answer. Costs money.`,
+    description: `Sends a conversation to the model and returns its reply. Costs money.`,
     inputSchema: createRequestSchema(model),
     outputSchema: {
       type: "object",
