@@ -241,7 +241,7 @@ describe("An error", () => {
     const { call } = await connect({ emulator: { chat: () => "One two three four five six seven eight" } });
     const messages = [{ role: "user", content: "Count [[drop]]" }];
     expect(joinTexts(await call(CHAT, { messages }))).toMatch(
-      /may be billed[\s\S]*The answer so far:\nOne two/,
+      /may be billed[\s\S]*The response so far:\nOne two/,
     );
   });
 

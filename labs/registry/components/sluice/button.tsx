@@ -131,7 +131,7 @@ export function Badge({ tone = "neutral", className, ...rest }: BadgeProps) {
 
 interface ProgressBarProps {
   readonly label: string;
-  /** From 0 to 1; undefined where nobody knows. */
+  /** From 0 to 1; undefined if unknown. */
   readonly share: number | undefined;
   /** Progress in words: `About 8 s left`. */
   readonly text?: string | undefined;

@@ -78,7 +78,7 @@ export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
   );
 }
 
-/** A whole chat: its messages, and the place to write more. */
+/** A whole chat: its messages and the composer. */
 export function Chat({ model, draftKey, controls, onModel, ...log }: ChatProps) {
   const { chat, id } = log;
   const { status, queued } = chat;

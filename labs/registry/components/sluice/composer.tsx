@@ -31,7 +31,7 @@ interface ComposerProps {
   readonly children?: ReactNode;
 }
 
-/** The place to write a message. Enter sends, and Shift + Enter begins a line. */
+/** The field for a message. Enter sends, and Shift + Enter begins a line. */
 export function Composer(props: ComposerProps) {
   const { text, onText, onSend, isBusy = false, hasFiles = false, isBlocked = false } = props;
   const own = useRef<HTMLTextAreaElement>(null);

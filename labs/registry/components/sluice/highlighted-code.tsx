@@ -59,7 +59,7 @@ type Tokens = HighlightResponse["tokens"];
 
 let worker: Worker | undefined;
 let orders = 0;
-/** Receivers of the responses of the worker. */
+/** Callbacks for the responses of the worker. */
 const receivers = new Map<number, (tokens: Tokens | undefined) => void>();
 
 /** Finds the colors of some code; undefined where the worker can't be loaded now. */

@@ -24,7 +24,7 @@ interface LightboxProps {
   /** What can be done with an image. */
   readonly listActions: (image: LightboxImage) => readonly (MenuItem & { readonly stays?: boolean })[];
   readonly onClose: () => void;
-  /** Element in which it stands. @default the body */
+  /** Element that contains it. @default the body */
   readonly root?: HTMLElement | null;
 }
 

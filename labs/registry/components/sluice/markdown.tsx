@@ -11,7 +11,7 @@ interface MarkdownProps {
   readonly text: string;
   /** Says if the text still grows: Markdown that is not finished is closed then. @default false */
   readonly isLive?: boolean;
-  /** Says if the text ends before its end: what it leaves open is closed, too. @default false */
+  /** True if the text is cut. Open elements are then closed. @default false */
   readonly isCut?: boolean;
 }
 
@@ -75,7 +75,7 @@ async function loadMath(): Promise<PluginConfig> {
 /** Signs of emphasis or code at the end, that nothing follows yet: they would be shown as they are. */
 const OPEN_MARK = /(?<=^|[\s(])[*_~`]{1,3}$/;
 
-/** Leaves out the head of a table until its second line is there: before, it would be a line of bars. */
+/** Omits the head of a table until its second line arrives. Before, it would be a line of bars. */
 function cutTableHead(text: string): string {
   const lines = text.split("\n");
   const before = lines.findLastIndex((line) => !line.trimStart().startsWith("|"));

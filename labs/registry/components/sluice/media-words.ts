@@ -2,7 +2,7 @@ import type { DownloadResult, ShareResult } from "@/components/sluice/download";
 
 /* The words of the components for images and videos. */
 
-/** Words of a place for an image or a video whose file can't be shown. */
+/** Words of a frame whose image or video can't be shown. */
 export const frameWords = {
   unloadable: "Could not load",
   unshowable: { image: "Can't show here", video: "Can't play here", preview: "Can't show here" },

@@ -119,7 +119,7 @@ function renderIcon(state: ToolCallState): ReactNode {
 
 type Titles = NonNullable<StepsProps["toolTitles"]>;
 
-/** The step that goes on now; undefined while the text of the response comes. */
+/** Describes the running step; undefined while the text streams. */
 function describeStep(replies: readonly ChatMessage[], titles: Titles): string | undefined {
   const last = replies.at(-1);
   const call = last?.toolCalls?.find(({ state }) => state === "streaming" || state === "running");

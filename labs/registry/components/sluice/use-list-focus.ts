@@ -2,7 +2,7 @@
 
 import { type FocusEvent, useEffect, useRef } from "react";
 
-/** The place of the keyboard in a list. */
+/** The row with the keyboard focus. */
 interface FocusTarget {
   /** Element that had the focus last: in a row, or in the menu of one. */
   readonly element: Element;
@@ -13,15 +13,15 @@ interface FocusTarget {
 }
 
 /**
- * Keeps the keyboard's place in a list whose rows become a field, go to another part of it, or are removed. Where the
- * element with the focus is gone, the menu button of its row has it; of a row that is gone, the one that has come into its
- * place, until an undo brings the first one back. Rows have `data-row`, a name of their own. The props are those of the
- * element around them.
+ * Keeps the keyboard focus in a list whose rows change: a row may become a field, move, or be removed.
+ *
+ * If the focused element is gone, the menu button of its row gets the focus. If the row is gone, the next row gets it,
+ * until an undo restores the first one. Rows need a unique `data-row`. Spread the returned props on the list.
  */
 export function useListFocus<T extends HTMLElement>() {
   const ref = useRef<T>(null);
   const place = useRef<FocusTarget>(undefined);
-  /** Row that was removed with the focus in it, and the element that has the focus in its place. */
+  /** The row that was removed with the focus in it, and the element that got the focus. */
   const gone = useRef<{ readonly row: string; readonly instead: Element }>(undefined);
   useEffect(() => {
     const keep = () => {

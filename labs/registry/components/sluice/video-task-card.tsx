@@ -21,11 +21,11 @@ interface VideoTaskCardProps {
   readonly usualMs?: number | undefined;
   /** True while there is no network. @default false */
   readonly isOffline?: boolean;
-  /** Asks again how far it is, after an error: `refetch` of `useVideoTask`. */
+  /** Polls again after an error: `refetch` of `useVideoTask`. */
   readonly onCheck: (taskId: string) => void;
   /** Fills its form again. @default no button for it */
   readonly onReuse?: (() => void) | undefined;
-  /** Sends it again, where nobody knows if it was ordered. @default no button for it */
+  /** Sends the request again if its result is unknown. @default no button */
   readonly onRetry?: (() => void) | undefined;
   readonly onRemove: () => void;
 }
@@ -115,7 +115,7 @@ function Running({ entry, poster, usualMs, isOffline = false }: VideoTaskCardPro
   );
 }
 
-/** A video that failed, that is not checked any more, or that nobody knows about. */
+/** A video that failed, is no longer polled, or is unknown. */
 function Problem({ entry, onCheck, onReuse, onRetry }: VideoTaskCardProps) {
   const { task, handle, error } = entry;
   if (task?.state === "failed")

@@ -36,7 +36,7 @@ export const messageWords = {
 /** Words of the arrows between the versions of a message. */
 export const branchWords = { previous: "Previous version", next: "Next version" };
 
-/** Words of the place to write a message. */
+/** Words of the composer. */
 export const composerWords = {
   message: "Message",
   placeholder: "Ask anything",
@@ -93,7 +93,7 @@ export const stepWords = {
   steps: (count: number) => `${count} ${count === 1 ? "step" : "steps"}`,
 };
 
-/** Reasons why a response is not whole; absent of one that is, and of one whose error says it. */
+/** Reasons why a response is incomplete. A complete response, and a response with an error, have none. */
 export const outcomeWords: { readonly [Outcome in NonNullable<ChatMessage["outcome"]>]?: string } = {
   length: "The answer reached its length limit.",
   stopped: "Stopped",
@@ -184,7 +184,7 @@ export const markdownWords = {
   noLanguage: "text",
   wrap: "Wrap lines",
   download: "Download",
-  /** Name of the place of a formula that is still loading. */
+  /** Name of a formula that is still loading. */
   formula: "Formula",
   /** Button that loads an image of another server; undefined where the address names none. */
   showImage: (host: string | undefined) => (host ? `Show image from ${host}` : "Show image"),
