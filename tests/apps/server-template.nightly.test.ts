@@ -55,7 +55,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
 
   test("case 199: A response that a kill cuts off keeps what was shown, ends as an error, and is paid once", async () => {
     const { createUser, crash, target } = await open();
-    const { client, ask: request } = await createUser("ada");
+    const { client, request } = await createUser("ada");
     const chat = createChatStore(client, { model: "delta-5.3" });
     const text = () => `${chat.getSnapshot().messages[1]?.content ?? ""}`;
     const turn = chat.send("Hello [[stall]]");
@@ -78,7 +78,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
 
   test("A stored response is there after a restart, and so is an image that is requested again", async () => {
     const { createUser, crash } = await open();
-    const { client, ask: request } = await createUser("ada");
+    const { client, request } = await createUser("ada");
     const init = {
       method: "POST",
       headers: { "idempotency-key": "tea-for-two" },
@@ -101,7 +101,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
 
   test("A file that a user uploads is there after a restart, behind a link of the app's own address", async () => {
     const { createUser, crash, target } = await open();
-    const { ask: request } = await createUser("ada");
+    const { request } = await createUser("ada");
     const bytes = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(1000, 7)]);
     const headers = { "content-type": "application/octet-stream" };
     const stored = await request("/api/v1/uploads", { method: "POST", headers, body: bytes });
@@ -127,7 +127,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
       messages: [{ role: "user", content: "Hi" }],
     });
     const init = { method: "POST", headers: { "idempotency-key": "hello" }, body };
-    const readReply = async ({ ask: request }: Awaited<ReturnType<typeof first.createUser>>) =>
+    const readReply = async ({ request }: Awaited<ReturnType<typeof first.createUser>>) =>
       (await request("/api/v1/chat/completions", init)).text();
     const reply = await readReply(await first.createUser("ada"));
     expect(reply).toContain("[DONE]");
@@ -142,7 +142,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
 
   test("SIGTERM lets a response end, accepts no new request, and ends the process", async () => {
     const { createUser, server } = await open({ DRAIN_MS: "50000" });
-    const { client, ask: request } = await createUser("ada");
+    const { client, request } = await createUser("ada");
     const { signal, ended, url, lines } = await server();
     const chat = createChatStore(client, { model: "delta-5.3" });
     const turn = chat.send("Hello [[slow]]");
@@ -173,7 +173,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     expect((await fetch(`${url}/metrics`)).status).toBe(404);
     const chat = createChatStore(ada.client, { model: "delta-5.3" });
     await chat.send("a secret of ada's");
-    const operate = async ({ ask: request }: typeof ada, operation: string) => {
+    const operate = async ({ request }: typeof ada, operation: string) => {
       const body = JSON.stringify({ user: "ada" });
       const response = await request(`/api/v1/admin/${operation}`, { method: "POST", body });
       return { status: response.status, body: await response.json() };

@@ -85,7 +85,7 @@ async function open({ status = 200, body = verdict as unknown, isDown = false } 
     );
   const requestStatus = async (session: string) =>
     (await worker.fetch(createChatRequest("Hello", { authorization: `Bearer ${session}` }), env)).status;
-  return { emulator, forms, exchange, ask: requestStatus };
+  return { emulator, forms, exchange, requestStatus };
 }
 
 describe("a guest", () => {
@@ -181,14 +181,14 @@ describe("the proxy refuses", () => {
 
   test("a session that has expired", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
-    const { ask: requestStatus, session } = await openOwn();
+    const { requestStatus, session } = await openOwn();
     expect(await requestStatus(session.token)).toBe(200);
     vi.setSystemTime(session.expiresAt + 6000);
     expect(await requestStatus(session.token)).toBe(401);
   });
 
   test("a session that is forged", async () => {
-    const { ask: requestStatus, session, emulator } = await openOwn();
+    const { requestStatus, session, emulator } = await openOwn();
     const claims = { iss: APP, aud: "guests", sub: "guest-1" };
     const [header, , signature] = session.token.split(".");
     const forged = Buffer.from(JSON.stringify({ ...decodeJwt(session.token), sub: "guest-2" })).toString(
@@ -203,7 +203,7 @@ describe("the proxy refuses", () => {
   });
 
   test("the Turnstile token itself", async () => {
-    const { ask: requestStatus } = await openOwn();
+    const { requestStatus } = await openOwn();
     expect(await requestStatus(TOKEN)).toBe(401);
   });
 });

@@ -53,14 +53,14 @@ async function open() {
     agent.addMessage({ id: crypto.randomUUID(), role: "user", content });
     return copilot.runAgent({ agent });
   };
-  return { agent, ask: sendMessage, copilot, depths, errors, requests: () => gateway.emulator.requests };
+  return { agent, sendMessage, copilot, depths, errors, requests: () => gateway.emulator.requests };
 }
 
 beforeAll(() => vi.stubEnv("DO_NOT_TRACK", "1"));
 afterAll(() => vi.unstubAllEnvs());
 
 test("CopilotKit asks, runs its own tool, and goes on with the result", async () => {
-  const { agent, ask: sendMessage, depths, errors, requests } = await open();
+  const { agent, sendMessage, depths, errors, requests } = await open();
   await sendMessage('Use the tool for "Mariana"');
   expect(errors).toEqual([]);
   expect(depths).toEqual([{ place: "Mariana" }]);
@@ -72,14 +72,14 @@ test("CopilotKit asks, runs its own tool, and goes on with the result", async ()
 });
 
 test("CopilotKit is told of a response that is cut, and keeps its text", async () => {
-  const { agent, ask: sendMessage, errors } = await open();
+  const { agent, sendMessage, errors } = await open();
   await sendMessage("Tell me of lakes [[truncate]]");
   expect(errors.map(({ message }) => message).join()).toContain("The response was cut off");
   expect(agent.messages.at(-1)).toMatchObject({ role: "assistant", content: expect.stringMatching(/./) });
 });
 
 test("CopilotKit stops a run, and the gateway sees it", async () => {
-  const { agent, ask: sendMessage, copilot, requests } = await open();
+  const { agent, sendMessage, copilot, requests } = await open();
   const run = sendMessage("Tell me of rivers [[stall]]");
   await expect.poll(() => agent.messages.at(-1)?.role).toBe("assistant");
   copilot.stopAgent({ agent });

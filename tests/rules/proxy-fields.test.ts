@@ -108,7 +108,7 @@ function openProxy(options: Partial<ProxyOptions> = {}) {
     const { error } = (await response.json()) as { error?: Fields };
     return { status: response.status, error, dropped: response.headers.get("x-sluice-dropped-fields") };
   };
-  return { sent, ask: request };
+  return { sent, request };
 }
 
 afterEach(() => vi.restoreAllMocks());
@@ -126,7 +126,7 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
     const paths = [...(listed.get(model) ?? [])].filter((path) => path !== "model" && path !== "user_id");
     expect(paths.length).toBeGreaterThan(3);
     for (const path of paths) {
-      const { ask: request, sent } = openProxy();
+      const { request, sent } = openProxy();
       const { error, dropped } = await request(route, { model, ...bodyWith(path) });
       expect([error, dropped]).toEqual([undefined, null]);
       expect(sent).toMatchObject([bodyWith(path)]);
@@ -140,7 +140,7 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
     for (const path of [...all, "input.parameters", "duration[]", "n[]", "x"].filter(
       (path) => !own?.has(path),
     )) {
-      const { ask: request, sent } = openProxy();
+      const { request, sent } = openProxy();
       const { status } = await request(route, { model, ...bodyWith(path) });
       // a value may stand for a list of one, and a list for a value of the same name
       const isAlike = [...(own ?? [])].some(
@@ -156,7 +156,7 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
 
   test.each(models)("%s is accepted at its own route only", async (model, route) => {
     for (const other of Object.keys(routes) as Route[]) {
-      const { status, error } = await openProxy().ask(other, { model });
+      const { status, error } = await openProxy().request(other, { model });
       expect([other, status, error?.["code"]]).toEqual(
         other === route ? [other, 200, undefined] : [other, 403, "model_not_allowed"],
       );
@@ -165,7 +165,7 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
 
   test.each(chats)("$id has its limit of tokens, and usage on request", async (row) => {
     const { id: model } = row;
-    const { ask: request, sent } = openProxy({
+    const { request, sent } = openProxy({
       limits: { maxTokens: 1_000_000_000 },
       plugins: [
         { ...readStreams(), reserve: async () => ({ settle: async () => {}, release: async () => {} }) },

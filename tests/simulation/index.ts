@@ -1,4 +1,4 @@
-export { createPlan as planOf, type Plan } from "./plan.js";
+export { createPlan, type Plan } from "./plan.js";
 export { scenarios } from "./scenarios.js";
 export { findShortest, report, search } from "./search.js";
 export { simulate } from "./simulate.js";

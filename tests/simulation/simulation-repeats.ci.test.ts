@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { loadSimulation } from "./bundle.ts";
 
 test("a seed runs twice in the same way, also as the first one", async () => {
-  const { planOf: createPlan, simulate } = await loadSimulation();
+  const { createPlan, simulate } = await loadSimulation();
   const seeds = [1, 2, 12];
   const views = new Set(seeds.map((seed) => createPlan(seed).view));
   expect(views).toEqual(new Set(["stores", "hooks", "strict hooks"]));

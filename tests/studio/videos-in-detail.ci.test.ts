@@ -7,17 +7,8 @@ import { openVideos, VIDEOS } from "../support/videos-room.ts";
 const HOUR = 60 * MINUTE;
 
 describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where there is none)", () => {
-  const {
-    studio,
-    button,
-    field,
-    findCard,
-    findBar,
-    sendVideo,
-    isFilming: expectVideosInProgress,
-    look,
-    finish,
-  } = openVideos();
+  const { studio, button, field, findCard, findBar, sendVideo, expectVideosInProgress, look, finish } =
+    openVideos();
   async function choose(model: string): Promise<void> {
     await studio.page.getByRole("combobox", { name: "Model" }).click();
     await studio.page.getByRole("option", { name: model }).click();

@@ -108,7 +108,7 @@ export async function createUserClient(user: string, target: () => Promise<strin
       return fetch(new Request((await target()) + pathname, request));
     },
   });
-  return { client, ask: request };
+  return { client, request };
 }
 
 /** Reads the samples of `/metrics`, by name and labels. */

@@ -129,7 +129,7 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
       deployed.worker.request(token, chats, { ...chat, model: "unlisted" });
     let response = await askUnlisted(busy);
     // a minute may turn in between: then twice as many pass
-    for (let requestCount = 1; response.status === 403 && requestCount <= 60; requestCount += 1)
+    for (let attempt = 1; response.status === 403 && attempt <= 60; attempt += 1)
       response = await askUnlisted(busy);
     expect([response.status, response.error?.["code"]]).toEqual([429, "rate_limited"]);
     expect(response.headers.get("retry-after")).toBe("60");

@@ -47,7 +47,7 @@ export function openVideos() {
     findCard,
     findBar,
     sendVideo,
-    isFilming: expectVideosInProgress,
+    expectVideosInProgress,
     look,
     finish,
   };
