@@ -27,14 +27,14 @@ export type Built = ReadonlyMap<string, BuiltFile>;
 export type Bundler = (source: string) => Promise<Built>;
 
 /** Packages that a program does without. xsai imports some where an app has them. */
-function externalsOf(source: string): string[] {
+function listExternals(source: string): string[] {
   const absent = source.includes('"xsai"') ? ["effect", "sury", "@valibot/to-json-schema"] : [];
   return ["react", "react-dom", ...absent];
 }
 
 async function byVite(source: string): Promise<Built> {
   const program = join(folder, "program.js");
-  const external = new RegExp(`^(${externalsOf(source).join("|")})($|/)`);
+  const external = new RegExp(`^(${listExternals(source).join("|")})($|/)`);
   const made = await build({
     root: folder,
     configFile: false,
@@ -66,7 +66,7 @@ async function byEsbuild(source: string): Promise<Built> {
   const out = mkdtempSync(join(tmpdir(), "bench-"));
   const flags = [
     ...["bundle", "minify", "splitting", "format=esm", "platform=browser", "log-level=error"],
-    ...externalsOf(source).map((name) => `external:${name}`),
+    ...listExternals(source).map((name) => `external:${name}`),
     ...[`outdir=${out}`, `metafile=${out}/meta.json`, "entry-names=entry"],
   ].map((flag) => `--${flag}`);
   const args = [...flags, '--define:process.env.NODE_ENV="production"'];
@@ -74,15 +74,15 @@ async function byEsbuild(source: string): Promise<Built> {
   const { outputs } = JSON.parse(readFileSync(`${out}/meta.json`, "utf8")) as {
     outputs: Record<string, Output>;
   };
-  const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+  const readFileName = (path: string) => path.slice(path.lastIndexOf("/") + 1);
   const files = Object.entries(outputs).map(([path, { entryPoint, imports }]): [string, BuiltFile] => {
-    const namesOf = (isLater: boolean) =>
+    const listFileNames = (isLater: boolean) =>
       imports
         .filter(({ kind, external }) => !external && (kind !== "import-statement") === isLater)
-        .map((other) => nameOf(other.path));
+        .map((other) => readFileName(other.path));
     const code = readFileSync(join(folder, path));
     const isEntry = entryPoint === "<stdin>";
-    return [nameOf(path), { code, isEntry, imports: namesOf(false), later: namesOf(true) }];
+    return [readFileName(path), { code, isEntry, imports: listFileNames(false), later: listFileNames(true) }];
   });
   rmSync(out, { recursive: true });
   return new Map(files);
@@ -104,7 +104,7 @@ async function byPack(source: string, pack: Pack): Promise<Built> {
           target: ["web", "es2022"],
           context: folder,
           entry: { entry: program },
-          externals: externalsOf(source).flatMap(external),
+          externals: listExternals(source).flatMap(external),
           externalsType: "module",
           experiments: { outputModule: true },
           output: { path: out, filename: "[name].js", publicPath: "/", module: true, chunkFormat: "module" },
@@ -134,7 +134,7 @@ async function byWebpack(source: string): Promise<Built> {
 async function byBun(source: string): Promise<Built> {
   const bun = join(resolvePeer("bun/package.json"), "../bin/bun.exe");
   const flags = ["--minify", "--splitting", "--format=esm", "--target=browser", "--production"];
-  const externals = externalsOf(source).flatMap((name) => [`--external=${name}`, `--external=${name}/*`]);
+  const externals = listExternals(source).flatMap((name) => [`--external=${name}`, `--external=${name}/*`]);
   return await inFolders(source, (program, out) => {
     const names = ["--entry-naming=entry.js", `--outdir=${out}`];
     execFileSync(bun, ["build", program, ...flags, ...externals, ...names], { cwd: folder, stdio: "pipe" });
@@ -153,7 +153,7 @@ async function byRollup(source: string): Promise<Built> {
   return await inFolders(source, async (program, out) => {
     const bundle = await rollup({
       input: { entry: program },
-      external: new RegExp(`^(${externalsOf(source).join("|")})($|/)`),
+      external: new RegExp(`^(${listExternals(source).join("|")})($|/)`),
       plugins: [
         nodeResolve({ browser: true }),
         replace({ "process.env.NODE_ENV": '"production"', preventAssignment: true }),
@@ -214,7 +214,7 @@ export const bundlers: Readonly<
 /** The files of React, shared by all programs, with the import map that leads to them. */
 export async function reactFiles(): Promise<{ map: object; files: ReadonlyMap<string, string> }> {
   const names = ["react", "react/jsx-runtime", "react-dom", "react-dom/client"];
-  const nameOf = (name: string) => `react-files/${name.replace("/", "-")}.js`;
+  const createFileName = (name: string) => `react-files/${name.replace("/", "-")}.js`;
   const out = mkdtempSync(join(tmpdir(), "bench-"));
   const require = createRequire(join(folder, "package.json"));
   for (const name of names) {
@@ -236,7 +236,7 @@ export async function reactFiles(): Promise<{ map: object; files: ReadonlyMap<st
   );
   rmSync(out, { recursive: true });
   return {
-    map: { imports: Object.fromEntries(names.map((name) => [name, `/${nameOf(name)}`])) },
+    map: { imports: Object.fromEntries(names.map((name) => [name, `/${createFileName(name)}`])) },
     files: new Map(files),
   };
 }

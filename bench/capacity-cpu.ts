@@ -11,7 +11,7 @@ const EVENT_MS = 100;
 const STREAMS = 50;
 const SHORT = 1000;
 
-const eventOf = (nth: number) => {
+const createEvent = (nth: number) => {
   const choice = {
     index: 0,
     delta: { content: `word ${nth} ` },
@@ -21,7 +21,7 @@ const eventOf = (nth: number) => {
 };
 
 /** Returns the CPU of each kind of work, in milliseconds, under the names of the table. */
-export async function cpuOf(): Promise<ReadonlyMap<string, number>> {
+export async function readCPU(): Promise<ReadonlyMap<string, number>> {
   const gateway = createServer(async (request, response) => {
     let text = "";
     for await (const piece of request.setEncoding("utf8")) text += piece;
@@ -33,7 +33,7 @@ export async function cpuOf(): Promise<ReadonlyMap<string, number>> {
     let nth = 0;
     const timer = setInterval(() => {
       nth += 1;
-      response.write(eventOf(nth));
+      response.write(createEvent(nth));
       if (nth < EVENTS) return;
       clearInterval(timer);
       response.end("data: [DONE]\n\n");
@@ -85,7 +85,7 @@ async function cpuWith(
       stream: kind === "streams",
     };
     const body = isImage ? { model: "gamma-image-5-0-260128", prompt: "a bird" } : chat;
-    const answer = await fetch(
+    const response = await fetch(
       `http://127.0.0.1:${proxy.port}/v1/${isImage ? "images/generations" : "chat/completions"}`,
       {
         method: "POST",
@@ -97,8 +97,8 @@ async function cpuWith(
         body: JSON.stringify(body),
       },
     );
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(text);
+    const text = await response.text();
+    if (!response.ok) throw new Error(text);
   };
   /** All streams at once, or so many short requests in 20 lanes. */
   const all = (from: number, count: number) =>

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { cpuOf } from "./capacity-cpu.ts";
+import { readCPU } from "./capacity-cpu.ts";
 
 /*
  * node bench/capacity.ts: lets a test count in workerd what each kind of work uses of Durable Objects and R2, measures
@@ -41,7 +41,7 @@ const page = `${root}docs/guides/where-data-is-stored.md`;
 const MARKS = /(<!-- capacity: written by bench\/capacity\.ts -->\n).*(<!-- end of capacity -->)/s;
 
 const uses = counted();
-const cpu = await cpuOf();
+const cpu = await readCPU();
 const text = `\n${tableOfUsers()}\n\n`;
 console.log(`\n${tableOfUses()}\n${text}`);
 writeFileSync(
@@ -61,7 +61,7 @@ function counted(): readonly Use[] {
   return [...printed.matchAll(/capacity (\{.*\})/g)].map(([, json = ""]) => JSON.parse(json));
 }
 
-function priceOf({ requests, alarms, read, written, classA = 0, seconds = 0 }: Use): number {
+function computePrice({ requests, alarms, read, written, classA = 0, seconds = 0 }: Use): number {
   return (
     (requests + alarms) * PRICES.objectRequest +
     read * PRICES.rowRead +
@@ -75,7 +75,7 @@ function priceFor(...names: string[]): number {
   return names.reduce((sum, name) => {
     const use = uses.find((one) => one.name === name);
     if (!use) throw new Error(`nothing was counted for ${name}`);
-    return sum + priceOf(use);
+    return sum + computePrice(use);
   }, 0);
 }
 
@@ -88,13 +88,13 @@ function tableOfUses(): string {
     String(use.written),
     String(use.classA ?? 0),
     cpu.has(use.name) ? `${cpu.get(use.name)?.toFixed(1)} ms` : "",
-    dollars(priceOf(use) * 1e6),
+    dollars(computePrice(use) * 1e6),
   ]);
   const head = ["", "requests", "alarms", "rows read", "rows written", "class A", "CPU", "a million of them"];
   const own = ["the proxy, a short response", "the proxy, a response of 30 s"].map((name) => {
     return [name, "", "", "", "", "", `${cpu.get(name)?.toFixed(1)} ms`, dollars(PRICES.workerRequest * 1e6)];
   });
-  return `${tableOf(head, [...own, ...rows])}\n\nList prices of ${PRICES.day}, without what a plan includes, and without CPU time, of which a Worker pays ${dollars(PRICES.cpuMillisecond * 1e6)} for a million milliseconds. CPU is that of Worker and objects together, of one machine with two cores; that of a budget is on top of the response's. The Worker's own request is ${dollars(PRICES.workerRequest * 1e6)} a million more.`;
+  return `${formatTable(head, [...own, ...rows])}\n\nList prices of ${PRICES.day}, without what a plan includes, and without CPU time, of which a Worker pays ${dollars(PRICES.cpuMillisecond * 1e6)} for a million milliseconds. CPU is that of Worker and objects together, of one machine with two cores; that of a budget is on top of the response's. The Worker's own request is ${dollars(PRICES.workerRequest * 1e6)} a million more.`;
 }
 
 function tableOfUsers(): string {
@@ -123,10 +123,10 @@ function tableOfUsers(): string {
     "stored responses",
     "a video each",
   ];
-  return `${tableOf(head, rows)}\n\nDollars a month, for ${RESPONSES} responses of 30 s for each user and day, by list prices of ${PRICES.day} without CPU time. Each column is on top of the ones before it. The peak is ${PEAK} times the average.`;
+  return `${formatTable(head, rows)}\n\nDollars a month, for ${RESPONSES} responses of 30 s for each user and day, by list prices of ${PRICES.day} without CPU time. Each column is on top of the ones before it. The peak is ${PEAK} times the average.`;
 }
 
-function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
 }
 

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { makeEvents, readsOf } from "./workload.ts";
+import { makeEvents, splitReads } from "./workload.ts";
 
 /*
  * A gateway in a process of its own, so that what the client does costs it nothing. A part of the address or of the
@@ -9,13 +9,13 @@ import { makeEvents, readsOf } from "./workload.ts";
 
 const events = makeEvents(20_000);
 const answers: Record<string, readonly Uint8Array[]> = {
-  "a-frame-a-write": readsOf(events, "one frame"),
-  "4-KB-a-write": readsOf(events, 4096),
-  "64-KB-a-write": readsOf(events, 64 * 1024),
-  "100,000-frames": readsOf(makeEvents(100_000), 4096),
-  short: readsOf(makeEvents(20), 4096),
+  "a-frame-a-write": splitReads(events, "one frame"),
+  "4-KB-a-write": splitReads(events, 4096),
+  "64-KB-a-write": splitReads(events, 64 * 1024),
+  "100,000-frames": splitReads(makeEvents(100_000), 4096),
+  short: splitReads(makeEvents(20), 4096),
 };
-const paced = readsOf(makeEvents(99), "one frame");
+const paced = splitReads(makeEvents(99), "one frame");
 const megabyte = Buffer.from(`data: ${"x".repeat(1024 * 1024)}\n\n`);
 
 const server = createServer(async (request, response) => {

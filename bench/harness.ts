@@ -72,22 +72,22 @@ function shuffler(): <Item>(items: readonly Item[]) => Item[] {
 }
 
 /** The time that `work` takes, in milliseconds. */
-export async function msOf(work: () => unknown): Promise<number> {
+export async function measureMs(work: () => unknown): Promise<number> {
   const startedAt = performance.now();
   await work();
   return performance.now() - startedAt;
 }
 
-export function figureOf(values: readonly number[]): Figure {
+export function toFigure(values: readonly number[]): Figure {
   const sorted = [...values].sort((one, other) => one - other);
   const at = (part: number) => sorted[Math.round((sorted.length - 1) * part)] ?? Number.NaN;
   return { median: at(0.5), low: at(0.25), high: at(0.75) };
 }
 
 /** Each value over the one of `floor` in the same round. */
-export function ratioOf(values: readonly number[], floor: readonly number[]): Figure {
-  const middle = figureOf(floor).median;
-  return figureOf(values.map((value, round) => value / (floor[round] ?? middle)));
+export function toRatio(values: readonly number[], floor: readonly number[]): Figure {
+  const middle = toFigure(floor).median;
+  return toFigure(values.map((value, round) => value / (floor[round] ?? middle)));
 }
 
 /** `0.70 (0.66–0.74)`: the median, and the quartiles. */

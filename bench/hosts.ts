@@ -5,10 +5,10 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startPostgres } from "../packages/durable/test/support/postgres-server.ts";
-import { type Figure, inTurns, ratioOf, short } from "./harness.ts";
+import { type Figure, inTurns, short, toRatio } from "./harness.ts";
 import { startWorker } from "./proxy-sides.ts";
 import { startGateway } from "./start-gateway.ts";
-import { tableOf } from "./topic.ts";
+import { formatTable } from "./topic.ts";
 
 /*
  * What a stored and metered response costs on each host: for each process 40 at once of 100 events, one each 50 ms, and 160
@@ -97,7 +97,7 @@ rmSync(folder, { recursive: true });
 process.exit();
 
 async function measure(kind: "paced" | "short"): Promise<void> {
-  const countOf = ({ processes }: Host) => (kind === "paced" ? PACED : SHORT) * processes.length;
+  const countProcesses = ({ processes }: Host) => (kind === "paced" ? PACED : SHORT) * processes.length;
   const empty = (): Record<"postgres" | "queries" | "rate", number[]> => ({
     postgres: [],
     queries: [],
@@ -109,7 +109,7 @@ async function measure(kind: "paced" | "short"): Promise<void> {
     names,
     async (name) => {
       const { host, away } = subjects[name];
-      const count = countOf(host);
+      const count = countProcesses(host);
       const [before, asked, startedAt] = [host.cpuMs(), await host.queries(), performance.now()];
       await all(count, kind === "paced" ? count : CLIENTS, (nth) => readAway(host, nth, away, kind));
       const seconds = (performance.now() - startedAt) / 1000;
@@ -123,18 +123,18 @@ async function measure(kind: "paced" | "short"): Promise<void> {
     },
     { rounds: 5, warmUps: 1, budgetMs: 600_000 },
   );
-  const columnOf = (cellOf: (name: Name) => Figure | string) =>
-    Object.fromEntries(names.map((name) => [name, cellOf(name)]));
+  const createColumn = (formatCell: (name: Name) => Figure | string) =>
+    Object.fromEntries(names.map((name) => [name, formatCell(name)]));
   const middle = (values: readonly number[]) =>
     short([...values].sort((a, b) => a - b)[values.length >> 1] ?? 0);
   console.log(
-    tableOf(kind === "paced" ? "100 events, one each 50 ms" : "20 events at once", {
-      "CPU ÷ workerd": columnOf((name) => ratioOf(cpu[name], cpu.workerd)),
-      "CPU ÷ one process": columnOf((name) => ratioOf(cpu[name], cpu["Postgres, 1 process"])),
-      "ms of CPU": columnOf((name) => middle(cpu[name])),
-      "of them Postgres": columnOf((name) => middle(of(name).postgres)),
-      queries: columnOf((name) => middle(of(name).queries)),
-      "answers a second": columnOf((name) => middle(of(name).rate)),
+    formatTable(kind === "paced" ? "100 events, one each 50 ms" : "20 events at once", {
+      "CPU ÷ workerd": createColumn((name) => toRatio(cpu[name], cpu.workerd)),
+      "CPU ÷ one process": createColumn((name) => toRatio(cpu[name], cpu["Postgres, 1 process"])),
+      "ms of CPU": createColumn((name) => middle(cpu[name])),
+      "of them Postgres": createColumn((name) => middle(of(name).postgres)),
+      queries: createColumn((name) => middle(of(name).queries)),
+      "answers a second": createColumn((name) => middle(of(name).rate)),
     }),
   );
 }
@@ -151,7 +151,7 @@ async function startProcesses(count: number, placeOf: () => string): Promise<Hos
       return { child, port };
     }),
   );
-  const ownCPU = () => children.reduce((sum, { child }) => sum + cpuOf(Number(child.pid)).own, 0);
+  const ownCPU = () => children.reduce((sum, { child }) => sum + readCPU(Number(child.pid)).own, 0);
   const isShared = placeOf().startsWith("postgres:");
   return {
     processes: children.map(({ port }) => `http://127.0.0.1:${port}`),
@@ -168,7 +168,7 @@ async function startProcesses(count: number, placeOf: () => string): Promise<Hos
 }
 
 /** CPU of a process and of its children that have ended, in milliseconds; the system counts in hundredths of a second. */
-function cpuOf(pid: number): { readonly own: number; readonly ended: number; readonly parent: number } {
+function readCPU(pid: number): { readonly own: number; readonly ended: number; readonly parent: number } {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   const ms = (first: number) => (Number(stat[first]) + Number(stat[first + 1])) * 10;
   return { own: ms(11), ended: ms(13), parent: Number(stat[1]) };
@@ -178,22 +178,22 @@ function postgresCPU(): number {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   const main = Number(
     pids.find((pid) => {
-      const words = textOf(`/proc/${pid}/cmdline`).split("\0");
+      const words = readText(`/proc/${pid}/cmdline`).split("\0");
       return words[0]?.endsWith("postgres") && words.includes(String(postgres.port));
     }),
   );
   const known = pids.flatMap((pid) => {
     try {
-      const cpu = cpuOf(Number(pid));
+      const cpu = readCPU(Number(pid));
       return cpu.parent === main || Number(pid) === main ? cpu.own : [];
     } catch {
       return []; // it has ended
     }
   });
-  return known.reduce((sum, ms) => sum + ms, 0) + cpuOf(main).ended;
+  return known.reduce((sum, ms) => sum + ms, 0) + readCPU(main).ended;
 }
 
-function textOf(path: string): string {
+function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {

@@ -61,14 +61,14 @@ async function startProxy(plan: object): Promise<Workerd> {
 async function ask({ port }: Workerd, user: string, stream: boolean) {
   let text = "";
   try {
-    const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${user}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "delta-5.3", stream, messages: [{ role: "user", content: "hi" }] }),
     });
     const decoder = new TextDecoder();
-    for await (const bytes of answer.body ?? []) text += decoder.decode(bytes, { stream: true });
-    return { status: answer.status, text, isCut: false };
+    for await (const bytes of response.body ?? []) text += decoder.decode(bytes, { stream: true });
+    return { status: response.status, text, isCut: false };
   } catch {
     return { status: 0, text, isCut: true };
   }
@@ -78,7 +78,7 @@ async function ask({ port }: Workerd, user: string, stream: boolean) {
  * Names the end of a stream. It is right with each piece once and in order, and a `[DONE]` only behind the last. With its finish reason an
  * answer is whole without one: a machine that is two seconds late ends it there.
  */
-function kindOf({ status, text, isCut }: Awaited<ReturnType<typeof ask>>): string {
+function classify({ status, text, isCut }: Awaited<ReturnType<typeof ask>>): string {
   const pieces = [...text.matchAll(/<(\d+)>/g)].map(([, nth]) => Number(nth));
   if (pieces.some((nth, at) => nth !== at + 1)) return "WRONG: a piece twice, or lost";
   const isWhole = pieces.length === EVENTS && /\[DONE\]|"stop"/.test(text);
@@ -91,13 +91,13 @@ function kindOf({ status, text, isCut }: Awaited<ReturnType<typeof ask>>): strin
 
 const streams = (proxy: Workerd) =>
   Promise.all(
-    Array.from({ length: STREAMS }, async (_, nth) => kindOf(await ask(proxy, `user-${nth}`, true))),
+    Array.from({ length: STREAMS }, async (_, nth) => classify(await ask(proxy, `user-${nth}`, true))),
   );
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const statusOf = (pid: number) => readFileSync(`/proc/${pid}/status`, "utf8");
-const rssMB = ({ pid }: Workerd) => Math.round(Number(/VmRSS:\s+(\d+)/.exec(statusOf(pid))?.[1]) / 1024);
+const readStatus = (pid: number) => readFileSync(`/proc/${pid}/status`, "utf8");
+const rssMB = ({ pid }: Workerd) => Math.round(Number(/VmRSS:\s+(\d+)/.exec(readStatus(pid))?.[1]) / 1024);
 /** Memory of the process, and what of it JavaScript's own objects take, once the garbage is collected. */
-async function memoryOf(proxy: Workerd) {
+async function readMemory(proxy: Workerd) {
   const heapMB = Math.round((await proxy.usedHeap()) / 1024 / 1024);
   return { rss: rssMB(proxy), heapMB, text: `${rssMB(proxy)} MB, of which ${heapMB} in use by JavaScript` };
 }
@@ -124,7 +124,7 @@ async function outage(proxy: Workerd): Promise<readonly string[]> {
   for (const response of open) response.destroy();
   const refused = await ask(proxy, "late", true);
   isOut = false;
-  return [...(await asked), kindOf(refused)];
+  return [...(await asked), classify(refused)];
 }
 
 for (const [name, plan] of [
@@ -133,7 +133,7 @@ for (const [name, plan] of [
 ] as const) {
   const proxy = await startProxy(plan);
   await ask(proxy, "first", false);
-  const idle = await memoryOf(proxy);
+  const idle = await readMemory(proxy);
   await step(`${STREAMS} ${name}`, proxy, () => streams(proxy));
   if (name === "streams")
     await step(`${SHORT} short requests`, proxy, async () => {
@@ -149,10 +149,10 @@ for (const [name, plan] of [
     });
   await step(`${STREAMS} ${name}, an outage in the middle`, proxy, () => outage(proxy));
   // what workerd has taken it keeps for the next load: what matters is that the same load does not take more
-  const plateaus = [await memoryOf(proxy)];
+  const plateaus = [await readMemory(proxy)];
   for (const nth of ["second", "third"]) {
     await step(`${STREAMS} ${name}, the ${nth} time`, proxy, () => streams(proxy));
-    plateaus.push(await memoryOf(proxy));
+    plateaus.push(await readMemory(proxy));
   }
   const first = plateaus[0] ?? idle;
   const last = plateaus.at(-1) ?? idle;

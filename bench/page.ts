@@ -43,7 +43,7 @@ export async function openMainThread(page: Page): Promise<MainThread> {
 declare function run(...given: readonly unknown[]): Promise<unknown>;
 
 /** Builds a program as for production: one module, with React once. */
-export async function programOf(entry: string): Promise<string> {
+export async function buildProgram(entry: string): Promise<string> {
   const root = fileURLToPath(new URL(".", import.meta.url));
   const { output } = (await build({
     configFile: false,
@@ -73,7 +73,7 @@ export async function openPage(
 ): Promise<BenchPage> {
   const executablePath = findChromium();
   if (!executablePath) throw new Error("no Chromium here: install one, or set CHROMIUM to its path");
-  const script = (await programOf(entry)).replaceAll("</script", "<\\/script");
+  const script = (await buildProgram(entry)).replaceAll("</script", "<\\/script");
   const server = createServer((request, response) => {
     if (request.method === "POST" || request.url?.startsWith("/v1/")) return answer(request, response);
     response.setHeader("content-type", "text/html; charset=utf-8");

@@ -88,23 +88,23 @@ async function measured(program: Parameters<typeof startWorkerd>[0], body: strin
       .then((response) => response.text().then(() => String(response.status)))
       .catch(() => "ended");
   await post('{"model":"delta-5.3","messages":[]}');
-  const before = cpuMsOf(worker.pid);
+  const before = readCPUMs(worker.pid);
   const status = await post(body);
   const measures = worker.isAlive()
-    ? { cpuMs: cpuMsOf(worker.pid) - before, peakMB: peakMBOf(worker.pid), status }
+    ? { cpuMs: readCPUMs(worker.pid) - before, peakMB: readPeakMB(worker.pid), status }
     : { cpuMs: Number.NaN, peakMB: Number.NaN, status: "the process has ended" };
   await worker.close();
   return measures;
 }
 
 /** CPU time of all its threads so far. */
-function cpuMsOf(pid: number): number {
+function readCPUMs(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const times = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8"));
   return Math.round(times.reduce((sum, time) => sum + Number.parseInt(time, 10), 0) / 1e6);
 }
 
-function peakMBOf(pid: number): number {
+function readPeakMB(pid: number): number {
   const [, peak] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Math.round(Number(peak) / 1024);
 }

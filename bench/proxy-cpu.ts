@@ -1,6 +1,6 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { inTurns, ratioOf } from "./harness.ts";
+import { inTurns, toRatio } from "./harness.ts";
 import { ask, type Side, type SideName, sources, start } from "./proxy-sides.ts";
 
 /*
@@ -38,6 +38,6 @@ async function row(kind: string, title: string, work: (side: Side) => Promise<un
   );
   for (const name of names)
     console.log(
-      `${title}, ${name}: ${ratioOf(cpu[name], cpu.bare).median.toFixed(2)} (${cpu[name].join(", ")} ms)`,
+      `${title}, ${name}: ${toRatio(cpu[name], cpu.bare).median.toFixed(2)} (${cpu[name].join(", ")} ms)`,
     );
 }

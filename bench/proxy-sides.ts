@@ -58,7 +58,7 @@ interface Program {
 
 /** Starts a Worker in a workerd of its own, with the counters of that process. */
 export async function startWorker({ name, source, gateway, objects = {} }: Program): Promise<Side> {
-  const before = childrenOf(process.pid);
+  const before = listChildren(process.pid);
   const miniflare = startMiniflare({
     workers: [
       {
@@ -75,7 +75,7 @@ export async function startWorker({ name, source, gateway, objects = {} }: Progr
     ],
   });
   await miniflare.ready;
-  const pid = childrenOf(process.pid).find(
+  const pid = listChildren(process.pid).find(
     (child) => !before.includes(child) && readFileSync(`/proc/${child}/cmdline`, "utf8").includes("workerd"),
   );
   const stat = () => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
@@ -87,7 +87,7 @@ export async function startWorker({ name, source, gateway, objects = {} }: Progr
   };
 }
 
-function childrenOf(pid: number): string[] {
+function listChildren(pid: number): string[] {
   return readdirSync("/proc").filter((entry) => {
     if (!/^\d+$/.test(entry)) return false;
     try {
@@ -143,7 +143,7 @@ async function bundled(source: string): Promise<string> {
       },
     ],
     resolve: {
-      alias: ["@sluice/durable", "@sluice/worker-proxy/plugin", "@sluice/worker-proxy"].map(aliasOf),
+      alias: ["@sluice/durable", "@sluice/worker-proxy/plugin", "@sluice/worker-proxy"].map(createAlias),
     },
     build: {
       write: false,
@@ -155,6 +155,6 @@ async function bundled(source: string): Promise<string> {
   return output[0]?.code ?? "";
 }
 
-function aliasOf(find: string): { find: string; replacement: string } {
+function createAlias(find: string): { find: string; replacement: string } {
   return { find, replacement: createRequire(import.meta.url).resolve(find) };
 }

@@ -1,7 +1,7 @@
-import { type Figure, inTurns, ratioOf } from "./harness.ts";
+import { type Figure, inTurns, toRatio } from "./harness.ts";
 import { ask, type Side, sources, startWorker } from "./proxy-sides.ts";
 import { startGateway } from "./start-gateway.ts";
-import { tableOf } from "./topic.ts";
+import { formatTable } from "./topic.ts";
 
 /*
  * The CPU that a stored response costs, of the whole workerd process: 100 responses at once of 100 events, one each 50 ms.
@@ -109,16 +109,16 @@ const cpu = await inTurns(
   },
   { rounds: 5, warmUps: 1, budgetMs: 120_000 },
 );
-const columnOf = (cellOf: (name: Name) => Figure | string) =>
-  Object.fromEntries(names.map((name) => [name, cellOf(name)]));
+const createColumn = (formatCell: (name: Name) => Figure | string) =>
+  Object.fromEntries(names.map((name) => [name, formatCell(name)]));
 const columns = {
-  "CPU ÷ bare Worker": columnOf((name) => ratioOf(cpu[name], cpu["bare Worker"])),
-  "CPU ÷ bare object": columnOf((name) => ratioOf(cpu[name], cpu["bare object"])),
-  "CPU ÷ object that reads": columnOf((name) => ratioOf(cpu[name], cpu["object that reads"])),
-  "ms of CPU for a response": columnOf((name) =>
+  "CPU ÷ bare Worker": createColumn((name) => toRatio(cpu[name], cpu["bare Worker"])),
+  "CPU ÷ bare object": createColumn((name) => toRatio(cpu[name], cpu["bare object"])),
+  "CPU ÷ object that reads": createColumn((name) => toRatio(cpu[name], cpu["object that reads"])),
+  "ms of CPU for a response": createColumn((name) =>
     (cpu[name].reduce((sum, ms) => sum + ms, 0) / cpu[name].length / RESPONSES).toFixed(2),
   ),
 };
-console.log(tableOf("in workerd", columns));
+console.log(formatTable("in workerd", columns));
 for (const side of Object.values(sides)) await side.close();
 child.disconnect();

@@ -1,6 +1,6 @@
-import { type Figure, inTurns, msOf, ratioOf } from "./harness.ts";
+import { type Figure, inTurns, measureMs, toRatio } from "./harness.ts";
 import type { Subject } from "./subjects.ts";
-import { answerOf, makeEvents, readsOf } from "./workload.ts";
+import { createResponse, makeEvents, splitReads } from "./workload.ts";
 
 export const FRAMES = 20_000;
 export const sizes = { "one frame": "one frame", "4 KB": 4096, "64 KB": 65_536, "7 bytes": 7 } as const;
@@ -9,8 +9,8 @@ export type Size = keyof typeof sizes;
 /** The reads of one size, and a `fetch` that answers with them. */
 export function gatewayFor(size: Size) {
   const events = makeEvents(size === "7 bytes" ? FRAMES / 5 : FRAMES);
-  const reads = readsOf(events, sizes[size]);
-  return { baseURL: "https://gateway.test", fetch: async () => answerOf(reads) };
+  const reads = splitReads(events, sizes[size]);
+  return { baseURL: "https://gateway.test", fetch: async () => createResponse(reads) };
 }
 
 /** The time of each subject over the floor's, in this runtime. */
@@ -20,8 +20,8 @@ export async function ratiosFor(
 ): Promise<Record<string, Figure>> {
   const gateway = gatewayFor(size);
   const times = await inTurns(Object.keys(subjects), (name) =>
-    msOf(() => (subjects[name] as Subject)(gateway, () => {})),
+    measureMs(() => (subjects[name] as Subject)(gateway, () => {})),
   );
   const { floor = [], ...others } = times;
-  return Object.fromEntries(Object.entries(others).map(([name, values]) => [name, ratioOf(values, floor)]));
+  return Object.fromEntries(Object.entries(others).map(([name, values]) => [name, toRatio(values, floor)]));
 }

@@ -53,8 +53,8 @@ const studio = await startQuickStudio({
   chat: createDemoScript(),
 });
 const bareHTML = `<!doctype html><meta name="viewport" content="width=device-width"><div id="root"></div><script type="module" src="/bare.js"></script>`;
-const bareScript = await scriptOf("studio-bare.tsx");
-const seedScript = await scriptOf("studio-seed.ts");
+const bareScript = await buildScript("studio-bare.tsx");
+const seedScript = await buildScript("studio-seed.ts");
 const site = await serveCompressed(studio.address, {
   "/bare.html": { type: "text/html", body: bareHTML },
   "/bare.js": { type: "text/javascript", body: bareScript },
@@ -75,7 +75,7 @@ const loaded: readonly Subject[] = [
 ];
 const loads = new Map(loaded.map(({ url }): [string, Load[]] => [url, []]));
 for (let run = 0; run < runs; run += 1)
-  for (const [url, list] of loads) list.push(await loadOf(browser, url));
+  for (const [url, list] of loads) list.push(await measureLoad(browser, url));
 print("", ["LCP ms", "blocked ms"]);
 for (const { name, url } of loaded) {
   const list = loads.get(url) ?? [];
@@ -102,7 +102,7 @@ hostedSite.close();
 await Promise.all([studio.close(), hosted.close()]);
 
 /** Loads a page in a fresh context, as a phone would: its paint with a slow processor, its tasks without. */
-async function loadOf(on: Browser, url: string): Promise<Load> {
+async function measureLoad(on: Browser, url: string): Promise<Load> {
   const slow = await openPage(on, { width: 390, height: 844 });
   const devtools = await slow.context().newCDPSession(slow);
   await devtools.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
@@ -114,7 +114,7 @@ async function loadOf(on: Browser, url: string): Promise<Load> {
   await slow.context().close();
 
   const page = await openPage(on, { width: 390, height: 844 });
-  const tasks = await tasksOf(on, page, async () => {
+  const tasks = await recordTasks(on, page, async () => {
     await page.goto(url, { waitUntil: "networkidle" });
     // until the page has loaded what it may need soon
     await page.waitForTimeout(5000);
@@ -155,7 +155,7 @@ async function longChat(on: Browser): Promise<number> {
   await page.evaluate((id) => globalThis.seed(id), LONG_CHAT);
   // a write of 400 records; nothing says when the last is there
   await page.waitForTimeout(2000);
-  const tasks = await tasksOf(on, page, async () => {
+  const tasks = await recordTasks(on, page, async () => {
     await page.goto(`${site.address}/#/chat/${LONG_CHAT}`, { waitUntil: "networkidle" });
     // the older turns are rendered when the browser has time; a look for a text would be the longest task itself
     await page.waitForTimeout(5000);
@@ -203,7 +203,7 @@ async function keyRatio(on: Browser): Promise<number> {
 /** Processor time of some keys, and of the write of the draft after them, in milliseconds. */
 async function keyCost(on: Browser, page: Page): Promise<number> {
   await page.bringToFront();
-  const tasks = await tasksOf(on, page, async () => {
+  const tasks = await recordTasks(on, page, async () => {
     for (let key = 0; key < 10; key += 1) await page.keyboard.press("x");
     await page.waitForTimeout(600);
   });
@@ -211,7 +211,7 @@ async function keyCost(on: Browser, page: Page): Promise<number> {
 }
 
 /** Processor time of each task of the page's main thread while `act` runs, in milliseconds. */
-async function tasksOf(on: Browser, page: Page, act: () => Promise<void>): Promise<readonly number[]> {
+async function recordTasks(on: Browser, page: Page, act: () => Promise<void>): Promise<readonly number[]> {
   await on.startTracing(page, { categories: ["disabled-by-default-devtools.timeline"] });
   await act();
   const { traceEvents } = JSON.parse((await on.stopTracing()).toString()) as {
@@ -220,10 +220,10 @@ async function tasksOf(on: Browser, page: Page, act: () => Promise<void>): Promi
   const threads = new Set(
     traceEvents
       .filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain")
-      .map(idOf),
+      .map(toThreadId),
   );
   return traceEvents
-    .filter((event) => event.name === "RunTask" && threads.has(idOf(event)))
+    .filter((event) => event.name === "RunTask" && threads.has(toThreadId(event)))
     .map(({ tdur = 0 }) => tdur / 1000);
 }
 
@@ -236,7 +236,7 @@ interface TraceEvent {
   readonly args: { readonly name?: string };
 }
 
-function idOf({ pid, tid }: TraceEvent): string {
+function toThreadId({ pid, tid }: TraceEvent): string {
   return `${pid} ${tid}`;
 }
 
@@ -254,7 +254,7 @@ function observe(): void {
   }).observe({ type: "largest-contentful-paint", buffered: true });
 }
 
-async function scriptOf(name: string): Promise<string> {
+async function buildScript(name: string): Promise<string> {
   const output = (await build({
     configFile: false,
     logLevel: "error",

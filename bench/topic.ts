@@ -35,7 +35,7 @@ export function put<Cell>(
 }
 
 /** A table with a row for each subject, and a column for each case. */
-export function tableOf(
+export function formatTable(
   corner: string,
   columns: Readonly<Record<string, Readonly<Record<string, Figure | string>>>>,
 ): string {

@@ -42,9 +42,9 @@ for (const [name, folder, config] of WORKERS) {
   const compressed = gzipSync(code, { level: 9 }).byteLength;
   const kB = (bytes: number) => `${Math.round(bytes / 1000)} kB`;
   console.log(`${name}: ${kB(code.byteLength)}, ${kB(compressed)} compressed, ${warnings} warnings`);
-  tables.set(name, partsOf(String(code), map, compressed));
+  tables.set(name, measureParts(String(code), map, compressed));
 }
-console.log(`\n${tableOf(["template", "durable"])}`);
+console.log(`\n${formatTable(["template", "durable"])}`);
 
 /** Bundles an example as wrangler does. */
 function dryRun(folder: string, config: string) {
@@ -67,7 +67,7 @@ function dryRun(folder: string, config: string) {
 }
 
 /** Divides the compressed bytes between the parts, by the letters that each has in the bundle. */
-function partsOf(
+function measureParts(
   code: string,
   map: ConstructorParameters<typeof SourceMap>[0],
   compressed: number,
@@ -84,7 +84,7 @@ function partsOf(
   return new Map([...letters].map(([name, count]) => [name, (count / code.length) * compressed]));
 }
 
-function tableOf(names: readonly string[]): string {
+function formatTable(names: readonly string[]): string {
   const kB = (bytes = 0) => (bytes === 0 ? "" : `${(bytes / 1000).toFixed(1)} kB`);
   const parts = PARTS.map(([part]) => [part, ...names.map((name) => kB(tables.get(name)?.get(part)))]);
   const sums = names.map((name) => kB([...(tables.get(name)?.values() ?? [])].reduce((a, b) => a + b, 0)));

@@ -21,14 +21,14 @@ export function makeEvents(count: number): string[] {
   };
   return Array.from({ length: count }, (_, at) => {
     const word = words[Math.floor(next() * words.length)];
-    if (at === 0) return eventOf({ role: "assistant", content: "" });
-    if (at < count - 1) return eventOf(at < count / 5 ? { reasoning_content: word } : { content: word });
+    if (at === 0) return createEvent({ role: "assistant", content: "" });
+    if (at < count - 1) return createEvent(at < count / 5 ? { reasoning_content: word } : { content: word });
     const usage = { prompt_tokens: 17, completion_tokens: count, total_tokens: count + 17 };
-    return eventOf({ content: "" }, "stop", { usage });
+    return createEvent({ content: "" }, "stop", { usage });
   });
 }
 
-function eventOf(delta: object, finish_reason: string | null = null, rest: object = {}): string {
+function createEvent(delta: object, finish_reason: string | null = null, rest: object = {}): string {
   const chunk = {
     id: "chatcmpl-7f9a2c31-4b6e-4d0a-9a5e-0c1d2e3f4a5b",
     object: "chat.completion.chunk",
@@ -42,7 +42,7 @@ function eventOf(delta: object, finish_reason: string | null = null, rest: objec
 }
 
 /** The events as reads: one each, or in pieces of so many bytes. */
-export function readsOf(events: readonly string[], size: "one frame" | number): Uint8Array[] {
+export function splitReads(events: readonly string[], size: "one frame" | number): Uint8Array[] {
   const all = [...events, "data: [DONE]\n\n"];
   if (size === "one frame") return all.map((event) => encoder.encode(event));
   const bytes = encoder.encode(all.join(""));
@@ -52,7 +52,7 @@ export function readsOf(events: readonly string[], size: "one frame" | number): 
 }
 
 /** An answer whose body gives one read for each time it is asked. */
-export function answerOf(reads: readonly Uint8Array[]): Response {
+export function createResponse(reads: readonly Uint8Array[]): Response {
   let at = 0;
   const body = new ReadableStream<Uint8Array>(
     {

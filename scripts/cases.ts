@@ -21,7 +21,7 @@ const TITLE = /\b(?:test|describe)(?:\.\w+)*\(\s*(["'`])((?:(?!\1)[^\n\\]|\\.)+)
 /** Titles of the tests of each threat, by its number. */
 export function readThreats(): ReadonlyMap<number, readonly string[]> {
   const threats = new Map<number, string[]>();
-  for (const file of filesOf(withThreats))
+  for (const file of listFiles(withThreats))
     for (const [, , title = ""] of readFileSync(join(root, file), "utf8").matchAll(NAMED))
       for (const [, numbers = ""] of title.matchAll(/\bcases? ((?:\d+(?:, | and )?)+): /g))
         for (const number of (numbers.match(/\d+/g) ?? []).map(Number))
@@ -29,7 +29,7 @@ export function readThreats(): ReadonlyMap<number, readonly string[]> {
   return new Map([...threats].toSorted(([one], [other]) => one - other));
 }
 
-function filesOf(patterns: readonly string[]): string[] {
+function listFiles(patterns: readonly string[]): string[] {
   return globSync(patterns, { cwd: root }).toSorted();
 }
 
@@ -40,7 +40,7 @@ if (import.meta.main) {
       if (wanted === undefined || Number(wanted) === number)
         console.log(`${number}\n${titles.map((title) => `  ${title}`).join("\n")}`);
   if (wanted === undefined || wanted === "reliability") {
-    for (const file of filesOf(withFaults)) {
+    for (const file of listFiles(withFaults)) {
       console.log(file);
       for (const [, , title = ""] of readFileSync(join(root, file), "utf8").matchAll(TITLE))
         if (!title.includes("${")) console.log(`  ${title}`);

@@ -40,11 +40,11 @@ gateway = await startGateway();
 const port = await findFreePort(Number(values.port));
 const address = `http://127.0.0.1:${port}`;
 worker = startWorker(gateway.url);
-const log = logOf(worker);
+const log = collectLog(worker);
 worker.on("exit", (code) => {
   if (!stopping) fail(`The Worker ended with ${code}:\n${log()}`);
 });
-await waitForAnswer(address);
+await waitForServer(address);
 console.log(`
   Sluice studio   ${address}
 
@@ -123,7 +123,7 @@ function writeVariables(gatewayURL: string): string {
 }
 
 /** Returns a function that returns the last output of a child process. */
-function logOf({ stdout, stderr }: ChildProcess): () => string {
+function collectLog({ stdout, stderr }: ChildProcess): () => string {
   let text = "";
   for (const stream of [stdout, stderr])
     stream?.on("data", (piece) => {
@@ -132,7 +132,7 @@ function logOf({ stdout, stderr }: ChildProcess): () => string {
   return () => text;
 }
 
-async function waitForAnswer(url: string): Promise<void> {
+async function waitForServer(url: string): Promise<void> {
   const deadline = Date.now() + 60_000;
   for (;;) {
     try {

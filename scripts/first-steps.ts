@@ -6,11 +6,11 @@ import {
   checkDeploy,
   deploy,
   invite,
+  type ManagerCommands,
   made,
+  managers,
   openSecrets,
   startDev,
-  type Ways,
-  waysOf,
 } from "../tests/support/first-steps.ts";
 import { openWorkshop, type Started, type Workshop } from "../tests/support/new-app.ts";
 
@@ -38,7 +38,7 @@ interface Row {
 }
 
 const apps: readonly App[] = [
-  ...Object.keys(waysOf).map((template) => ({ title: template, template, path: "/" })),
+  ...Object.keys(managers).map((template) => ({ title: template, template, path: "/" })),
   ...made.map(([name, template, command, path]) => ({ title: `${name}, --add`, template, command, path })),
 ];
 const early = ["create", "install", "first answer"];
@@ -91,16 +91,16 @@ async function walk(app: App): Promise<Row> {
 type Take = <Result>(name: string, step: () => Promise<Result>) => Promise<Result>;
 
 async function runSteps({ template, command, path }: App, shop: Workshop, take: Take): Promise<void> {
-  const ways = waysOf[template] as Ways;
+  const commands = managers[template] as ManagerCommands;
   await take("create", () => createApp(shop, template, command));
   await take("install", () => shop.install("app"));
-  const dev = await take("first answer", () => askFirst(shop, ways, path));
+  const dev = await take("first answer", () => askFirst(shop, commands, path));
   await dev.stop();
-  await take("build", async () => ways.build && shop.run("app", ways.build));
-  const deployed = await take("checklist", () => runChecked(shop, ways));
+  await take("build", async () => commands.build && shop.run("app", commands.build));
+  const deployed = await take("checklist", () => runChecked(shop, commands));
   await take("answer in production", async () => {
     const link = await invite(shop, "app");
-    return ways.hasPage ? askPage(link, "Hello") : askDeployed(shop, "app", deployed.url);
+    return commands.hasPage ? askPage(link, "Hello") : askDeployed(shop, "app", deployed.url);
   });
   await deployed.stop();
   const open = await openSecrets(shop, "app");
@@ -113,15 +113,15 @@ async function createApp(shop: Workshop, template: string, command?: readonly st
   if (printed.includes("TO DO")) throw new Error(printed);
 }
 
-async function askFirst(shop: Workshop, ways: Ways, path: string): Promise<Started> {
-  const server = await startDev(shop, "app", ways);
-  await (ways.hasPage ? askPage(server.url + path, "Hello") : askServer(shop, "app", server.url));
+async function askFirst(shop: Workshop, commands: ManagerCommands, path: string): Promise<Started> {
+  const server = await startDev(shop, "app", commands);
+  await (commands.hasPage ? askPage(server.url + path, "Hello") : askServer(shop, "app", server.url));
   return server;
 }
 
 /** Fills in the settings, starts the build, and repeats the checklist until it passes. */
-async function runChecked(shop: Workshop, ways: Ways): Promise<Started> {
-  const server = await deploy(shop, "app", { ...ways, build: undefined });
+async function runChecked(shop: Workshop, commands: ManagerCommands): Promise<Started> {
+  const server = await deploy(shop, "app", { ...commands, build: undefined });
   const { status, printed } = await checkDeploy(shop, "app");
   if (status !== 0) throw new Error(printed);
   return server;

@@ -84,7 +84,7 @@ function writeTypes({ program, checker }: Project, source: string, built: string
         .map((part) => writeType(part, indent))
         .join(", ")}]`;
     if (checker.isArrayType(type) && type.isTypeReference())
-      return listOf(
+      return toList(
         checker
           .getTypeArguments(type)
           .map((part) => writeType(part, indent))
@@ -119,7 +119,7 @@ function isPart(part: readonly string[], whole: readonly string[]): boolean {
   return part.length > 1 && part.every((field) => whole.includes(field));
 }
 
-function listOf(item: string): string {
+function toList(item: string): string {
   return item.includes(" | ") && !item.startsWith("{") ? `readonly (${item})[]` : `readonly ${item}[]`;
 }
 

@@ -101,15 +101,15 @@ async function shootComponents(): Promise<void> {
   const context = await browser.newContext({ viewport: { width: 1200, height: 750 } });
   const page = await context.newPage();
   await page.goto(vite.resolvedUrls?.local[0] ?? "");
-  const ask = async (text: string) => {
+  const sendMessage = async (text: string) => {
     await page.getByRole("textbox", { name: "Message" }).fill(text);
     await page.keyboard.press("Enter");
   };
-  await ask("Why is the sea blue?");
+  await sendMessage("Why is the sea blue?");
   await page.getByRole("button", { name: "Regenerate" }).click();
   await page.getByText("2/2").waitFor();
   await page.getByRole("button", { name: "Regenerate" }).waitFor();
-  await ask('Use the tool save_note for "Look at the sea at noon"');
+  await sendMessage('Use the tool save_note for "Look at the sea at noon"');
   await page.getByRole("button", { name: "Approve" }).waitFor();
   await page.mouse.move(0, 0);
   await page.waitForTimeout(1000);

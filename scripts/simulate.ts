@@ -51,8 +51,8 @@ else if (values.uploads) await runUploads(Number(values.seeds ?? 1000));
 else await run(Number(values.seeds ?? 1000));
 
 async function run(seeds: number): Promise<void> {
-  const { search, findShortest, report, planOf, simulate } = await loadSimulation();
-  if (values.trace) writeFileSync(values.trace, (await simulate(planOf(first))).trace.join("\n"));
+  const { search, findShortest, report, createPlan, simulate } = await loadSimulation();
+  if (values.trace) writeFileSync(values.trace, (await simulate(createPlan(first))).trace.join("\n"));
   const startedAt = process.cpuUsage();
   const figures = await search(first, seeds);
   const days = (figures.simulatedMs / 86_400_000).toFixed(1);

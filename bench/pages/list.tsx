@@ -36,11 +36,11 @@ const Row = memo(function Row({ text, split }: { readonly text: string; readonly
 /** The messages as memoized rows. */
 export function List<Row extends Message>({
   messages,
-  textOf,
+  readText,
   split,
 }: {
   readonly messages: readonly Row[];
-  readonly textOf: TextOf<Row>;
+  readonly readText: TextOf<Row>;
   readonly split?: Split;
 }): ReactNode {
   useLayoutEffect(() => {
@@ -52,7 +52,7 @@ export function List<Row extends Message>({
       <style>{rule}</style>
       <ol>
         {messages.map((message) => (
-          <Row key={message.id} text={textOf(message)} split={split} />
+          <Row key={message.id} text={readText(message)} split={split} />
         ))}
       </ol>
     </>

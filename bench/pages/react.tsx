@@ -29,7 +29,8 @@ interface Text extends Message {
   readonly text: string;
 }
 
-const pastOf = (count: number): Text[] => pastTexts(count).map((text, at) => ({ id: `past ${at}`, text }));
+const createHistory = (count: number): Text[] =>
+  pastTexts(count).map((text, at) => ({ id: `past ${at}`, text }));
 const question: Text = { id: "question", text: "Hello?" };
 
 /** Reads an answer by the floor, and calls `show` with its text in each frame that has more. */
@@ -60,10 +61,10 @@ function TextNode({ past, address }: { past: number; address: string }) {
         list.onCommit();
       });
   }, [address]);
-  const messages = useRef(pastOf(past)).current;
+  const messages = useRef(createHistory(past)).current;
   return (
     <>
-      <List messages={messages} textOf={({ text }) => text} />
+      <List messages={messages} readText={({ text }) => text} />
       <ol>
         <li>
           <p ref={paragraph} />
@@ -75,12 +76,12 @@ function TextNode({ past, address }: { past: number; address: string }) {
 
 /** One `setState` per frame. */
 function ByHand({ past, address }: { past: number; address: string }) {
-  const [messages, setMessages] = useState(() => pastOf(past));
+  const [messages, setMessages] = useState(() => createHistory(past));
   useLayoutEffect(() => {
-    const before = [...pastOf(past), question];
+    const before = [...createHistory(past), question];
     list.send = () => read(address, (text) => setMessages([...before, { id: "answer", text }]));
   }, [past, address]);
-  return <List messages={messages} textOf={({ text }) => text} />;
+  return <List messages={messages} readText={({ text }) => text} />;
 }
 
 function Sluice({ past, split }: { past: number; split?: Split }) {
@@ -93,7 +94,7 @@ function Sluice({ past, split }: { past: number; split?: Split }) {
   useLayoutEffect(() => {
     list.send = () => chat.send(question.text);
   }, [chat.send]);
-  return <List messages={chat.messages} textOf={({ content }) => String(content)} split={split} />;
+  return <List messages={chat.messages} readText={({ content }) => String(content)} split={split} />;
 }
 
 /** The field in which one writes the next question. */

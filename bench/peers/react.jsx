@@ -22,7 +22,7 @@ function AI({ past, address, throttle }) {
   useLayoutEffect(() => {
     list.send = () => chat.sendMessage({ text: "Hello?" });
   }, [chat.sendMessage]);
-  return <List messages={chat.messages} textOf={({ parts }) => textsIn(parts, "text")} />;
+  return <List messages={chat.messages} readText={({ parts }) => textsIn(parts, "text")} />;
 }
 
 function TanStack({ past, address }) {
@@ -40,7 +40,7 @@ function TanStack({ past, address }) {
   useLayoutEffect(() => {
     list.send = () => chat.sendMessage("Hello?");
   }, [chat.sendMessage]);
-  return <List messages={chat.messages} textOf={({ parts }) => textsIn(parts, "content")} />;
+  return <List messages={chat.messages} readText={({ parts }) => textsIn(parts, "content")} />;
 }
 
 export const peers = {

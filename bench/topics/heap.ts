@@ -5,7 +5,7 @@ import { short } from "../harness.ts";
 import { peers } from "../peers/streams.js";
 import { startGateway } from "../start-gateway.ts";
 import { own } from "../subjects.ts";
-import { put, type Report, tableOf } from "../topic.ts";
+import { formatTable, put, type Report } from "../topic.ts";
 
 export const title = "Memory";
 
@@ -18,16 +18,16 @@ export async function measure(): Promise<Report> {
     ["100,000", "100,000-frames"],
   ] as const)
     for (const name of names) {
-      const { most } = await heapOf(name, `${address}/${kind}`);
+      const { most } = await measureHeap(name, `${address}/${kind}`);
       put(columns, `MB while ${frames} frames are read`, name, short(most));
     }
   child.disconnect();
   return {
-    markdown: `Heap in use beyond that before the request, after collecting garbage each 2,000 pieces: each subject in a process of its own. The floor keeps nothing; the text of 100,000 frames is 1.1 MB.\n\n${tableOf("Node", columns)}`,
+    markdown: `Heap in use beyond that before the request, after collecting garbage each 2,000 pieces: each subject in a process of its own. The floor keeps nothing; the text of 100,000 frames is 1.1 MB.\n\n${formatTable("Node", columns)}`,
   };
 }
 
-async function heapOf(name: string, address: string): Promise<{ most: number }> {
+async function measureHeap(name: string, address: string): Promise<{ most: number }> {
   const program = fileURLToPath(new URL("../heap.ts", import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", program, name, address]);
   return JSON.parse(stdout);

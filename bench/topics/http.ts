@@ -1,8 +1,8 @@
-import { type Figure, figureOf, inTurns, ratioOf, short, signed } from "../harness.ts";
+import { type Figure, inTurns, short, signed, toFigure, toRatio } from "../harness.ts";
 import { peers } from "../peers/streams.js";
 import { startGateway } from "../start-gateway.ts";
 import { own, type Subject } from "../subjects.ts";
-import { put, type Report, tableOf } from "../topic.ts";
+import { formatTable, put, type Report } from "../topic.ts";
 
 export const title = "From `fetch`, over HTTP";
 
@@ -23,7 +23,7 @@ export async function measure(): Promise<Report> {
       return (user + system) / 1000;
     });
     for (const [name, values] of Object.entries(times))
-      put(cpu, kind.replaceAll("-", " "), name, ratioOf(values, floor));
+      put(cpu, kind.replaceAll("-", " "), name, toRatio(values, floor));
   }
   const first = await inTurns(
     names,
@@ -40,14 +40,14 @@ export async function measure(): Promise<Report> {
   child.disconnect();
   const { floor = [], ...others } = first;
   const later = Object.entries(others).map(([name, values]) => {
-    const behind = figureOf(values.map((ms, round) => ms - (floor[round] ?? 0)));
+    const behind = toFigure(values.map((ms, round) => ms - (floor[round] ?? 0)));
     return [name, `${signed(behind.median)} (${short(behind.low)}–${short(behind.high)})`];
   });
   const columns = { ...cpu, "ms to the first piece, over bare `fetch`": Object.fromEntries(later) };
   const { "a frame a write": whole = {} } = cpu;
   const cpuTexts = Object.entries(whole).map(([name, { median }]) => [name, short(median)]);
   return {
-    markdown: `CPU time of the client's process for 20,000 frames, over that of the floor with bare \`fetch\`; the gateway is a process of its own.\n\n${tableOf("Node", columns)}`,
+    markdown: `CPU time of the client's process for 20,000 frames, over that of the floor with bare \`fetch\`; the gateway is a process of its own.\n\n${formatTable("Node", columns)}`,
     summary: [
       {
         measure: "CPU of a stream from `fetch`, over a loop by hand, Node",

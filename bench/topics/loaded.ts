@@ -4,9 +4,9 @@ import { gzipSync } from "node:zlib";
 import { chromium } from "playwright";
 import { chromiumFlags, findChromium } from "../../scripts/chromium.ts";
 import { type Built, bundlers, reactFiles } from "../bundlers.ts";
-import { put, type Report, tableOf } from "../topic.ts";
+import { formatTable, put, type Report } from "../topic.ts";
 import { makeEvents } from "../workload.ts";
-import { kilobytesOf, programs as others } from "./sizes.ts";
+import { formatKilobytes, programs as others } from "./sizes.ts";
 
 export const title = "Loaded by the end of one answer";
 
@@ -50,11 +50,11 @@ export async function measure(): Promise<Report> {
       if (bundler === "Vite") texts[name] = kilobytes(atEnd);
     }
   return {
-    markdown: `A page in Chromium asks for one answer of 100 events in a second. The files of the program that the page has loaded when the answer has ended, minified, gzip, without React; and two seconds later, when the page had nothing to do.\n\n${tableOf("bundler", columns)}`,
+    markdown: `A page in Chromium asks for one answer of 100 events in a second. The files of the program that the page has loaded when the answer has ended, minified, gzip, without React; and two seconds later, when the page had nothing to do.\n\n${formatTable("bundler", columns)}`,
     summary: await Promise.all(
       Object.entries(texts).map(async ([name, text]) => ({
         measure: `${name}, minified and compressed, without React, loaded when it has ended`,
-        texts: { ...(await othersOf(name)), Sluice: text },
+        texts: { ...(await buildOthers(name)), Sluice: text },
       })),
     ),
   };
@@ -65,10 +65,10 @@ const LOADED = 'performance.getEntriesByType("resource").map(({ name }) => new U
 declare const loadedAtEnd: string[] | undefined;
 
 /** The sizes of other clients: they load at once all that they ever load. */
-async function othersOf(name: string): Promise<Record<string, string>> {
+async function buildOthers(name: string): Promise<Record<string, string>> {
   const sizes: Record<string, string> = {};
   for (const [client, source] of Object.entries(others[name] ?? {}))
-    sizes[client] = kilobytesOf(await bundlers.Vite(source), true);
+    sizes[client] = formatKilobytes(await bundlers.Vite(source), true);
   return sizes;
 }
 
@@ -93,9 +93,9 @@ async function loadedBy(files: Built): Promise<{ atEnd: number; idle: number }> 
     const failed = new Promise<never>((_, reject) => opened.on("pageerror", reject));
     await opened.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     const loaded = await Promise.race([opened.waitForFunction(() => loadedAtEnd), failed]);
-    const atEnd = bytesOf(files, await loaded.jsonValue());
+    const atEnd = sumBytes(files, await loaded.jsonValue());
     await opened.waitForTimeout(2000);
-    return { atEnd, idle: bytesOf(files, await opened.evaluate(LOADED)) };
+    return { atEnd, idle: sumBytes(files, await opened.evaluate(LOADED)) };
   } finally {
     await browser.close();
     server.close();
@@ -114,7 +114,7 @@ function stream(response: ServerResponse): void {
   }, EVENT_MS);
 }
 
-function bytesOf(files: Built, paths: unknown): number {
+function sumBytes(files: Built, paths: unknown): number {
   const loaded = new Set(paths as string[]);
   const codes = [...files].flatMap(([path, { code }]) => (loaded.has(path) ? [code] : []));
   return codes.reduce((sum, code) => sum + gzipSync(code, { level: 9 }).length, 0);

@@ -1,9 +1,9 @@
 import { deepStrictEqual } from "node:assert";
 import { createPartialJSON } from "@sluice/core/partial-json";
-import { type Figure, figureOf, inTurns, msOf, ratioOf, short } from "../harness.ts";
+import { type Figure, inTurns, measureMs, short, toFigure, toRatio } from "../harness.ts";
 import { createInPlaceJSON } from "../in-place-json.ts";
 import { again, linear, type Reader } from "../peers/partial-json.js";
-import { type Report, tableOf } from "../topic.ts";
+import { formatTable, type Report } from "../topic.ts";
 
 export const title = "Partial JSON";
 
@@ -36,17 +36,19 @@ const LONG = 200_000;
 export async function measure(): Promise<Report> {
   const columns: Record<string, Record<string, Figure | string>> = {};
   for (const [name, make] of Object.entries({ array: arrayOfObjects, text: oneText })) {
-    columns[`${name}, 40 KB`] = ratiosOf(await timesOf({ ...own, ...linear, ...again }, make(SHORT)));
-    const times = await timesOf({ ...own, ...linear }, make(LONG));
-    columns[`${name}, 200 KB`] = ratiosOf(times);
-    const { Sluice: large = [] } = await timesOf({ Sluice: own["Sluice"] as Reader }, make(20 * LONG));
-    const growth = figureOf(large).median / figureOf(times["Sluice"] ?? []).median;
+    columns[`${name}, 40 KB`] = computeRatios(
+      await measureTimes({ ...own, ...linear, ...again }, make(SHORT)),
+    );
+    const times = await measureTimes({ ...own, ...linear }, make(LONG));
+    columns[`${name}, 200 KB`] = computeRatios(times);
+    const { Sluice: large = [] } = await measureTimes({ Sluice: own["Sluice"] as Reader }, make(20 * LONG));
+    const growth = toFigure(large).median / toFigure(times["Sluice"] ?? []).median;
     columns[`${name}, 4 MB over 200 KB`] = { Sluice: `× ${growth.toFixed(0)}` };
   }
   const { "array, 40 KB": array = {} } = columns;
   const texts = Object.entries(array).map(([name, figure]) => [name, short((figure as Figure).median)]);
   return {
-    markdown: `Tool arguments in deltas of 20 characters, and the value after each delta: time over a parser that changes one value in place. \`array\` is a list of small objects, \`text\` one long string. A value of Sluice never changes; those of @streamparser/json and jsonriver do.\n\n${tableOf("Node", columns)}`,
+    markdown: `Tool arguments in deltas of 20 characters, and the value after each delta: time over a parser that changes one value in place. \`array\` is a list of small objects, \`text\` one long string. A value of Sluice never changes; those of @streamparser/json and jsonriver do.\n\n${formatTable("Node", columns)}`,
     summary: [
       {
         measure: "time of tool arguments of 40 KB, over a parser in place, Node",
@@ -56,19 +58,19 @@ export async function measure(): Promise<Report> {
   };
 }
 
-function ratiosOf(times: Record<string, number[]>): Record<string, Figure> {
+function computeRatios(times: Record<string, number[]>): Record<string, Figure> {
   const bare = times[floor] ?? [];
-  return Object.fromEntries(Object.entries(times).map(([name, values]) => [name, ratioOf(values, bare)]));
+  return Object.fromEntries(Object.entries(times).map(([name, values]) => [name, toRatio(values, bare)]));
 }
 
-function timesOf(readers: Record<string, Reader>, text: string): Promise<Record<string, number[]>> {
-  const deltas = deltasOf(text);
+function measureTimes(readers: Record<string, Reader>, text: string): Promise<Record<string, number[]>> {
+  const deltas = splitDeltas(text);
   const whole = JSON.parse(text);
   return inTurns(
     Object.keys(readers),
     async (name) => {
       let value: unknown;
-      const ms = await msOf(async () => {
+      const ms = await measureMs(async () => {
         value = await readers[name]?.(deltas);
       });
       deepStrictEqual(value, whole, `${name} has read another value`);
@@ -113,7 +115,7 @@ function oneText(characters: number): string {
   return JSON.stringify({ text: parts.join(" ") });
 }
 
-function deltasOf(text: string): string[] {
+function splitDeltas(text: string): string[] {
   const deltas: string[] = [];
   for (let at = 0; at < text.length; at += 20) deltas.push(text.slice(at, at + 20));
   return deltas;

@@ -1,7 +1,7 @@
 import { short } from "../harness.ts";
 import { openMainThread, openPage } from "../page.ts";
 import type { Polled } from "../pages/poller.ts";
-import { type Report, tableOf } from "../topic.ts";
+import { formatTable, type Report } from "../topic.ts";
 
 export const title = "Watched tasks";
 
@@ -29,6 +29,6 @@ export async function measure(): Promise<Report> {
     await close();
   }
   return {
-    markdown: `Video tasks that one page watches for ${SECONDS} s at the default interval, in Chromium, over HTTP.\n\n${tableOf("watched", columns)}`,
+    markdown: `Video tasks that one page watches for ${SECONDS} s at the default interval, in Chromium, over HTTP.\n\n${formatTable("watched", columns)}`,
   };
 }

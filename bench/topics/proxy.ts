@@ -1,7 +1,7 @@
-import { type Figure, figureOf, inTurns, ratioOf, short, signed } from "../harness.ts";
+import { type Figure, inTurns, short, signed, toFigure, toRatio } from "../harness.ts";
 import { ask, type Side, type SideName, send, sources, start } from "../proxy-sides.ts";
 import { startGateway } from "../start-gateway.ts";
-import { type Report, tableOf } from "../topic.ts";
+import { formatTable, type Report } from "../topic.ts";
 
 export const title = "The proxy";
 
@@ -18,8 +18,8 @@ export async function measure(): Promise<Report> {
     warmUps: 40,
     budgetMs: 60_000,
   });
-  columns["ms to the first byte, beyond it"] = rowOf((name) => {
-    const { median } = figureOf(first[name].map((ms, round) => ms - (first.bare[round] ?? 0)));
+  columns["ms to the first byte, beyond it"] = toRow((name) => {
+    const { median } = toFigure(first[name].map((ms, round) => ms - (first.bare[round] ?? 0)));
     return signed(median);
   });
   for (const kind of ["a-frame-a-write", "4-KB-a-write", "64-KB-a-write"]) {
@@ -28,7 +28,7 @@ export async function measure(): Promise<Report> {
       warmUps: 3,
       budgetMs: 20_000,
     });
-    columns[`speed, ${kind.replaceAll("-", " ")}`] = rowOf((name) => ratioOf(whole.bare, whole[name]));
+    columns[`speed, ${kind.replaceAll("-", " ")}`] = toRow((name) => toRatio(whole.bare, whole[name]));
   }
   const cpu = await inTurns(
     names,
@@ -39,24 +39,24 @@ export async function measure(): Promise<Report> {
     },
     { rounds: 2, warmUps: 0, budgetMs: 60_000 },
   );
-  columns["CPU, 200 streams at once"] = rowOf((name) => ratioOf(cpu[name], cpu.bare));
-  columns["RSS after it, MB"] = rowOf((name) => short(sides[name].rssMB()));
+  columns["CPU, 200 streams at once"] = toRow((name) => toRatio(cpu[name], cpu.bare));
+  columns["RSS after it, MB"] = toRow((name) => short(sides[name].rssMB()));
   const ahead = {} as Row;
-  for (const name of names) ahead[name] = String(await aheadOf(sides[name], child));
+  for (const name of names) ahead[name] = String(await measureReadAhead(sides[name], child));
   columns["MB ahead of a paused client"] = ahead;
   for (const side of Object.values(sides)) await side.close();
   child.disconnect();
   return {
-    markdown: `Over a Worker that passes everything on and checks nothing, in workerd: \`pumped\` where nothing has to be read of the answer, \`read\` where a meter reads it. 20,000 frames for the speed; 100 events in 5 s for each of 200 streams; 200 MB for a client that reads nothing.\n\n${tableOf("proxy", columns)}`,
+    markdown: `Over a Worker that passes everything on and checks nothing, in workerd: \`pumped\` where nothing has to be read of the answer, \`read\` where a meter reads it. 20,000 frames for the speed; 100 events in 5 s for each of 200 streams; 200 MB for a client that reads nothing.\n\n${formatTable("proxy", columns)}`,
   };
 }
 
-function rowOf(cellOf: (name: SideName) => Figure | string): Row {
-  return Object.fromEntries(names.map((name) => [name, cellOf(name)]));
+function toRow(formatCell: (name: SideName) => Figure | string): Row {
+  return Object.fromEntries(names.map((name) => [name, formatCell(name)]));
 }
 
 /** The megabytes that the gateway could send while the client reads nothing. */
-async function aheadOf(
+async function measureReadAhead(
   side: Side,
   gateway: Awaited<ReturnType<typeof startGateway>>["child"],
 ): Promise<number> {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { figureOf, inTurns, ratioOf, short } from "../harness.ts";
+import { inTurns, short, toFigure, toRatio } from "../harness.ts";
 import { type BenchPage, openMainThread, openPage } from "../page.ts";
 import type { Run } from "../pages/react.tsx";
-import { type Report, tableOf } from "../topic.ts";
+import { formatTable, type Report } from "../topic.ts";
 import { END, makeEvents } from "../workload.ts";
 
 export const title = "React";
@@ -68,12 +68,12 @@ export async function measure(): Promise<Report> {
       { rounds, warmUps: isTyping ? 0 : 1, budgetMs: 20_000 },
     );
     const column = (of: (run: Measured) => number | undefined) =>
-      Object.fromEntries(names.map((name) => [name, middleOf(runs.get(name)?.map(of) ?? [])]));
-    const over = (name: string) => ratioOf(mainMs[name] ?? [], mainMs["a text node"] ?? []);
+      Object.fromEntries(names.map((name) => [name, formatMedian(runs.get(name)?.map(of) ?? [])]));
+    const over = (name: string) => toRatio(mainMs[name] ?? [], mainMs["a text node"] ?? []);
     tables.push(
-      tableOf(scene, {
+      formatTable(scene, {
         "main thread ÷ text node": Object.fromEntries(names.map((name) => [name, over(name)])),
-        "main thread, ms": Object.fromEntries(names.map((name) => [name, middleOf(mainMs[name] ?? [])])),
+        "main thread, ms": Object.fromEntries(names.map((name) => [name, formatMedian(mainMs[name] ?? [])])),
         "finished, ms": column(({ finishedMs }) => finishedMs),
         commits: column(({ commits }) => commits),
         "longest task, ms": column(({ longestTaskMs }) => longestTaskMs),
@@ -81,7 +81,7 @@ export async function measure(): Promise<Report> {
         "layout, MB": column(({ layoutMB }) => layoutMB),
         ...(isTyping && {
           "key to frame, ms": Object.fromEntries(
-            names.map((name) => [name, latencyOf(runs.get(name) ?? [])]),
+            names.map((name) => [name, formatLatency(runs.get(name) ?? [])]),
           ),
         }),
       }),
@@ -98,15 +98,15 @@ export async function measure(): Promise<Report> {
   };
 }
 
-function middleOf(values: readonly (number | undefined)[]): string {
+function formatMedian(values: readonly (number | undefined)[]): string {
   const known = values.filter((value) => value !== undefined);
-  return short(figureOf(known).median || Number.NaN);
+  return short(toFigure(known).median || Number.NaN);
 }
 
 /** The middle of the times from a key to the next frame, and the longest of all runs. */
-function latencyOf(runs: readonly Run[]): string {
+function formatLatency(runs: readonly Run[]): string {
   const all = runs.flatMap(({ keyMs }) => keyMs);
-  return `${short(figureOf(all).median)}, at most ${short(Math.max(...all))}`;
+  return `${short(toFigure(all).median)}, at most ${short(Math.max(...all))}`;
 }
 
 async function measured({ page, run }: BenchPage, name: string, scene: string): Promise<Measured> {

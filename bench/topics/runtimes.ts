@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startMiniflare } from "../../packages/worker-proxy/test/support/miniflare.ts";
-import { type Figure, inTurns, msOf, ratioOf } from "../harness.ts";
-import { programOf } from "../page.ts";
+import { type Figure, inTurns, measureMs, toRatio } from "../harness.ts";
+import { buildProgram } from "../page.ts";
 import { type Size, sizes } from "../stream-ratios.ts";
-import { put, type Report, tableOf } from "../topic.ts";
+import { formatTable, put, type Report } from "../topic.ts";
 
 export const title = "The same in other runtimes";
 
 export async function measure(): Promise<Report> {
-  const program = await programOf("pages/runtime.ts");
+  const program = await buildProgram("pages/runtime.ts");
   const folder = await mkdtemp(join(tmpdir(), "bench-"));
   const file = join(folder, "program.mjs");
   await writeFile(file, program);
@@ -27,7 +27,7 @@ export async function measure(): Promise<Report> {
   await rm(folder, { recursive: true });
   for (const [size, ratio] of Object.entries(await inWorkerd(program))) put(rows, size, "workerd", ratio);
   return {
-    markdown: `\`streamChat\` over the floor of the same runtime.\n\n${tableOf("reads of", rows)}`,
+    markdown: `\`streamChat\` over the floor of the same runtime.\n\n${formatTable("reads of", rows)}`,
   };
 }
 
@@ -47,13 +47,13 @@ async function inWorkerd(program: string): Promise<Record<string, Figure>> {
   const ratios: Record<string, Figure> = {};
   for (const size of Object.keys(sizes) as Size[]) {
     const { floor, Sluice } = await inTurns(["floor", "Sluice"], (subject) =>
-      msOf(async () => {
+      measureMs(async () => {
         const body = JSON.stringify({ subject, size });
         const response = await fetch(address, { method: "POST", body });
         if ((await response.text()) !== "done") throw new Error("workerd has failed");
       }),
     );
-    ratios[size] = ratioOf(Sluice, floor);
+    ratios[size] = toRatio(Sluice, floor);
   }
   await miniflare.dispose();
   return ratios;

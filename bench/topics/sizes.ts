@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { type Built, type BuiltFile, bundlers } from "../bundlers.ts";
-import { put, type Report, tableOf } from "../topic.ts";
+import { formatTable, put, type Report } from "../topic.ts";
 
 export const title = "Bundle sizes";
 
@@ -29,9 +29,14 @@ export async function measure(): Promise<Report> {
   for (const [name, sources] of Object.entries(programs))
     for (const [client, source] of Object.entries(sources)) {
       const byVite = await bundlers.Vite(source);
-      put(columns, `${name}, Vite, at once`, client, kilobytesOf(byVite, false));
-      put(columns, `${name}, Vite, in all`, client, kilobytesOf(byVite, true));
-      put(columns, `${name}, esbuild, at once`, client, kilobytesOf(await bundlers.esbuild(source), false));
+      put(columns, `${name}, Vite, at once`, client, formatKilobytes(byVite, false));
+      put(columns, `${name}, Vite, in all`, client, formatKilobytes(byVite, true));
+      put(
+        columns,
+        `${name}, esbuild, at once`,
+        client,
+        formatKilobytes(await bundlers.esbuild(source), false),
+      );
     }
   const rows = Object.keys(programs).flatMap((name) =>
     ["at once", "in all"].map((part) => ({
@@ -43,17 +48,17 @@ export async function measure(): Promise<Report> {
   for (const [name, sources] of Object.entries(programs))
     for (const [bundler, bundle] of Object.entries(bundlers)) {
       const files = await bundle(sources.Sluice as string);
-      put(own, `${name}, at once`, bundler, kilobytesOf(files, false));
-      put(own, `${name}, in all`, bundler, kilobytesOf(files, true));
+      put(own, `${name}, at once`, bundler, formatKilobytes(files, false));
+      put(own, `${name}, in all`, bundler, formatKilobytes(files, true));
     }
   return {
-    markdown: `Minified, gzip, for browsers, React left out. \`at once\` is what the import loads; \`in all\` has what it may load later, too. The summary has both for Vite; at once is what \`pnpm check size\` measures and 0.8 kB of Vite's own for code that is loaded later. esbuild, with \`--splitting\`, loads more: it keeps code that is loaded later by functions that the program never calls, and puts all that this code shares with the program into files of their own.\n\n${tableOf("bundle", columns)}\n\nSluice by bundler:\n\n${tableOf("bundler", own)}`,
+    markdown: `Minified, gzip, for browsers, React left out. \`at once\` is what the import loads; \`in all\` has what it may load later, too. The summary has both for Vite; at once is what \`pnpm check size\` measures and 0.8 kB of Vite's own for code that is loaded later. esbuild, with \`--splitting\`, loads more: it keeps code that is loaded later by functions that the program never calls, and puts all that this code shares with the program into files of their own.\n\n${formatTable("bundle", columns)}\n\nSluice by bundler:\n\n${formatTable("bundler", own)}`,
     summary: rows,
   };
 }
 
 /** Kilobytes of a program, with the files that it may load later or without them. */
-export function kilobytesOf(files: Built, whole: boolean): string {
+export function formatKilobytes(files: Built, whole: boolean): string {
   const loaded = new Set<BuiltFile>();
   for (const file of files.values()) if (file.isEntry) follow(file);
   const bytes = [...loaded].map(({ code }) => gzipSync(code, { level: 9 }).length);

@@ -3,7 +3,7 @@ import { openPage } from "../page.ts";
 import { peers } from "../peers/streams.js";
 import { FRAMES, ratiosFor, type Size, sizes } from "../stream-ratios.ts";
 import { own } from "../subjects.ts";
-import { type Report, type SummaryRow, tableOf } from "../topic.ts";
+import { formatTable, type Report, type SummaryRow } from "../topic.ts";
 
 export const title = "From bytes to pieces";
 
@@ -22,15 +22,15 @@ export async function measure(): Promise<Report> {
   const frames = FRAMES.toLocaleString("en");
   const markdown = [
     `Time over the floor's for a response in memory: ${frames} frames, a fifth of them for 7 bytes. The floor is a loop by hand that parses each frame and keeps nothing; Sluice folds the message, too.`,
-    tableOf("Node, reads of", node),
-    tableOf("Chromium, reads of", chromium),
+    formatTable("Node, reads of", node),
+    formatTable("Chromium, reads of", chromium),
   ].join("\n\n");
   // an answer that is being written comes in reads of one frame
   const size = "one frame";
-  return { markdown, summary: [summaryOf("Node", size, node), summaryOf("Chromium", size, chromium)] };
+  return { markdown, summary: [toSummary("Node", size, node), toSummary("Chromium", size, chromium)] };
 }
 
-function summaryOf(place: string, size: Size, { [size]: column = {} }: Columns): SummaryRow {
+function toSummary(place: string, size: Size, { [size]: column = {} }: Columns): SummaryRow {
   const texts = Object.entries(column).map(([name, { median }]) => [name, short(median)]);
   return {
     measure: `time of a stream in reads of ${size}, over a loop by hand, ${place}`,

@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { figureOf, short } from "../harness.ts";
+import { short, toFigure } from "../harness.ts";
 import { peers } from "../peers/streams.js";
 import { startGateway } from "../start-gateway.ts";
 import { own } from "../subjects.ts";
-import { put, type Report, tableOf } from "../topic.ts";
+import { formatTable, put, type Report } from "../topic.ts";
 
 export const title = "Streams at once";
 
@@ -27,12 +27,12 @@ export async function measure(): Promise<Report> {
         columns,
         `kB for each of ${count.toLocaleString("en")} streams`,
         name,
-        short(figureOf(values).median),
+        short(toFigure(values).median),
       );
     }
   child.disconnect();
   return {
-    markdown: `Heap in use for each of many answers that one process reads at once, after 40 frames each and after collecting garbage, over HTTP; – where not all of them begin within 60 s. The floor's is that of Node's own \`fetch\`, connection and reader.\n\n${tableOf("Node", columns)}`,
+    markdown: `Heap in use for each of many answers that one process reads at once, after 40 frames each and after collecting garbage, over HTTP; – where not all of them begin within 60 s. The floor's is that of Node's own \`fetch\`, connection and reader.\n\n${formatTable("Node", columns)}`,
   };
 }
 

@@ -21,7 +21,7 @@ function isMessage(value: unknown): value is Message {
   return (role === "user" || role === "assistant") && typeof content === "string";
 }
 
-async function answer(request: Request): Promise<Response> {
+async function respond(request: Request): Promise<Response> {
   const body: unknown = await request.json().catch(() => undefined);
   const messages = (body as { messages?: unknown[] } | undefined)?.messages;
   if (!Array.isArray(messages) || !messages.every(isMessage))
@@ -47,6 +47,6 @@ export default {
     // yours: find the user of this request here, and refuse strangers with 401
     const { pathname } = new URL(request.url);
     const isChat = request.method === "POST" && pathname === "/api/v1/chat/completions";
-    return isChat ? answer(request) : new Response("not found", { status: 404 });
+    return isChat ? respond(request) : new Response("not found", { status: 404 });
   },
 };

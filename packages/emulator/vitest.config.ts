@@ -14,7 +14,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     exclude: ["**/*.workerd.*"],
     root: source("."),
-    // a picture takes a while to paint beside browsers and workerd
+    // an image takes a while to paint beside browsers and workerd
     testTimeout: 30_000,
   },
 });

@@ -133,10 +133,10 @@ const all = positionals.flatMap(findMutants);
 const chosen = shuffle(all, Number(values.seed)).slice(Number(values.skip), Number(values.sample));
 console.log(`${all.length} places to change in ${positionals.join(", ")}, ${chosen.length} of them tried`);
 const tests = await openTests(suite.project, values.near ? Object.values(suite.near).flat() : []);
-const testsOf = await withSources(insertAllCalls(chosen), tests.covering);
+const listTests = await withSources(insertAllCalls(chosen), tests.covering);
 const survivors: Mutant[] = [];
 for (const [index, mutant] of chosen.entries()) {
-  const covering = testsOf(index);
+  const covering = listTests(index);
   const startedAt = Date.now();
   const failure = await withSources([[mutant.file, applyMutant(mutant)]], async () => {
     for (const round of planRounds(mutant, covering)) {

@@ -6,11 +6,11 @@ import {
   checkDeploy,
   deploy,
   invite,
+  type ManagerCommands,
   made,
+  managers,
   openSecrets,
   startDev,
-  type Ways,
-  waysOf,
 } from "../support/first-steps.ts";
 import { openWorkshop, type Workshop } from "../support/new-app.ts";
 
@@ -30,7 +30,7 @@ describe("an app of another command", () => {
     timeout: 900_000,
   }, async () => {
     const app = "shop/apps/web";
-    const ways = waysOf["react"] as Ways;
+    const commands = managers["react"] as ManagerCommands;
     const [, , createVite] = made[0] as (typeof made)[number];
     await shop.run("", ["mkdir", "-p", "shop/apps"]);
     await shop.run("shop", ["git", "init", "--quiet"]);
@@ -48,10 +48,10 @@ describe("an app of another command", () => {
     expect(printed).toContain("  pnpm install\n  pnpm run dev");
     await shop.installWorkspace("shop");
     await shop.run(app, ["npm", "run", "types"]);
-    const dev = await startDev(shop, app, ways);
+    const dev = await startDev(shop, app, commands);
     expect((await askPage(dev.url, "Hello")).length).toBeGreaterThan(10);
     await dev.stop();
-    const deployed = await deploy(shop, app, ways);
+    const deployed = await deploy(shop, app, commands);
     expect(await checkDeploy(shop, app)).toMatchObject({ status: 0 });
     expect((await askPage(await invite(shop, app), "Hello")).length).toBeGreaterThan(10);
     await deployed.stop();
@@ -65,7 +65,7 @@ describe("an app of another command", () => {
     { timeout: 900_000 },
     async (...row) => {
       const [, template, command, path] = row;
-      const ways = waysOf[template] as Ways;
+      const commands = managers[template] as ManagerCommands;
       await shop.run("", command);
       await shop.run("app", ["git", "init", "--quiet"]);
       expect(shop.create([".", "--add"], "app")).not.toContain("TO DO");
@@ -73,10 +73,10 @@ describe("an app of another command", () => {
       await shop.install("app");
       await shop.run("app", ["npm", "run", "types"]);
       await shop.run("app", ["npm", "run", "lint", "--if-present"]);
-      const dev = await startDev(shop, "app", ways);
+      const dev = await startDev(shop, "app", commands);
       expect((await askPage(dev.url + path, "Hello")).length).toBeGreaterThan(10);
       await dev.stop();
-      const deployed = await deploy(shop, "app", ways);
+      const deployed = await deploy(shop, "app", commands);
       expect(await checkDeploy(shop, "app")).toMatchObject({
         status: 0,
         printed: expect.stringContaining("All is set."),

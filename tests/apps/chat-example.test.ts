@@ -30,13 +30,13 @@ describe.skipIf(!findChromium())("the chat example in Chromium (skipped where th
   const button = (name: string) => page.getByRole("button", { name, exact: true });
   const lastMessage = () => page.getByRole("list", { name: "Messages" }).getByRole("listitem").last();
 
-  async function ask(text: string) {
+  async function sendMessage(text: string) {
     await page.getByRole("textbox", { name: "Message" }).fill(text);
     await button("Send").click();
   }
 
-  test("stops an answer, and keeps what came", async () => {
-    await ask("Tell me about rivers [[stall]]");
+  test("stops a response, and keeps what came", async () => {
+    await sendMessage("Tell me about rivers [[stall]]");
     await expect.poll(() => lastMessage().innerText()).toMatch(/\w+ \w+ \w+/);
     await button("Stop").click();
     await button("Send").waitFor();
@@ -45,7 +45,7 @@ describe.skipIf(!findChromium())("the chat example in Chromium (skipped where th
 
   test("says in words that a request failed, and tries it again", async () => {
     // the client itself sends it three times
-    await ask("Tell me about rivers [[500:3]]");
+    await sendMessage("Tell me about rivers [[500:3]]");
     await page.getByRole("alert").waitFor();
     await expect.poll(() => page.getByRole("alert").innerText()).not.toMatch(/APIError|undefined/);
     await button("Try again").click();
@@ -53,8 +53,8 @@ describe.skipIf(!findChromium())("the chat example in Chromium (skipped where th
     await button("Send").waitFor();
   });
 
-  test("has its messages after a reload, and says of an answer that this has cut that it is cut", async () => {
-    await ask("Tell me about rivers [[stall]]");
+  test("has its messages after a reload, and says of a response that this has cut that it is cut", async () => {
+    await sendMessage("Tell me about rivers [[stall]]");
     await expect.poll(() => lastMessage().innerText()).toMatch(/\w+ \w+ \w+/);
     await page.reload();
     await page.getByRole("alert").getByRole("button", { name: "Try again" }).waitFor();
@@ -62,11 +62,11 @@ describe.skipIf(!findChromium())("the chat example in Chromium (skipped where th
     await expect.poll(() => page.getByRole("listitem").count()).toBe(2);
   });
 
-  test("asks again for an answer that had not begun before a reload", async () => {
-    const asked: string[] = [];
-    await page.route("**/v1/chat/completions", (route) => asked.push(route.request().url()));
-    await ask("Tell me about rivers");
-    await expect.poll(() => asked.length).toBe(1);
+  test("asks again for a response that had not begun before a reload", async () => {
+    const prompts: string[] = [];
+    await page.route("**/v1/chat/completions", (route) => prompts.push(route.request().url()));
+    await sendMessage("Tell me about rivers");
+    await expect.poll(() => prompts.length).toBe(1);
     await page.reload();
     await page.unrouteAll();
     await button("Try again").click();
@@ -88,7 +88,7 @@ describe.skipIf(!findChromium())("the chat example in Chromium (skipped where th
         throw new DOMException("no room", "QuotaExceededError");
       };
     });
-    await ask("Tell me about rivers");
+    await sendMessage("Tell me about rivers");
     await note.getByText("Keep this page open: it tries again by itself.").waitFor();
     await page.evaluate(() => (globalThis as unknown as { makeRoom: () => void }).makeRoom());
     await note.waitFor({ state: "detached" });
@@ -96,8 +96,8 @@ describe.skipIf(!findChromium())("the chat example in Chromium (skipped where th
     await expect.poll(() => page.getByRole("listitem").count()).toBe(2);
   });
 
-  test.each(["length", "unconfirmed"])("goes on after an answer that ended by %s", async (fault) => {
-    await ask(`Tell me about rivers [[${fault}]]`);
+  test.each(["length", "unconfirmed"])("goes on after a response that ended by %s", async (fault) => {
+    await sendMessage(`Tell me about rivers [[${fault}]]`);
     await button("Continue").click();
     await expect.poll(() => page.getByRole("listitem").count()).toBeGreaterThanOrEqual(4);
   });
@@ -109,7 +109,7 @@ describe.skipIf(!findChromium())("the chat example in Chromium (skipped where th
     await button("Remove dot.png").waitFor();
     await expect.poll(() => button("Send").isDisabled()).toBe(true);
     await page.getByLabel("Model").selectOption("alpha-v4.1-flash");
-    await ask("What is in it?");
+    await sendMessage("What is in it?");
     await expect.poll(() => lastMessage().innerText()).toContain("inline image/png");
     await page.getByRole("img", { name: "Attached" }).waitFor();
   });

@@ -15,14 +15,14 @@ const template = join(ours, "dist/templates/node");
 const folder = mkdtempSync(join(tmpdir(), "sluice-check-"));
 let server: Server;
 /** Answers of the deployed app, by path and by the user who asks: `POST /api/session`, `chat of nobody`. */
-let answers: Readonly<Record<string, readonly [status: number, body: object]>> = {};
+let responses: Readonly<Record<string, readonly [status: number, body: object]>> = {};
 let address = "";
 
 beforeAll(async () => {
   server = createServer(localhost, (request, outgoing) => {
     const { url = "", headers } = request;
     const known = headers.authorization?.includes(".") ? "a user" : "nobody";
-    const [status, body] = answers[url.includes("chat") ? `chat of ${known}` : url] ?? [404, {}];
+    const [status, body] = responses[url.includes("chat") ? `chat of ${known}` : url] ?? [404, {}];
     outgoing.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
   server.listen(0, "127.0.0.1");
@@ -109,7 +109,9 @@ describe("the settings of production", () => {
       const { status, todo } = await check({}, ["--before"], app);
       expect([status, todo]).toEqual([
         1,
-        ["price bounds: delta-5.3 has no max_tokens in server/models.ts: one answer could cost any amount."],
+        [
+          "price bounds: delta-5.3 has no max_tokens in server/models.ts: one response could cost any amount.",
+        ],
       ]);
     } finally {
       rmSync(app, { recursive: true });
@@ -119,7 +121,7 @@ describe("the settings of production", () => {
 
 describe("the deployed app", () => {
   test("is not replaced by one with another secret, which would sign out all users, unless that is wanted", async () => {
-    answers = met;
+    responses = met;
     const wanted = { NEW_SESSION_SECRET: "yes" };
     const { status, todo } = await check({}, ["--before"]);
     expect([status, todo]).toEqual([
@@ -127,10 +129,10 @@ describe("the deployed app", () => {
       [expect.stringContaining("deployed secret: The app at https://localhost:")],
     ]);
     expect(await check({}, ["--before"], template, wanted)).toEqual({ status: 0, todo: [] });
-    answers = { ...met, "chat of a user": [403, { error: { code: "model_not_allowed" } }] };
+    responses = { ...met, "chat of a user": [403, { error: { code: "model_not_allowed" } }] };
     expect(await check({}, ["--before"])).toEqual({ status: 0, todo: [] });
     // what is not this app is none that a deploy replaces
-    answers = { ...met, "/api/health": [404, {}] };
+    responses = { ...met, "/api/health": [404, {}] };
     expect(await check({}, ["--before"])).toEqual({ status: 0, todo: [] });
   });
 
@@ -163,11 +165,11 @@ describe("the deployed app", () => {
       "that knows the secret of development",
       {},
       { "chat of a user": [403, { error: { code: "model_not_allowed" } }] },
-      "sign-in: development: A token of development is answered with 403",
+      "sign-in: development: A token of development gets 403",
     ],
     ["with another secret", {}, {}, "sign-in: users: The deployed SESSION_SECRET is not that of"],
   ] as const)("An app %s is named with what to do, and ends with 1", async (_, given, wrong, problem) => {
-    answers = { ...met, ...wrong };
+    responses = { ...met, ...wrong };
     const { status, todo } = await check(given);
     expect([status, todo]).toEqual([1, expect.arrayContaining([expect.stringContaining(problem)])]);
   });

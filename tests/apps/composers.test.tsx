@@ -52,7 +52,7 @@ test.each(others)("%s sends nothing in the chat of the templates", (_, init) => 
   expect(field.value).toBe("What is a reef?");
 });
 
-test("Enter keeps the text while the answer before is coming", async () => {
+test("Enter keeps the text while the response before is coming", async () => {
   const { field } = openChat(1);
   for (const text of ["[[stall]]", "And then?"]) {
     fireEvent.change(field, { target: { value: text } });

@@ -19,14 +19,14 @@ function create(...args: string[]): string {
 }
 
 const read = (path: string) => readFileSync(join(folder, path), "utf8");
-const manifestOf = (app: string) => JSON.parse(read(`${app}/package.json`));
-const filesOf = (app: string) =>
+const readManifest = (app: string) => JSON.parse(read(`${app}/package.json`));
+const listFiles = (app: string) =>
   globSync(["**/*", "**/.*"], { cwd: join(folder, app), withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(join(folder, app).length + 1))
     .filter((path) => !path.startsWith(".git/"));
-const textsOf = (app: string) =>
-  Object.fromEntries(filesOf(app).map((path) => [path, read(`${app}/${path}`)]));
+const readFiles = (app: string) =>
+  Object.fromEntries(listFiles(app).map((path) => [path, read(`${app}/${path}`)]));
 
 /** Writes an app, as another command would have made it. */
 function write(app: string, files: Readonly<Record<string, string>>): void {
@@ -87,13 +87,13 @@ const start = {
 describe.each(templates)("a new app of %s", (template) => {
   test("The app has a name of its own, and nothing of the repository", () => {
     create("My App", "--template", template);
-    expect(manifestOf("My App")).toMatchObject({ name: "my-app", private: true, version: "0.0.0" });
-    for (const [path, text] of Object.entries(textsOf("My App")))
+    expect(readManifest("My App")).toMatchObject({ name: "my-app", private: true, version: "0.0.0" });
+    for (const [path, text] of Object.entries(readFiles("My App")))
       expect(text, path).not.toMatch(/workspace:|catalog:|@sluice\/example|YOUR-|sluice-app|\{\{\w+\}\}/);
     expect(read("My App/README.md")).toMatch(/^# my-app\n/);
     // tables without empty cells, and lists that go on
     expect(read("My App/README.md")).not.toMatch(/\| +\||^ +\d\./m);
-    expect(manifestOf("My App").scripts).toMatchObject({
+    expect(readManifest("My App").scripts).toMatchObject({
       types: expect.any(String),
       "check:deploy": expect.any(String),
     });
@@ -102,13 +102,13 @@ describe.each(templates)("a new app of %s", (template) => {
 
   test("Each file that a file of the app names is there", () => {
     create(template, "--template", template);
-    const files = filesOf(template);
-    const packages = Object.keys(manifestOf(template).dependencies ?? {});
+    const files = listFiles(template);
+    const packages = Object.keys(readManifest(template).dependencies ?? {});
     const isThere = (from: string, path: string) =>
       files.some((file) =>
         [path, `${path}.ts`, `${path}.tsx`].some((at) => file === join(dirname(from), at)),
       );
-    const missing = Object.entries(textsOf(template)).flatMap(([path, text]) => [
+    const missing = Object.entries(readFiles(template)).flatMap(([path, text]) => [
       ...[...text.matchAll(/(?:from|import) "(\.{1,2}\/[^"]+)"/g)]
         // the router's command makes it
         .filter(([, specifier = ""]) => specifier !== "./routeTree.gen" && !isThere(path, specifier))
@@ -139,12 +139,12 @@ describe.each(templates)("a new app of %s", (template) => {
 
   test("A second run changes nothing, and a fresh clone gets its settings again", () => {
     create(`${template}-twice`, "--template", template);
-    const before = textsOf(`${template}-twice`);
+    const before = readFiles(`${template}-twice`);
     expect(create(`${template}-twice`, "--add")).toContain("Nothing was changed.");
-    expect(textsOf(`${template}-twice`)).toEqual(before);
+    expect(readFiles(`${template}-twice`)).toEqual(before);
     rmSync(join(folder, `${template}-twice/.env.local`));
     create(`${template}-twice`, "--add");
-    expect(Object.keys(textsOf(`${template}-twice`))).toEqual(Object.keys(before));
+    expect(Object.keys(readFiles(`${template}-twice`))).toEqual(Object.keys(before));
   });
 
   test("A colleague's clone gets no new secret for production: it would sign out all users of the deployed app", () => {
@@ -236,7 +236,7 @@ describe("--add", () => {
       ].replace("<>\n", "<>\n      <ChatApp models={modelNames} />\n")}`,
     );
     expect([read("exist/index.html"), read("exist/src/main.tsx")]).toEqual(["mine", "mine"]);
-    expect(manifestOf("exist")).toMatchObject({
+    expect(readManifest("exist")).toMatchObject({
       name: "exist",
       scripts: {
         dev: "sluice-emulator -- vite",
@@ -250,9 +250,9 @@ describe("--add", () => {
   });
 
   test("A second run changes nothing", () => {
-    const before = textsOf("exist");
+    const before = readFiles("exist");
     expect(create("exist", "--add")).toContain("Nothing was changed.");
-    expect(textsOf("exist")).toEqual(before);
+    expect(readFiles("exist")).toEqual(before);
   });
 
   test("A file of the server that its user has changed stays as it is", () => {
@@ -270,7 +270,7 @@ describe("--add", () => {
     };
     write("odd", odd);
     const printed = create("odd", "--add");
-    expect(printed).toContain("TO DO: make these edits yourself. The app does not run before.");
+    expect(printed).toContain("TO DO: make these edits yourself. The app does not run without them.");
     for (const edit of [
       "plugins: [cloudflare(), …]",
       "<ChatApp models={modelNames} />",
@@ -279,18 +279,18 @@ describe("--add", () => {
       expect(printed).toContain(edit);
     for (const path of ["vite.config.ts", "src/App.tsx"] as const)
       expect(read(`odd/${path}`)).toBe(odd[path]);
-    expect(manifestOf("odd").scripts.dev).toBe("a && vite");
+    expect(readManifest("odd").scripts.dev).toBe("a && vite");
   });
 
   test("An app of create-next-app gets a page of its own for the chat", () => {
     write("site", next);
     const printed = create("site", "--add");
     expect(read("site/src/app/page.tsx")).toBe("mine");
-    expect(manifestOf("site").scripts["check:deploy"]).toMatch(
+    expect(readManifest("site").scripts["check:deploy"]).toMatch(
       /^node --disable-warning=\w+ scripts\/check-deploy.ts$/,
     );
     expect(read("site/src/app/chat/page.tsx")).toContain('from "../../../chat/app"');
-    expect(read("site/src/app/api/[...path]/route.ts")).toContain('from "../../../../server/answer"');
+    expect(read("site/src/app/api/[...path]/route.ts")).toContain('from "../../../../server/respond"');
     expect(read("site/tsconfig.json")).toContain('"allowImportingTsExtensions": true,\n    "noEmit": true');
     expect(printed).not.toContain("TO DO");
     expect(create("site", "--add")).toContain("Nothing was changed.");
@@ -305,7 +305,7 @@ describe("--add", () => {
       '"compatibility_flags": ["nodejs_compat", "enable_request_signal"],\n  "main": "server/worker.ts",\n  "secrets"',
     );
     expect(read("start-app/tsconfig.json")).toContain('"types": ["node", "vite/client"]');
-    expect(manifestOf("start-app").scripts).toMatchObject({
+    expect(readManifest("start-app").scripts).toMatchObject({
       dev: "sluice-emulator -- vite dev --port 3000",
       deploy: "npm run build && wrangler deploy",
       "sluice:deploy": expect.stringContaining("check:deploy"),
@@ -322,9 +322,9 @@ describe("--add", () => {
 
   test("A trial shows the edits, and writes nothing", () => {
     write("trial", vite);
-    const before = textsOf("trial");
+    const before = readFiles("trial");
     expect(create("trial", "--add", "--dry-run")).toContain("+   plugins: [cloudflare(), react()],");
-    expect(textsOf("trial")).toEqual(before);
+    expect(readFiles("trial")).toEqual(before);
   });
 });
 
@@ -347,7 +347,7 @@ test.each(["react", "studio", "start", "worker"])(
   "A deploy of %s takes its settings from the file of production, and not from .env.local, which wrangler prefers",
   (template) => {
     create(`deploy-${template}`, "--template", template);
-    expect(manifestOf(`deploy-${template}`).scripts.deploy).toMatch(
+    expect(readManifest(`deploy-${template}`).scripts.deploy).toMatch(
       / wrangler deploy --env-file (\S+) --secrets-file \1$/,
     );
   },
@@ -355,7 +355,7 @@ test.each(["react", "studio", "start", "worker"])(
 
 test("The template studio writes at most 30 files", () => {
   create("small-studio", "--template", "studio");
-  const files = filesOf("small-studio");
+  const files = listFiles("small-studio");
   expect(files).toContain("src/rooms/rooms.tsx");
   expect(files.length).toBeLessThanOrEqual(30);
 });
@@ -390,7 +390,7 @@ describe("an app that pnpm installs", () => {
   test("Its pages and scripts have the commands of pnpm", () => {
     write("spoken", { "pnpm-lock.yaml": "" });
     create("spoken/chat");
-    const texts = Object.entries(textsOf("spoken/chat")).filter(([path]) => path !== "package.json");
+    const texts = Object.entries(readFiles("spoken/chat")).filter(([path]) => path !== "package.json");
     for (const [path, text] of texts)
       expect.soft(text, path).not.toMatch(/\bnp[mx] (?:run|install|start|create|wrangler)/);
     expect(read("spoken/chat/README.md")).toContain("pnpm run invite ada");

@@ -62,7 +62,7 @@ test("a video in two tabs is pushed to both, polled by one object, and found aga
   let tabs = 0;
   const states = async (options: { signal?: AbortSignal } = {}) => {
     const seen: VideoTask["state"][] = [];
-    // by asking alone the next news would come in a day
+    // without the webhook, the next poll would come in a day
     const watched = watchVideoTask(openTab(), handle, {
       ...options,
       intervalMs: 86_400_000,
@@ -84,8 +84,10 @@ test("a video in two tabs is pushed to both, polled by one object, and found aga
   ahead += 10 * 60_000;
   for (const seen of await Promise.all([stayed, back])) expect(seen.at(-1)).toBe("succeeded");
 
-  const questions = emulator.requests.filter(({ method, path }) => method === "GET" && path.startsWith(PATH));
+  const chatRequests = emulator.requests.filter(
+    ({ method, path }) => method === "GET" && path.startsWith(PATH),
+  );
   expect(emulator.requests.filter(({ method, path }) => method === "POST" && path === PATH)).toHaveLength(1);
   // each of the three asked once, which is how it heard of the events; the object did so at once, and once or twice again
-  expect(questions.length).toBeLessThanOrEqual(6);
+  expect(chatRequests.length).toBeLessThanOrEqual(6);
 }, 60_000);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { behaviours } from "../everywhere/behaviours/index.js";
 import { typescripts } from "../everywhere/compilers.ts";
 import { tableUnder } from "../everywhere/page.ts";
-import { places } from "../everywhere/places.ts";
+import { platforms } from "../everywhere/platforms.ts";
 import { copyBehaviours, packInto } from "../everywhere/project.ts";
 import { type Servers, startServers } from "../everywhere/servers.ts";
 import { createTemporaryFolder } from "../support/temporary.ts";
@@ -13,10 +13,10 @@ import { createTemporaryFolder } from "../support/temporary.ts";
 /* The suite of `pnpm everywhere`, where it is cheap and needs no registry, and the tables that its run has written. */
 
 describe("docs/supported-platforms.md", () => {
-  test("has a row for each place", () => {
+  test("has a row for each platform", () => {
     const [head, ...rows] = tableUnder("Runtimes");
     expect(head).toEqual(["platform", "how", "result"]);
-    const expected = places.map(({ name, way }) => [expect.stringContaining(name), way]);
+    const expected = platforms.map(({ name, how }) => [expect.stringContaining(name), how]);
     expect(rows.map((row) => row.slice(0, 2))).toEqual(expected);
   });
 
@@ -53,18 +53,18 @@ describe("the packed packages", () => {
     for (const [owner, names] of Object.entries(dependencies))
       for (const name of names)
         symlinkSync(join(packages, owner, "node_modules", name), join(app, "node_modules", name));
-    cpSync(join(import.meta.dirname, "../everywhere/places/app.json"), join(app, "package.json"));
+    cpSync(join(import.meta.dirname, "../everywhere/platforms/app.json"), join(app, "package.json"));
     copyBehaviours(app);
     servers = await startServers(app, "http://page.invalid");
   }, 180_000);
   afterAll(() => servers?.close());
 
-  const here = places.filter(({ name, way }) => name === "Node 22" || way === "through the proxy");
-  test.each(here.map((place) => [`${place.name}, ${place.way}`, place] as const))(
+  const here = platforms.filter(({ name, how }) => name === "Node 22" || how === "through the proxy");
+  test.each(here.map((platform) => [`${platform.name}, ${platform.how}`, platform] as const))(
     "work in %s",
-    async (_, place) => {
+    async (_, platform) => {
       const pages = { url: "", requested: () => [], report: async () => [], close() {} };
-      const report = await place.run({ folder: app, servers, pages });
+      const report = await platform.run({ folder: app, servers, pages });
       expect(report).toEqual(Object.keys(behaviours).map((name) => ({ name })));
     },
   );

@@ -34,7 +34,7 @@ inChromium.each(["vue", "svelte"])("%s in Chromium (skipped where there is none)
     expect(problems).toEqual([]);
   });
 
-  async function ask(text: string) {
+  async function sendMessage(text: string) {
     const field = page.getByRole("textbox", { name: "Message" });
     await field.fill(text);
     await field.press("Enter");
@@ -44,16 +44,16 @@ inChromium.each(["vue", "svelte"])("%s in Chromium (skipped where there is none)
 
   test("shows a failure, and tries again", async () => {
     // the client itself sends it three times
-    await ask("Tell me about rivers [[500:3]]");
+    await sendMessage("Tell me about rivers [[500:3]]");
     await page.getByRole("button", { name: "Try again" }).click();
     await answers().waitFor();
     await expect.poll(() => page.getByRole("alert").count()).toBe(0);
   });
 
-  test("keeps a text that is entered during an answer, stops the answer, and keeps it", async () => {
-    await ask("Tell me about rivers [[stall]]");
+  test("keeps a text that is entered during a response, stops the response, and keeps it", async () => {
+    await sendMessage("Tell me about rivers [[stall]]");
     await answers().waitFor();
-    await ask("And then?");
+    await sendMessage("And then?");
     expect(await page.getByRole("textbox", { name: "Message" }).inputValue()).toBe("And then?");
     await page.getByRole("button", { name: "Stop" }).click();
     await expect.poll(() => page.getByRole("button", { name: "Stop" }).count()).toBe(0);

@@ -34,11 +34,11 @@ function start(command: string, args: readonly string[]) {
     env: { ...process.env, ...env, GATEWAY_URL: gateway.url },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const printed = Promise.all([textOf(child.stdout), textOf(child.stderr), once(child, "close")]);
+  const printed = Promise.all([readText(child.stdout), readText(child.stderr), once(child, "close")]);
   return { child, ended: printed.then(([out, err, [code]]) => ({ out, err, code })) };
 }
 
-async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
+async function readText(stream: AsyncIterable<Buffer>): Promise<string> {
   let text = "";
   for await (const piece of stream) text += piece;
   return text;
@@ -52,14 +52,14 @@ test("the page of the examples has each of them", () => {
   );
 });
 
-test("node: prints an answer, and its outcome", async () => {
+test("node: prints a response, and its outcome", async () => {
   const { out, err, code } = await start(process.execPath, [`${examples}/node/chat.ts`, "Hello"]).ended;
   expect(err).toMatch(/^\ncomplete, \d+ tokens\n$/);
   expect(out.length).toBeGreaterThan(20);
   expect(code).toBe(0);
 });
 
-test("node: a cut answer keeps its text, and is a failure", async () => {
+test("node: a cut response keeps its text, and is a failure", async () => {
   const { out, err, code } = await start(process.execPath, [`${examples}/node/chat.ts`, "Rain [[truncate]]"])
     .ended;
   expect(out.length).toBeGreaterThan(5);
@@ -67,7 +67,7 @@ test("node: a cut answer keeps its text, and is a failure", async () => {
   expect(code).toBe(1);
 });
 
-test("deno: prints an answer, and its outcome", async () => {
+test("deno: prints a response, and its outcome", async () => {
   const args = ["run", "--no-check", "--allow-net", "--allow-env", `${examples}/deno/chat.ts`, "Hello"];
   const { out, err, code } = await start(process.execPath, [deno, ...args]).ended;
   expect(err).toContain("\ncomplete\n");
@@ -78,7 +78,7 @@ test("deno: prints an answer, and its outcome", async () => {
 test("cli-video: a killed script goes on with its task, and creates no second one", async () => {
   const args = [`${examples}/cli-video/video.ts`, "A reef"];
   const first = start(process.execPath, args);
-  await firstLineOf(first.child);
+  await waitForFirstLine(first.child);
   first.child.kill("SIGKILL");
   await first.ended;
   now += 300_000;
@@ -111,11 +111,11 @@ test("cli-video: the batch runs in Deno, too", async () => {
   expect([out, code], err).toEqual([expect.stringMatching(/: done http/), 0]);
 });
 
-async function firstLineOf({ stdout }: ChildProcess): Promise<void> {
+async function waitForFirstLine({ stdout }: ChildProcess): Promise<void> {
   if (stdout) await once(stdout, "data");
 }
 
-test("own-server: the page's chat gets its answer from the server, which adds the system prompt", async () => {
+test("own-server: the page's chat gets its response from the server, which adds the system prompt", async () => {
   vi.stubEnv("GATEWAY_URL", gateway.url);
   vi.stubEnv("GATEWAY_API_KEY", env.GATEWAY_API_KEY);
   const { default: server } = await import("../../examples/own-server/server.ts");
@@ -144,20 +144,20 @@ test("own-server: refuses what is no list of messages", async () => {
   expect(emulator.requests).toEqual([]);
 });
 
-test("worker-client: answers with a summary, and with 502 where the gateway fails", async () => {
+test("worker-client: responds with a summary, and with 502 where the gateway fails", async () => {
   const { default: worker } = await import("../../examples/worker-client/worker.ts");
   vi.stubGlobal("fetch", (...given: ConstructorParameters<typeof Request>) =>
     emulator.fetch(new Request(...given)),
   );
-  const ask = (body: string) =>
+  const request = (body: string) =>
     worker.fetch(new Request("https://summaries.test", { method: "POST", body }), {
       GATEWAY_URL: "https://gateway.test",
       ...env,
     });
-  expect(await (await ask("A long text")).json()).toEqual({ summary: expect.any(String), isWhole: true });
+  expect(await (await request("A long text")).json()).toEqual({ summary: expect.any(String), isWhole: true });
   const log = vi.spyOn(console, "error").mockImplementation(() => {});
-  expect((await ask("A long text [[filter]]")).status).toBe(200);
-  expect((await ask("A long text [[malformed]]")).status).toBe(502);
+  expect((await request("A long text [[filter]]")).status).toBe(200);
+  expect((await request("A long text [[malformed]]")).status).toBe(502);
   expect(log.mock.calls.join()).not.toContain(env.GATEWAY_API_KEY);
   log.mockRestore();
   vi.unstubAllGlobals();

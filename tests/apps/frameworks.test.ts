@@ -27,7 +27,7 @@ async function adapter(framework: string, name: string): Promise<Record<string, 
   return import(/* @vite-ignore */ file);
 }
 
-function chatOf(): ChatStore {
+function createChat(): ChatStore {
   const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Number.POSITIVE_INFINITY });
   const client = createClient({ baseURL: "https://gateway.test", apiKey: "sk-test", fetch: emulator.fetch });
   return createChatStore(client, { model: "delta-5.3" });
@@ -37,7 +37,7 @@ type Readable = (store: Store<ChatState>) => { subscribe(run: (state: ChatState)
 
 test("Svelte: a subscriber gets the state at once, then each change, until it unsubscribes", async () => {
   const { readable } = (await adapter("svelte", "readable")) as { readable: Readable };
-  const chat = chatOf();
+  const chat = createChat();
   const seen: ChatState[] = [];
   const unsubscribe = readable(chat).subscribe((state) => seen.push(state));
   expect(seen).toEqual([chat.getSnapshot()]);
@@ -60,7 +60,7 @@ test("Solid: `from` has each change, and ends the subscription with its owner", 
     });
     return () => value;
   };
-  const chat = chatOf();
+  const chat = createChat();
   const state = from(readable(chat));
   await chat.send("Hello");
   expect(state()).toBe(chat.getSnapshot());
@@ -80,7 +80,7 @@ test("Vue: a shallow ref has each change until its scope is disposed of", async 
     useStore: (store: ChatStore) => { value: ChatState };
   };
   vi.unstubAllGlobals();
-  const chat = chatOf();
+  const chat = createChat();
   const state = useStore(chat);
   expect(state.value).toBe(chat.getSnapshot());
   await chat.send("Hello");

@@ -32,10 +32,10 @@ async function gateway(options: EmulatorOptions = { speed: Number.POSITIVE_INFIN
 }
 
 /** Starts a server as an agent does, and keeps all that it writes. */
-async function agentOf(env: Record<string, string>, ...[file = "", ...args]: string[]) {
+async function startAgent(env: Record<string, string>, ...args: readonly string[]) {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [dist(file), ...args],
+    args: [dist("cli.js"), "mcp", ...args],
     env,
     stderr: "pipe",
   });
@@ -60,10 +60,10 @@ async function agentOf(env: Record<string, string>, ...[file = "", ...args]: str
   return { mcp, call, written: () => written, pid: transport.pid };
 }
 
-test("case 215: an agent that starts mcp-cli.js gets an answer, a picture, a video and errors, and never the key", async () => {
+test("case 215: an agent that starts sluice mcp gets a response, an image, a video and errors, and never the key", async () => {
   const { env } = await gateway();
   const folder = temporaryFolder();
-  const agent = await agentOf(env, "mcp-cli.js", "--folder", folder);
+  const agent = await startAgent(env, "--folder", folder);
   expect((await agent.mcp.listTools()).tools).toHaveLength(14);
   const messages = [{ role: "user", content: "Why is the sky blue?" }];
   expect((await agent.call("chat_delta-5_3", { messages })).content[0]?.text).toContain("sky");
@@ -85,7 +85,7 @@ test("case 215: an agent that starts mcp-cli.js gets an answer, a picture, a vid
 test("case 215: `sluice mcp` starts the same server, which saves into its folder, and never tells the key", async () => {
   const { env } = await gateway();
   const folder = temporaryFolder();
-  const agent = await agentOf(env, "cli.js", "mcp", "--folder", folder);
+  const agent = await startAgent(env, "--folder", folder);
   expect((await agent.mcp.listTools()).tools).toHaveLength(14);
   await agent.call("image_gamma-image-5-0-260128", { prompt: "A reef" });
   expect(await readdir(folder)).toHaveLength(2);
@@ -95,7 +95,7 @@ test("case 215: `sluice mcp` starts the same server, which saves into its folder
 
 test("A server ends when its agent leaves, also within a call", async () => {
   const { env, emulator } = await gateway();
-  const { call, mcp, pid } = await agentOf(env, "mcp-cli.js");
+  const { call, mcp, pid } = await startAgent(env);
   const calling = call("image_gamma-image-5-0-260128", { prompt: "A reef [[stall]]" }).catch(() => "closed");
   await expect.poll(() => emulator.requests.length).toBe(1);
   await mcp.close();
@@ -108,15 +108,15 @@ test("A server that is killed in a paid call does not pay for it again after its
   const { env, emulator } = await gateway();
   const folder = temporaryFolder();
   const input = { prompt: "A reef [[stall]]", idempotency_key: "k-0123456789" };
-  const first = await agentOf(env, "mcp-cli.js", "--folder", folder);
+  const first = await startAgent(env, "--folder", folder);
   const calling = first.call("image_gamma-image-5-0-260128", input).catch(() => "killed");
   await expect.poll(() => emulator.requests.length).toBe(1);
   process.kill(first.pid ?? 0, "SIGKILL");
   expect(await calling).toBe("killed");
-  const second = await agentOf(env, "mcp-cli.js", "--folder", folder);
+  const second = await startAgent(env, "--folder", folder);
   for (const again of [input, { prompt: input.prompt }]) {
-    const answer = await second.call("image_gamma-image-5-0-260128", again);
-    expect(answer.content[0]?.text).toMatch(/^Nothing was sent: an earlier call/);
+    const result = await second.call("image_gamma-image-5-0-260128", again);
+    expect(result.content[0]?.text).toMatch(/^Nothing was sent: an earlier call/);
   }
   expect(emulator.requests).toHaveLength(1);
 });

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 /** Only the build puts the server of an app together, so that these types are written here. */
 const server = new URL("../../packages/create-sluice/dist/templates/deno/server/", import.meta.url);
 type Env = Readonly<Record<"APP_URL" | "GATEWAY_URL" | "GATEWAY_API_KEY" | "SESSION_SECRET", string>>;
-const { answer }: { answer: (request: Request, env: Env) => Promise<Response> } = await import(
-  new URL("answer.ts", server).href
+const { respond }: { respond: (request: Request, env: Env) => Promise<Response> } = await import(
+  new URL("respond.ts", server).href
 );
 const {
   sign,
@@ -21,7 +21,7 @@ const env: Env = {
 };
 const here = "http://localhost:5173";
 const post = (page: string, path: string, token?: string) =>
-  answer(
+  respond(
     new Request(page + path, {
       method: "POST",
       headers: {
@@ -58,7 +58,7 @@ test("The development user is signed in at once, and is marked as such", async (
 });
 
 describe("case 170: the development user of a new app is refused by everything but this machine in development", () => {
-  test.each(["production", "", undefined, "staging"])("NODE_ENV %s signs nobody in", async (mode) => {
+  test.each(["production", "", undefined, "staging"])("NODE_ENV %s signs no user in", async (mode) => {
     vi.stubEnv("NODE_ENV", mode);
     expect((await session(here)).status).toBe(401);
   });
@@ -85,7 +85,7 @@ describe("case 170: the development user of a new app is refused by everything b
       method: "POST",
       headers: { origin: "http://localhost:9999", authorization: `Bearer ${await token("session", "ada")}` },
     });
-    expect((await answer(request, env)).status).toBe(403);
+    expect((await respond(request, env)).status).toBe(403);
   });
 });
 
@@ -107,13 +107,13 @@ describe("a link in production", () => {
     for (const link of [other, over, "nonsense"]) expect((await session(env.APP_URL, link)).status).toBe(401);
   });
 
-  test("A server without its secret signs nobody in, and says so to its operator alone", async () => {
+  test("A server without its secret signs no user in, and tells only its operator", async () => {
     const closed = { ...env, SESSION_SECRET: "" };
     const request = new Request(`${env.APP_URL}/api/session`, {
       method: "POST",
       headers: { authorization: `Bearer ${await token("invite", "ada")}` },
     });
-    const response = await answer(request, closed);
+    const response = await respond(request, closed);
     expect([response.status, await response.text()]).toEqual([503, expect.not.stringContaining("SECRET")]);
     expect(console.error).toHaveBeenCalledWith(expect.stringContaining("SESSION_SECRET"), expect.anything());
   });
@@ -125,7 +125,7 @@ test("The proxy refuses a user's 31st request of a minute, and another user's fi
   const now = vi.spyOn(Date, "now").mockReturnValue(start);
   const ada = await token("session", "busy");
   const codes = [];
-  for (let asked = 1; asked <= 31; asked += 1) codes.push(await chat(env.APP_URL, ada));
+  for (let requestCount = 1; requestCount <= 31; requestCount += 1) codes.push(await chat(env.APP_URL, ada));
   expect(codes.slice(-2)).toEqual(["model_not_allowed", "rate_limited"]);
   expect(await chat(env.APP_URL, await token("session", "other"))).toBe("model_not_allowed");
   now.mockReturnValue(start + 60_000);

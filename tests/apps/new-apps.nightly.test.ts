@@ -9,19 +9,19 @@ import {
   checkDeploy,
   deploy,
   invite,
+  managers,
   openSecrets,
   startDev,
   visit,
-  waysOf,
 } from "../support/first-steps.ts";
 import { openWorkshop, type Workshop } from "../support/new-app.ts";
-import { createUserClient, openWorld } from "../support/server-template.ts";
+import { createUserClient, startScenario } from "../support/server-template.ts";
 
 /* Each template as a newcomer meets it: created, installed from the packed packages, run, built, and run as in production. */
 
 const hasRegistry = spawnSync("npm", ["view", "react", "version"], { timeout: 20_000 }).status === 0;
 
-describe.each(Object.entries(waysOf))("a new app of %s", (template, ways) => {
+describe.each(Object.entries(managers))("a new app of %s", (template, commands) => {
   const app = `my-${template}`;
   let shop: Workshop;
 
@@ -34,15 +34,17 @@ describe.each(Object.entries(waysOf))("a new app of %s", (template, ways) => {
   afterAll(() => shop?.close());
   beforeEach(({ skip }) => {
     skip(!hasRegistry, "the npm registry can't be reached");
-    skip(ways.hasPage && !findChromium(), "there is no Chromium");
+    skip(commands.hasPage && !findChromium(), "there is no Chromium");
   });
 
-  test("The app has no wrong type, and answers at once in development", { timeout: 600_000 }, async () => {
+  test("The app has no type errors, and responds at once in development", { timeout: 600_000 }, async () => {
     await shop.run(app, ["npm", "run", "types"]);
-    const server = await startDev(shop, app, ways);
-    const answer = ways.hasPage ? await askPage(server.url, "Hello") : await askServer(shop, app, server.url);
-    expect(answer.length).toBeGreaterThan(10);
-    if (!ways.hasPage) expect(answer).toContain("complete");
+    const server = await startDev(shop, app, commands);
+    const reply = commands.hasPage
+      ? await askPage(server.url, "Hello")
+      : await askServer(shop, app, server.url);
+    expect(reply.length).toBeGreaterThan(10);
+    if (!commands.hasPage) expect(reply).toContain("complete");
     await server.stop();
   });
 
@@ -52,14 +54,14 @@ describe.each(Object.entries(waysOf))("a new app of %s", (template, ways) => {
     const empty = await checkDeploy(shop, app);
     expect(empty.status).toBe(1);
     expect(empty.printed).toContain("TODO gateway: GATEWAY_URL is empty.");
-    const server = await deploy(shop, app, ways);
+    const server = await deploy(shop, app, commands);
     expect(await checkDeploy(shop, app)).toMatchObject({
       status: 0,
       printed: expect.stringContaining("All is set."),
     });
     const link = await invite(shop, app);
     expect(link).toContain(`${server.url}/#invite=`);
-    if (ways.hasPage) {
+    if (commands.hasPage) {
       expect(await visit(server.url)).toContain("This app is by invitation.");
       expect((await askPage(link, "Hello")).length).toBeGreaterThan(10);
     } else expect(await askDeployed(shop, app, server.url)).toContain("complete");
@@ -72,14 +74,14 @@ describe.each(Object.entries(waysOf))("a new app of %s", (template, ways) => {
   });
 
   test.runIf(template === "node")(
-    "An answer that is cut by a kill is kept, and paid once; a second start is refused",
+    "A response that is cut by a kill is stored, and paid once; a second start is refused",
     {
       timeout: 600_000,
     },
     async () => {
-      const world = await openWorld();
-      onTestFinished(world.close);
-      const start = () => shop.start(app, ["npm", "start"], world.env);
+      const scenario = await startScenario();
+      onTestFinished(scenario.close);
+      const start = () => shop.start(app, ["npm", "start"], scenario.env);
       let running = start();
       await running;
       const { client } = await createUserClient("ada", async () => (await running).url, app);
@@ -96,7 +98,7 @@ describe.each(Object.entries(waysOf))("a new app of %s", (template, ways) => {
         },
       );
       const shown = begun[1]?.content;
-      expect(await shop.attempt(app, ["npm", "start"], world.env)).toMatchObject({
+      expect(await shop.attempt(app, ["npm", "start"], scenario.env)).toMatchObject({
         status: 1,
         printed: expect.stringContaining(
           "The server can't start: nodeHost: another process has data/sluice.db",
@@ -110,7 +112,7 @@ describe.each(Object.entries(waysOf))("a new app of %s", (template, ways) => {
         outcome: "truncated",
       });
       expect(error?.message).toContain("the rest of this response is lost; send the request again");
-      expect(world.emulator.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
+      expect(scenario.emulator.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
       expect(await chat.send("And now?")).toMatchObject({ outcome: "complete" });
       await (await running).stop();
     },

@@ -20,7 +20,7 @@ interface Manifest {
   readonly keywords?: readonly string[];
 }
 
-function manifestOf(folder: string): Manifest {
+function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(`${root}${folder}/package.json`, "utf8"));
 }
 
@@ -34,9 +34,9 @@ function leastMajor(range: string | undefined): number {
 describe("each package", () => {
   test.each(names)("%s names its Node version and its purpose", (name) => {
     const folder = `packages/${name}`;
-    const { engines, dependencies = {}, keywords = [] } = manifestOf(folder);
+    const { engines, dependencies = {}, keywords = [] } = readManifest(folder);
     const needed = Object.keys(dependencies).map((dependency) =>
-      leastMajor(manifestOf(`${folder}/node_modules/${dependency}`).engines?.node),
+      leastMajor(readManifest(`${folder}/node_modules/${dependency}`).engines?.node),
     );
     expect(leastMajor(engines?.node)).toBeGreaterThanOrEqual(Math.max(22, ...needed));
     expect(keywords.length).toBeGreaterThan(3);
@@ -55,9 +55,9 @@ describe("the React package in a Server Component", () => {
 
   test("It has the same names as in a page", async () => {
     const { default: inPage, "react-server": onServer } = exports["."];
-    const namesOf = async (path: string) =>
+    const listNames = async (path: string) =>
       Object.keys(await import(/* @vite-ignore */ `${root}packages/react/${path}`)).toSorted();
-    expect(await namesOf(onServer)).toEqual(await namesOf(inPage));
+    expect(await listNames(onServer)).toEqual(await listNames(inPage));
   });
 
   test("Its hooks are those of the page, and the rest can be called", () => {
@@ -173,7 +173,7 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
   const oldest = "tests/node_modules/typescript-5.4/bin/tsc";
 
   test("the types compile with the newest TypeScript, on a server without DOM types", () => {
-    expect(complaintsOf(newest, "server.json")).toBe("");
+    expect(listComplaints(newest, "server.json")).toBe("");
   });
 
   test.each([
@@ -181,26 +181,26 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
     ["the oldest that is promised, in a page", oldest, "page.json"],
     ["the oldest that is promised, on a server", oldest, "server.json"],
   ])("the types compile with %s", (_, tsc, config) => {
-    expect(complaintsOf(tsc, config)).toBe("");
+    expect(listComplaints(tsc, config)).toBe("");
   });
 
   test("the types of the bridges compile with the newest TypeScript", () => {
-    expect(complaintsOf(newest, "bridges.json")).toBe("");
+    expect(listComplaints(newest, "bridges.json")).toBe("");
   });
 
   test("the types of the bridges compile with the oldest that is promised, where those of the AI SDK do", () => {
-    const complaints = complaintsOf(oldest, "bridges.json").split("\n").filter(Boolean);
+    const complaints = listComplaints(oldest, "bridges.json").split("\n").filter(Boolean);
     const ofAISDK =
       /^\S+\/node_modules\/(?:ai|@ai-sdk\/[\w-]+)\/dist\/index\.d\.ts\(.*error TS2315: Type 'Uint8Array'/;
     expect(complaints.filter((line) => !ofAISDK.test(line))).toEqual([]);
   });
 
   test("an app on the AI SDK that does not check its libraries compiles with the oldest that is promised", () => {
-    expect(complaintsOf(oldest, "chat.json")).toBe("");
+    expect(listComplaints(oldest, "chat.json")).toBe("");
   });
 
   /** Output of TypeScript; empty without errors. */
-  function complaintsOf(tsc: string, config: string): string {
+  function listComplaints(tsc: string, config: string): string {
     const args = [root + tsc, "-p", `${folder}/${config}`];
     const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
     return stdout + stderr;

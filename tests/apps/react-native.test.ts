@@ -37,7 +37,7 @@ async function nativeFetch(request: Request): Promise<Response> {
 const question = (content: string) =>
   ({ model: "delta-5.3", messages: [{ role: "user", content }] }) as const;
 
-function clientOf(options: Partial<ClientOptions> = {}) {
+function createTestClient(options: Partial<ClientOptions> = {}) {
   const rules: string[] = [];
   const client = createClient({
     baseURL: gateway.url,
@@ -50,13 +50,13 @@ function clientOf(options: Partial<ClientOptions> = {}) {
 }
 
 /** Number of requests that the gateway has got with a text. */
-function countOf(text: string): number {
+function countTokens(text: string): number {
   return emulator.requests.filter(({ body }) => JSON.stringify(body).includes(text)).length;
 }
 
 describe("with React Native's own fetch", () => {
-  test("an answer comes whole", async () => {
-    const { client } = clientOf();
+  test("a response comes whole", async () => {
+    const { client } = createTestClient();
     const store = createChatStore(client, { model: "delta-5.3" });
     const { outcome, messages } = await store.send("Tell me of rivers");
     expect([outcome, messages.at(-1)?.outcome]).toEqual(["complete", "complete"]);
@@ -65,7 +65,7 @@ describe("with React Native's own fetch", () => {
   });
 
   test("a response can't be read without standardFetch, and the error names it", async () => {
-    const { client } = clientOf({ fetch: nativeFetch });
+    const { client } = createTestClient({ fetch: nativeFetch });
     await expect(streamChat(client, question("Tell me of dams")).result()).rejects.toMatchObject({
       name: "ConnectionError",
       billing: "maybe",
@@ -73,8 +73,8 @@ describe("with React Native's own fetch", () => {
     });
   });
 
-  test("an answer that the gateway cuts is no success", async () => {
-    const stream = streamChat(clientOf().client, question("Tell me of lakes [[truncate]]"));
+  test("a response that the gateway cuts is no success", async () => {
+    const stream = streamChat(createTestClient().client, question("Tell me of lakes [[truncate]]"));
     await expect(stream.result()).rejects.toMatchObject({
       name: "StreamError",
       reason: "truncated",
@@ -82,26 +82,26 @@ describe("with React Native's own fetch", () => {
     });
   });
 
-  test("a connection that is lost in an answer looks as if no answer came: the chat is requested again", async () => {
+  test("a connection that is lost in a response looks as if no response came: the chat is requested again", async () => {
     for (const [limit, sea] of ["Baltic", "Aral"].entries()) {
-      const { client } = clientOf({ retry: { limit } });
+      const { client } = createTestClient({ retry: { limit } });
       const stream = streamChat(client, question(`Tell me of the ${sea} [[drop]]`));
       await expect(stream.result()).rejects.toMatchObject({ name: "ConnectionError", billing: "maybe" });
-      expect(countOf(sea)).toBe(1 + limit);
+      expect(countTokens(sea)).toBe(1 + limit);
     }
   });
 
-  test("stop() ends an answer that has not come", async () => {
-    const store = createChatStore(clientOf().client, { model: "delta-5.3" });
+  test("stop() ends a response that has not come", async () => {
+    const store = createChatStore(createTestClient().client, { model: "delta-5.3" });
     const turn = store.send("Tell me of tides [[stall]]");
-    await vi.waitUntil(() => countOf("Tell me of tides") === 1, { timeout: 15_000 });
+    await vi.waitUntil(() => countTokens("Tell me of tides") === 1, { timeout: 15_000 });
     store.stop();
     const { outcome, messages } = await turn;
     expect([outcome, messages.at(-1)?.content]).toEqual(["stopped", ""]);
   });
 
-  test("an answer that does not come in time ends with an error that names the limit", async () => {
-    const { client } = clientOf({ timeout: { firstChunkMs: 300 }, retry: { limit: 0 } });
+  test("a response that does not come in time ends with an error that names the limit", async () => {
+    const { client } = createTestClient({ timeout: { firstChunkMs: 300 }, retry: { limit: 0 } });
     const stream = streamChat(client, question("Tell me of ice [[stall]]"));
     await expect(stream.result()).rejects.toMatchObject({
       name: "TimeoutError",
@@ -111,7 +111,7 @@ describe("with React Native's own fetch", () => {
   });
 
   test("a refusal has its status, and images are made", async () => {
-    const { client } = clientOf({ retry: { limit: 0 } });
+    const { client } = createTestClient({ retry: { limit: 0 } });
     await expect(streamChat(client, question("Tell me of wells [[429]]")).result()).rejects.toMatchObject({
       name: "APIError",
       status: 429,
@@ -126,10 +126,10 @@ describe("with React Native's own fetch", () => {
 });
 
 describe("with the wrapper of the guide", () => {
-  test("an answer is streamed by a fetch that takes no Request", async () => {
+  test("a response is streamed by a fetch that takes no Request", async () => {
     /** Takes an address and options, as the `fetch` of `expo/fetch`. */
     const expoFetch = (url: string, init: RequestInit) => fetch(url, init);
-    const { client, rules } = clientOf({
+    const { client, rules } = createTestClient({
       fetch: async (request) => {
         const { url, method, headers, signal } = request;
         return expoFetch(url, {

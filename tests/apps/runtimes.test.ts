@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { behaviours } from "../everywhere/behaviours/index.js";
 import { copyBehaviours } from "../everywhere/project.ts";
 
-/* The built packages in Deno and Bun. `pnpm everywhere` runs the packed ones in more places. */
+/* The built packages in Deno and Bun. `pnpm everywhere` runs the packed ones in more runtimes. */
 
 const root = join(import.meta.dirname, "../..");
 const run = promisify(execFile);

@@ -5,28 +5,28 @@ import { startPostgres } from "../../packages/durable/test/support/postgres-serv
 import {
   copyTemplate,
   createUserClient,
-  openWorld,
   readMetrics,
   runtimes,
   type ServerProcess,
+  startScenario,
   startServer,
 } from "../support/server-template.ts";
 
 /* The server of the Node template, in each runtime that has what it needs. */
 
-let world: Awaited<ReturnType<typeof openWorld>>;
+let scenario: Awaited<ReturnType<typeof startScenario>>;
 beforeAll(async () => {
-  world = await openWorld();
+  scenario = await startScenario();
 });
-afterAll(() => world.close());
+afterAll(() => scenario.close());
 
 // three processes start and end in each test
 describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 }, (_, command) => {
   /** A server with a folder of its own. It is ended with the test. */
   async function open(env: NodeJS.ProcessEnv = {}) {
-    world.emulator.reset();
+    scenario.emulator.reset();
     const { folder, remove } = copyTemplate();
-    const start = () => startServer(folder, command, { ...world.env, ...env });
+    const start = () => startServer(folder, command, { ...scenario.env, ...env });
     let running: Promise<ServerProcess> = start();
     onTestFinished(async () => {
       const { signal, ended } = await running;
@@ -40,7 +40,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
       start,
       target,
       server: () => running,
-      userOf: (user: string) => createUserClient(user, target),
+      createUser: (user: string) => createUserClient(user, target),
       /** Kills it as a machine loses power, and starts it again. Requests wait meanwhile. */
       async crash() {
         const { signal, ended } = await running;
@@ -51,11 +51,11 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     };
   }
 
-  const asked = () => world.emulator.requests.filter(({ method }) => method === "POST");
+  const listRequests = () => scenario.emulator.requests.filter(({ method }) => method === "POST");
 
-  test("case 199: An answer that a kill cuts off keeps what was shown, ends truthfully, and is paid once", async () => {
-    const { userOf, crash, target } = await open();
-    const { client, ask } = await userOf("ada");
+  test("case 199: A response that a kill cuts off keeps what was shown, ends as an error, and is paid once", async () => {
+    const { createUser, crash, target } = await open();
+    const { client, request } = await createUser("ada");
     const chat = createChatStore(client, { model: "delta-5.3" });
     const text = () => `${chat.getSnapshot().messages[1]?.content ?? ""}`;
     const turn = chat.send("Hello [[stall]]");
@@ -65,20 +65,20 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     const { messages, error } = await turn;
     expect(messages.at(-1)).toMatchObject({ content: expect.stringContaining(shown), outcome: "truncated" });
     expect(error?.message).toContain("the rest of this response is lost; send the request again");
-    expect(asked()).toHaveLength(1);
+    expect(listRequests()).toHaveLength(1);
 
     const lost = 'sluice_jobs_total{job="chat",model="delta-5.3",outcome="lost"}';
     const spent = async () => (await readMetrics(await target()))['sluice_spent_total{model="delta-5.3"}'];
     await expect.poll(async () => readMetrics(await target()), PATIENCE).toMatchObject({ [lost]: "1" });
-    const { budgets } = await (await ask("/api/v1/budget")).json();
+    const { budgets } = await (await request("/api/v1/budget")).json();
     expect(budgets[0]).toMatchObject({ reserved: 0, spent: Number(await spent()) });
     expect(await chat.send("And now?")).toMatchObject({ outcome: "complete" });
-    expect(asked()).toHaveLength(2);
+    expect(listRequests()).toHaveLength(2);
   });
 
-  test("A kept answer is there after a restart, and so is an image that is asked for again", async () => {
-    const { userOf, crash } = await open();
-    const { client, ask } = await userOf("ada");
+  test("A stored response is there after a restart, and so is an image that is requested again", async () => {
+    const { createUser, crash } = await open();
+    const { client, request } = await createUser("ada");
     const init = {
       method: "POST",
       headers: { "idempotency-key": "tea-for-two" },
@@ -88,23 +88,23 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
         messages: [{ role: "user", content: "Hello" }],
       }),
     };
-    const first = await ask("/api/v1/chat/completions", init);
-    const answer = await first.text();
-    expect(answer).toContain("[DONE]");
+    const first = await request("/api/v1/chat/completions", init);
+    const reply = await first.text();
+    expect(reply).toContain("[DONE]");
     const image = { model: "gamma-image-5-0-260128", prompt: "a bird" } as const;
     await generateImages(client, image);
     await crash();
-    const again = await ask("/api/v1/chat/completions", init);
-    expect(await again.text()).toBe(answer);
-    expect(asked()).toHaveLength(2);
+    const again = await request("/api/v1/chat/completions", init);
+    expect(await again.text()).toBe(reply);
+    expect(listRequests()).toHaveLength(2);
   });
 
   test("A file that a user uploads is there after a restart, behind a link of the app's own address", async () => {
-    const { userOf, crash, target } = await open();
-    const { ask } = await userOf("ada");
+    const { createUser, crash, target } = await open();
+    const { request } = await createUser("ada");
     const bytes = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(1000, 7)]);
     const headers = { "content-type": "application/octet-stream" };
-    const stored = await ask("/api/v1/uploads", { method: "POST", headers, body: bytes });
+    const stored = await request("/api/v1/uploads", { method: "POST", headers, body: bytes });
     const { url } = (await stored.json()) as { url: string };
     expect(url).toMatch(/^https:\/\/chat\.sluice\.test\/api\/v1\/media\//);
     await crash();
@@ -127,22 +127,22 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
       messages: [{ role: "user", content: "Hi" }],
     });
     const init = { method: "POST", headers: { "idempotency-key": "hello" }, body };
-    const answerOf = async ({ ask }: Awaited<ReturnType<typeof first.userOf>>) =>
-      (await ask("/api/v1/chat/completions", init)).text();
-    const answer = await answerOf(await first.userOf("ada"));
-    expect(answer).toContain("[DONE]");
-    const elsewhere = await second.userOf("ada");
-    expect(await answerOf(elsewhere)).toBe(answer);
+    const readReply = async ({ request }: Awaited<ReturnType<typeof first.createUser>>) =>
+      (await request("/api/v1/chat/completions", init)).text();
+    const reply = await readReply(await first.createUser("ada"));
+    expect(reply).toContain("[DONE]");
+    const elsewhere = await second.createUser("ada");
+    expect(await readReply(elsewhere)).toBe(reply);
     const { signal, ended } = await first.server();
     signal("SIGKILL");
     await ended;
-    expect(await answerOf(elsewhere)).toBe(answer);
-    expect(asked()).toHaveLength(1);
+    expect(await readReply(elsewhere)).toBe(reply);
+    expect(listRequests()).toHaveLength(1);
   });
 
-  test("SIGTERM lets an answer end, takes no new one, and ends the process in order", async () => {
-    const { userOf, server } = await open({ DRAIN_MS: "50000" });
-    const { client, ask } = await userOf("ada");
+  test("SIGTERM lets a response end, accepts no new request, and ends the process", async () => {
+    const { createUser, server } = await open({ DRAIN_MS: "50000" });
+    const { client, request } = await createUser("ada");
     const { signal, ended, url, lines } = await server();
     const chat = createChatStore(client, { model: "delta-5.3" });
     const turn = chat.send("Hello [[slow]]");
@@ -152,7 +152,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     expect(await ended).toBe(0);
     expect(lines.join("\n")).not.toContain("could not be settled");
     await expect(fetch(`${url}/live`)).rejects.toThrow();
-    await expect(ask("/api/v1/budget")).rejects.toThrow();
+    await expect(request("/api/v1/budget")).rejects.toThrow();
   });
 
   test("case 200: A second server over the same data is refused in one line, and the first one goes on", async () => {
@@ -164,19 +164,19 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
   });
 
   test("The operator's surface is there: health, metrics, events, export and erasure; for others it is not", async () => {
-    const { userOf, target, server } = await open();
-    const ada = await userOf("ada");
-    const grace = await userOf("grace");
+    const { createUser, target, server } = await open();
+    const ada = await createUser("ada");
+    const grace = await createUser("grace");
     const url = await target();
     expect((await fetch(`${url}/live`)).status).toBe(200);
     expect(await (await fetch(`${url}/api/health`)).json()).toEqual({ status: "ok" });
     expect((await fetch(`${url}/metrics`)).status).toBe(404);
     const chat = createChatStore(ada.client, { model: "delta-5.3" });
     await chat.send("a secret of ada's");
-    const operate = async ({ ask }: typeof ada, operation: string) => {
+    const operate = async ({ request }: typeof ada, operation: string) => {
       const body = JSON.stringify({ user: "ada" });
-      const answer = await ask(`/api/v1/admin/${operation}`, { method: "POST", body });
-      return { status: answer.status, body: await answer.json() };
+      const response = await request(`/api/v1/admin/${operation}`, { method: "POST", body });
+      return { status: response.status, body: await response.json() };
     };
     expect(await operate(ada, "users/export")).toMatchObject({ status: 404 });
     const exported = await operate(grace, "users/export");

@@ -21,54 +21,55 @@ describe("the template with Durable Objects", () => {
   test("gives each user a budget for the day", async () => {
     const [spender, other] = [await signIn("spender"), await signIn("other")];
     let created = 0;
-    let answer = await deployed.worker.ask(spender, videos, video);
-    for (; answer.status === 200 && created <= 10; created += 1)
-      answer = await deployed.worker.ask(spender, videos, video);
-    expect([answer.status, answer.error?.["code"]]).toEqual([429, "budget_exhausted"]);
+    let response = await deployed.worker.request(spender, videos, video);
+    for (; response.status === 200 && created <= 10; created += 1)
+      response = await deployed.worker.request(spender, videos, video);
+    expect([response.status, response.error?.["code"]]).toEqual([429, "budget_exhausted"]);
     // more where midnight came in between
     expect(created).toBeGreaterThanOrEqual(5);
-    expect((await deployed.worker.ask(spender, chats, chat)).status).toBe(429);
-    expect((await deployed.worker.ask(other, chats, chat)).status).toBe(200);
+    expect((await deployed.worker.request(spender, chats, chat)).status).toBe(429);
+    expect((await deployed.worker.request(other, chats, chat)).status).toBe(200);
   });
 
   test("counts the cost that a chat had, not its largest possible cost", async () => {
     const talker = await signIn("talker");
     // each could cost 8192 of the day's 500,000
-    for (let asked = 0; asked < 25; asked += 1)
-      expect((await deployed.worker.ask(talker, chats, chat)).status).toBe(200);
-    for (let asked = 0; asked < 4; asked += 1) await createVideo(deployed.worker, talker);
+    for (let requestCount = 0; requestCount < 25; requestCount += 1)
+      expect((await deployed.worker.request(talker, chats, chat)).status).toBe(200);
+    for (let requestCount = 0; requestCount < 4; requestCount += 1)
+      await createVideo(deployed.worker, talker);
   });
 
   test("case 49: leaves every budget whole while the gateway is down", async () => {
     const ada = await signIn("ada-49");
-    const { ask } = deployed.other("without a gateway");
+    const { request } = deployed.other("without a gateway");
     for (let nth = 0; nth < 8; nth += 1) {
-      expect((await ask(ada, videos, video)).status).toBe(502);
-      expect((await ask(ada, chats, chat)).status).toBe(502);
+      expect((await request(ada, videos, video)).status).toBe(502);
+      expect((await request(ada, chats, chat)).status).toBe(502);
     }
-    const { text } = await ask(ada, "/v1/budget");
+    const { text } = await request(ada, "/v1/budget");
     expect(JSON.parse(text).budgets).toEqual([
       expect.objectContaining({ by: "user", spent: 0, reserved: 0 }),
     ]);
   });
 
   test("case 56: limits visitors who get a new user id for each request", async () => {
-    const { ask } = deployed.other("for visitors");
+    const { request } = deployed.other("for visitors");
     const from = { "cf-connecting-ip": "203.0.113.9" };
     const statuses: number[] = [];
     // a period of the limit may end in between: then twice as many pass
     for (let nth = 0; statuses.at(-1) !== 429 && nth < 44; nth += 1)
-      statuses.push((await ask(await signIn(`anon-${nth}`), videos, video, from)).status);
+      statuses.push((await request(await signIn(`anon-${nth}`), videos, video, from)).status);
     expect(statuses.at(-1)).toBe(429);
   });
 
   test("shows users their remaining budget", async () => {
-    const { status, text } = await deployed.worker.ask(await signIn("reader"), "/v1/budget");
+    const { status, text } = await deployed.worker.request(await signIn("reader"), "/v1/budget");
     expect(status).toBe(200);
     expect(JSON.parse(text).budgets).toEqual([
       expect.objectContaining({ by: "user", limit: 500_000, remaining: 500_000 }),
     ]);
-    expect((await deployed.worker.ask(undefined, "/v1/budget")).status).toBe(401);
+    expect((await deployed.worker.request(undefined, "/v1/budget")).status).toBe(401);
   });
 
   test("pushes the changes of a video", async () => {
@@ -86,6 +87,6 @@ describe("the template with Durable Objects", () => {
     expectNoKey(text);
     expect(text).toContain("event: task\n");
     expect(text).toContain(id);
-    expect((await deployed.worker.ask(await signIn("bob"), `${videos}/${id}/events`)).status).toBe(404);
+    expect((await deployed.worker.request(await signIn("bob"), `${videos}/${id}/events`)).status).toBe(404);
   });
 });

@@ -15,7 +15,7 @@ let gateway: Awaited<ReturnType<typeof startUpstream>>;
 const running: { dispose(): Promise<void> }[] = [];
 
 beforeEach(async () => {
-  // the Workers log each answer as an event
+  // the Workers log each response as an event
   vi.spyOn(console, "log").mockImplementation(() => {});
   registry = await mkdtemp(join(tmpdir(), "sluice-registry-"));
   gateway = await startUpstream();
@@ -64,7 +64,7 @@ async function start(file: string) {
   };
 }
 
-test("case 118: a deploy of the Worker in front ends no answer, and no byte of it is lost", async () => {
+test("case 118: a deploy of the Worker in front ends no response, and no byte of it is lost", async () => {
   let send!: (text: string) => void;
   gateway.answers((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -85,7 +85,7 @@ test("case 118: a deploy of the Worker in front ends no answer, and no byte of i
   const path = `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
 
   await before.stop();
-  // what comes while nobody is in front is kept
+  // the object stores what comes while no Worker is in front
   send(chunk("two"));
   const after = await start("wrangler.front.jsonc");
   const again = await fetch(after.origin + path, { headers: { authorization, "last-event-id": "1" } });

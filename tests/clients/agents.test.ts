@@ -7,7 +7,7 @@ import {
   tool,
   user,
 } from "@openai/agents";
-import type { Access, Ask, Client, RiverTool } from "./client.ts";
+import type { Access, ChatCall, Client, RiverTool } from "./client.ts";
 import { riverSchema, toolInput } from "./rivers.ts";
 import { testClient } from "./test-client.ts";
 
@@ -16,16 +16,16 @@ setTracingDisabled(true);
 
 testClient("OpenAI Agents SDK", (access): Client => {
   // the gateway has chat completions and no responses endpoint
-  const runner = runnerOf(access, false);
+  const runner = createRunner(access, false);
 
-  async function answer(ask: Ask, tools: readonly RiverTool[] = [], by = runner) {
-    const { finalOutput, state } = await by.run(agentOf(ask, tools), inputOf(ask));
+  async function complete(call: ChatCall, tools: readonly RiverTool[] = [], by = runner) {
+    const { finalOutput, state } = await by.run(createAgent(call, tools), toInput(call));
     return { text: finalOutput ?? "", tokens: state.usage.totalTokens };
   }
 
-  async function stream(ask: Ask, tools: readonly RiverTool[] = []) {
-    const { signal, onPiece } = ask;
-    const result = await runner.run(agentOf(ask, tools), inputOf(ask), {
+  async function stream(call: ChatCall, tools: readonly RiverTool[] = []) {
+    const { signal, onPiece } = call;
+    const result = await runner.run(createAgent(call, tools), toInput(call), {
       stream: true,
       ...(signal && { signal }),
     });
@@ -40,23 +40,23 @@ testClient("OpenAI Agents SDK", (access): Client => {
   }
 
   return {
-    answer: (ask) => answer(ask),
-    stream: (ask) => stream(ask),
-    runTools: answer,
+    complete: (call) => complete(call),
+    stream: (call) => stream(call),
+    runTools: complete,
     streamTools: stream,
-    async bySchema(ask) {
-      const agent = new Agent({ name: "Guide", model: ask.model, outputType: riverSchema });
-      return (await runner.run(agent, inputOf(ask))).finalOutput;
+    async bySchema(call) {
+      const agent = new Agent({ name: "Guide", model: call.model, outputType: riverSchema });
+      return (await runner.run(agent, toInput(call))).finalOutput;
     },
-    respond: (ask) => answer(ask, [], runnerOf(access, true)),
+    respond: (call) => complete(call, [], createRunner(access, true)),
   };
 });
 
-function runnerOf({ apiKey, baseURL }: Access, useResponses: boolean): Runner {
+function createRunner({ apiKey, baseURL }: Access, useResponses: boolean): Runner {
   return new Runner({ modelProvider: new OpenAIProvider({ apiKey, baseURL, useResponses }) });
 }
 
-function agentOf({ model, system, maxTokens, temperature, stop }: Ask, tools: readonly RiverTool[]) {
+function createAgent({ model, system, maxTokens, temperature, stop }: ChatCall, tools: readonly RiverTool[]) {
   return new Agent({
     name: "Guide",
     model,
@@ -73,7 +73,7 @@ function agentOf({ model, system, maxTokens, temperature, stop }: Ask, tools: re
   });
 }
 
-function inputOf({ turns, image }: Ask): AgentInputItem[] {
+function toInput({ turns, image }: ChatCall): AgentInputItem[] {
   return turns.map(({ role, text }, at) => {
     if (role === "assistant")
       return { role, status: "completed" as const, content: [{ type: "output_text" as const, text }] };

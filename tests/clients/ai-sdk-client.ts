@@ -9,7 +9,7 @@ import {
   streamText,
   tool,
 } from "ai";
-import type { Ask, Client, RiverTool } from "./client.ts";
+import type { ChatCall, Client, RiverTool } from "./client.ts";
 import { riverSchema, toolInput } from "./rivers.ts";
 
 /** The models of one provider of the AI SDK. */
@@ -20,7 +20,7 @@ interface Models {
 
 /** The AI SDK, with one of its providers. */
 export function aiSDKClient({ chat, image }: Models): Client {
-  function requestOf({ model, turns, system, image: shown, maxTokens, temperature, stop, signal }: Ask) {
+  function toRequest({ model, turns, system, image: shown, maxTokens, temperature, stop, signal }: ChatCall) {
     const messages = turns.map(({ role, text }, at) => {
       if (role === "assistant" || !shown || at < turns.length - 1) return { role, content: text };
       return {
@@ -42,17 +42,17 @@ export function aiSDKClient({ chat, image }: Models): Client {
     };
   }
 
-  async function answer(ask: Ask, tools?: ReturnType<typeof toolsOf>) {
+  async function complete(call: ChatCall, tools?: ReturnType<typeof toTools>) {
     const result = await generateText({
-      ...requestOf(ask),
+      ...toRequest(call),
       ...(tools && { tools, stopWhen: stepCountIs(3) }),
     });
     return { text: result.text, tokens: result.usage.totalTokens, thinking: result.reasoningText };
   }
 
-  async function stream(ask: Ask, tools?: ReturnType<typeof toolsOf>) {
+  async function stream(call: ChatCall, tools?: ReturnType<typeof toTools>) {
     const result = streamText({
-      ...requestOf(ask),
+      ...toRequest(call),
       ...(tools && { tools, stopWhen: stepCountIs(3) }),
       // errors come as parts of the stream
       onError: () => undefined,
@@ -64,33 +64,33 @@ export function aiSDKClient({ chat, image }: Models): Client {
       if (part.type === "finish") tokens = part.totalUsage.totalTokens;
       if (part.type !== "text-delta") continue;
       text += part.text;
-      ask.onPiece?.(part.text);
+      call.onPiece?.(part.text);
     }
     return { text, tokens };
   }
 
   return {
-    answer: (ask) => answer(ask),
-    stream: (ask) => stream(ask),
-    async callTool(ask, { name, description }) {
+    complete: (call) => complete(call),
+    stream: (call) => stream(call),
+    async callTool(given, { name, description }) {
       const tools = { [name]: tool({ description, inputSchema: toolInput }) };
-      const { toolCalls } = await generateText({ ...requestOf(ask), tools });
+      const { toolCalls } = await generateText({ ...toRequest(given), tools });
       const [call] = toolCalls;
       return call && { name: call.toolName, input: call.input };
     },
-    runTools: (ask, tools) => answer(ask, toolsOf(tools)),
-    streamTools: (ask, tools) => stream(ask, toolsOf(tools)),
-    async bySchema(ask) {
-      return (await generateText({ ...requestOf(ask), output: Output.object({ schema: riverSchema }) }))
+    runTools: (call, tools) => complete(call, toTools(tools)),
+    streamTools: (call, tools) => stream(call, toTools(tools)),
+    async bySchema(call) {
+      return (await generateText({ ...toRequest(call), output: Output.object({ schema: riverSchema }) }))
         .output;
     },
-    async byTool(ask) {
+    async byTool(call) {
       const tools = { river: tool({ inputSchema: riverSchema }) };
-      const { toolCalls } = await generateText({ ...requestOf(ask), tools, toolChoice: "required" });
+      const { toolCalls } = await generateText({ ...toRequest(call), tools, toolChoice: "required" });
       return toolCalls[0]?.input;
     },
-    async byJSON(ask) {
-      return (await generateText({ ...requestOf(ask), output: Output.json() })).output;
+    async byJSON(call) {
+      return (await generateText({ ...toRequest(call), output: Output.json() })).output;
     },
     async draw(model, prompt, n) {
       const { images } = await generateImage({
@@ -103,7 +103,7 @@ export function aiSDKClient({ chat, image }: Models): Client {
   };
 }
 
-function toolsOf(tools: readonly RiverTool[]) {
+function toTools(tools: readonly RiverTool[]) {
   return Object.fromEntries(
     tools.map(({ name, description, run }) => [
       name,

@@ -1,26 +1,26 @@
 import { type AxChatRequest, type AxChatResponse, type AxFunction, ai, ax } from "@ax-llm/ax";
-import type { Access, Ask, Client, RiverTool } from "./client.ts";
+import type { Access, ChatCall, Client, RiverTool } from "./client.ts";
 import { riverJSONSchema, toolSchema } from "./rivers.ts";
 import { testClient } from "./test-client.ts";
 
 testClient("Ax", (access): Client => {
-  async function ask1(ask: Ask, more: Partial<AxChatRequest<string>> = {}): Promise<AxChatResponse> {
-    const given = { stream: false, ...(ask.signal && { abortSignal: ask.signal }) };
-    const response = await aiOf(access, ask).chat({ ...requestOf(ask), ...more } as never, given);
+  async function ask1(call: ChatCall, more: Partial<AxChatRequest<string>> = {}): Promise<AxChatResponse> {
+    const given = { stream: false, ...(call.signal && { abortSignal: call.signal }) };
+    const response = await createAI(access, call).chat({ ...toRequest(call), ...more } as never, given);
     if (response instanceof ReadableStream) throw new Error("expected a whole answer");
     return response;
   }
 
-  async function callOf(ask: Ask, more: Partial<AxChatRequest<string>>) {
-    const [call] = (await ask1(ask, more)).results[0]?.functionCalls ?? [];
+  async function requestToolCall(given: ChatCall, more: Partial<AxChatRequest<string>>) {
+    const [call] = (await ask1(given, more)).results[0]?.functionCalls ?? [];
     if (!call) return undefined;
     const { name, params } = call.function;
     return { name, input: typeof params === "string" ? JSON.parse(params) : params };
   }
 
   return {
-    async answer(ask) {
-      const { results, modelUsage } = await ask1(ask);
+    async complete(call) {
+      const { results, modelUsage } = await ask1(call);
       const [first] = results;
       return {
         text: first?.content ?? "",
@@ -28,11 +28,11 @@ testClient("Ax", (access): Client => {
         thinking: first?.thought,
       };
     },
-    async stream(ask) {
+    async stream(call) {
       let text = "";
       let tokens: number | undefined;
-      const given = { stream: true, ...(ask.signal && { abortSignal: ask.signal }) };
-      const response = await aiOf(access, ask).chat(requestOf(ask) as never, given);
+      const given = { stream: true, ...(call.signal && { abortSignal: call.signal }) };
+      const response = await createAI(access, call).chat(toRequest(call) as never, given);
       if (!(response instanceof ReadableStream)) throw new Error("expected a stream");
       const reader = response.getReader();
       for (let read = await reader.read(); !read.done; read = await reader.read()) {
@@ -40,28 +40,30 @@ testClient("Ax", (access): Client => {
         const piece = read.value.results[0]?.content;
         if (!piece) continue;
         text += piece;
-        ask.onPiece?.(piece);
+        call.onPiece?.(piece);
       }
       return { text, tokens };
     },
-    callTool: (ask, { name, description }) =>
-      callOf(ask, { functions: [{ name, description, parameters: described }] }),
-    byTool: async (ask) =>
+    callTool: (call, { name, description }) =>
+      requestToolCall(call, { functions: [{ name, description, parameters: described }] }),
+    byTool: async (call) =>
       (
-        await callOf(ask, {
+        await requestToolCall(call, {
           functions: [{ name: "river", description: "A river", parameters: riverJSONSchema as never }],
           functionCall: { type: "function", function: { name: "river" } },
         })
       )?.input,
-    async runTools(ask, tools) {
-      const generate = ax("question:string -> answer:string", { functions: tools.map(toolOf) });
-      const { answer } = await generate.forward(aiOf(access, ask), { question: ask.turns[0]?.text ?? "" });
-      return { text: answer };
+    async runTools(call, tools) {
+      const generate = ax("question:string -> answer:string", { functions: tools.map(toTool) });
+      const { answer: text } = await generate.forward(createAI(access, call), {
+        question: call.turns[0]?.text ?? "",
+      });
+      return { text };
     },
   };
 });
 
-function aiOf({ apiKey, baseURL }: Access, { model }: Ask) {
+function createAI({ apiKey, baseURL }: Access, { model }: ChatCall) {
   return ai({
     name: "openai-compatible",
     apiKey,
@@ -71,12 +73,12 @@ function aiOf({ apiKey, baseURL }: Access, { model }: Ask) {
   } as never);
 }
 
-function requestOf({ model, turns, system, image, maxTokens, temperature, stop }: Ask) {
+function toRequest({ model, turns, system, image, maxTokens, temperature, stop }: ChatCall) {
   const chatPrompt = turns.map(({ role, text }, at) => {
     if (!image || at < turns.length - 1) return { role, content: text };
     const [, bytes = ""] = image.split(",");
-    const picture = { type: "image" as const, mimeType: "image/png", image: bytes };
-    return { role, content: [{ type: "text" as const, text }, picture] };
+    const imagePart = { type: "image" as const, mimeType: "image/png", image: bytes };
+    return { role, content: [{ type: "text" as const, text }, imagePart] };
   });
   return {
     model,
@@ -95,7 +97,7 @@ const described = {
   properties: { river: { type: "string" as const, description: "The river" } },
 };
 
-function toolOf({ name, description, run }: RiverTool): AxFunction {
+function toTool({ name, description, run }: RiverTool): AxFunction {
   const func = ({ river }: { river: string }) => run(river);
   return { name, description, parameters: described, func };
 }

@@ -1,5 +1,5 @@
 /** A question, which each client puts in its own words. Fields that are left out are left to the client's defaults. */
-export interface Ask {
+export interface ChatCall {
   readonly model: string;
   /** The turns so far, oldest first. The last is the user's. */
   readonly turns: readonly Turn[];
@@ -10,7 +10,7 @@ export interface Ask {
   readonly temperature?: number | undefined;
   readonly stop?: readonly string[] | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called for each piece of a streamed answer. */
+  /** Called for each piece of a streamed response. */
   readonly onPiece?: ((text: string) => void) | undefined;
 }
 
@@ -19,8 +19,8 @@ interface Turn {
   readonly text: string;
 }
 
-/** The part of an answer that a client shows its user. */
-interface Answer {
+/** The part of a response that a client shows its user. */
+interface Reply {
   readonly text: string;
   /** All tokens of the call. */
   readonly tokens?: number | undefined;
@@ -45,21 +45,21 @@ export interface RiverTool {
  * does not have.
  */
 export interface Client {
-  readonly answer: (ask: Ask) => Promise<Answer>;
-  readonly stream?: (ask: Ask) => Promise<Answer>;
+  readonly complete: (call: ChatCall) => Promise<Reply>;
+  readonly stream?: (call: ChatCall) => Promise<Reply>;
   /** Asks for one tool, and returns its call without running it. */
-  readonly callTool?: (ask: Ask, tool: RiverTool) => Promise<Call | undefined>;
-  /** Lets the client run the tools until the answer is there. */
-  readonly runTools?: (ask: Ask, tools: readonly RiverTool[]) => Promise<Answer>;
-  readonly streamTools?: (ask: Ask, tools: readonly RiverTool[]) => Promise<Answer>;
-  /** Asks for an object of `riverSchema` in the way that the client takes by itself. */
-  readonly bySchema?: (ask: Ask) => Promise<unknown>;
-  /** Asks for an object of `riverSchema` as the input of a tool. */
-  readonly byTool?: (ask: Ask) => Promise<unknown>;
-  /** Asks for an object of `riverSchema` in JSON mode, with the schema in the messages. */
-  readonly byJSON?: (ask: Ask) => Promise<unknown>;
+  readonly callTool?: (call: ChatCall, tool: RiverTool) => Promise<Call | undefined>;
+  /** Lets the client run the tools until the response is there. */
+  readonly runTools?: (call: ChatCall, tools: readonly RiverTool[]) => Promise<Reply>;
+  readonly streamTools?: (call: ChatCall, tools: readonly RiverTool[]) => Promise<Reply>;
+  /** Requests an object of `riverSchema` as the client does by default. */
+  readonly bySchema?: (call: ChatCall) => Promise<unknown>;
+  /** Requests an object of `riverSchema` as the input of a tool. */
+  readonly byTool?: (call: ChatCall) => Promise<unknown>;
+  /** Requests an object of `riverSchema` in JSON mode, with the schema in the messages. */
+  readonly byJSON?: (call: ChatCall) => Promise<unknown>;
   /** Asks with `functions`, the forerunner of tools. */
-  readonly byFunctions?: (ask: Ask) => Promise<unknown>;
+  readonly byFunctions?: (call: ChatCall) => Promise<unknown>;
   /** Draws, and returns the bytes or the address of each image. */
   readonly draw?: (
     model: string,
@@ -67,11 +67,11 @@ export interface Client {
     count?: number,
   ) => Promise<readonly (Uint8Array | string)[]>;
   /** Sends the instructions as a `developer` message. */
-  readonly asDeveloper?: (ask: Ask) => Promise<Answer>;
-  /** Asks for several answers at once. */
-  readonly several?: (ask: Ask, count: number) => Promise<unknown>;
+  readonly asDeveloper?: (call: ChatCall) => Promise<Reply>;
+  /** Requests several replies at once. */
+  readonly several?: (call: ChatCall, count: number) => Promise<unknown>;
   /** Asks by the endpoint `/responses`. */
-  readonly respond?: (ask: Ask) => Promise<Answer>;
+  readonly respond?: (call: ChatCall) => Promise<Reply>;
   readonly listModels?: () => Promise<unknown>;
 }
 

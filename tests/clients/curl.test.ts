@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import type { Access, Ask, Client } from "./client.ts";
-import { messagesOf, riverJSONSchema, toolSchema } from "./rivers.ts";
+import type { Access, ChatCall, Client } from "./client.ts";
+import { riverJSONSchema, toMessages, toolSchema } from "./rivers.ts";
 import { testClient } from "./test-client.ts";
 
 interface Choice {
@@ -24,19 +24,20 @@ interface Body {
 }
 
 testClient("curl", (access): Client => {
-  async function create(ask: Ask, more: object = {}, role?: "developer"): Promise<Body> {
+  async function create(call: ChatCall, more: object = {}, role?: "developer"): Promise<Body> {
     const lines: string[] = [];
-    for await (const line of run(access, "/chat/completions", bodyOf(ask, more, role))) lines.push(line);
+    for await (const line of run(access, "/chat/completions", createBody(call, more, role))) lines.push(line);
     return JSON.parse(lines.join("\n"));
   }
-  const messageOf = async (asked: Promise<Body>) => (await asked).choices[0]?.message;
-  const jsonOf = async (asked: Promise<Body>) => JSON.parse((await messageOf(asked))?.content ?? "");
-  const callOf = async (asked: Promise<Body>) => {
-    const [call] = (await messageOf(asked))?.tool_calls ?? [];
+  const readMessage = async (completion: Promise<Body>) => (await completion).choices[0]?.message;
+  const readJSON = async (completion: Promise<Body>) =>
+    JSON.parse((await readMessage(completion))?.content ?? "");
+  const readToolCall = async (completion: Promise<Body>) => {
+    const [call] = (await readMessage(completion))?.tool_calls ?? [];
     return call && { name: call.function.name, input: JSON.parse(call.function.arguments) };
   };
-  async function answer(ask: Ask, role?: "developer") {
-    const { choices, usage } = await create(ask, {}, role);
+  async function complete(call: ChatCall, role?: "developer") {
+    const { choices, usage } = await create(call, {}, role);
     const { content = "", reasoning_content: thinking } = choices[0]?.message ?? {};
     return { text: content ?? "", tokens: usage?.total_tokens, thinking };
   }
@@ -47,13 +48,13 @@ testClient("curl", (access): Client => {
   }
 
   return {
-    answer: (ask) => answer(ask),
-    asDeveloper: (ask) => answer(ask, "developer"),
-    async stream(ask) {
+    complete: (call) => complete(call),
+    asDeveloper: (call) => complete(call, "developer"),
+    async stream(call) {
       let text = "";
       let tokens: number | undefined;
-      const body = bodyOf(ask, { stream: true, stream_options: { include_usage: true } });
-      for await (const line of run(access, "/chat/completions", body, ask.signal)) {
+      const body = createBody(call, { stream: true, stream_options: { include_usage: true } });
+      for await (const line of run(access, "/chat/completions", body, call.signal)) {
         if (!line.startsWith("data: {")) continue;
         const { choices, usage, error }: Partial<Body> = JSON.parse(line.slice("data: ".length));
         if (error) throw new Error(error.message);
@@ -61,32 +62,32 @@ testClient("curl", (access): Client => {
         const piece = choices?.[0]?.delta.content;
         if (!piece) continue;
         text += piece;
-        ask.onPiece?.(piece);
+        call.onPiece?.(piece);
       }
       return { text, tokens };
     },
-    callTool: (ask, { name, description }) =>
-      callOf(
-        create(ask, {
+    callTool: (call, { name, description }) =>
+      readToolCall(
+        create(call, {
           tools: [{ type: "function", function: { name, description, parameters: toolSchema } }],
         }),
       ),
-    bySchema: (ask) =>
-      jsonOf(
-        create(ask, {
+    bySchema: (call) =>
+      readJSON(
+        create(call, {
           response_format: { type: "json_schema", json_schema: { name: "river", schema: riverJSONSchema } },
         }),
       ),
-    async byTool(ask) {
+    async byTool(call) {
       const tools = [{ type: "function", function: { name: "river", parameters: riverJSONSchema } }];
-      return (await callOf(create(ask, { tools, tool_choice: "required" })))?.input;
+      return (await readToolCall(create(call, { tools, tool_choice: "required" })))?.input;
     },
-    byJSON: (ask) => jsonOf(create(ask, { response_format: { type: "json_object" } })),
-    async byFunctions(ask) {
+    byJSON: (call) => readJSON(create(call, { response_format: { type: "json_object" } })),
+    async byFunctions(call) {
       const functions = [{ name: "river", parameters: riverJSONSchema }];
-      return jsonOf(create(ask, { functions, function_call: { name: "river" } }));
+      return readJSON(create(call, { functions, function_call: { name: "river" } }));
     },
-    several: async (ask, n) => (await create(ask, { n })).choices,
+    several: async (call, n) => (await create(call, { n })).choices,
     async draw(model, prompt, n) {
       const { data = [] } = await bodyAt("/images/generations", { model, prompt, ...(n && { n }) });
       return data.map(({ url }) => url);
@@ -98,12 +99,12 @@ testClient("curl", (access): Client => {
   };
 });
 
-function bodyOf(ask: Ask, more: object, role?: "developer"): object {
-  const { model, maxTokens, temperature, stop } = ask;
+function createBody(call: ChatCall, more: object, role?: "developer"): object {
+  const { model, maxTokens, temperature, stop } = call;
   const [only, ...others] = stop ?? [];
   return {
     model,
-    messages: messagesOf(ask, role),
+    messages: toMessages(call, role),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(stop && { stop: others.length > 0 ? stop : only }),
@@ -120,9 +121,9 @@ async function* run({ baseURL, apiKey }: Access, path: string, body?: object, si
   // an abort kills it, and may come before its output is read to the end
   closed.catch(() => undefined);
   child.stdin.end(body && JSON.stringify(body));
-  let said = "";
+  let output = "";
   child.stderr.on("data", (piece) => {
-    said += piece;
+    output += piece;
   });
   let last = "";
   for await (const line of createInterface({ input: child.stdout })) {
@@ -130,5 +131,5 @@ async function* run({ baseURL, apiKey }: Access, path: string, body?: object, si
     yield line;
   }
   const [code] = await closed;
-  if (code !== 0) throw new Error(`${last} ${said}`);
+  if (code !== 0) throw new Error(`${last} ${output}`);
 }

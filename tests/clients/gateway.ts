@@ -9,14 +9,14 @@ import {
   type ProxyOptions,
   readStreams,
 } from "@sluice/worker-proxy";
-import type { Place } from "./places.ts";
+import type { Endpoint } from "./endpoints.ts";
 
 /** The models of the chat endpoint, as the specification writes them. */
 export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
 
 const imageModels = ["gamma-image-4-0-250828", "gamma-image-5-0-260128"] as const;
 
-const proxyOptions: Readonly<Record<Place, Pick<ProxyOptions, "plugins">>> = {
+const proxyOptions: Readonly<Record<Endpoint, Pick<ProxyOptions, "plugins">>> = {
   emulator: {},
   proxy: { plugins: [adaptOpenAI()] },
   "adapting proxy": { plugins: [adaptJSONSchema(), adaptOpenAI(), readStreams()] },
@@ -33,8 +33,8 @@ export interface Gateway {
 const KEY = "sk-gateway";
 const USER = "sk-user-1";
 
-/** The emulator on a port of its own, and in front of it, where that is asked for, a proxy on another. */
-export async function openGateway(place: Place): Promise<Gateway> {
+/** The emulator on a port of its own, and in front of it, where that is requested, a proxy on another. */
+export async function openGateway(endpoint: Endpoint): Promise<Gateway> {
   const options: { apiKeys: string[]; speed: number; origin?: string } = {
     apiKeys: [KEY],
     speed: Number.POSITIVE_INFINITY,
@@ -42,7 +42,7 @@ export async function openGateway(place: Place): Promise<Gateway> {
   const emulator = createEmulator(options);
   const served = await serve(emulator, { port: 0 });
   const { requests } = emulator;
-  if (place === "emulator")
+  if (endpoint === "emulator")
     return { baseURL: `${served.url}/v1`, apiKey: KEY, requests, close: served.close };
 
   const proxy = createProxy({
@@ -53,7 +53,7 @@ export async function openGateway(place: Place): Promise<Gateway> {
     origins: [],
     models: [...chatModels, ...imageModels],
     routes: [chat, images],
-    ...proxyOptions[place],
+    ...proxyOptions[endpoint],
   });
   const front = await serve(
     {

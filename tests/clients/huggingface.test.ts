@@ -1,6 +1,6 @@
 import { InferenceClient } from "@huggingface/inference";
-import type { Ask, Client } from "./client.ts";
-import { messagesOf, riverJSONSchema, toolSchema } from "./rivers.ts";
+import type { ChatCall, Client } from "./client.ts";
+import { riverJSONSchema, toMessages, toolSchema } from "./rivers.ts";
 import { testClient } from "./test-client.ts";
 
 type Request = Parameters<InferenceClient["chatCompletion"]>[0];
@@ -9,11 +9,11 @@ type Thought = { readonly reasoning_content?: string };
 testClient("Hugging Face", ({ baseURL, apiKey }): Client => {
   const inference = new InferenceClient(apiKey, { endpointUrl: baseURL });
 
-  function requestOf(ask: Ask, more: object = {}): Request {
-    const { model, maxTokens, temperature, stop } = ask;
+  function toRequest(call: ChatCall, more: object = {}): Request {
+    const { model, maxTokens, temperature, stop } = call;
     return {
       model,
-      messages: messagesOf(ask),
+      messages: toMessages(call),
       ...(maxTokens !== undefined && { max_tokens: maxTokens }),
       ...(temperature !== undefined && { temperature }),
       ...(stop && { stop: [...stop] }),
@@ -21,57 +21,57 @@ testClient("Hugging Face", ({ baseURL, apiKey }): Client => {
     };
   }
 
-  const create = (ask: Ask, more?: object) =>
-    inference.chatCompletion(requestOf(ask, more), ask.signal && { signal: ask.signal });
-  const callOf = async (asked: ReturnType<typeof create>) => {
-    const [call] = (await asked).choices[0]?.message.tool_calls ?? [];
+  const create = (call: ChatCall, more?: object) =>
+    inference.chatCompletion(toRequest(call, more), call.signal && { signal: call.signal });
+  const readToolCall = async (completion: ReturnType<typeof create>) => {
+    const [call] = (await completion).choices[0]?.message.tool_calls ?? [];
     return call && { name: call.function.name, input: JSON.parse(call.function.arguments) };
   };
-  const jsonOf = async (asked: ReturnType<typeof create>) =>
-    JSON.parse((await asked).choices[0]?.message.content ?? "");
+  const readJSON = async (completion: ReturnType<typeof create>) =>
+    JSON.parse((await completion).choices[0]?.message.content ?? "");
 
   return {
-    async answer(ask) {
-      const { choices, usage } = await create(ask);
+    async complete(call) {
+      const { choices, usage } = await create(call);
       const message = choices[0]?.message;
       const thinking = (message as Thought | undefined)?.reasoning_content;
       return { text: message?.content ?? "", tokens: usage.total_tokens, thinking };
     },
-    async stream(ask) {
+    async stream(call) {
       let text = "";
       let tokens: number | undefined;
-      const request = requestOf(ask, { stream_options: { include_usage: true } });
-      const given = ask.signal && { signal: ask.signal };
+      const request = toRequest(call, { stream_options: { include_usage: true } });
+      const given = call.signal && { signal: call.signal };
       for await (const { choices, usage } of inference.chatCompletionStream(request, given)) {
         tokens = usage?.total_tokens ?? tokens;
         const piece = choices[0]?.delta.content;
         if (!piece) continue;
         text += piece;
-        ask.onPiece?.(piece);
+        call.onPiece?.(piece);
       }
       return { text, tokens };
     },
-    callTool: (ask, { name, description }) =>
-      callOf(
-        create(ask, {
+    callTool: (call, { name, description }) =>
+      readToolCall(
+        create(call, {
           tools: [{ type: "function", function: { name, description, parameters: toolSchema } }],
         }),
       ),
-    bySchema: (ask) =>
-      jsonOf(
-        create(ask, {
+    bySchema: (call) =>
+      readJSON(
+        create(call, {
           response_format: { type: "json_schema", json_schema: { name: "river", schema: riverJSONSchema } },
         }),
       ),
-    byTool: async (ask) =>
+    byTool: async (call) =>
       (
-        await callOf(
-          create(ask, {
+        await readToolCall(
+          create(call, {
             tools: [{ type: "function", function: { name: "river", parameters: riverJSONSchema } }],
             tool_choice: "required",
           }),
         )
       )?.input,
-    byJSON: (ask) => jsonOf(create(ask, { response_format: { type: "json_object" } })),
+    byJSON: (call) => readJSON(create(call, { response_format: { type: "json_object" } })),
   };
 });

@@ -1,9 +1,9 @@
 import createInstructor, { type Mode } from "@instructor-ai/instructor";
 import OpenAI from "openai";
 import { z } from "zod/v3";
-import type { Ask, Client } from "./client.ts";
+import type { ChatCall, Client } from "./client.ts";
 import { openAIClient } from "./openai-client.ts";
-import { messagesOf } from "./rivers.ts";
+import { toMessages } from "./rivers.ts";
 import { testClient } from "./test-client.ts";
 
 /** The object of the others, in the version of zod that it reads. */
@@ -11,24 +11,24 @@ const schema = z.object({ river: z.string().min(3), locks: z.number().int().min(
 
 testClient("Instructor", (access): Client => {
   const openai = new OpenAI(access);
-  const { answer, stream } = openAIClient(openai);
+  const { complete, stream } = openAIClient(openai);
 
-  async function extract({ model, ...ask }: Ask, mode: Mode) {
+  async function extract({ model, ...call }: ChatCall, mode: Mode) {
     const instructor = createInstructor({ client: openai, mode });
     return await instructor.chat.completions.create({
       model,
-      messages: messagesOf({ model, ...ask }) as OpenAI.ChatCompletionMessageParam[],
+      messages: toMessages({ model, ...call }) as OpenAI.ChatCompletionMessageParam[],
       response_model: { schema, name: "River" },
     });
   }
 
   return {
-    // requests without a model of the answer go on to `openai`
-    answer,
+    // requests without a model of the response go on to `openai`
+    complete,
     ...(stream && { stream }),
-    bySchema: (ask) => extract(ask, "JSON_SCHEMA"),
-    byTool: (ask) => extract(ask, "TOOLS"),
-    byJSON: (ask) => extract({ ...ask, system: undefined }, "JSON"),
-    byFunctions: (ask) => extract(ask, "FUNCTIONS"),
+    bySchema: (call) => extract(call, "JSON_SCHEMA"),
+    byTool: (call) => extract(call, "TOOLS"),
+    byJSON: (call) => extract({ ...call, system: undefined }, "JSON"),
+    byFunctions: (call) => extract(call, "FUNCTIONS"),
   };
 });

@@ -1,14 +1,14 @@
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
-import type { Access, Ask, RiverTool } from "./client.ts";
+import type { Access, ChatCall, RiverTool } from "./client.ts";
 import { toolInput } from "./rivers.ts";
 
 /* What LangChain and LangGraph have in common. */
 
-export function chatOf(
+export function createChat(
   { apiKey, baseURL }: Access,
-  { model, maxTokens, temperature, stop }: Ask,
+  { model, maxTokens, temperature, stop }: ChatCall,
 ): ChatOpenAI {
   return new ChatOpenAI({
     model,
@@ -22,17 +22,17 @@ export function chatOf(
   });
 }
 
-export function langChainMessages({ turns, system, image }: Ask): BaseMessage[] {
-  const said = turns.map(({ role, text }, at) => {
+export function langChainMessages({ turns, system, image }: ChatCall): BaseMessage[] {
+  const messages = turns.map(({ role, text }, at) => {
     if (role === "assistant") return new AIMessage(text);
     if (!image || at < turns.length - 1) return new HumanMessage(text);
-    const picture = { type: "image_url", image_url: { url: image } };
-    return new HumanMessage({ content: [{ type: "text", text }, picture] });
+    const imagePart = { type: "image_url", image_url: { url: image } };
+    return new HumanMessage({ content: [{ type: "text", text }, imagePart] });
   });
-  return system === undefined ? said : [new SystemMessage(system), ...said];
+  return system === undefined ? messages : [new SystemMessage(system), ...messages];
 }
 
-export function toolsOf(tools: readonly RiverTool[]) {
+export function toTools(tools: readonly RiverTool[]) {
   return tools.map(({ name, description, run }) =>
     tool(async ({ river }: { river: string }) => run(river), { name, description, schema: toolInput }),
   );

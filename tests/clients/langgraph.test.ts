@@ -1,24 +1,27 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
-import type { Access, Ask, Client, RiverTool } from "./client.ts";
-import { chatOf, langChainMessages, toolsOf } from "./langchain-client.ts";
+import type { Access, ChatCall, Client, RiverTool } from "./client.ts";
+import { createChat, langChainMessages, toTools } from "./langchain-client.ts";
 import { riverSchema } from "./rivers.ts";
 import { testClient } from "./test-client.ts";
 
 testClient("LangGraph", (access): Client => {
-  async function run(ask: Ask, tools: readonly RiverTool[]) {
-    const { messages } = await agentOf(access, ask, tools).invoke({ messages: langChainMessages(ask) });
-    return { text: messages.at(-1)?.text ?? "", tokens: tokensOf(messages.at(-1)) };
+  async function run(call: ChatCall, tools: readonly RiverTool[]) {
+    const { messages } = await createAgent(access, call, tools).invoke({ messages: langChainMessages(call) });
+    return { text: messages.at(-1)?.text ?? "", tokens: countTokens(messages.at(-1)) };
   }
 
-  async function stream(ask: Ask, tools: readonly RiverTool[]) {
+  async function stream(call: ChatCall, tools: readonly RiverTool[]) {
     let text = "";
     let tokens = 0;
-    const { onPiece, signal } = ask;
+    const { onPiece, signal } = call;
     const given = { streamMode: "messages" as const, ...(signal && { signal }) };
-    const stream = await agentOf(access, ask, tools).stream({ messages: langChainMessages(ask) }, given);
+    const stream = await createAgent(access, call, tools).stream(
+      { messages: langChainMessages(call) },
+      given,
+    );
     for await (const [message] of stream) {
-      tokens += tokensOf(message);
+      tokens += countTokens(message);
       if (!message.text || message.type === "tool") continue;
       text += message.text;
       onPiece?.(message.text);
@@ -27,22 +30,26 @@ testClient("LangGraph", (access): Client => {
   }
 
   return {
-    answer: (ask) => run(ask, []),
-    stream: (ask) => stream(ask, []),
+    complete: (call) => run(call, []),
+    stream: (call) => stream(call, []),
     runTools: run,
     streamTools: stream,
-    async bySchema(ask) {
-      const agent = createReactAgent({ llm: chatOf(access, ask), tools: [], responseFormat: riverSchema });
-      return (await agent.invoke({ messages: langChainMessages(ask) })).structuredResponse;
+    async bySchema(call) {
+      const agent = createReactAgent({
+        llm: createChat(access, call),
+        tools: [],
+        responseFormat: riverSchema,
+      });
+      return (await agent.invoke({ messages: langChainMessages(call) })).structuredResponse;
     },
   };
 });
 
-function agentOf(access: Access, ask: Ask, tools: readonly RiverTool[]) {
-  return createReactAgent({ llm: chatOf(access, ask), tools: toolsOf(tools) });
+function createAgent(access: Access, call: ChatCall, tools: readonly RiverTool[]) {
+  return createReactAgent({ llm: createChat(access, call), tools: toTools(tools) });
 }
 
-function tokensOf(message: BaseMessage | undefined): number {
+function countTokens(message: BaseMessage | undefined): number {
   const { usage_metadata: usage } = (message ?? {}) as { usage_metadata?: { total_tokens: number } };
   return usage?.total_tokens ?? 0;
 }

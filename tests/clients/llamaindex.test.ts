@@ -1,63 +1,66 @@
 import { tool as llamaTool } from "@llamaindex/core/tools";
 import { OpenAI, OpenAIAgent, OpenAIResponses } from "@llamaindex/openai";
-import type { Access, Ask, Client, RiverTool } from "./client.ts";
-import { messagesOf, riverSchema, toolInput } from "./rivers.ts";
+import type { Access, ChatCall, Client, RiverTool } from "./client.ts";
+import { riverSchema, toMessages, toolInput } from "./rivers.ts";
 import { testClient } from "./test-client.ts";
 
 testClient("LlamaIndex", (access): Client => {
   return {
-    async answer(ask) {
-      const { message, raw } = await llmOf(access, ask).chat({ messages: saidIn(ask) });
+    async complete(call) {
+      const { message, raw } = await createLLM(access, call).chat({ messages: toLlamaMessages(call) });
       return { text: String(message.content), ...readRaw(raw) };
     },
-    async stream(ask) {
+    async stream(call) {
       let text = "";
       let tokens: number | undefined;
       const additionalChatOptions = { stream_options: { include_usage: true } };
-      const options = { messages: saidIn(ask), stream: true as const, additionalChatOptions };
-      for await (const { delta, raw } of await llmOf(access, ask).chat(options)) {
+      const options = { messages: toLlamaMessages(call), stream: true as const, additionalChatOptions };
+      for await (const { delta, raw } of await createLLM(access, call).chat(options)) {
         tokens = readRaw(raw).tokens ?? tokens;
         if (!delta) continue;
         text += delta;
-        ask.onPiece?.(delta);
-        if (ask.signal?.aborted) break;
+        call.onPiece?.(delta);
+        if (call.signal?.aborted) break;
       }
       return { text, tokens };
     },
-    async callTool(ask, tool) {
-      const { message } = await llmOf(access, ask).chat({ messages: saidIn(ask), tools: [toolOf(tool)] });
+    async callTool(given, tool) {
+      const { message } = await createLLM(access, given).chat({
+        messages: toMessages(given),
+        tools: [toTool(tool)],
+      });
       const [call] = (message.options as { toolCall?: { name: string; input: string }[] }).toolCall ?? [];
       return call && { name: call.name, input: JSON.parse(call.input) };
     },
-    async runTools(ask, tools) {
-      const agent = new OpenAIAgent({ llm: llmOf(access, ask), tools: tools.map(toolOf) });
-      const { message } = await agent.chat({ message: ask.turns[0]?.text ?? "" });
+    async runTools(call, tools) {
+      const agent = new OpenAIAgent({ llm: createLLM(access, call), tools: tools.map(toTool) });
+      const { message } = await agent.chat({ message: call.turns[0]?.text ?? "" });
       return { text: String(message.content) };
     },
-    async streamTools(ask, tools) {
-      const agent = new OpenAIAgent({ llm: llmOf(access, ask), tools: tools.map(toolOf) });
+    async streamTools(call, tools) {
+      const agent = new OpenAIAgent({ llm: createLLM(access, call), tools: tools.map(toTool) });
       let text = "";
-      for await (const { delta } of await agent.chat({ message: ask.turns[0]?.text ?? "", stream: true }))
+      for await (const { delta } of await agent.chat({ message: call.turns[0]?.text ?? "", stream: true }))
         text += delta;
       return { text };
     },
-    async bySchema(ask) {
-      const options = { messages: saidIn(ask), responseFormat: riverSchema };
-      return JSON.parse(String((await llmOf(access, ask).chat(options)).message.content));
+    async bySchema(call) {
+      const options = { messages: toLlamaMessages(call), responseFormat: riverSchema };
+      return JSON.parse(String((await createLLM(access, call).chat(options)).message.content));
     },
-    async byJSON(ask) {
-      const options = { messages: saidIn(ask), responseFormat: { type: "json_object" } };
-      return JSON.parse(String((await llmOf(access, ask).chat(options)).message.content));
+    async byJSON(call) {
+      const options = { messages: toLlamaMessages(call), responseFormat: { type: "json_object" } };
+      return JSON.parse(String((await createLLM(access, call).chat(options)).message.content));
     },
-    async respond(ask) {
+    async respond(call) {
       const { apiKey, baseURL } = access;
-      const llm = new OpenAIResponses({ apiKey, baseURL, model: ask.model });
-      return { text: String((await llm.chat({ messages: saidIn(ask) })).message.content) };
+      const llm = new OpenAIResponses({ apiKey, baseURL, model: call.model });
+      return { text: String((await llm.chat({ messages: toLlamaMessages(call) })).message.content) };
     },
   };
 });
 
-function llmOf({ apiKey, baseURL }: Access, { model, maxTokens, temperature, stop }: Ask): OpenAI {
+function createLLM({ apiKey, baseURL }: Access, { model, maxTokens, temperature, stop }: ChatCall): OpenAI {
   return new OpenAI({
     apiKey,
     baseURL,
@@ -69,11 +72,11 @@ function llmOf({ apiKey, baseURL }: Access, { model, maxTokens, temperature, sto
   });
 }
 
-function saidIn(ask: Ask) {
-  return messagesOf(ask) as Parameters<OpenAI["chat"]>[0]["messages"];
+function toLlamaMessages(call: ChatCall) {
+  return toMessages(call) as Parameters<OpenAI["chat"]>[0]["messages"];
 }
 
-function toolOf({ name, description, run }: RiverTool) {
+function toTool({ name, description, run }: RiverTool) {
   return llamaTool({ name, description, parameters: toolInput, execute: ({ river }) => run(river) });
 }
 

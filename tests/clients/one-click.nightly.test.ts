@@ -14,7 +14,7 @@ import { afterEach, expect, test } from "vitest";
 import { generateImage as generateImageByXsAI } from "xsai";
 
 /*
- * One click, several billed images: the gateway makes each image that is requested, and a load balancer before it answers
+ * One click, several billed images: the gateway makes each image that is requested, and a load balancer in front of it responds
  * 504 to the first three requests. The guide "Costs" has the numbers.
  */
 

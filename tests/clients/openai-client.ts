@@ -1,6 +1,6 @@
 import type OpenAI from "openai";
-import type { Ask, Client, RiverTool } from "./client.ts";
-import { messagesOf, riverJSONSchema, riverSchema, toolSchema } from "./rivers.ts";
+import type { ChatCall, Client, RiverTool } from "./client.ts";
+import { riverJSONSchema, riverSchema, toMessages, toolSchema } from "./rivers.ts";
 
 type Thought = { readonly reasoning_content?: string | null };
 
@@ -8,19 +8,19 @@ type Thought = { readonly reasoning_content?: string | null };
 export function openAIClient(openai: OpenAI): Client {
   const { completions } = openai.chat;
 
-  function requestOf(ask: Ask, role?: "developer") {
-    const { model, maxTokens, temperature, stop } = ask;
+  function toRequest(call: ChatCall, role?: "developer") {
+    const { model, maxTokens, temperature, stop } = call;
     return {
       model,
-      messages: messagesOf(ask, role) as OpenAI.ChatCompletionMessageParam[],
+      messages: toMessages(call, role) as OpenAI.ChatCompletionMessageParam[],
       ...(maxTokens !== undefined && { max_tokens: maxTokens }),
       ...(temperature !== undefined && { temperature }),
       ...(stop && { stop: [...stop] }),
     };
   }
 
-  async function answer(ask: Ask, role?: "developer") {
-    const { choices, usage } = await completions.create(requestOf(ask, role), { signal: ask.signal });
+  async function complete(call: ChatCall, role?: "developer") {
+    const { choices, usage } = await completions.create(toRequest(call, role), { signal: call.signal });
     const message = choices[0]?.message;
     return {
       text: message?.content ?? "",
@@ -30,57 +30,57 @@ export function openAIClient(openai: OpenAI): Client {
   }
 
   return {
-    answer: (ask) => answer(ask),
-    asDeveloper: (ask) => answer(ask, "developer"),
-    async stream({ onPiece, signal, ...ask }) {
-      const request = { ...requestOf(ask), stream_options: { include_usage: true } };
+    complete: (call) => complete(call),
+    asDeveloper: (call) => complete(call, "developer"),
+    async stream({ onPiece, signal, ...call }) {
+      const request = { ...toRequest(call), stream_options: { include_usage: true } };
       const stream = completions.stream(request, { signal });
       stream.on("content", (piece) => onPiece?.(piece));
       const { choices, usage } = await stream.finalChatCompletion();
       return { text: choices[0]?.message.content ?? "", tokens: usage?.total_tokens };
     },
-    async callTool(ask, tool) {
-      const { choices } = await completions.create({ ...requestOf(ask), tools: [toolOf(tool)] });
+    async callTool(given, tool) {
+      const { choices } = await completions.create({ ...toRequest(given), tools: [toTool(tool)] });
       const [call] = choices[0]?.message.tool_calls ?? [];
       if (call?.type !== "function") return undefined;
       return { name: call.function.name, input: JSON.parse(call.function.arguments) };
     },
-    async runTools(ask, tools) {
-      const runner = completions.runTools({ ...requestOf(ask), tools: tools.map(runnable) });
+    async runTools(call, tools) {
+      const runner = completions.runTools({ ...toRequest(call), tools: tools.map(runnable) });
       return { text: (await runner.finalContent()) ?? "" };
     },
-    async streamTools(ask, tools) {
-      const runner = completions.runTools({ ...requestOf(ask), tools: tools.map(runnable), stream: true });
+    async streamTools(call, tools) {
+      const runner = completions.runTools({ ...toRequest(call), tools: tools.map(runnable), stream: true });
       return { text: (await runner.finalContent()) ?? "" };
     },
-    async bySchema(ask) {
+    async bySchema(call) {
       const json_schema = { name: "river", strict: true, schema: riverJSONSchema };
       const { choices } = await completions.parse({
-        ...requestOf(ask),
+        ...toRequest(call),
         response_format: { type: "json_schema", json_schema },
       });
       return JSON.parse(choices[0]?.message.content ?? "");
     },
-    async byTool(ask) {
+    async byTool(given) {
       const parameters = riverJSONSchema;
       const { choices } = await completions.create({
-        ...requestOf(ask),
+        ...toRequest(given),
         tools: [{ type: "function", function: { name: "river", parameters } }],
         tool_choice: { type: "function", function: { name: "river" } },
       });
       const [call] = choices[0]?.message.tool_calls ?? [];
       return call?.type === "function" && JSON.parse(call.function.arguments);
     },
-    async byJSON(ask) {
+    async byJSON(call) {
       const { choices } = await completions.create({
-        ...requestOf(ask),
+        ...toRequest(call),
         response_format: { type: "json_object" },
       });
       return riverSchema.parse(JSON.parse(choices[0]?.message.content ?? ""));
     },
-    async byFunctions(ask) {
+    async byFunctions(call) {
       const { choices } = await completions.create({
-        ...requestOf(ask),
+        ...toRequest(call),
         functions: [{ name: "river", parameters: riverJSONSchema }],
         function_call: { name: "river" },
       });
@@ -90,8 +90,8 @@ export function openAIClient(openai: OpenAI): Client {
       const { data = [] } = await openai.images.generate({ model, prompt, ...(n && { n }) });
       return data.map(({ url = "" }) => url);
     },
-    async several(ask, n) {
-      return (await completions.create({ ...requestOf(ask), n })).choices;
+    async several(call, n) {
+      return (await completions.create({ ...toRequest(call), n })).choices;
     },
     async respond({ model, turns }) {
       const { output_text } = await openai.responses.create({ model, input: turns[0]?.text ?? "" });
@@ -101,7 +101,7 @@ export function openAIClient(openai: OpenAI): Client {
   };
 }
 
-function toolOf({ name, description }: RiverTool) {
+function toTool({ name, description }: RiverTool) {
   return { type: "function" as const, function: { name, description, parameters: toolSchema } };
 }
 
@@ -110,7 +110,7 @@ function runnable(tool: RiverTool) {
   return {
     type: "function" as const,
     function: {
-      ...toolOf(tool).function,
+      ...toTool(tool).function,
       parse: JSON.parse as (text: string) => { river: string },
       function: ({ river }: { river: string }) => run(river),
     },

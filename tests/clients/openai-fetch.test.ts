@@ -1,6 +1,6 @@
 import { OpenAIClient } from "openai-fetch";
-import type { Ask, Client } from "./client.ts";
-import { messagesOf, riverJSONSchema, toolSchema } from "./rivers.ts";
+import type { ChatCall, Client } from "./client.ts";
+import { riverJSONSchema, toMessages, toolSchema } from "./rivers.ts";
 import { testClient } from "./test-client.ts";
 
 type Params = Parameters<OpenAIClient["createChatCompletion"]>[0];
@@ -9,11 +9,11 @@ type Thought = { readonly reasoning_content?: string | null };
 testClient("openai-fetch", ({ baseURL, apiKey }): Client => {
   const openai = new OpenAIClient({ baseUrl: baseURL, apiKey });
 
-  async function create(ask: Ask, more: object = {}, role?: "developer") {
-    const { model, maxTokens, temperature, stop, signal } = ask;
+  async function create(call: ChatCall, more: object = {}, role?: "developer") {
+    const { model, maxTokens, temperature, stop, signal } = call;
     const request = {
       model,
-      messages: messagesOf(ask, role),
+      messages: toMessages(call, role),
       ...(maxTokens !== undefined && { max_tokens: maxTokens }),
       ...(temperature !== undefined && { temperature }),
       ...(stop && { stop: [...stop] }),
@@ -22,22 +22,22 @@ testClient("openai-fetch", ({ baseURL, apiKey }): Client => {
     return openai.createChatCompletion(request, signal && { signal });
   }
 
-  async function answer(ask: Ask, role?: "developer") {
-    const { choices, usage } = await create(ask, {}, role);
+  async function complete(call: ChatCall, role?: "developer") {
+    const { choices, usage } = await create(call, {}, role);
     const message = choices[0]?.message;
     const thinking = (message as Thought | undefined)?.reasoning_content ?? undefined;
     return { text: message?.content ?? "", tokens: usage?.total_tokens, thinking };
   }
 
-  const jsonOf = async (asked: ReturnType<typeof create>) =>
-    JSON.parse((await asked).choices[0]?.message.content ?? "");
+  const readJSON = async (completion: ReturnType<typeof create>) =>
+    JSON.parse((await completion).choices[0]?.message.content ?? "");
 
   return {
-    answer: (ask) => answer(ask),
-    asDeveloper: (ask) => answer(ask, "developer"),
-    async stream(ask) {
-      const { onPiece, signal, model } = ask;
-      const request = { model, messages: messagesOf(ask), stream_options: { include_usage: true } };
+    complete: (call) => complete(call),
+    asDeveloper: (call) => complete(call, "developer"),
+    async stream(call) {
+      const { onPiece, signal, model } = call;
+      const request = { model, messages: toMessages(call), stream_options: { include_usage: true } };
       const stream = await openai.streamChatCompletion(request as Params, signal && { signal });
       let text = "";
       let tokens: number | undefined;
@@ -51,28 +51,28 @@ testClient("openai-fetch", ({ baseURL, apiKey }): Client => {
       }
       return { text, tokens };
     },
-    async callTool(ask, { name, description }) {
+    async callTool(given, { name, description }) {
       const tools = [{ type: "function", function: { name, description, parameters: toolSchema } }];
-      const [call] = (await create(ask, { tools })).choices[0]?.message.tool_calls ?? [];
+      const [call] = (await create(given, { tools })).choices[0]?.message.tool_calls ?? [];
       return call && { name: call.function.name, input: JSON.parse(call.function.arguments) };
     },
-    bySchema: (ask) =>
-      jsonOf(
-        create(ask, {
+    bySchema: (call) =>
+      readJSON(
+        create(call, {
           response_format: { type: "json_schema", json_schema: { name: "river", schema: riverJSONSchema } },
         }),
       ),
-    async byTool(ask) {
+    async byTool(call) {
       const tools = [{ type: "function", function: { name: "river", parameters: riverJSONSchema } }];
-      const { choices } = await create(ask, { tools, tool_choice: "required" });
+      const { choices } = await create(call, { tools, tool_choice: "required" });
       return JSON.parse(choices[0]?.message.tool_calls?.[0]?.function.arguments ?? "null");
     },
-    byJSON: (ask) => jsonOf(create(ask, { response_format: { type: "json_object" } })),
-    async byFunctions(ask) {
+    byJSON: (call) => readJSON(create(call, { response_format: { type: "json_object" } })),
+    async byFunctions(call) {
       const functions = [{ name: "river", parameters: riverJSONSchema }];
-      const { choices } = await create(ask, { functions, function_call: { name: "river" } });
+      const { choices } = await create(call, { functions, function_call: { name: "river" } });
       return JSON.parse(choices[0]?.message.function_call?.arguments ?? "null");
     },
-    several: async (ask, n) => (await create(ask, { n })).choices,
+    several: async (call, n) => (await create(call, { n })).choices,
   };
 });

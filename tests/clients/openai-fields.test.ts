@@ -5,17 +5,17 @@ import { prompt } from "./rivers.ts";
 
 const messages = [{ role: "user" as const, content: prompt }];
 
-describe.each(["emulator", "proxy"] as const)("The fields of openai, by way of the %s", (place) => {
+describe.each(["emulator", "proxy"] as const)("The fields of openai, through the %s", (endpoint) => {
   let gateway: Gateway;
   let client: OpenAI;
   beforeAll(async () => {
-    gateway = await openGateway(place);
+    gateway = await openGateway(endpoint);
     client = new OpenAI({ baseURL: gateway.baseURL, apiKey: gateway.apiKey });
   });
   afterAll(() => gateway.close());
 
   test.each(chatModels)("are accepted in a chat with %s", async (model) => {
-    const asked = client.chat.completions.create({
+    const completion = client.chat.completions.create({
       model,
       messages,
       n: 1,
@@ -26,11 +26,11 @@ describe.each(["emulator", "proxy"] as const)("The fields of openai, by way of t
       store: false,
       metadata: { page: "rivers" },
     });
-    const { data, response } = await asked.withResponse();
+    const { data, response } = await completion.withResponse();
     expect(data.choices[0]?.finish_reason).toBe("stop");
     const fields = ["metadata", "n", "parallel_tool_calls", "seed", "store", "user"];
     const { unknownFields, body } = gateway.requests.at(-1) ?? {};
-    if (place === "emulator") {
+    if (endpoint === "emulator") {
       expect(unknownFields).toEqual(expect.arrayContaining([...fields, "max_completion_tokens"]));
       return;
     }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Ask, RiverTool } from "./client.ts";
+import type { ChatCall, RiverTool } from "./client.ts";
 
 /* What all scenarios ask about. */
 
@@ -31,7 +31,7 @@ export const toolSchema = {
   additionalProperties: false as const,
 };
 
-/** The object that structured answers are asked for. */
+/** The schema of the object in tests of structured output. */
 export const riverSchema = z.object({ river: z.string().min(3), locks: z.int().min(0).max(7) });
 
 /** The same as JSON Schema, without the dialect that some clients refuse. */
@@ -46,19 +46,19 @@ export const riverJSONSchema = {
 export const schemaInWords = `Answer with JSON that fits this JSON Schema: ${JSON.stringify(riverJSONSchema)}`;
 
 /** The messages of a question, as the wire has them. */
-export function messagesOf({ turns, system, image }: Ask, role: "system" | "developer" = "system") {
+export function toMessages({ turns, system, image }: ChatCall, role: "system" | "developer" = "system") {
   const last = turns.length - 1;
   return [
     ...(system === undefined ? [] : [{ role, content: system }]),
     ...turns.map(({ role: by, text }, at) =>
       by === "assistant"
         ? { role: "assistant" as const, content: text }
-        : { role: "user" as const, content: image && at === last ? partsOf(text, image) : text },
+        : { role: "user" as const, content: image && at === last ? createParts(text, image) : text },
     ),
   ];
 }
 
-function partsOf(text: string, url: string) {
+function createParts(text: string, url: string) {
   return [
     { type: "text" as const, text },
     { type: "image_url" as const, image_url: { url } },

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Place } from "./places.ts";
+import type { Endpoint } from "./endpoints.ts";
 import { type Scenario, type ScenarioName, scenarios } from "./scenarios.ts";
-import { type ClientName, clientNames, has, type Verdict, verdictOf } from "./verdicts.ts";
+import { type ClientName, clientNames, findVerdict, has, type Verdict } from "./verdicts.ts";
 
 /*
  * Counts the outcomes that the tests hold each client to, in the guide:
@@ -22,7 +22,8 @@ const titles = Object.keys(scenarios) as ScenarioName[];
 /** Returns the table as the guide has it. */
 export function clientsTable(): string {
   const rows = clientNames.map((name) => ({ name, all: titles.filter((title) => has(name, title)).length }));
-  const cells = (names: readonly ClientName[]) => shown.map((place) => wordsOf(countsOf(names, place)));
+  const cells = (names: readonly ClientName[]) =>
+    shown.map((endpoint) => formatCounts(countOutcomes(names, endpoint)));
   const lines = rows.map(({ name, all }) => [name, String(all), ...cells([name])]);
   const sum = rows.reduce((total, { all }) => total + all, 0);
   const total = [`all ${clientNames.length}`, String(sum), ...cells(clientNames)];
@@ -33,23 +34,23 @@ export function clientsTable(): string {
   ]);
 }
 
-/** Outcome at a place. A scenario that no option changes has the outcome of the proxy without them. */
-function outcomeOf(name: ClientName, title: ScenarioName, place: Place): Verdict | undefined {
+/** Outcome at an endpoint. A scenario that no option changes has the outcome of the proxy without them. */
+function findOutcome(name: ClientName, title: ScenarioName, endpoint: Endpoint): Verdict | undefined {
   const { adapts }: Scenario = scenarios[title];
-  return verdictOf(name, title, place === "adapting proxy" && !adapts ? "proxy" : place);
+  return findVerdict(name, title, endpoint === "adapting proxy" && !adapts ? "proxy" : endpoint);
 }
 
-function countsOf(names: readonly ClientName[], place: Place): Counts {
+function countOutcomes(names: readonly ClientName[], endpoint: Endpoint): Counts {
   const counts: Counts = { passes: 0, denied: 0, fails: 0 };
   for (const name of names)
     for (const title of titles) {
-      const outcome = outcomeOf(name, title, place);
+      const outcome = findOutcome(name, title, endpoint);
       if (outcome) counts[outcome] += 1;
     }
   return counts;
 }
 
-function wordsOf({ passes, denied, fails }: Counts): string {
+function formatCounts({ passes, denied, fails }: Counts): string {
   return [`${passes} work`, denied && `${denied} denied`, fails && `${fails} fail`]
     .filter(Boolean)
     .join(", ");

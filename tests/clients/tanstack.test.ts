@@ -1,6 +1,6 @@
 import { chat, maxIterations, toolDefinition } from "@tanstack/ai";
 import { openaiCompatible } from "@tanstack/ai-openai/compatible";
-import type { Ask, Client, RiverTool } from "./client.ts";
+import type { ChatCall, Client, RiverTool } from "./client.ts";
 import { chatModels } from "./gateway.ts";
 import { riverSchema, toolInput } from "./rivers.ts";
 import { testClient } from "./test-client.ts";
@@ -10,48 +10,48 @@ testClient("TanStack AI", (access): Client => {
   const gateway = openaiCompatible(settings);
   const responses = openaiCompatible({ ...settings, api: "responses" });
 
-  async function run(ask: Ask, tools: readonly RiverTool[] = [], by = gateway) {
+  async function run(call: ChatCall, tools: readonly RiverTool[] = [], by = gateway) {
     let text = "";
     let thinking = "";
     let tokens: number | undefined;
-    for await (const chunk of chat({ ...requestOf(ask, by), tools: tools.map(toolOf) })) {
+    for await (const chunk of chat({ ...toRequest(call, by), tools: tools.map(toTool) })) {
       if (chunk.type === "RUN_ERROR") throw new Error(chunk.message);
       if (chunk.type === "REASONING_MESSAGE_CONTENT") thinking += chunk.delta;
-      if (chunk.type === "RUN_FINISHED") tokens = tokensOf(chunk.usage) ?? tokens;
+      if (chunk.type === "RUN_FINISHED") tokens = countTokens(chunk.usage) ?? tokens;
       if (chunk.type !== "TEXT_MESSAGE_CONTENT") continue;
       text += chunk.delta;
-      ask.onPiece?.(chunk.delta);
+      call.onPiece?.(chunk.delta);
     }
     return { text, tokens, thinking };
   }
 
   return {
-    answer: (ask) => run(ask),
-    stream: (ask) => run(ask),
+    complete: (call) => run(call),
+    stream: (call) => run(call),
     runTools: run,
     streamTools: run,
-    bySchema: (ask) => chat({ ...requestOf(ask, gateway), outputSchema: riverSchema }),
-    async byJSON(ask) {
-      const { modelOptions, ...rest } = requestOf(ask, gateway);
+    bySchema: (call) => chat({ ...toRequest(call, gateway), outputSchema: riverSchema }),
+    async byJSON(call) {
+      const { modelOptions, ...rest } = toRequest(call, gateway);
       const format = { response_format: { type: "json_object" } };
       return JSON.parse(await chat({ ...rest, modelOptions: { ...modelOptions, ...format }, stream: false }));
     },
-    respond: (ask) => run(ask, [], responses),
+    respond: (call) => run(call, [], responses),
   };
 });
 
-function requestOf(ask: Ask, by: ReturnType<typeof openaiCompatible<typeof chatModels>>) {
-  const { model, turns, system, image, maxTokens, temperature, stop, signal } = ask;
+function toRequest(call: ChatCall, by: ReturnType<typeof openaiCompatible<typeof chatModels>>) {
+  const { model, turns, system, image, maxTokens, temperature, stop, signal } = call;
   const abortController = new AbortController();
   signal?.addEventListener("abort", () => abortController.abort());
   const messages = turns.map(({ role, text }, at) => {
     if (!image || at < turns.length - 1) return { role, content: text };
     const [, value = ""] = image.split(",");
-    const picture = {
+    const imagePart = {
       type: "image" as const,
       source: { type: "data" as const, value, mimeType: "image/png" },
     };
-    return { role, content: [{ type: "text" as const, content: text }, picture] };
+    return { role, content: [{ type: "text" as const, content: text }, imagePart] };
   });
   return {
     adapter: by(model as (typeof chatModels)[number]),
@@ -68,13 +68,13 @@ function requestOf(ask: Ask, by: ReturnType<typeof openaiCompatible<typeof chatM
   };
 }
 
-function toolOf({ name, description, run }: RiverTool) {
+function toTool({ name, description, run }: RiverTool) {
   return toolDefinition({ name, description, inputSchema: toolInput }).server(async ({ river }) =>
     run(river),
   );
 }
 
-function tokensOf(usage: unknown): number | undefined {
+function countTokens(usage: unknown): number | undefined {
   const [first] = [usage].flat() as { totalTokens?: number }[];
   return first?.totalTokens;
 }

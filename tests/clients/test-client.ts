@@ -1,26 +1,26 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Client, OpenClient } from "./client.ts";
+import { endpoints } from "./endpoints.ts";
 import { type Gateway, openGateway } from "./gateway.ts";
-import { places } from "./places.ts";
+import { joinMessages } from "./join-messages.ts";
 import { type Scenario, type ScenarioName, scenarios } from "./scenarios.ts";
-import { type ClientName, has, verdictOf, verdicts } from "./verdicts.ts";
-import { wordsOf } from "./words.ts";
+import { type ClientName, findVerdict, has, verdicts } from "./verdicts.ts";
 
 /** Time after which a scenario that is to fail has failed, in milliseconds. */
 const PATIENCE_MS = 2000;
 
-/** Tries all scenarios with a client at each place, and holds the outcome to `verdicts`. */
+/** Tries all scenarios with a client at each endpoint, and compares the outcome with `verdicts`. */
 export function testClient(name: ClientName, open: OpenClient): void {
-  describe.each(places)(`${name}, by way of the %s`, (place) => {
+  describe.each(endpoints)(`${name}, through the %s`, (endpoint) => {
     let gateway: Gateway;
     beforeAll(async () => {
-      gateway = await openGateway(place);
+      gateway = await openGateway(endpoint);
     });
     afterAll(() => gateway.close());
 
     for (const [title, scenario] of Object.entries<Scenario>(scenarios)) {
-      const verdict = verdictOf(name, title as ScenarioName, place);
+      const verdict = findVerdict(name, title as ScenarioName, endpoint);
       if (verdict === undefined) continue;
       test(`${title}: ${verdict}`, async () => {
         const { baseURL, apiKey } = gateway;
@@ -28,7 +28,7 @@ export function testClient(name: ClientName, open: OpenClient): void {
         const client = open(access) as Required<Client>;
         const done = scenario.run({ client, gateway, open, access });
         if (verdict === "passes") return done;
-        const failed = done.then(() => "it passed", wordsOf);
+        const failed = done.then(() => "it passed", joinMessages);
         if (verdict === "denied")
           expect(await failed).toMatch(scenario.denial?.wayOut ?? "no denial is known");
         // some never end

@@ -1,5 +1,5 @@
 import type { Client } from "./client.ts";
-import type { Place } from "./places.ts";
+import type { Endpoint } from "./endpoints.ts";
 import { type Scenario, type ScenarioName, scenarios } from "./scenarios.ts";
 
 export type ClientName = (typeof clientNames)[number];
@@ -30,10 +30,10 @@ interface Verdicts {
   readonly without?: readonly (keyof Client)[];
   /** Scenarios that the client does not have, though it has their methods. */
   readonly lacks?: readonly ScenarioName[];
-  /** Denied scenarios that pass all the same, since the client asks in another way. */
-  readonly passes?: Partial<Record<ScenarioName, readonly Place[]>>;
+  /** Denied scenarios that pass all the same, since the client sends another request. */
+  readonly passes?: Partial<Record<ScenarioName, readonly Endpoint[]>>;
   /** Scenarios that fail by the client's own doing. */
-  readonly fails?: Partial<Record<ScenarioName, readonly Place[]>>;
+  readonly fails?: Partial<Record<ScenarioName, readonly Endpoint[]>>;
 }
 
 const directly = ["emulator"] as const;
@@ -195,10 +195,10 @@ export function has(name: ClientName, title: ScenarioName): boolean {
 }
 
 /** Returns the outcome of a scenario; undefined where it is not tried. */
-export function verdictOf(name: ClientName, title: ScenarioName, place: Place): Verdict | undefined {
+export function findVerdict(name: ClientName, title: ScenarioName, endpoint: Endpoint): Verdict | undefined {
   const { adapts, denial }: Scenario = scenarios[title];
-  if (!has(name, title) || (place === "adapting proxy" && !adapts)) return undefined;
+  if (!has(name, title) || (endpoint === "adapting proxy" && !adapts)) return undefined;
   const { passes = {}, fails = {} } = verdicts[name];
-  if (denial?.at.includes(place) && !passes[title]?.includes(place)) return "denied";
-  return fails[title]?.includes(place) ? "fails" : "passes";
+  if (denial?.at.includes(endpoint) && !passes[title]?.includes(endpoint)) return "denied";
+  return fails[title]?.includes(endpoint) ? "fails" : "passes";
 }

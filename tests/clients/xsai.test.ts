@@ -1,34 +1,34 @@
 import { generateImage, generateObject, generateText, listModels, rawTool, streamText } from "xsai";
-import type { Ask, Client, RiverTool } from "./client.ts";
-import { messagesOf, riverJSONSchema, riverSchema, toolSchema } from "./rivers.ts";
+import type { ChatCall, Client, RiverTool } from "./client.ts";
+import { riverJSONSchema, riverSchema, toMessages, toolSchema } from "./rivers.ts";
 import { testClient } from "./test-client.ts";
 
 testClient("xsAI", ({ baseURL, apiKey }): Client => {
   const address = { baseURL: `${baseURL}/`, apiKey };
 
-  function requestOf(ask: Ask, tools: readonly RiverTool[] = []) {
-    const { model, maxTokens, temperature, stop, signal } = ask;
+  function toRequest(call: ChatCall, tools: readonly RiverTool[] = []) {
+    const { model, maxTokens, temperature, stop, signal } = call;
     return {
       ...address,
       model,
-      messages: messagesOf(ask) as Parameters<typeof generateText>[0]["messages"],
+      messages: toMessages(call) as Parameters<typeof generateText>[0]["messages"],
       // it passes on what it does not know, in the wire's own name
       ...(maxTokens !== undefined && { maxTokens }),
       ...(temperature !== undefined && { temperature }),
       ...(stop && { stop: [...stop] as [string] }),
       ...(signal && { abortSignal: signal }),
-      ...(tools.length > 0 && { tools: tools.map(toolOf), maxSteps: 3 }),
+      ...(tools.length > 0 && { tools: tools.map(toTool), maxSteps: 3 }),
     };
   }
 
-  async function answer(ask: Ask, tools?: readonly RiverTool[]) {
-    const { text, usage, reasoningText } = await generateText(requestOf(ask, tools));
+  async function complete(call: ChatCall, tools?: readonly RiverTool[]) {
+    const { text, usage, reasoningText } = await generateText(toRequest(call, tools));
     return { text: text ?? "", tokens: usage.total_tokens, thinking: reasoningText };
   }
 
-  async function stream(ask: Ask, tools?: readonly RiverTool[]) {
+  async function stream(call: ChatCall, tools?: readonly RiverTool[]) {
     const { textStream, usage, steps, messages, totalUsage } = streamText({
-      ...requestOf(ask, tools),
+      ...toRequest(call, tools),
       streamOptions: { includeUsage: true },
     });
     // each of them fails with the stream
@@ -36,31 +36,36 @@ testClient("xsAI", ({ baseURL, apiKey }): Client => {
     let text = "";
     for await (const piece of textStream) {
       text += piece;
-      ask.onPiece?.(piece);
+      call.onPiece?.(piece);
     }
     return { text, tokens: (await usage)?.total_tokens };
   }
 
   return {
-    answer: (ask) => answer(ask),
-    stream: (ask) => stream(ask),
-    async callTool(ask, tool) {
-      const { steps } = await generateText({ ...requestOf(ask, [tool]) });
+    complete: (call) => complete(call),
+    stream: (call) => stream(call),
+    async callTool(given, tool) {
+      const { steps } = await generateText({ ...toRequest(given, [tool]) });
       const [call] = steps[0]?.toolCalls ?? [];
       return call && { name: call.toolName, input: JSON.parse(call.args) };
     },
-    runTools: answer,
+    runTools: complete,
     streamTools: stream,
-    bySchema: async (ask) => (await generateObject({ ...requestOf(ask), schema: riverSchema })).object,
-    async byTool(ask) {
+    bySchema: async (call) => (await generateObject({ ...toRequest(call), schema: riverSchema })).object,
+    async byTool(call) {
       const tools = [
         rawTool({ name: "river", parameters: riverJSONSchema as never, execute: () => "noted" }),
       ];
-      const { steps } = await generateText({ ...requestOf(ask), tools, toolChoice: "required", maxSteps: 2 });
+      const { steps } = await generateText({
+        ...toRequest(call),
+        tools,
+        toolChoice: "required",
+        maxSteps: 2,
+      });
       return JSON.parse(steps[0]?.toolCalls[0]?.args ?? "null");
     },
-    async byJSON(ask) {
-      const { text } = await generateText({ ...requestOf(ask), responseFormat: { type: "json_object" } });
+    async byJSON(call) {
+      const { text } = await generateText({ ...toRequest(call), responseFormat: { type: "json_object" } });
       return JSON.parse(text ?? "");
     },
     async draw(model, prompt, n) {
@@ -71,7 +76,7 @@ testClient("xsAI", ({ baseURL, apiKey }): Client => {
   };
 });
 
-function toolOf({ name, description, run }: RiverTool) {
+function toTool({ name, description, run }: RiverTool) {
   const execute = (input: unknown) => run((input as { river: string }).river);
   return rawTool({ name, description, parameters: toolSchema, execute });
 }

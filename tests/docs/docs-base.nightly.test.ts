@@ -12,12 +12,12 @@ const out = relative(join(import.meta.dirname, "../../docs"), folder);
 
 beforeAll(() => buildSiteAt(base, out), 600_000);
 
-test("Each page, script, style and picture is below the path, and is there", () => {
+test("Each page, script, style and image is below the path, and is there", () => {
   const files = new Set(globSync("**/*.*", { cwd: folder }).map((path) => path.replaceAll("\\", "/")));
   const pages = [...files].filter((path) => path.endsWith(".html"));
   expect(pages.length).toBeGreaterThan(60);
   const lost = pages.flatMap((page) =>
-    linksOf(readFileSync(join(folder, page), "utf8"))
+    listLinks(readFileSync(join(folder, page), "utf8"))
       .map((link) => [link, new URL(link, `https://docs.test${base}${page}`)] as const)
       .filter(([, { pathname }]) => !pathname.startsWith(base) || !isThere(pathname.slice(base.length)))
       .map(([link]) => `${page} → ${link}`),
@@ -36,13 +36,13 @@ test("The live examples load their Service Worker from below the path", () => {
   );
   const code = scripts.join("\n");
   expect(code).toContain("service-worker.js");
-  // the one place of the path: what joins it to addresses
+  // the only code that joins the path to addresses
   expect(code).toContain(base);
   expect(code).not.toMatch(/["'`]\/service-worker\.js/);
 });
 
 /** Addresses on the same host that a page loads or leads to. */
-function linksOf(html: string): string[] {
+function listLinks(html: string): string[] {
   const links = [...html.matchAll(/<(?:a|link|script|img)\s[^>]*?(?:href|src)="([^"]+)"/g)];
   return [...new Set(links.map(([, link = ""]) => link))].filter((link) => !/^(?:[a-z]+:|#|\/\/)/.test(link));
 }

@@ -43,13 +43,13 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     return created;
   }
 
-  test("streams an answer to its end", async () => {
+  test("streams a response to its end", async () => {
     await press("stream", "Run");
     await expect.poll(() => output("stream").innerText()).toMatch(/\w+ \w+.*complete after \d+ ms$/s);
   });
 
-  test("stops an answer where the reader presses Stop", async () => {
-    await page.addInitScript(holdAnswers);
+  test("stops a response where the reader presses Stop", async () => {
+    await page.addInitScript(holdResponses);
     await page.reload();
     await press("stream", "Run");
     await expect.poll(() => output("stream").innerText()).toMatch(/\w+ \w+/);
@@ -68,11 +68,11 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     await expect.poll(() => output("breaks").innerText(), { timeout: 60_000 }).toMatch(expected);
   });
 
-  test("shows a picture", async () => {
+  test("shows an image", async () => {
     await press("picture", "Run");
-    const picture = example("picture").getByRole("img");
-    await picture.waitFor();
-    await expect.poll(() => picture.evaluate((img) => (img as HTMLImageElement).naturalWidth)).toBe(2048);
+    const image = example("picture").getByRole("img");
+    await image.waitFor();
+    await expect.poll(() => image.evaluate((img) => (img as HTMLImageElement).naturalWidth)).toBe(2048);
   });
 
   test("goes on with a video task after a reload, and creates no second one", async () => {
@@ -85,7 +85,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     expect(created).toHaveLength(1);
   });
 
-  test("creates no second video task after a reload before the answer", async () => {
+  test("creates no second video task after a reload before the response", async () => {
     await page.evaluate(holdRequests);
     await press("video", "Run");
     // the entry of the task is stored before its request
@@ -96,7 +96,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     expect(created).toEqual([]);
   });
 
-  test("opens the studio below the site, which answers beside the live examples and leads back to the docs", async () => {
+  test("opens the studio below the site, which works beside the live examples and leads back to the docs", async () => {
     // the examples' Service Worker has the studio's page, too, until that has its own
     await press("stream", "Run");
     await expect.poll(() => output("stream").innerText()).toMatch(/complete after \d+ ms$/);
@@ -130,7 +130,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
   });
 });
 
-/** Runs in the page: no request is answered from now on. `heldRequest` is set when there was one. */
+/** Runs in the page: no request gets a response from now on. `heldRequest` is set when there was one. */
 function holdRequests(): void {
   globalThis.fetch = (...given) => {
     Object.assign(globalThis, { heldRequest: given });
@@ -139,12 +139,12 @@ function holdRequests(): void {
 }
 
 /** Runs in the page: of each stream some pieces of text arrive, and the others never do. */
-function holdAnswers(): void {
+function holdResponses(): void {
   const { fetch: send } = globalThis;
   globalThis.fetch = async (...given) => {
-    const answer = await send(...given);
-    if (!answer.body) return answer;
-    const reader = answer.body.getReader();
+    const response = await send(...given);
+    if (!response.body) return response;
+    const reader = response.body.getReader();
     let texts = 0;
     const body = new ReadableStream<Uint8Array>(
       {
@@ -157,6 +157,6 @@ function holdAnswers(): void {
       },
       { highWaterMark: 0 },
     );
-    return new Response(body, answer);
+    return new Response(body, response);
   };
 }

@@ -27,7 +27,7 @@ test("each option has an anchor in the reference", () => {
   const anchors = [...listAnchorsOfSite("reference")];
   const exported = new Set(Object.values(entries).flatMap((path) => listNames(read(`packages/${path}`))));
   const sources = globSync("packages/*/src/**/*.{ts,tsx}", { cwd: root }).map(read);
-  const options = sources.flatMap((source) => optionsOf(source, exported));
+  const options = sources.flatMap((source) => listOptions(source, exported));
   expect(options.length).toBeGreaterThan(80);
   const isThere = (name: string) => anchors.some((anchor) => anchor.endsWith(`-${name.toLowerCase()}`));
   expect(options.filter((name) => !isThere(name))).toEqual([]);
@@ -60,7 +60,7 @@ test("a word of a page that is only searched is not shown in its excerpt", () =>
 });
 
 /** Names of the fields of exported interfaces whose name ends in `Options`. */
-function optionsOf(source: string, exported: ReadonlySet<string>): string[] {
+function listOptions(source: string, exported: ReadonlySet<string>): string[] {
   return [...source.matchAll(/^export interface (\w*Options)\b.*?^\}/gms)]
     .filter(([, name = ""]) => exported.has(name))
     .flatMap(([block]) => [...block.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name = ""]) => name));

@@ -20,7 +20,7 @@ const JEST = "jest@30.5.2";
 beforeAll(() => writeFileSync(join(folder, "package.json"), "{}"));
 
 /** Reads a file that the guide includes. */
-const codeOf = (name: string) => readFileSync(join(root, "docs/examples/emulator", name), "utf8");
+const readCode = (name: string) => readFileSync(join(root, "docs/examples/emulator", name), "utf8");
 
 /** Writes a file of the guide, and runs a command there. */
 function run(file: string, code: string, command: string, ...args: string[]) {
@@ -35,7 +35,7 @@ test("the test with MSW passes in Vitest", () => {
   const file = "gateway.test.ts";
   const { status, printed } = run(
     file,
-    codeOf(file),
+    readCode(file),
     process.execPath,
     vitest,
     "run",
@@ -59,7 +59,7 @@ describe("the test for Jest", { timeout: 180_000 }, () => {
   beforeEach(({ skip }) => skip(!hasRegistry, "the npm registry can't be reached"));
 
   test.each(["mjs", "cjs"])("passes as .%s with the flag of Node", (type) => {
-    const code = codeOf("chat.test.mjs");
+    const code = readCode("chat.test.mjs");
     const inCommonJS = code.replace(/^import (\{.*?\}) from ("[^"]+");$/gm, "const $1 = require($2);");
     const file = `chat.test.${type}`;
     // the packages of this repository are no folders of node_modules, so that Jest would transform them

@@ -64,7 +64,7 @@ test("no example shows its users the message of an error, or takes a user from a
   const lines = (path: string) => readFileSync(root + path, "utf8").split("\n");
   // code alone: pages name the field, and tell what it is for
   const code = pages.flatMap((path) =>
-    path.endsWith(".md") ? codeOf(lines(path)).map((line) => `${path}: ${line}`) : lines(path),
+    path.endsWith(".md") ? readCode(lines(path)).map((line) => `${path}: ${line}`) : lines(path),
   );
   const comments = globSync("packages/*/src/**/*.{ts,tsx}", { cwd: root })
     .flatMap(lines)
@@ -80,12 +80,12 @@ test("each row of a table on a page belongs to a table with a head", () => {
     cwd: root,
     exclude: ["**/node_modules/**", "docs/{dist,reference,public}/**"],
   });
-  const textOf = (path: string) => readFileSync(root + path, "utf8").replace(/^ *```[\s\S]*?^ *```/gm, "");
-  const cellsOf = (row: string) => row.split(/(?<!\\)\|/).length;
+  const readPage = (path: string) => readFileSync(root + path, "utf8").replace(/^ *```[\s\S]*?^ *```/gm, "");
+  const countCells = (row: string) => row.split(/(?<!\\)\|/).length;
   const isTable = ([head = "", line = "", ...rows]: readonly string[]) =>
-    /^\|[-:| ]+\|$/.test(line) && [line, ...rows].every((row) => cellsOf(row) === cellsOf(head));
+    /^\|[-:| ]+\|$/.test(line) && [line, ...rows].every((row) => countCells(row) === countCells(head));
   const tables = paths.flatMap((path) =>
-    [...textOf(path).matchAll(/(?:^ *\|.*\n?)+/gm)].map(([text]) => ({
+    [...readPage(path).matchAll(/(?:^ *\|.*\n?)+/gm)].map(([text]) => ({
       path,
       lines: text.trim().split(/\n */),
     })),
@@ -104,7 +104,7 @@ test("no page begins with “At the end”, which reads as “finally”", () =>
 });
 
 /** The lines of a page that are inside of code blocks. */
-function codeOf(lines: readonly string[]): string[] {
+function readCode(lines: readonly string[]): string[] {
   let isCode = false;
   return lines.filter((line) => {
     if (!/^ *```/.test(line)) return isCode;
@@ -141,15 +141,15 @@ describe("a block that is marked to run", () => {
     vi.unstubAllEnvs();
   });
 
-  test.for(rows("ts"))("$place runs", async ({ path, output }) => {
+  test.for(rows("ts"))("$location runs", async ({ path, output }) => {
     const printed = recordOutput();
     const module = await import(/* @vite-ignore */ path);
     await module.example?.();
-    if (output !== undefined) expect(printed()).toMatch(patternOf(output));
+    if (output !== undefined) expect(printed()).toMatch(createPattern(output));
     expect(errors).toEqual([]);
   });
 
-  test.for(rows("tsx"))("$place renders", async ({ path }) => {
+  test.for(rows("tsx"))("$location renders", async ({ path }) => {
     const { App } = (await import(/* @vite-ignore */ path)) as { App: FunctionComponent };
     expect(render(<App />).container.childElementCount).toBeGreaterThan(0);
     expect(errors).toEqual([]);
@@ -158,13 +158,13 @@ describe("a block that is marked to run", () => {
 
 afterAll(() => vi.unstubAllGlobals());
 
-/** Type errors of a project in the folder of the examples, with the places of the examples. */
+/** Type errors of a project in the folder of the examples, with the locations of the examples. */
 function typeErrors(project: string): string {
   const { stdout } = spawnSync(`${root}node_modules/.bin/tsc`, ["-p", project, "--checkers", "1"], {
     encoding: "utf8",
     cwd: folder,
   });
-  return stdout.replace(/^([^(\n]+)(?=\()/gm, (path) => modules.get(`${folder}/${path}`)?.place ?? path);
+  return stdout.replace(/^([^(\n]+)(?=\()/gm, (path) => modules.get(`${folder}/${path}`)?.location ?? path);
 }
 
 /** Records what a script prints. */
@@ -181,7 +181,7 @@ function recordOutput(): () => string {
 }
 
 /** A pattern for the expected output, in which `…` stands for any text. */
-function patternOf(output: string): RegExp {
+function createPattern(output: string): RegExp {
   return new RegExp(`^${output.trim().split("…").map(literal).join(".*")}$`, "s");
 }
 

@@ -138,7 +138,7 @@ const docs: readonly (readonly [name: string, doc: string, isBareInNewest?: true
   ["return_last_frame", "Not for this model: a field of `gamma-video-2.0`."],
   ["reasoning_effort", 'This model does not support `"none"`.'],
 ];
-/** Places of a model that is still to be typed. */
+/** Positions of a model that is still to be typed. */
 const unfinished = `
 import { type Client, generateImages, streamChat } from "@sluice/core";
 import { createChatStore, useChatStream } from "@sluice/react";
@@ -155,7 +155,7 @@ createProxy({ ...proxy, models: { "/**/": { max_tokens: 5 } } });
 const chats = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"];
 const images = ["gamma-image-4-0-250828", "gamma-image-5-0-260128"];
 const all = [...chats, ...images, "beta3.0-video", "gamma-video-2.0", "gamma-asset"];
-/** Some of the ids that an editor has to offer at each of these places. */
+/** Some of the ids that an editor has to offer at each of these positions. */
 const offered = [chats, chats, chats, images, all, all];
 const file = `${folder}/consumer.ts`;
 const typing = `${folder}/typing.ts`;

@@ -41,7 +41,7 @@ beforeAll(() => {
 afterEach(cleanup);
 afterAll(() => vi.unstubAllGlobals());
 
-test("the hook shows an answer, through the Worker, from the gateway", async () => {
+test("the hook shows a response, through the Worker, from the gateway", async () => {
   const { App } = (await import(/* @vite-ignore */ write("hook.tsx", block("hook")))) as {
     App: FunctionComponent;
   };
@@ -56,7 +56,7 @@ test("the hook shows an answer, through the Worker, from the gateway", async () 
   ]);
 });
 
-test("a failed turn shows its error, and no empty answer", async () => {
+test("a failed turn shows its error, and no empty response", async () => {
   const { App } = (await import(/* @vite-ignore */ write("hook.tsx", block("hook")))) as {
     App: FunctionComponent;
   };
@@ -90,7 +90,7 @@ function submit(text: string): void {
   act(() => field().form?.requestSubmit());
 }
 
-test("the script prints an answer and its outcome", async () => {
+test("the script prints a response and its outcome", async () => {
   vi.stubEnv("GATEWAY_API_KEY", "sk-readme");
   // this file's environment is a page, for the hook; a script's is not
   vi.stubGlobal("navigator", { userAgent: "Node.js/24" });

@@ -59,7 +59,7 @@ describe.each(Object.entries(frameworks))("the route in %s", (_, start) => {
     target = await start();
   });
 
-  test("streams an answer to the page's chat, with the server's model and prompt", async () => {
+  test("streams a response to the page's chat, with the server's model and prompt", async () => {
     const chat = createChatStore(createClient(target), { model: "alpha-v4.1-flash" });
     const { outcome, messages } = await chat.send("Tea for two");
     expect(outcome).toBe("complete");

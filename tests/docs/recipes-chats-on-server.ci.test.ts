@@ -14,14 +14,14 @@ import { writeFilesOfPage } from "../support/page-files.ts";
  * come to one process and the other in turn.
  */
 
-type Answer = (request: Request, owner: string) => Promise<Response>;
-type Records = { createRecords(sql: Sql): Promise<Answer> };
+type JSONResponse = (request: Request, owner: string) => Promise<Response>;
+type Records = { createRecords(sql: Sql): Promise<JSONResponse> };
 type Page = { serverStorage(drafts: ChatStorage): ChatStorage };
 
 const files = writeFilesOfPage("docs/recipes/chats-in-your-database.md");
 let server: PostgresServer;
 const connections: Sql[] = [];
-const processes: Answer[] = [];
+const processes: JSONResponse[] = [];
 let serverStorage: Page["serverStorage"];
 let emulator: ReturnType<typeof createEmulator>;
 let owner = "";
@@ -65,8 +65,8 @@ async function network(input: string, init?: RequestInit): Promise<Response> {
   const request = new Request(new URL(input, "https://app.example.com"), init);
   if (isAway) throw new TypeError("fetch failed");
   requests += 1;
-  const answer = processes[requests % processes.length] as Answer;
-  return answer(request, owner).catch(() => new Response(null, { status: 500 }));
+  const response = processes[requests % processes.length] as JSONResponse;
+  return response(request, owner).catch(() => new Response(null, { status: 500 }));
 }
 
 /** A device: a chat that is shown, with drafts of its own. */
@@ -120,13 +120,13 @@ test("A turn on the phone shows on the laptop, and the laptop's next message fol
 });
 
 test("Without a watch the phone's turn is gone from view, as the page says", async () => {
-  const kept = serverStorage(memoryStorage());
+  const messageStorage = serverStorage(memoryStorage());
   const reads: Promise<unknown>[] = [];
   const storage: ChatStorage = {
-    ...kept,
+    ...messageStorage,
     subscribe: () => () => {},
     read(collection) {
-      const reading = kept.read(collection);
+      const reading = messageStorage.read(collection);
       reads.push(reading);
       return reading;
     },
@@ -161,7 +161,7 @@ test("A change that is written while all processes have lost their listening is 
   stop();
 });
 
-test("An answer that streams on one device is not ended by another that opens the chat", async () => {
+test("A response that streams on one device is not ended by another that opens the chat", async () => {
   const phone = await openDevice();
   const turn = phone.chat.send("Hello [[stall]]");
   await expect.poll(() => phone.chat.getSnapshot().status).not.toBe("ready");
@@ -185,16 +185,16 @@ test("A user reads no records of another, and stores nothing that is no JSON", a
   const laptop = await openDevice();
   await laptop.chat.send("Hello");
   const url = "https://app.example.com/records?collection=chat%2Ftrip";
-  const [answer] = processes as [Answer, Answer];
-  const keysOf = async (user: string) =>
-    ((await (await answer(new Request(url), user)).json()) as { key: string }[]).map(({ key }) => key);
-  expect(await keysOf(owner)).not.toEqual([]);
-  expect(await keysOf("bob")).toEqual([]);
+  const [response] = processes as [JSONResponse, JSONResponse];
+  const listKeys = async (user: string) =>
+    ((await (await response(new Request(url), user)).json()) as { key: string }[]).map(({ key }) => key);
+  expect(await listKeys(owner)).not.toEqual([]);
+  expect(await listKeys("bob")).toEqual([]);
   const body = JSON.stringify([{ key: "a", value: "{cut" }]);
-  await expect(answer(new Request(url, { method: "PATCH", body }), owner)).rejects.toThrow(
+  await expect(response(new Request(url, { method: "PATCH", body }), owner)).rejects.toThrow(
     "check constraint",
   );
-  expect(await keysOf(owner)).not.toContain("a");
+  expect(await listKeys(owner)).not.toContain("a");
 });
 
 /** The part of a browser's `EventSource` that the page uses: it comes back with the last id where a stream ends. */

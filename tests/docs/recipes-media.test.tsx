@@ -66,13 +66,13 @@ describe("an expensive call", () => {
     [5, true, [], 1],
     [15, true, ["This call costs up to 0.75 EUR. Continue?"], 1],
     [15, false, ["This call costs up to 0.75 EUR. Continue?"], 0],
-  ])("of %i seconds with the answer %s asks %j", async (duration, answer, questions, created) => {
+  ])("of %i seconds with the user's reply %s asks %j", async (duration, isAllowed, questions, created) => {
     const { Video } = await files<{ Video: FunctionComponent<{ duration: number }> }>("video.tsx");
     const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
     const asked: string[] = [];
     vi.stubGlobal("confirm", (question: string) => {
       asked.push(question);
-      return answer;
+      return isAllowed;
     });
     render(
       <GatewayProvider client={createClient(emulator.clientOptions)}>

@@ -93,7 +93,7 @@ describe("in Analytics Engine", () => {
     expect(doubles.every(Number.isFinite)).toBe(true);
   });
 
-  test("a missing binding breaks no answer, and `GET /health` names it in the log", async () => {
+  test("a missing binding breaks no response, and `GET /health` names it in the log", async () => {
     openNetwork();
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { worker, env } = await openWorker();
@@ -128,9 +128,9 @@ describe("for Prometheus", () => {
   const scrape = (authorization?: string, init: RequestInit = {}) =>
     network(`${url}/metrics`, { ...init, headers: { ...(authorization && { authorization }) } });
   async function readSamples(): Promise<Readonly<Record<string, number>>> {
-    const answer = await scrape(`Bearer ${TOKEN}`);
-    expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
-    const lines = (await answer.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    const response = await scrape(`Bearer ${TOKEN}`);
+    expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+    const lines = (await response.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
     const samples = lines.map((line) => /^(\w+(?:\{[^\n]*\})?) (\S+)$/.exec(line)?.slice(1) ?? [line, "NaN"]);
     return Object.fromEntries(samples.map(([name, value]) => [name, Number(value)]));
   }
@@ -145,8 +145,8 @@ describe("for Prometheus", () => {
     openNetwork();
     const before = await readSamples();
     const asked = createChatRequest("a secret question");
-    const answer = await network(new Request(`${url}/v1/chat/completions`, asked));
-    const { usage: counted } = (await answer.json()) as { usage: { total_tokens: number } };
+    const response = await network(new Request(`${url}/v1/chat/completions`, asked));
+    const { usage: counted } = (await response.json()) as { usage: { total_tokens: number } };
     const name = 'sluice_requests_total{route="chat",model="delta-5.3",status="200",outcome="complete"}';
     await expect.poll(async () => (await readSamples())[name]).toBe((before[name] ?? 0) + 1);
     const samples = await readSamples();
@@ -187,8 +187,8 @@ describe("for Prometheus", () => {
     ["with a part of the token", `Bearer ${TOKEN.slice(1)}`],
     ["with the token alone", TOKEN],
   ])("a scraper %s gets a 404", async (_, authorization) => {
-    const answer = await scrape(authorization);
-    expect([answer.status, await answer.text()]).toEqual([404, ""]);
+    const response = await scrape(authorization);
+    expect([response.status, await response.text()]).toEqual([404, ""]);
   });
 
   test.each(["", "short"])("the path is closed while the token is %j", async (token) => {

@@ -50,11 +50,11 @@ describe("20 messages a day", () => {
     );
     expect(await budget.json()).toMatchObject({ budgets: [{ limit: 20, remaining: 1, resetsAt: midnight }] });
     expect((await send(worker, 1, env)).status).toBe(200);
-    const asked = emulator.requests.length;
+    const requestCount = emulator.requests.length;
     const refused = await send(worker, 1, env);
     expect(refused.status).toBe(429);
     expect(await refused.json()).toMatchObject({ error: { code: "budget_exhausted" } });
-    expect(emulator.requests).toHaveLength(asked);
+    expect(emulator.requests).toHaveLength(requestCount);
     vi.setSystemTime(midnight + 1000);
     expect((await send(worker, 1, env)).status).toBe(200);
   });
@@ -62,13 +62,15 @@ describe("20 messages a day", () => {
 
 describe("the cost of a chat", () => {
   const files = writeFilesOfPage("docs/guides/costs.md");
-  type Answer = Pick<ChatMessage, "id" | "role" | "content" | "model" | "usage" | "outcome">;
+  type MessageFields = Pick<ChatMessage, "id" | "role" | "content" | "model" | "usage" | "outcome">;
   const usage = { prompt_tokens: 100_000, completion_tokens: 50_000, total_tokens: 150_000 };
-  const show = async (messages: readonly Answer[]) => {
-    const { Cost } = await files<{ Cost: FunctionComponent<{ messages: readonly Answer[] }> }>("cost.tsx");
+  const show = async (messages: readonly MessageFields[]) => {
+    const { Cost } = await files<{ Cost: FunctionComponent<{ messages: readonly MessageFields[] }> }>(
+      "cost.tsx",
+    );
     return render(<Cost messages={messages} />).container.textContent;
   };
-  const answer = (more: Partial<Answer>): Answer => ({
+  const createMessage = (more: Partial<MessageFields>): MessageFields => ({
     id: "1",
     role: "assistant",
     content: "",
@@ -78,9 +80,12 @@ describe("the cost of a chat", () => {
   });
 
   test("adds up the responses, with less for what the gateway had in its cache", async () => {
-    expect(await show([answer({ model: "alpha-v4.1-flash" })])).toBe("€0.075");
+    expect(await show([createMessage({ model: "alpha-v4.1-flash" })])).toBe("€0.075");
     const cached = { ...usage, prompt_cache_hit_tokens: 100_000 };
-    const messages = [answer({ model: "alpha-v4.1-flash", usage: cached }), answer({ model: "unheard-of" })];
+    const messages = [
+      createMessage({ model: "alpha-v4.1-flash", usage: cached }),
+      createMessage({ model: "unheard-of" }),
+    ];
     expect(await show(messages)).toBe("€0.048 and more");
   });
 

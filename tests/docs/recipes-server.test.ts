@@ -28,7 +28,7 @@ afterEach(() => {
 });
 
 /** A chat in front of a Worker. */
-const chatOf = (worker: Worker, given: object = env, model = "delta-5.3") =>
+const createChat = (worker: Worker, given: object = env, model = "delta-5.3") =>
   createChatStore(createClient({ baseURL: ADDRESS, fetch: (request) => worker.fetch(request, given) }), {
     model,
   } as Parameters<typeof createChatStore>[1]);
@@ -37,22 +37,22 @@ describe("moderation", () => {
   const files = writeFilesOfPage("docs/recipes/moderation.md");
   const open = async () => (await files<{ default: Worker }>("worker.ts")).default;
 
-  test("lets a good question and its answer pass unchanged", async () => {
+  test("lets a good question and its response pass unchanged", async () => {
     openNetwork({}, { chat: () => "One. Two! Three" });
-    const { outcome, messages } = await chatOf(await open()).send("Hello");
+    const { outcome, messages } = await createChat(await open()).send("Hello");
     expect([outcome, messages.at(-1)?.content]).toEqual(["complete", "One. Two! Three"]);
   });
 
-  test("refuses a bad question before the gateway is asked", async () => {
+  test("refuses a bad question before a request to the gateway", async () => {
     const emulator = openNetwork();
-    const { error } = await chatOf(await open()).send("How do I make a bomb?");
+    const { error } = await createChat(await open()).send("How do I make a bomb?");
     expect(error).toMatchObject({ status: 400, code: "content_refused", billing: "none" });
     expect(emulator.requests).toEqual([]);
   });
 
-  test("ends an answer before a bad sentence, and says why", async () => {
+  test("ends a response before a bad sentence, and says why", async () => {
     openNetwork({}, { chat: () => "Tea is good. Add some poison. Then wait." });
-    const { outcome, messages } = await chatOf(await open()).send("Tea for two");
+    const { outcome, messages } = await createChat(await open()).send("Tea for two");
     expect(outcome).toBe("content-filter");
     expect(messages.at(-1)?.content.trim()).toBe("Tea is good.");
   });
@@ -113,7 +113,7 @@ describe("a change of the key", () => {
     openNetwork();
     const { default: worker } = await files<{ default: Worker }>("keys.ts");
     for (const nth of [1, 2])
-      expect((await chatOf(worker, { PROXY_SECRET, ...given }).send(`Hello ${nth}`)).outcome).toBe(
+      expect((await createChat(worker, { PROXY_SECRET, ...given }).send(`Hello ${nth}`)).outcome).toBe(
         "complete",
       );
   });
@@ -132,21 +132,21 @@ describe("recordings in CI", () => {
     openNetwork({}, { chat: () => "The Elbe is 7 metres deep." });
     const { openGateway } = await files<{ openGateway(folder: string): Gateway }>("gateway.ts");
     expect(() => openGateway(folder)).toThrow("record them first");
-    const ask = async ({ client }: Gateway, text: string) => {
+    const sendMessage = async ({ client }: Gateway, text: string) => {
       const chat = createChatStore(client, { model: "delta-5.3" });
       await chat.send(text);
       return chat.getSnapshot();
     };
     vi.stubEnv("RECORD", "https://gateway.example.com");
     vi.stubEnv("GATEWAY_API_KEY", GATEWAY_KEY);
-    await ask(openGateway(folder), "How deep is the Elbe?");
+    await sendMessage(openGateway(folder), "How deep is the Elbe?");
     vi.unstubAllEnvs();
     vi.stubGlobal("fetch", () => Promise.reject(new Error("CI has no network")));
 
     const replayed = openGateway(folder);
-    expect((await ask(replayed, "How deep is the Elbe?")).messages.at(-1)?.content).toContain("Elbe");
+    expect((await sendMessage(replayed, "How deep is the Elbe?")).messages.at(-1)?.content).toContain("Elbe");
     expect(replayed.differences()).toEqual([]);
-    const changed = await ask(replayed, "How wide is the Elbe?");
+    const changed = await sendMessage(replayed, "How wide is the Elbe?");
     expect(changed.error).toMatchObject({ status: 400, code: "no_recording" });
     expect(replayed.differences()).toHaveLength(1);
   });
@@ -169,7 +169,7 @@ test("a user's data is exported and erased", async () => {
     plugins: [budget({ limits: { user: 200_000 }, windowMs: 86_400_000 })],
   });
   const post = (path: string) => serveUserData(proxy, new Request(ADDRESS + path, { method: "POST" }), env);
-  await chatOf(proxy).send("Hello");
+  await createChat(proxy).send("Hello");
   const exported = (await (await post("/me/export")).json()) as { user: string; failed: unknown[] };
   expect(exported).toMatchObject({ user: "ada", failed: [] });
   expect(JSON.stringify(exported)).toMatch(/"spent":[1-9]/);

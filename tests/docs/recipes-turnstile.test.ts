@@ -83,9 +83,9 @@ async function open({ status = 200, body = verdict as unknown, isDown = false } 
       }),
       env,
     );
-  const ask = async (session: string) =>
+  const requestStatus = async (session: string) =>
     (await worker.fetch(createChatRequest("Hello", { authorization: `Bearer ${session}` }), env)).status;
-  return { emulator, forms, exchange, ask };
+  return { emulator, forms, exchange, requestStatus };
 }
 
 describe("a guest", () => {
@@ -96,9 +96,9 @@ describe("a guest", () => {
     );
     const getToken = vi.fn(async () => TOKEN);
     const client = createGuestClient(getToken);
-    const answers = await Promise.all([completeChat(client, question), completeChat(client, question)]);
-    answers.push(await completeChat(client, question));
-    expect(answers.every(({ message }) => message.content !== "")).toBe(true);
+    const results = await Promise.all([completeChat(client, question), completeChat(client, question)]);
+    results.push(await completeChat(client, question));
+    expect(results.every(({ message }) => message.content !== "")).toBe(true);
     expect(getToken).toHaveBeenCalledTimes(1);
     expect(forms).toEqual([
       { url: "/turnstile/v0/siteverify", secret: env.TURNSTILE_SECRET_KEY, response: TOKEN },
@@ -144,15 +144,15 @@ describe("no session is opened", () => {
     ["the JSON null", 503, null],
   ])("for %s: %d", async (_, expected, body) => {
     const { exchange, emulator } = await open({ body });
-    const answer = await exchange();
-    expect([answer.status, await answer.text()]).toEqual([expected, ""]);
+    const response = await exchange();
+    expect([response.status, await response.text()]).toEqual([expected, ""]);
     expect(emulator.requests).toEqual([]);
   });
 
   test.each([301, 404, 429, 500])("a %d of siteverify becomes a 503", async (status) => {
     const { exchange, forms } = await open({ status });
-    const answer = await exchange();
-    expect([answer.status, await answer.text()]).toEqual([503, ""]);
+    const response = await exchange();
+    expect([response.status, await response.text()]).toEqual([503, ""]);
     expect(forms).toHaveLength(1);
   });
 
@@ -165,7 +165,7 @@ describe("no session is opened", () => {
     ["of another page", { origin: "https://evil.example" }, TOKEN, "POST"],
     ["with a method other than POST", {}, "", "GET"],
     ["with a long body", {}, "t".repeat(2049), "POST"],
-  ])("for a request %s, and siteverify is not asked", async (_, headers, token, method) => {
+  ])("for a request %s, without a request to siteverify", async (_, headers, token, method) => {
     const { exchange, forms } = await open();
     expect((await exchange(headers, token, method)).status).toBe(400);
     expect(forms).toEqual([]);
@@ -181,27 +181,29 @@ describe("the proxy refuses", () => {
 
   test("a session that has expired", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
-    const { ask, session } = await openOwn();
-    expect(await ask(session.token)).toBe(200);
+    const { requestStatus, session } = await openOwn();
+    expect(await requestStatus(session.token)).toBe(200);
     vi.setSystemTime(session.expiresAt + 6000);
-    expect(await ask(session.token)).toBe(401);
+    expect(await requestStatus(session.token)).toBe(401);
   });
 
   test("a session that is forged", async () => {
-    const { ask, session, emulator } = await openOwn();
+    const { requestStatus, session, emulator } = await openOwn();
     const claims = { iss: APP, aud: "guests", sub: "guest-1" };
     const [header, , signature] = session.token.split(".");
     const forged = Buffer.from(JSON.stringify({ ...decodeJwt(session.token), sub: "guest-2" })).toString(
       "base64url",
     );
-    expect(await ask(await secretToken("another secret of at least 32 bytes", claims))).toBe(401);
-    expect(await ask(`${header}.${forged}.${signature}`)).toBe(401);
-    expect(await ask(await secretToken(env.SESSION_SECRET, { ...claims, aud: "others" }))).toBe(401);
+    expect(await requestStatus(await secretToken("another secret of at least 32 bytes", claims))).toBe(401);
+    expect(await requestStatus(`${header}.${forged}.${signature}`)).toBe(401);
+    expect(await requestStatus(await secretToken(env.SESSION_SECRET, { ...claims, aud: "others" }))).toBe(
+      401,
+    );
     expect(emulator.requests).toEqual([]);
   });
 
   test("the Turnstile token itself", async () => {
-    const { ask } = await openOwn();
-    expect(await ask(TOKEN)).toBe(401);
+    const { requestStatus } = await openOwn();
+    expect(await requestStatus(TOKEN)).toBe(401);
   });
 });

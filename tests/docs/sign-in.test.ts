@@ -169,11 +169,11 @@ describe.each(Object.entries(services))("the sign-in of %s", (service, { alg, ho
     "refuses a token with %j, and the event has the reason of the page",
     async (more, reason) => {
       const { token } = await open();
-      const asked = completeChat(
+      const pending = completeChat(
         createUserClient("me", () => token(more)),
         question,
       ).catch((error: unknown) => error);
-      const error = await asked;
+      const error = await pending;
       expect(isGatewayError(error) && error.name === "APIError" && error.status).toBe(401);
       expect(events).toMatchObject([{ status: 401, reason }]);
       expect(JSON.stringify(error)).not.toContain(reason);

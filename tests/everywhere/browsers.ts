@@ -15,7 +15,7 @@ export interface Browser {
   readonly needs: string;
   /** Its version; undefined where it is missing. */
   readonly version: () => string | undefined;
-  /** True where the browser reads an answer ahead, however slow its reader is. @default false */
+  /** True where the browser reads a response ahead, however slow its reader is. @default false */
   readonly readsAhead?: boolean;
   /** The command that opens a page. */
   readonly command: (url: string, profile: string) => readonly string[];
@@ -29,7 +29,7 @@ export const browsers: readonly Browser[] = [
   {
     name: "Chromium",
     needs: "Debian's `chromium`",
-    version: () => versionOf(findChromium()),
+    version: () => readVersion(findChromium()),
     command: (url, profile) => [
       ...[findChromium() ?? "", "--headless", ...chromiumFlags],
       ...[`--user-data-dir=${profile}`, url],
@@ -38,7 +38,7 @@ export const browsers: readonly Browser[] = [
   {
     name: "Firefox",
     needs: "Debian's `firefox-esr`",
-    version: () => versionOf("firefox-esr"),
+    version: () => readVersion("firefox-esr"),
     readsAhead: true,
     command: (url, profile) => ["firefox-esr", "--headless", "--no-remote", "--profile", profile, url],
   },
@@ -46,9 +46,9 @@ export const browsers: readonly Browser[] = [
     name: "WebKitGTK",
     needs: "Debian's `webkit2gtk-driver` and `xvfb`",
     version: () =>
-      miniBrowser && versionOf("xvfb-run", "--help") !== undefined
+      miniBrowser && readVersion("xvfb-run", "--help") !== undefined
         ? // biome-ignore lint/suspicious/noTemplateCurlyInString: a format of dpkg's
-          versionOf("dpkg-query", "--showformat=${Version}", "--show", "libwebkit2gtk-4.1-0")
+          readVersion("dpkg-query", "--showformat=${Version}", "--show", "libwebkit2gtk-4.1-0")
         : undefined,
     readsAhead: true,
     command: (url) => ["xvfb-run", "-a", miniBrowser ?? "", url],
@@ -82,7 +82,7 @@ export async function withPage<Result>(
   }
 }
 
-function versionOf(program: string | undefined, ...flags: readonly string[]): string | undefined {
+function readVersion(program: string | undefined, ...flags: readonly string[]): string | undefined {
   if (!program) return undefined;
   const { status, stdout } = spawnSync(program, flags.length > 0 ? flags : ["--version"], {
     encoding: "utf8",

@@ -176,7 +176,7 @@ export async function tryBundler(
     join(out, "index.html"),
     '<!doctype html><link rel="icon" href="data:,"><script type="module" src="/main.js"></script>',
   );
-  const problem = await problemOf(out).catch(String);
+  const problem = await readProblem(out).catch(String);
   return { version, warnings, problem };
 }
 
@@ -196,7 +196,7 @@ declare const page: {
 };
 
 /** Serves the built page with the policy, and chats in it: with a refusal that is repeated, and without a network. */
-async function problemOf(out: string): Promise<string | undefined> {
+async function readProblem(out: string): Promise<string | undefined> {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const fetch: typeof emulator.fetch = async (input) => {
     const request = new Request(input);

@@ -57,7 +57,7 @@ export function copyProgram(folder: string): void {
   cpSync(join(import.meta.dirname, "program"), at, { recursive: true });
   const imports = entries.map((entry, number) => `export * as name${number} from "${entry}";\n`);
   writeFileSync(join(at, "entries.ts"), imports.join(""));
-  for (const setting of settings) writeFileSync(join(at, fileOf(setting)), configOf(setting));
+  for (const setting of settings) writeFileSync(join(at, nameFile(setting)), createConfig(setting));
 }
 
 /** Compiles the program of a project with one TypeScript, in each of `settings`. */
@@ -69,7 +69,7 @@ export function compile(folder: string, typescript: string): Compilation {
     version: JSON.parse(readFileSync(manifest, "utf8")).version,
     problems: settings.map((setting) => {
       try {
-        return run([process.execPath, tsc, "-p", fileOf(setting)], at);
+        return run([process.execPath, tsc, "-p", nameFile(setting)], at);
       } catch (error) {
         return String(error);
       }
@@ -77,11 +77,11 @@ export function compile(folder: string, typescript: string): Compilation {
   };
 }
 
-function fileOf(setting: string): string {
+function nameFile(setting: string): string {
   return `${setting.replace(", ", "-")}.json`;
 }
 
-function configOf(setting: string): string {
+function createConfig(setting: string): string {
   const [moduleResolution = "", mode = ""] = setting.split(", ");
   const compilerOptions = {
     target: "es2022",

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { run } from "../../scripts/tarballs.ts";
 import { browsers, withPage } from "./browsers.ts";
-import type { Place, World } from "./places.ts";
+import type { Platform, Setup } from "./platforms.ts";
 
 /*
  * An app of Next's app router: a Server Component, a Client Component, and the proxy in a route handler.
@@ -19,14 +19,14 @@ export const nextVersion: string = createRequire(
 
 const [chromium] = browsers;
 
-export const nextPlaces: readonly Place[] = [
+export const nextPlatforms: readonly Platform[] = [
   {
     name: "Next",
-    way: "Server Component",
+    how: "Server Component",
     needs: "the npm registry",
     version: () => nextVersion,
-    run: (world) =>
-      withNext(world, async (address) => {
+    run: (setup) =>
+      withNext(setup, async (address) => {
         const page = await (await fetch(`${address}/server`)).text();
         const [, report = ""] = /<pre>(.*?)<\/pre>/.exec(page) ?? [];
         if (report === "") throw new Error(`the page has no report: ${page.slice(0, 500)}`);
@@ -35,25 +35,25 @@ export const nextPlaces: readonly Place[] = [
   },
   {
     name: "Next",
-    way: "page in Chromium, through its route handler",
+    how: "page in Chromium, through its route handler",
     needs: chromium?.needs ?? "",
     hasHooks: true,
     version: () => chromium?.version() && nextVersion,
-    run: (world) =>
-      withNext(world, (address) => {
+    run: (setup) =>
+      withNext(setup, (address) => {
         const query = new URLSearchParams({
-          gatewayURL: world.servers.gateway,
-          reportURL: `${world.pages.url}/report`,
+          gatewayURL: setup.servers.gateway,
+          reportURL: `${setup.pages.url}/report`,
         });
         if (!chromium) throw new Error("there is no Chromium");
-        return withPage(chromium, `${address}/?${query}`, () => world.pages.report());
+        return withPage(chromium, `${address}/?${query}`, () => setup.pages.report());
       }),
   },
 ];
 
 /** Builds the app unless it is built, and serves it while `work` runs. */
 async function withNext<Result>(
-  { folder, servers }: World,
+  { folder, servers }: Setup,
   work: (address: string) => Promise<Result>,
 ): Promise<Result> {
   const at = join(folder, "next");

@@ -11,7 +11,7 @@ export type Row = readonly string[];
 
 /** The rows of the table under a heading, its head first. */
 export function tableUnder(heading: string): string[][] {
-  const [, table = ""] = patternOf(heading).exec(readFileSync(path, "utf8"))?.slice(1) ?? [];
+  const [, table = ""] = createPattern(heading).exec(readFileSync(path, "utf8"))?.slice(1) ?? [];
   const lines = table.trim().split("\n");
   return lines
     .filter((_, at) => at !== 1)
@@ -30,9 +30,9 @@ export function writeTable(heading: string, head: Row, rows: readonly Row[], dat
   const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |\n`;
   const table = line(head) + rule + rows.map(line).join("");
   const page = readFileSync(path, "utf8");
-  if (!patternOf(heading).test(page))
+  if (!createPattern(heading).test(page))
     throw new Error(`docs/supported-platforms.md has no table under ${heading}`);
-  const replaced = page.replace(patternOf(heading), (_, before) => before + table);
+  const replaced = page.replace(createPattern(heading), (_, before) => before + table);
   const dated = new RegExp(`(## ${heading}\\n\\nRun on )[-\\d]+`);
   writeFileSync(
     path,
@@ -41,6 +41,6 @@ export function writeTable(heading: string, head: Row, rows: readonly Row[], dat
 }
 
 /** Text from a heading to its table, and the table. */
-function patternOf(heading: string): RegExp {
+function createPattern(heading: string): RegExp {
   return new RegExp(`(## ${heading}\\n(?:(?!\\||#).*\\n)*)((?:\\|.*\\n)+)`);
 }

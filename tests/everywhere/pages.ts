@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { build } from "vite";
-import type { Report } from "./places.ts";
+import type { Report } from "./platforms.ts";
 
 /*
  * The pages that run the behaviours: one that Vite has built, and one without a bundler.

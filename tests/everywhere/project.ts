@@ -33,5 +33,5 @@ export function installProject(
 /** Copies the behaviours and the programs that run them. */
 export function copyBehaviours(folder: string): void {
   cpSync(join(here, "behaviours"), join(folder, "behaviours"), { recursive: true });
-  cpSync(join(here, "places"), folder, { recursive: true });
+  cpSync(join(here, "platforms"), folder, { recursive: true });
 }

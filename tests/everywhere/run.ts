@@ -8,23 +8,23 @@ import { checkForJSR, checkWithDeno, installEverywhere, type Outcome } from "./i
 import { nextVersion } from "./next.ts";
 import { type Row, tableUnder, writeTable } from "./page.ts";
 import { buildPage, servePages } from "./pages.ts";
-import { type Place, places, type Report } from "./places.ts";
+import { type Platform, platforms, type Report } from "./platforms.ts";
 import { installProject, packInto, temporaryFolder } from "./project.ts";
 import { startServers } from "./servers.ts";
 
 /*
  * Runs the packed packages everywhere, and writes the tables of `docs/supported-platforms.md`. Build first. Needs the npm
- * registry. A place that this machine lacks is skipped, with what to install.
+ * registry. A platform that this machine lacks is skipped, with what to install.
  *
- *   --only places | bundlers | types | installs   runs one part
- *   --place <text>                     runs the places whose name has this text; the other rows stay
+ *   --only platforms | bundlers | types | installs   runs one part
+ *   --platform <text>                  runs the platforms whose name has this text; the other rows stay
  *   --typescript <version>             compiles with one TypeScript; the other rows stay
  */
 
 const { values } = parseArgs({
   options: {
     only: { type: "string", default: "" },
-    place: { type: "string", default: "" },
+    platform: { type: "string", default: "" },
     typescript: { type: "string", default: "" },
   },
 });
@@ -43,7 +43,7 @@ installProject(app, tarballs, {
   "@types/react": "^19.0.0",
 });
 
-if (wants("places")) await runPlaces();
+if (wants("platforms")) await runPlatforms();
 if (wants("bundlers")) await runBundlers();
 if (wants("types")) runTypes();
 if (wants("installs")) runInstalls();
@@ -52,22 +52,22 @@ function wants(part: string): boolean {
   return values.only === "" || values.only === part;
 }
 
-async function runPlaces(): Promise<void> {
+async function runPlatforms(): Promise<void> {
   const pages = await servePages(app);
   const servers = await startServers(app, pages.url);
   await buildPage(app);
-  const chosen = places.filter(({ name }) => name.includes(values.place));
+  const chosen = platforms.filter(({ name }) => name.includes(values.platform));
   const rows: Row[] = [];
   const hookRows: Row[] = [];
   try {
-    for (const place of chosen) {
-      const report = await reportOf(place, () => place.run({ folder: app, servers, pages }));
-      const title = `${place.name} ${place.version() ?? ""}`.trim();
-      rows.push([title, place.way, formatResult(report, names, place)]);
-      if (place.hasHooks) hookRows.push([title, "19", formatResult(report, hooks, place)]);
+    for (const platform of chosen) {
+      const report = await runPlatform(platform, () => platform.run({ folder: app, servers, pages }));
+      const title = `${platform.name} ${platform.version() ?? ""}`.trim();
+      rows.push([title, platform.how, formatResult(report, names, platform)]);
+      if (platform.hasHooks) hookRows.push([title, "19", formatResult(report, hooks, platform)]);
     }
-    const browsers = places.filter(
-      ({ way }) => way === "built with Vite" && chosen.some((one) => one.way === way),
+    const browsers = platforms.filter(
+      ({ how }) => how === "built with Vite" && chosen.some((one) => one.how === how),
     );
     hookRows.push(...(await runOnReact18(browsers)));
   } finally {
@@ -78,18 +78,18 @@ async function runPlaces(): Promise<void> {
   writeTable("React", ["platform", "React", "result"], joined("React", hookRows), date);
 }
 
-/** The rows of a table, those of places that were not chosen as they were. */
+/** The rows of a table, those of platforms that were not chosen as they were. */
 function joined(heading: string, rows: readonly Row[]): readonly Row[] {
-  if (values.place === "") return rows;
+  if (values.platform === "") return rows;
   const [, ...before] = tableUnder(heading);
-  const keyOf = ([title = "", way]: Row) => `${title.replace(/ [\d.]+\w*$/, "")}, ${way}`;
-  const known = new Map([...before, ...rows].map((row) => [keyOf(row), row]));
-  const order = places.map(({ name, way }) => `${name}, ${way}`);
+  const toKey = ([title = "", how]: Row) => `${title.replace(/ [\d.]+\w*$/, "")}, ${how}`;
+  const known = new Map([...before, ...rows].map((row) => [toKey(row), row]));
+  const order = platforms.map(({ name, how }) => `${name}, ${how}`);
   return [...known].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b)).map(([, row]) => row);
 }
 
 /** The same page with React 18.3, in a project of its own. */
-async function runOnReact18(browsers: readonly Place[]): Promise<Row[]> {
+async function runOnReact18(browsers: readonly Platform[]): Promise<Row[]> {
   if (browsers.length === 0) return [];
   const folder18 = join(folder, "react-18");
   installProject(folder18, tarballs, { react: "^18.3.0", "react-dom": "^18.3.0" });
@@ -98,12 +98,12 @@ async function runOnReact18(browsers: readonly Place[]): Promise<Row[]> {
   await buildPage(folder18);
   const rows: Row[] = [];
   try {
-    for (const place of browsers.filter(({ name }) => name.includes(values.place))) {
-      const report = await reportOf(place, () => place.run({ folder: folder18, servers, pages }));
+    for (const platform of browsers.filter(({ name }) => name.includes(values.platform))) {
+      const report = await runPlatform(platform, () => platform.run({ folder: folder18, servers, pages }));
       rows.push([
-        `${place.name} ${place.version() ?? ""}`.trim(),
+        `${platform.name} ${platform.version() ?? ""}`.trim(),
         "18.3",
-        formatResult(report, hooks, place),
+        formatResult(report, hooks, platform),
       ]);
     }
     return rows;
@@ -120,21 +120,21 @@ async function runBundlers(): Promise<void> {
   for (const name of Object.keys(bundlers)) {
     const tried = await tryBundler(name, bundled);
     const { version, warnings, problem } = tried;
-    const said = warnings.map((text) => text.split("\n")[0]);
-    rows.push([name, version, said.join("; ") || "none", cellOf(name, problem)]);
+    const firstLines = warnings.map((text) => text.split("\n")[0]);
+    rows.push([name, version, firstLines.join("; ") || "none", printResult(name, problem)]);
   }
   writeTable("Bundlers", ["bundler", "version", "warnings", "page under a strict policy"], rows, date);
 }
 
-/** Runs a place, and prints what came of it; undefined where this machine lacks it. */
-async function reportOf(place: Place, work: () => Promise<Report>): Promise<Report | undefined> {
-  const title = `${place.name}, ${place.way}`;
-  if (place.version() === undefined) {
-    console.log(`skipped  ${title}: install ${place.needs}`);
+/** Runs a platform, and prints the result; undefined where this machine lacks it. */
+async function runPlatform(platform: Platform, work: () => Promise<Report>): Promise<Report | undefined> {
+  const title = `${platform.name}, ${platform.how}`;
+  if (platform.version() === undefined) {
+    console.log(`skipped  ${title}: install ${platform.needs}`);
     return undefined;
   }
   const results = await work().catch((error): Report => [{ name: "all", problem: String(error) }]);
-  const report = place.readsAhead ? results.filter(({ name }) => name !== "backpressure") : results;
+  const report = platform.readsAhead ? results.filter(({ name }) => name !== "backpressure") : results;
   const problems = report.filter(({ problem }) => problem !== undefined);
   console.log(`${problems.length === 0 ? "ok     " : "FAILED "}  ${title}`);
   for (const { name, problem } of problems) {
@@ -144,8 +144,12 @@ async function reportOf(place: Place, work: () => Promise<Report>): Promise<Repo
   return report;
 }
 
-/** Formats the results of a place for one cell of a table. */
-function formatResult(report: Report | undefined, names: readonly string[], { readsAhead }: Place): string {
+/** Formats the results of a platform for one cell of a table. */
+function formatResult(
+  report: Report | undefined,
+  names: readonly string[],
+  { readsAhead }: Platform,
+): string {
   if (!report) return "not run";
   const failed = names.filter((name) => {
     const result = report.find((one) => one.name === name);
@@ -163,7 +167,9 @@ function runTypes(): void {
   for (const row of before) for (const name of typescripts) if (row[0]?.startsWith(name)) rows.set(name, row);
   for (const name of typescripts.filter((name) => ["", name].includes(values.typescript))) {
     const { version, problems } = compile(app, name);
-    const cells = settings.map((setting, at) => cellOf(`TypeScript ${version}, ${setting}`, problems[at]));
+    const cells = settings.map((setting, at) =>
+      printResult(`TypeScript ${version}, ${setting}`, problems[at]),
+    );
     rows.set(name, [version, cells.every((cell) => cell === "✓") ? "✓" : "failed"]);
     writeTable("TypeScript", ["TypeScript", "result"], [...rows.values()], date);
   }
@@ -171,15 +177,15 @@ function runTypes(): void {
 
 function runInstalls(): void {
   const outcomes = [...installEverywhere(folder, tarballs), checkWithDeno(app), checkForJSR(folder)];
-  writeTable("Package managers and JSR", ["tool", "version", "result"], outcomes.map(rowOf), date);
+  writeTable("Package managers and JSR", ["tool", "version", "result"], outcomes.map(toRow), date);
 }
 
-function rowOf({ name, version, problem }: Outcome): Row {
-  return [name, version, cellOf(name, problem)];
+function toRow({ name, version, problem }: Outcome): Row {
+  return [name, version, printResult(name, problem)];
 }
 
 /** Prints a result, and returns its cell. A result without a problem is fine. */
-function cellOf(name: string, problem: string | undefined): string {
+function printResult(name: string, problem: string | undefined): string {
   console.log(`${problem ? "FAILED " : "ok     "}  ${name}${problem ? `\n${problem.slice(0, 3000)}` : ""}`);
   if (problem) process.exitCode = 1;
   return problem ? "failed" : "✓";

@@ -35,11 +35,11 @@ export async function startServers(folder: string, pageOrigin: string): Promise<
   try {
     const gateway = await firstLine(gatewayProcess);
     const { child, ports } = await startWorkerd(folder, { GATEWAY_URL: gateway, PAGE_ORIGIN: pageOrigin });
-    const addressOf = (name: string) => `http://127.0.0.1:${ports.get(name)}`;
+    const findAddress = (name: string) => `http://127.0.0.1:${ports.get(name)}`;
     return {
       gateway,
-      proxy: addressOf("proxy"),
-      worker: addressOf("worker"),
+      proxy: findAddress("proxy"),
+      worker: findAddress("worker"),
       close() {
         gatewayProcess.kill();
         child.kill();
@@ -57,7 +57,7 @@ async function startWorkerd(folder: string, variables: Readonly<Record<string, s
   mkdirSync(at, { recursive: true });
   const names = ["proxy", "worker"];
   for (const name of names) await bundleWorker(folder, name, at);
-  writeFileSync(join(at, "config.capnp"), configOf(names, variables));
+  writeFileSync(join(at, "config.capnp"), createConfig(names, variables));
   const child = spawn(workerd, ["serve", "--control-fd=3", "--experimental", join(at, "config.capnp")], {
     stdio: ["ignore", "ignore", "inherit", "pipe"],
   });
@@ -88,7 +88,7 @@ async function bundleWorker(folder: string, name: string, outDir: string): Promi
   });
 }
 
-function configOf(names: readonly string[], variables: Readonly<Record<string, string>>): string {
+function createConfig(names: readonly string[], variables: Readonly<Record<string, string>>): string {
   const bindings = Object.entries(variables).map(([name, text]) => `(name = "${name}", text = "${text}")`);
   const services = names.map(
     (name) => `    (name = "${name}", worker = (

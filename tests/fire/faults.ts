@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { DONE, frame } from "../../packages/core/test/support/gateway.js";
-import type { Asked, Told } from "./ask.ts";
+import type { RunOptions, Told } from "./run-request.ts";
 import type { Script } from "./server.ts";
 
 /* Faults that need a real socket. The core meets each one in Node, in Chromium and behind the proxy in workerd. */
 
 /** A fault of the gateway, and how a call has to end that meets it. */
-export interface Fault extends Pick<Asked, "timeout" | "length" | "retries"> {
+export interface Fault extends Pick<RunOptions, "timeout" | "length" | "retries"> {
   readonly name: string;
-  readonly verb: Asked["verb"];
+  readonly verb: RunOptions["verb"];
   /** The limit that is over once the server has the request. */
   readonly overMs?: number;
   readonly script: Script;
@@ -328,7 +328,7 @@ export const faults: readonly Fault[] = [
     verb: "stream",
     script: (wire) => wire.end(`HTTP/1.1 100 Continue\r\n\r\n${streamHead()}${whole}`),
     ends: complete,
-    // its fetch takes it for a broken answer
+    // its fetch takes it for a broken response
     inNode: lost,
   },
 ];

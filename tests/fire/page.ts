@@ -1,8 +1,8 @@
-import { ask } from "./ask.ts";
+import { runRequest } from "./run-request.ts";
 
 /** Interface of the page for its test. */
 export interface FirePage {
-  readonly ask: typeof ask;
+  readonly runRequest: typeof runRequest;
 }
 
-Object.assign(globalThis, { page: { ask } satisfies FirePage });
+Object.assign(globalThis, { page: { runRequest } satisfies FirePage });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** One request, and the connection on which it is answered byte by byte, however wrong the answer is. */
+/** One request, and the connection on which the response is written byte by byte, however wrong the response is. */
 export interface Wire {
   /** Number of earlier requests on this connection. */
   readonly nth: number;
@@ -19,7 +19,7 @@ export interface Wire {
   reset(): void;
 }
 
-/** An answer, or what is in place of one. */
+/** A response, or what is in place of one. */
 export type Script = (wire: Wire) => unknown;
 
 interface Received {
@@ -31,9 +31,9 @@ interface Received {
 
 const open = "access-control-allow-origin: *\r\n";
 const preflight = `HTTP/1.1 204 No Content\r\n${open}access-control-allow-headers: *, authorization\r\n\r\n`;
-const signAnswer = `HTTP/1.1 200 OK\r\n${open}content-length: 0\r\nconnection: close\r\n\r\n`;
+const signedResponse = `HTTP/1.1 200 OK\r\n${open}content-length: 0\r\nconnection: close\r\n\r\n`;
 
-/** A gateway that is only a socket. It answers preflights itself, so that pages of any origin can send to it. */
+/** A gateway that is only a socket. It responds to preflights itself, so that pages of any origin can send to it. */
 export async function startFire() {
   const requests: Received[] = [];
   const sockets = new Set<Socket>();
@@ -49,7 +49,7 @@ export async function startFire() {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     socket.setNoDelay(true).on("error", () => {});
-    void answerAll(socket).catch(() => socket.destroy());
+    void respondToAll(socket).catch(() => socket.destroy());
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -57,8 +57,8 @@ export async function startFire() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    /** Forgets all, and answers the next requests so. */
-    answers(next: Script) {
+    /** Forgets all, and responds to the next requests so. */
+    setScript(next: Script) {
       for (const socket of sockets) socket.destroy();
       requests.length = 0;
       closings = [];
@@ -71,7 +71,7 @@ export async function startFire() {
         arrive = resolve;
       });
     },
-    /** Number of bytes that were given to the system since the last `answers`. */
+    /** Number of bytes that were given to the system since the last `setScript`. */
     written: () => written,
     /**
      * Waits until the connections of all requests since then are closed. A browser may open a second one where the first
@@ -84,24 +84,24 @@ export async function startFire() {
     },
   };
 
-  async function answerAll(socket: Socket): Promise<void> {
+  async function respondToAll(socket: Socket): Promise<void> {
     for (let nth = 0; ; ) {
       const head = await readHead(socket);
       if (head === undefined) return;
       const { line, headers } = head;
       if (line.startsWith("OPTIONS")) socket.write(preflight);
       else if (line.endsWith("/seen")) {
-        socket.end(signAnswer);
+        socket.end(signedResponse);
         see();
       } else if (line.endsWith("/arrived")) {
-        // answered once the request is there
+        // responds once the request is there
         await arrived;
-        socket.end(signAnswer);
+        socket.end(signedResponse);
       } else {
         requests.push(head);
         if (nth === 0) closings.push(new Promise((resolve) => socket.on("close", resolve)));
         arrive();
-        const wire = wireOf(socket, nth, Number(headers["content-length"] ?? 0));
+        const wire = createWire(socket, nth, Number(headers["content-length"] ?? 0));
         await script(wire);
         await wire.body();
         nth += 1;
@@ -109,7 +109,7 @@ export async function startFire() {
     }
   }
 
-  function wireOf(socket: Socket, nth: number, length: number): Wire {
+  function createWire(socket: Socket, nth: number, length: number): Wire {
     let body: Promise<string> | undefined;
     const wire: Wire = {
       nth,

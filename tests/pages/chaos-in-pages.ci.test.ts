@@ -22,7 +22,7 @@ const KEY = "sk-chaos";
 describe.skipIf(!findChromium())("pages without a reload (skipped where there is no Chromium)", () => {
   let html: Readonly<Record<string, string>>;
   let context: BrowserContext;
-  let world: Awaited<ReturnType<typeof openWorld>>;
+  let scenario: Awaited<ReturnType<typeof openScenario>>;
 
   expectLog("502 upstream_unreachable");
   beforeAll(async () => {
@@ -33,12 +33,12 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
   });
   afterEach(async () => {
     await context.close();
-    await world.close();
+    await scenario.close();
   });
 
   async function chatTab(): Promise<Page> {
     const tab = await context.newPage();
-    await tab.goto(`${world.url}/chat`);
+    await tab.goto(`${scenario.url}/chat`);
     await tab.waitForFunction(() => page.state().persistence?.status !== "restoring");
     return tab;
   }
@@ -51,32 +51,32 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
   const ends = (tab: Page, outcome: string) =>
     tab.waitForFunction((outcome) => page.state().messages.at(-1)?.outcome === outcome, outcome);
 
-  test("an answer is cut when the proxy is killed, in all tabs; after its restart the chat goes on", async () => {
-    world = await openWorld(html, { speed: Number.POSITIVE_INFINITY });
+  test("a response is cut when the proxy is killed, in all tabs; after its restart the chat goes on", async () => {
+    scenario = await openScenario(html, { speed: Number.POSITIVE_INFINITY });
     const [left, right] = [await chatTab(), await chatTab()];
     await left.evaluate(() => page.send("Tell me of rivers [[stall]]"));
     await hasText(left);
     await hasText(right);
-    await world.killProxy();
+    await scenario.killProxy();
     await ends(left, "truncated");
     await ends(right, "truncated");
     const cut = await texts(left);
 
-    // while there is no proxy, a question is kept, and has no answer
+    // while there is no proxy, a question is stored, and has no response
     await left.evaluate(() => page.send("And lakes?"));
     await left.waitForFunction(() => page.state().status === "error" && page.state().messages.length === 4);
-    expect(world.requests()).toHaveLength(1);
-    await world.startProxy();
+    expect(scenario.requests()).toHaveLength(1);
+    await scenario.startProxy();
     await left.evaluate(() => page.retry());
     await ends(left, "complete");
     const shown = await texts(left);
     expect(shown).toEqual([...cut, "And lakes?", expect.stringMatching(/.{20}/)]);
     await expect.poll(() => texts(right)).toEqual(shown);
-    expect(world.requests()).toHaveLength(2);
+    expect(scenario.requests()).toHaveLength(2);
   });
 
-  test("an answer of a crashed tab is cut in the other tab, where the chat goes on", async () => {
-    world = await openWorld(html, { speed: Number.POSITIVE_INFINITY });
+  test("a response of a crashed tab is cut in the other tab, where the chat goes on", async () => {
+    scenario = await openScenario(html, { speed: Number.POSITIVE_INFINITY });
     const [left, right] = [await chatTab(), await chatTab()];
     await left.evaluate(() => page.send("Tell me of rivers [[stall]]"));
     await hasText(right);
@@ -90,24 +90,24 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
     await ends(right, "complete");
     const fresh = await chatTab();
     await expect.poll(async () => (await texts(fresh)).join()).toBe((await texts(right)).join());
-    expect(world.requests()).toHaveLength(2);
+    expect(scenario.requests()).toHaveLength(2);
   });
 
   test("a task is pending while the gateway is restarted, and its result comes after that", async () => {
-    world = await openWorld(html, {});
+    scenario = await openScenario(html, {});
     const tab = await videoTab();
-    await world.stopGateway();
+    await scenario.stopGateway();
     await tab.waitForFunction(() => page.state().failureReason !== undefined);
     expect(await tab.evaluate(() => page.state().status)).toBe("pending");
-    await world.startGateway();
+    await scenario.startGateway();
     await tab.waitForFunction(() => page.state().failureReason === undefined);
-    await world.clock.advance(600_000);
+    await scenario.clock.advance(600_000);
     await tab.waitForFunction(() => page.state().status === "success");
-    expect(world.requests()).toHaveLength(1);
+    expect(scenario.requests()).toHaveLength(1);
   });
 
   test("a network that comes and goes pauses and resumes one task", async () => {
-    world = await openWorld(html, {});
+    scenario = await openScenario(html, {});
     const tab = await videoTab();
     for (let times = 0; times < 4; times += 1) {
       await context.setOffline(true);
@@ -116,15 +116,15 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
       await context.setOffline(false);
       await tab.waitForFunction(() => page.state().fetchStatus !== "paused");
     }
-    await world.clock.advance(600_000);
+    await scenario.clock.advance(600_000);
     await tab.waitForFunction(() => page.state().status === "success");
-    expect(world.requests()).toHaveLength(1);
+    expect(scenario.requests()).toHaveLength(1);
   });
 
   /** A tab in which a task is polled. */
   async function videoTab(): Promise<Page> {
     const tab = await context.newPage();
-    await tab.goto(`${world.url}/video`);
+    await tab.goto(`${scenario.url}/video`);
     await tab.getByRole("button").click();
     await tab.waitForFunction(() => page.state().task !== undefined);
     return tab;
@@ -132,7 +132,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
 });
 
 /** A gateway, and a server with the pages and the proxy. Both can be stopped and started again at their address. */
-async function openWorld(html: Readonly<Record<string, string>>, options: EmulatorOptions) {
+async function openScenario(html: Readonly<Record<string, string>>, options: EmulatorOptions) {
   const clock = stoppedClock();
   const startedAt = Date.now();
   const time = { now: () => startedAt + clock.now(), sleep: clock.sleep };

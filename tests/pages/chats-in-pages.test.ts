@@ -22,7 +22,7 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
   });
   beforeEach(async () => {
     context = await browser.newContext();
-    gateway.asked.splice(0);
+    gateway.requests.splice(0);
   });
   afterEach(() => context.close());
   afterAll(() => void gateway.close());
@@ -40,14 +40,14 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
 
   test("three tabs send the result of one client tool once", async () => {
     const tabs = [await tab(), await tab(), await tab()];
-    for (const opened of tabs) await opened.evaluate(() => page.answerAll());
+    for (const opened of tabs) await opened.evaluate(() => page.respondToAll());
     await tabs[1]?.evaluate(() => page.send("call asked"));
     for (const opened of tabs) await shows(opened, "Done");
-    expect(gateway.asked).toHaveLength(2);
+    expect(gateway.requests).toHaveLength(2);
     for (const opened of tabs) expect(await texts(opened)).toEqual(["call asked", "", "Done"]);
   });
 
-  test("a call of a tab that crashes is closed in the other, and a call that waits is answered there", async () => {
+  test("a call of a tab that crashes is closed in the other, and a call that waits gets its output there", async () => {
     const [left, right] = [await tab(), await tab()];
     await left.evaluate(() => page.send("call endless and asked"));
     await right.waitForFunction(() => page.state().messages.at(-1)?.toolCalls?.[0]?.state === "running");
@@ -61,12 +61,12 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
       .toMatchObject([{ toolCallId: "c1" }]);
     await right.evaluate(() => page.addToolOutput("c1"));
     await shows(right, "Done");
-    expect(gateway.asked).toHaveLength(2);
+    expect(gateway.requests).toHaveLength(2);
     await right.reload();
     await shows(right, "Done");
   });
 
-  test("an answer that is stopped in one tab is stopped in the other, with the same text", async () => {
+  test("a response that is stopped in one tab is stopped in the other, with the same text", async () => {
     const [left, right] = [await tab(), await tab()];
     await left.evaluate(() => page.send("stall"));
     await shows(right, "Half an answer");
@@ -76,7 +76,7 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
     expect(await texts(right)).toEqual(["stall", "Half an answer"]);
     await right.reload();
     await right.waitForFunction(() => page.state().messages.at(-1)?.outcome === "stopped");
-    expect(gateway.asked).toHaveLength(1);
+    expect(gateway.requests).toHaveLength(1);
   });
 
   test("retry in one tab beside send in the other loses no turn, before and after a reload", async () => {
@@ -87,23 +87,23 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
     await left.evaluate(() => page.retry());
     await right.waitForFunction(() => page.state().messages.at(-1)?.outcome === undefined);
     await right.evaluate(() => page.send("And?"));
-    await expect.poll(() => gateway.asked.length).toBe(3);
+    await expect.poll(() => gateway.requests.length).toBe(3);
     release();
     const thread = ["fail", "Done", "And?", "Done"];
     await expect.poll(() => texts(right)).toEqual(thread);
     await expect.poll(() => texts(left)).toEqual(thread);
     await right.reload();
     await expect.poll(() => texts(right)).toEqual(thread);
-    expect(gateway.asked).toHaveLength(3);
+    expect(gateway.requests).toHaveLength(3);
   });
 });
 
 /**
- * A gateway and a page on one address. The first `fail` is refused; `stall` is answered in part; `call …` calls those
- * tools; all else is answered.
+ * A gateway and a page on one address. The first `fail` is refused; `stall` gets a part of its response; `call …` calls those
+ * tools; all else gets a response.
  */
 async function openGateway(html: string) {
-  const asked: { role: string; content: unknown }[][] = [];
+  const requests: { role: string; content: unknown }[][] = [];
   let held: Promise<void> | undefined;
   const server: Server = createServer((request, response) => {
     if (request.method !== "POST")
@@ -112,11 +112,11 @@ async function openGateway(html: string) {
     request.on("data", (piece) => {
       body += piece;
     });
-    request.on("end", () => answer(JSON.parse(body).messages, response));
+    request.on("end", () => respond(JSON.parse(body).messages, response));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/`, asked, hold, close: () => server.close() };
+  return { url: `http://127.0.0.1:${port}/`, requests, hold, close: () => server.close() };
 
   /** Answers no request from now on, until what it returns is called. */
   function hold(): () => void {
@@ -127,14 +127,14 @@ async function openGateway(html: string) {
     return release;
   }
 
-  async function answer(
+  async function respond(
     messages: { role: string; content: unknown }[],
     response: ServerResponse,
   ): Promise<void> {
-    asked.push(messages);
+    requests.push(messages);
     await held;
     const last = String(messages.at(-1)?.content);
-    if (last === "fail" && asked.length === 1)
+    if (last === "fail" && requests.length === 1)
       return void response
         .writeHead(400, { "content-type": "application/json" })
         .end('{"error":{"message":"no"}}');

@@ -9,7 +9,7 @@ import { getSharedBrowser } from "../support/browser.ts";
 
 /* The files that a browser shows: those of the emulator, and the landscapes of the studio's demo. */
 
-interface Film {
+interface VideoTask {
   readonly ratio?: string;
   readonly duration?: number;
   readonly seed?: number;
@@ -28,10 +28,10 @@ describe.each([
   ] as const)(
     "at %s has the length and the size of the request",
     async (ratio, duration, [width, height]) => {
-      const film = await filmOf(emulatorWith(media), { ratio, duration });
-      expect(film.type).toBe("video/mp4");
-      expect(film.size).toBeLessThan(2_000_000);
-      expect(await probeMedia(film, { parser: mediabunny })).toMatchObject({
+      const video = await fetchVideo(emulatorWith(media), { ratio, duration });
+      expect(video.type).toBe("video/mp4");
+      expect(video.size).toBeLessThan(2_000_000);
+      expect(await probeMedia(video, { parser: mediabunny })).toMatchObject({
         kind: "video",
         width,
         height,
@@ -42,14 +42,15 @@ describe.each([
 
   test("is the same for the same prompt and seed, and another one for any other", async () => {
     const emulator = emulatorWith(media);
-    const bytesOf = async (film: Film) => Buffer.from(await (await filmOf(emulator, film)).arrayBuffer());
+    const readBytes = async (video: VideoTask) =>
+      Buffer.from(await (await fetchVideo(emulator, video)).arrayBuffer());
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
-    const first = await bytesOf({ seed: 1 });
+    const first = await readBytes({ seed: 1 });
     vi.setSystemTime(Date.now() + 60_000);
-    expect(first.equals(await bytesOf({ seed: 1 }))).toBe(true);
-    expect(first.equals(await bytesOf({ seed: 2 }))).toBe(false);
-    expect(first.equals(await bytesOf({ seed: 1, prompt: "A harbour" }))).toBe(false);
+    expect(first.equals(await readBytes({ seed: 1 }))).toBe(true);
+    expect(first.equals(await readBytes({ seed: 2 }))).toBe(false);
+    expect(first.equals(await readBytes({ seed: 1, prompt: "A harbour" }))).toBe(false);
   });
 
   test.skipIf(!findChromium())("plays in Chromium to its end, and moves", async () => {
@@ -63,8 +64,12 @@ function emulatorWith(media: typeof landscapes | undefined) {
 
 type Gateway = ReturnType<typeof emulatorWith>;
 
-async function urlOf({ fetch }: Gateway, film: Film, origin = "https://gateway.test"): Promise<string> {
-  const { prompt = "A city by night", ratio = "16:9", duration = 4, seed = 7 } = film;
+async function readURL(
+  { fetch }: Gateway,
+  video: VideoTask,
+  origin = "https://gateway.test",
+): Promise<string> {
+  const { prompt = "A city by night", ratio = "16:9", duration = 4, seed = 7 } = video;
   const body = JSON.stringify({
     model: "gamma-video-2.0",
     content: [{ type: "text", text: `${prompt} [[flat]]` }],
@@ -79,18 +84,18 @@ async function urlOf({ fetch }: Gateway, film: Film, origin = "https://gateway.t
   return ((await task.json()) as { content: { video_url: string } }).content.video_url;
 }
 
-async function filmOf(emulator: Gateway, film: Film): Promise<Blob> {
-  return (await emulator.fetch(await urlOf(emulator, film))).blob();
+async function fetchVideo(emulator: Gateway, video: VideoTask): Promise<Blob> {
+  return (await emulator.fetch(await readURL(emulator, video))).blob();
 }
 
-/** Plays a video of four seconds in a page, and compares its first picture with one a second later. */
+/** Plays a video of four seconds in a page, and compares its first image with one a second later. */
 async function played(media: typeof landscapes | undefined) {
   const emulator = emulatorWith(media);
   const { url, close } = await serve(emulator, { port: 0 });
   const page = await (await getSharedBrowser()).newPage();
   try {
-    const film = await urlOf(emulator, {}, url);
-    await page.setContent(`<video muted crossorigin src="${film}"></video>`);
+    const video = await readURL(emulator, {}, url);
+    await page.setContent(`<video muted crossorigin src="${video}"></video>`);
     return await page.evaluate(async () => {
       const video = document.querySelector("video") as HTMLVideoElement;
       const seen = async (at: number) => {

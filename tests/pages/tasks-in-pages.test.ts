@@ -14,7 +14,7 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
   let html: string;
   let browser: Browser;
   let context: BrowserContext;
-  let world: Awaited<ReturnType<typeof openWorld>>;
+  let scenario: Awaited<ReturnType<typeof openScenario>>;
 
   beforeAll(async () => {
     html = await buildPage("video-page.ts");
@@ -22,21 +22,21 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
   });
   beforeEach(async () => {
     context = await browser.newContext();
-    world = await openWorld(html);
+    scenario = await openScenario(html);
   });
   afterEach(async () => {
     await context.close();
-    await world.close();
+    await scenario.close();
   });
 
   /** A tab of this name. */
   async function tab(name: string): Promise<Page> {
     const opened = await context.newPage();
-    await opened.goto(`${world.url}/?name=${name}`);
+    await opened.goto(`${scenario.url}/?name=${name}`);
     return opened;
   }
 
-  /** A tab in which a task is on its way, and the task's id. */
+  /** A tab with a running task, and the task's id. */
   async function tabWithTask(name: string): Promise<{ opened: Page; id: string }> {
     const opened = await tab(name);
     await opened.getByRole("button").click();
@@ -50,8 +50,8 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     await opened.getByRole("button").dblclick();
     await opened.waitForFunction(() => page.state().task !== undefined);
     await opened.getByRole("button").click();
-    await world.asked("one", 2);
-    expect(world.creates).toEqual(["one"]);
+    await scenario.expectRequests("one", 2);
+    expect(scenario.creates).toEqual(["one"]);
   });
 
   test("a reload during a task finds it again, and the task succeeds", async () => {
@@ -60,12 +60,12 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     await opened.waitForFunction(() => page.tasks().length > 0);
     expect(await opened.evaluate(() => page.tasks()[0])).toMatchObject({ state: "created", handle: { id } });
     await opened.evaluate((id) => page.attach(id), id);
-    await world.clock.advance(600_000);
+    await scenario.clock.advance(600_000);
     await opened.waitForFunction(() => page.state().status === "success");
     expect(await opened.evaluate(() => page.state().data?.url)).toContain("http");
     await opened.reload();
     await opened.waitForFunction(() => page.tasks()[0]?.task?.state === "succeeded");
-    expect(world.creates).toHaveLength(1);
+    expect(scenario.creates).toHaveLength(1);
   });
 
   test("two tabs have one poller; after its tab is closed the other one polls, and gets the result", async () => {
@@ -73,14 +73,14 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     const right = await tab("right");
     await right.evaluate((id) => page.attach(id), id);
     await right.waitForFunction(() => page.state().task !== undefined);
-    const before = world.queries.length;
-    await world.asked("left", before + 2);
-    expect(new Set(world.queries.slice(before))).toEqual(new Set(["left"]));
+    const before = scenario.queries.length;
+    await scenario.expectRequests("left", before + 2);
+    expect(new Set(scenario.queries.slice(before))).toEqual(new Set(["left"]));
     await left.close();
-    await world.asked("right", 2);
-    await world.clock.advance(600_000);
+    await scenario.expectRequests("right", 2);
+    await scenario.clock.advance(600_000);
     await right.waitForFunction(() => page.state().status === "success");
-    expect(world.creates).toEqual(["left"]);
+    expect(scenario.creates).toEqual(["left"]);
   });
 
   test("a page polls nothing while it is offline, and polls at once after that", async () => {
@@ -91,25 +91,25 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
       status: "pending",
       fetchStatus: "paused",
     });
-    const before = world.queries.length;
+    const before = scenario.queries.length;
     await context.setOffline(false);
-    await world.asked("one", before + 1);
+    await scenario.expectRequests("one", before + 1);
     await opened.waitForFunction(() => page.state().fetchStatus !== "paused");
   });
 
-  test("a page without a network polls a server on this machine for as long as it answers", async () => {
+  test("a page without a network polls a server on this machine for as long as it responds", async () => {
     await context.addInitScript("Object.defineProperty(navigator, 'onLine', { value: false })");
     const { opened } = await tabWithTask("one");
     await opened.evaluate(() => dispatchEvent(new Event("offline")));
-    await world.asked("one", world.queries.length + 3);
+    await scenario.expectRequests("one", scenario.queries.length + 3);
     await opened.route("**/v1/**", (route) => route.abort("connectionrefused"));
     await opened.waitForFunction(() => page.state().pauseReason === "offline");
     await opened.unroute("**/v1/**");
-    await world.clock.advance(600_000);
+    await scenario.clock.advance(600_000);
     // as when the user comes back to the tab
     await opened.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
     await opened.waitForFunction(() => page.state().status === "success");
-    expect(world.creates).toEqual(["one"]);
+    expect(scenario.creates).toEqual(["one"]);
   });
 
   test("a hidden page leaves polling to a visible one", async () => {
@@ -122,23 +122,23 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
       document.dispatchEvent(new Event("visibilitychange"));
     });
     await left.waitForFunction(() => page.state().pauseReason === "hidden");
-    await world.asked("right", 3);
-    const before = world.queries.length;
-    await world.asked("right", before + 2);
-    expect(new Set(world.queries.slice(before))).toEqual(new Set(["right"]));
+    await scenario.expectRequests("right", 3);
+    const before = scenario.queries.length;
+    await scenario.expectRequests("right", before + 2);
+    expect(new Set(scenario.queries.slice(before))).toEqual(new Set(["right"]));
   });
 
   test("polls are not more frequent than the interval", async () => {
     const startedAt = performance.now();
     await tabWithTask("one");
-    await world.asked("one", 8);
-    // 150 ms less a tenth between an answer and the next question
+    await scenario.expectRequests("one", 8);
+    // 150 ms less a tenth between a response and the next question
     expect(performance.now() - startedAt).toBeGreaterThan(7 * 135);
   });
 });
 
 /** A gateway and a page on one address; the gateway's time is the test's. */
-async function openWorld(html: string) {
+async function openScenario(html: string) {
   const clock = stoppedClock();
   // from now on: of a task of long ago the page would keep nothing
   const startedAt = Date.now();
@@ -164,10 +164,10 @@ async function openWorld(html: string) {
     },
     { port: 0 },
   );
-  return { url, close, clock, creates, queries, asked };
+  return { url, close, clock, creates, queries, expectRequests };
 
-  /** Resolves when a page has asked so many times. */
-  function asked(name: string, times: number): Promise<void> {
+  /** Resolves when a page has sent so many requests. */
+  function expectRequests(name: string, times: number): Promise<void> {
     return new Promise((resolve) => {
       const check = () => {
         if (queries.filter((asker) => asker === name).length < times) return;

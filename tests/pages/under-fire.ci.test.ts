@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startAttacked } from "../../packages/worker-proxy/test/support/attacked.js";
 import { expectNoKey, KEY } from "../../packages/worker-proxy/test/support/key.js";
 import { findChromium } from "../../scripts/chromium.js";
-import { type Asked, ask, type Told } from "../fire/ask.ts";
 import { type Fault, faults } from "../fire/faults.ts";
 import type { FirePage } from "../fire/page.ts";
+import { type RunOptions, runRequest, type Told } from "../fire/run-request.ts";
 import { startFire } from "../fire/server.ts";
 import { getSharedBrowser } from "../support/browser.ts";
 import { buildPage } from "../support/built-page.ts";
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => fire.close());
 
-type Send = (asked: Omit<Asked, "baseURL" | "apiKey">) => Promise<Told>;
+type Send = (options: Omit<RunOptions, "baseURL" | "apiKey">) => Promise<Told>;
 
 /** Lets a request meet a fault. It ends as it has to, the connection is closed, and nothing tells the key. */
 async function meet(
@@ -38,7 +38,7 @@ async function meet(
   ends: Partial<Told>,
   send: Send,
 ): Promise<void> {
-  fire.answers(script);
+  fire.setScript(script);
   const over = overMs ? { ms: overMs, at: `${fire.url}/arrived` } : undefined;
   const told = await send({ verb, timeout, length, over, seen: `${fire.url}/seen` });
   expect(told).toMatchObject(ends);
@@ -52,7 +52,7 @@ async function meet(
 /** Lets a request meet a redirect to another host. */
 async function meetRedirect(send: Send): Promise<void> {
   const elsewhere = await startFire();
-  fire.answers((wire) =>
+  fire.setScript((wire) =>
     wire.end(`HTTP/1.1 307 Said\r\naccess-control-allow-origin: *\r\nlocation: ${elsewhere.url}/v1\r\n\r\n`),
   );
   const told = await send({ verb: "stream" });
@@ -63,7 +63,7 @@ async function meetRedirect(send: Send): Promise<void> {
 }
 
 describe("the client in Node", () => {
-  const send: Send = (asked) => ask({ ...asked, baseURL: fire.url, apiKey: KEY });
+  const send: Send = (options) => runRequest({ ...options, baseURL: fire.url, apiKey: KEY });
   for (const fault of faults)
     test(`meets ${fault.name}`, () => meet(fault, fault.inNode ?? fault.ends, send));
 
@@ -78,7 +78,7 @@ describe("the client in Node", () => {
     let isClosed = false;
     // of its own: no connection of another test is used again
     const gateway = await startFire();
-    gateway.answers(async (wire) => {
+    gateway.setScript(async (wire) => {
       await wire.body();
       if (wire.nth === 0) return wire.write(`${KEPT}content-length: ${body.length}\r\n\r\n${body}`);
       isClosed = true;
@@ -87,7 +87,7 @@ describe("the client in Node", () => {
     const ends: string[] = [];
     // the platform may open another connection before it uses one again
     while (!isClosed && ends.length < 20)
-      ends.push((await ask({ verb, retries: 1, baseURL: gateway.url, apiKey: KEY })).end);
+      ends.push((await runRequest({ verb, retries: 1, baseURL: gateway.url, apiKey: KEY })).end);
     expect(isClosed).toBe(true);
     expect(ends.at(-1)).toBe(end);
     expect(gateway.requests).toHaveLength(ends.length + repeated);
@@ -112,8 +112,12 @@ describe.skipIf(!findChromium())("the client in Chromium (skipped where there is
 
   for (const fault of faults)
     test(`meets ${fault.name}`, () =>
-      meet(fault, fault.inPage ?? fault.ends, (asked) =>
-        opened.evaluate((asked) => page.ask(asked), { ...asked, baseURL: fire.url, apiKey: KEY }),
+      meet(fault, fault.inPage ?? fault.ends, (options) =>
+        opened.evaluate((options) => page.runRequest(options), {
+          ...options,
+          baseURL: fire.url,
+          apiKey: KEY,
+        }),
       ));
 });
 
@@ -121,7 +125,7 @@ describe.skipIf(!findChromium())("the client in Chromium (skipped where there is
 describe.each([
   ["unread", {}],
   ["read", { budget: { user: 1_000_000_000 } }],
-])("the proxy in workerd, by which answers are passed on %s,", (_, plan) => {
+])("the proxy in workerd, which forwards responses %s,", (_, plan) => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({
@@ -141,7 +145,9 @@ describe.each([
     test(`meets ${fault.name}`, async () => {
       const baseURL = `http://127.0.0.1:${proxy.port}`;
       const before = peak();
-      await meet(fault, fault.proxied || fault.ends, (asked) => ask({ ...asked, baseURL, apiKey: "ada" }));
+      await meet(fault, fault.proxied || fault.ends, (options) =>
+        runRequest({ ...options, baseURL, apiKey: "ada" }),
+      );
       expect(peak() - before).toBeLessThan(150 * MB);
       expect(proxy.isAlive()).toBe(true);
     });

@@ -20,14 +20,14 @@ beforeEach(() => {
   gateway = openGateway({ chat: numbered() });
 });
 
-function agentOf({ client }: { client: Client } = gateway) {
+function createAgent({ client }: { client: Client } = gateway) {
   const agent = new SluiceAgent(client, "alpha-v4.1-flash");
   const events: AGUIEvent[] = [];
   agent.subscribe({ onEvent: ({ event }) => void events.push(event as AGUIEvent) });
   return { agent, events, types: () => events.map(({ type }) => type) };
 }
 
-const ask = (content: Extract<Message, { role: "user" }>["content"]): Message => ({
+const sendMessage = (content: Extract<Message, { role: "user" }>["content"]): Message => ({
   id: crypto.randomUUID(),
   role: "user",
   content,
@@ -40,9 +40,9 @@ const depth = {
 };
 
 describe("an agent of AG-UI", () => {
-  test("answers piece by piece, and the next run has the thread", async () => {
-    const { agent, events, types } = agentOf();
-    agent.addMessage(ask("How deep is the sea?"));
+  test("streams its reply, and the next run has the thread", async () => {
+    const { agent, events, types } = createAgent();
+    agent.addMessage(sendMessage("How deep is the sea?"));
     const { newMessages } = await agent.runAgent();
     expect(newMessages.at(-1)).toMatchObject({
       role: "assistant",
@@ -54,7 +54,7 @@ describe("an agent of AG-UI", () => {
       type: "RUN_FINISHED",
       usage: [{ outputTokens: expect.any(Number) }],
     });
-    agent.addMessage(ask("And the lake?"));
+    agent.addMessage(sendMessage("And the lake?"));
     await agent.runAgent();
     expect(requests()[1]?.body).toMatchObject({
       messages: [
@@ -65,10 +65,10 @@ describe("an agent of AG-UI", () => {
     });
   });
 
-  test("shows the thinking as a message of its own, before the answer", async () => {
+  test("shows the thinking as a message of its own, before the response", async () => {
     gateway = openGateway({ chat: () => ({ reasoning: "The user asks for depth.", content: "Deep." }) });
-    const { agent } = agentOf();
-    agent.addMessage(ask("How deep is the sea?"));
+    const { agent } = createAgent();
+    agent.addMessage(sendMessage("How deep is the sea?"));
     const { newMessages } = await agent.runAgent();
     expect(newMessages).toMatchObject([
       { role: "reasoning", content: "The user asks for depth." },
@@ -77,15 +77,15 @@ describe("an agent of AG-UI", () => {
   });
 
   test("calls a tool of the page, and goes on with its result and its thinking", async () => {
-    const { agent, types } = agentOf();
-    agent.addMessage(ask('Use the tool for "Mariana"'));
+    const { agent, types } = createAgent();
+    agent.addMessage(sendMessage('Use the tool for "Mariana"'));
     const { newMessages } = await agent.runAgent({ tools: [depth] });
-    const answer = newMessages.find((message) => message.role === "assistant");
-    expect(answer?.toolCalls).toMatchObject([
+    const reply = newMessages.find((message) => message.role === "assistant");
+    expect(reply?.toolCalls).toMatchObject([
       { function: { name: "get_depth", arguments: '{"place":"Mariana"}' } },
     ]);
     expect(types()).toEqual(expect.arrayContaining(["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END"]));
-    const toolCallId = answer?.toolCalls?.[0]?.id as string;
+    const toolCallId = reply?.toolCalls?.[0]?.id as string;
     agent.addMessage({ id: "result", role: "tool", toolCallId, content: '{"metres":11000}' });
     const { newMessages: after } = await agent.runAgent({ tools: [depth] });
     expect(after.at(-1)).toMatchObject({ role: "assistant", content: expect.stringContaining("11000") });
@@ -99,9 +99,9 @@ describe("an agent of AG-UI", () => {
     });
   });
 
-  test("an answer that is cut ends as an error, with its text so far", async () => {
-    const { agent, events } = agentOf();
-    agent.addMessage(ask("Tell me of lakes [[truncate]]"));
+  test("a response that is cut ends as an error, with its text so far", async () => {
+    const { agent, events } = createAgent();
+    agent.addMessage(sendMessage("Tell me of lakes [[truncate]]"));
     await agent.runAgent().catch(() => {});
     expect(events.at(-1)).toMatchObject({
       type: "RUN_ERROR",
@@ -112,15 +112,15 @@ describe("an agent of AG-UI", () => {
   });
 
   test("a refusal ends as an error", async () => {
-    const { agent, events } = agentOf();
-    agent.addMessage(ask("Tell me of wells [[429]]"));
+    const { agent, events } = createAgent();
+    agent.addMessage(sendMessage("Tell me of wells [[429]]"));
     await agent.runAgent().catch(() => {});
     expect(events.at(-1)).toMatchObject({ type: "RUN_ERROR", code: "APIError" });
   });
 
   test("abortRun ends the run as cancelled, and reaches the gateway", async () => {
-    const { agent, events, types } = agentOf();
-    agent.addMessage(ask("Tell me of rivers [[stall]]"));
+    const { agent, events, types } = createAgent();
+    agent.addMessage(sendMessage("Tell me of rivers [[stall]]"));
     const run = agent.runAgent();
     await expect.poll(types).toContain("TEXT_MESSAGE_CONTENT");
     agent.abortRun();
@@ -130,9 +130,9 @@ describe("an agent of AG-UI", () => {
   });
 
   test("sends images, and what the page tells of itself", async () => {
-    const { agent } = agentOf();
+    const { agent } = createAgent();
     agent.addMessage(
-      ask([
+      sendMessage([
         { type: "text", text: "What is this?" },
         { type: "image", source: { type: "data", value: "iVBORw==", mimeType: "image/png" } },
       ]),
@@ -146,22 +146,22 @@ describe("an agent of AG-UI", () => {
     });
   });
 
-  test("a page that is loaded again follows the answer that its proxy keeps", async () => {
+  test("a page that is loaded again follows the response that its proxy stores", async () => {
     const scenario = createScenario();
-    scenario.answerByHand();
+    scenario.writeByHand();
     const before = scenario.openPage();
-    const { agent, types } = agentOf(before);
+    const { agent, types } = createAgent(before);
     // without a network, the client of a page that is gone would try for half a minute
     onTestFinished(() => agent.abortRun());
-    agent.addMessage(ask("Tell me of rivers"));
+    agent.addMessage(sendMessage("Tell me of rivers"));
     void agent.runAgent().catch(() => {});
     await expect.poll(() => scenario.written.length).toBe(1);
     scenario.written[0]?.write(toTextFrame("A river "));
     await expect.poll(types).toContain("TEXT_MESSAGE_CONTENT");
     const { messages, streamId, threadId } = agent;
-    before.leave();
+    before.disconnect();
 
-    const { agent: again, events } = agentOf(scenario.openPage());
+    const { agent: again, events } = createAgent(scenario.openPage());
     Object.assign(again, { threadId, streamId, messages: messages.slice(0, 1) });
     const followed = again.connectAgent();
     scenario.written[0]?.write(toTextFrame("runs.") + toEndFrames());
@@ -169,12 +169,12 @@ describe("an agent of AG-UI", () => {
     const { newMessages } = await followed;
     expect(newMessages).toMatchObject([{ role: "assistant", content: "A river runs." }]);
     expect(events.at(-1)?.type).toBe("RUN_FINISHED");
-    expect(scenario.asked).toHaveLength(1);
+    expect(scenario.chatRequests).toHaveLength(1);
   });
 
   test("a clone has the thread, and changes nothing in the first", async () => {
-    const { agent } = agentOf();
-    agent.addMessage(ask("How deep is the sea?"));
+    const { agent } = createAgent();
+    agent.addMessage(sendMessage("How deep is the sea?"));
     const copy: Agent = agent.clone();
     await copy.runAgent();
     expect([agent.messages.length, copy.messages.at(-1)?.role]).toEqual([1, "assistant"]);

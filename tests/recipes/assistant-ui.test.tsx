@@ -48,19 +48,19 @@ async function attach() {
 }
 
 const requests = () => gateway.emulator.requests;
-const answers = (pattern: RegExp) => screen.findByText(pattern);
+const findReply = (pattern: RegExp) => screen.findByText(pattern);
 /** Number of the shown version and of all versions, as the branch picker says. */
 const picked = () => screen.queryAllByText(/^\d+ of \d+$/).map(({ textContent }) => textContent);
 
 describe("a chat in assistant-ui", () => {
-  test("shows a question and its answer", async () => {
+  test("shows a question and its response", async () => {
     open();
     await write("How deep is the sea?");
-    await answers(/answer 1 to .*sea/);
+    await findReply(/answer 1 to .*sea/);
     screen.getByText("How deep is the sea?");
   });
 
-  test("shows an answer while it grows, and stop reaches the gateway", async () => {
+  test("shows a response while it grows, and stop reaches the gateway", async () => {
     const { container } = open();
     await write("Tell me of rivers [[stall]]");
     await waitFor(() => expect(container.textContent?.length).toBeGreaterThan(60));
@@ -82,41 +82,41 @@ describe("a chat in assistant-ui", () => {
     expect(field().value).toBe("");
   });
 
-  test("keeps both answers after a reload of one, and switches between them", async () => {
+  test("keeps both responses after a reload of one, and switches between them", async () => {
     open();
     await write("How deep is the sea?");
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     await press("Try again");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     expect(picked()).toEqual(["2 of 2"]);
     await press("Previous");
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     expect(screen.queryByText(/answer 2/)).toBeNull();
     await press("Next");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     expect(requests()).toHaveLength(2);
   });
 
-  test("an edit makes a branch, with the old question and answer kept", async () => {
+  test("an edit makes a branch, and the old question and reply stay", async () => {
     open();
     await write("How deep is the sea?");
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     await write("And the lake?");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     await press("Edit", 0);
     await write("How wide is the sea?", "Edited message", "Save");
-    await answers(/answer 3 to .*wide/);
+    await findReply(/answer 3 to .*wide/);
     expect(requests()[2]?.body).toMatchObject({ messages: [{ content: "How wide is the sea?" }] });
     expect(screen.queryByText("And the lake?")).toBeNull();
     await press("Previous");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     screen.getByText("How deep is the sea?");
     await write("And the pond?");
-    await answers(/answer 4 to .*pond/);
+    await findReply(/answer 4 to .*pond/);
     expect(requests()[3]?.body).toMatchObject({ messages: { length: 5 } });
   });
 
-  test("shows a cut as an error of the answer, whose text stays, and tries again", async () => {
+  test("shows a cut as an error of the response, whose text stays, and tries again", async () => {
     open();
     await write("Tell me of lakes [[truncate:1]]");
     const alert = await screen.findByRole("alert");
@@ -128,7 +128,7 @@ describe("a chat in assistant-ui", () => {
     expect(picked()).toEqual(["2 of 2"]);
   });
 
-  test("shows a refusal, which has no answer, and sends the question again", async () => {
+  test("shows a refusal, which has no response, and sends the question again", async () => {
     open();
     await write("Tell me of wells [[500:1]]");
     expect((await screen.findByRole("alert")).textContent).toMatch(/./);
@@ -140,7 +140,7 @@ describe("a chat in assistant-ui", () => {
     expect(picked()).toEqual([]);
   });
 
-  test("an answer that is too long is incomplete, without an error", async () => {
+  test("a response that is too long is incomplete, without an error", async () => {
     open();
     await write("Tell me of rain [[length]]");
     await waitFor(() => expect(requests()[0]?.finished).toBe(true));
@@ -148,11 +148,11 @@ describe("a chat in assistant-ui", () => {
     expect(screen.queryByRole("alert")).toBeNull();
   });
 
-  test("shows the thinking before the answer", async () => {
+  test("shows the thinking before the response", async () => {
     gateway = openGateway({ chat: () => ({ reasoning: "The user asks for depth.", content: "Deep." }) });
     open({ model: "alpha-v4.1-flash" });
     await write("How deep is the sea?");
-    await answers(/^Deep\.$/);
+    await findReply(/^Deep\.$/);
     expect(screen.getByText("The user asks for depth.").tagName).toBe("SMALL");
   });
 });
@@ -201,7 +201,7 @@ describe("files and pages in assistant-ui", () => {
     open({ model: "alpha-v4.1-flash" });
     await attach();
     await write("What is this?");
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     expect(requests()[0]?.body).toMatchObject({
       messages: [
         {
@@ -214,7 +214,7 @@ describe("files and pages in assistant-ui", () => {
     });
     await press("Edit", 0);
     await write("What lives here?", "Edited message", "Save");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     expect(JSON.stringify(requests()[1]?.body)).toContain("iVBORw==");
   });
 
@@ -232,22 +232,22 @@ describe("files and pages in assistant-ui", () => {
     const storage: ChatStorage = memoryStorage();
     const before = open({ storage });
     await write("How deep is the sea?");
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     await press("Try again");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     await press("Previous");
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     before.unmount();
     // another client has no chats in memory, as a page that was loaded again
     const { emulator } = gateway;
     gateway = { emulator, client: openGateway({}, emulator.clientOptions).client };
     open({ storage });
-    await answers(/answer 1/);
+    await findReply(/answer 1/);
     expect(picked()).toEqual(["1 of 2"]);
     await press("Next");
-    await answers(/answer 2/);
+    await findReply(/answer 2/);
     await write("And the lake?");
-    await answers(/answer 3/);
+    await findReply(/answer 3/);
     expect(JSON.stringify(requests()[2]?.body)).toContain("answer 2");
     expect(within(document.body).queryByText(/answer 1/)).toBeNull();
   });

@@ -49,19 +49,19 @@ async function open() {
   copilot.subscribe({ onError: ({ error }) => void errors.push(error) });
   const agent = copilot.getAgent("default");
   if (!agent) throw new Error("CopilotKit has no agent");
-  const ask = (content: string) => {
+  const sendMessage = (content: string) => {
     agent.addMessage({ id: crypto.randomUUID(), role: "user", content });
     return copilot.runAgent({ agent });
   };
-  return { agent, ask, copilot, depths, errors, requests: () => gateway.emulator.requests };
+  return { agent, sendMessage, copilot, depths, errors, requests: () => gateway.emulator.requests };
 }
 
 beforeAll(() => vi.stubEnv("DO_NOT_TRACK", "1"));
 afterAll(() => vi.unstubAllEnvs());
 
 test("CopilotKit asks, runs its own tool, and goes on with the result", async () => {
-  const { agent, ask, depths, errors, requests } = await open();
-  await ask('Use the tool for "Mariana"');
+  const { agent, sendMessage, depths, errors, requests } = await open();
+  await sendMessage('Use the tool for "Mariana"');
   expect(errors).toEqual([]);
   expect(depths).toEqual([{ place: "Mariana" }]);
   expect(requests()).toHaveLength(2);
@@ -71,16 +71,16 @@ test("CopilotKit asks, runs its own tool, and goes on with the result", async ()
   });
 });
 
-test("CopilotKit is told of an answer that is cut, and keeps its text", async () => {
-  const { agent, ask, errors } = await open();
-  await ask("Tell me of lakes [[truncate]]");
+test("CopilotKit is told of a response that is cut, and keeps its text", async () => {
+  const { agent, sendMessage, errors } = await open();
+  await sendMessage("Tell me of lakes [[truncate]]");
   expect(errors.map(({ message }) => message).join()).toContain("The response was cut off");
   expect(agent.messages.at(-1)).toMatchObject({ role: "assistant", content: expect.stringMatching(/./) });
 });
 
 test("CopilotKit stops a run, and the gateway sees it", async () => {
-  const { agent, ask, copilot, requests } = await open();
-  const run = ask("Tell me of rivers [[stall]]");
+  const { agent, sendMessage, copilot, requests } = await open();
+  const run = sendMessage("Tell me of rivers [[stall]]");
   await expect.poll(() => agent.messages.at(-1)?.role).toBe("assistant");
   copilot.stopAgent({ agent });
   await run;

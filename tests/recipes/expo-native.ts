@@ -1,10 +1,10 @@
 type Listener = (value?: unknown) => void;
 type Gateway = (request: Request) => Promise<Response>;
 
-/** The native half of Expo's `fetch`: an answer that tells its listeners of each piece. */
+/** The native half of Expo's `fetch`: a response that tells its listeners of each piece. */
 export class NativeResponse {
   private readonly listeners = new Map<string, Listener>();
-  answer: Response | undefined;
+  response: Response | undefined;
 
   addListener(name: string, listener: Listener): void {
     this.listeners.set(name, listener);
@@ -19,16 +19,16 @@ export class NativeResponse {
     this.listeners.get(name)?.(value);
   }
   get _rawHeaders(): [string, string][] {
-    return [...(this.answer?.headers ?? [])];
+    return [...(this.response?.headers ?? [])];
   }
   get status(): number {
-    return this.answer?.status ?? 0;
+    return this.response?.status ?? 0;
   }
   get statusText(): string {
-    return this.answer?.statusText ?? "";
+    return this.response?.statusText ?? "";
   }
   get url(): string {
-    return this.answer?.url ?? "";
+    return this.response?.url ?? "";
   }
   get redirected(): boolean {
     return false;
@@ -39,7 +39,7 @@ export class NativeResponse {
   }
   private async pump(): Promise<void> {
     try {
-      for await (const piece of this.answer?.body ?? []) this.tell("didReceiveResponseData", piece);
+      for await (const piece of this.response?.body ?? []) this.tell("didReceiveResponseData", piece);
       this.tell("didComplete");
     } catch (error) {
       this.tell("didFailWithError", String(error));
@@ -47,10 +47,10 @@ export class NativeResponse {
   }
   cancelStreaming(): void {}
   async text(): Promise<string> {
-    return (await this.answer?.text()) ?? "";
+    return (await this.response?.text()) ?? "";
   }
   async arrayBuffer(): Promise<ArrayBuffer> {
-    return (await this.answer?.arrayBuffer()) ?? new ArrayBuffer(0);
+    return (await this.response?.arrayBuffer()) ?? new ArrayBuffer(0);
   }
 }
 
@@ -71,7 +71,7 @@ export class NativeRequest {
       ...(headers && { headers }),
       signal: this.gone.signal,
     });
-    this.response.answer = await (globalThis as unknown as { gateway: Gateway }).gateway(request);
+    this.response.response = await (globalThis as unknown as { gateway: Gateway }).gateway(request);
   }
   cancel(): void {
     this.gone.abort();

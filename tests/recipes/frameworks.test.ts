@@ -38,7 +38,7 @@ afterEach(async () => {
 });
 
 /** Copies the components of a framework into a folder of its own, and returns the folder. */
-function filesOf(framework: string): string {
+function findPage(framework: string): string {
   const folder = createTemporaryFolder(`frameworks-${framework}`);
   cpSync(`${root}docs/examples/${framework}`, folder, { recursive: true });
   return folder;
@@ -48,7 +48,7 @@ type Show = (name: "chat" | "video" | "image") => Promise<() => unknown>;
 const capital = (name: string) => name.replace(/^./, (letter) => letter.toUpperCase());
 const frameworks: Record<string, () => Show> = {
   vue: () => {
-    const folder = filesOf("vue");
+    const folder = findPage("vue");
     return async (name) => {
       const { default: Root } = (await import(/* @vite-ignore */ `${folder}/${name}.vue`)) as {
         default: VueComponent;
@@ -59,7 +59,7 @@ const frameworks: Record<string, () => Show> = {
     };
   },
   svelte: () => {
-    const folder = filesOf("svelte");
+    const folder = findPage("svelte");
     return async (name) => {
       const { default: Root } = (await import(/* @vite-ignore */ `${folder}/${capital(name)}.svelte`)) as {
         default: SvelteComponent;
@@ -69,7 +69,7 @@ const frameworks: Record<string, () => Show> = {
     };
   },
   solid: () => {
-    const folder = filesOf("solid");
+    const folder = findPage("solid");
     return async (name) => {
       const module = (await import(/* @vite-ignore */ `${folder}/${name}.tsx`)) as Record<
         string,
@@ -89,7 +89,7 @@ describe.each(Object.keys(frameworks))("the components of %s", (framework) => {
     button(name).click();
   };
 
-  test("shows an answer while it grows, stops it, and shows another", async () => {
+  test("shows a response while it grows, stops it, and shows another", async () => {
     fault = "[[stall]]";
     end = await show("chat");
     await press("Ask");

@@ -114,31 +114,31 @@ describe.skipIf(!fetchOfExpo)("with the fetch of Expo over a native half of ours
         },
       },
     );
-    const ask = (content: string) =>
+    const sendMessage = (content: string) =>
       streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content }] });
-    return { emulator, ask };
+    return { emulator, sendMessage };
   }
 
-  test("an answer comes in pieces", async () => {
+  test("a response comes in pieces", async () => {
     const pieces: string[] = [];
-    const stream = open().ask("Tell me of springs");
+    const stream = open().sendMessage("Tell me of springs");
     for await (const delta of stream) if (delta.type === "text-delta") pieces.push(delta.text);
     expect(pieces.length).toBeGreaterThan(3);
     expect((await stream.result()).message.content).toBe(pieces.join(""));
   });
 
-  test("an answer that is cut, and a connection that is lost, are errors with the text so far", async () => {
-    const { ask } = open();
+  test("a response that is cut, and a connection that is lost, are errors with the text so far", async () => {
+    const { sendMessage } = open();
     for (const fault of ["truncate", "drop"])
-      await expect(ask(`Tell me of lakes [[${fault}]]`).result()).rejects.toMatchObject({
+      await expect(sendMessage(`Tell me of lakes [[${fault}]]`).result()).rejects.toMatchObject({
         name: "StreamError",
         partial: { content: expect.stringMatching(/./) },
       });
   });
 
   test("an abort reaches the gateway", async () => {
-    const { ask, emulator } = open();
-    const stream = ask("Tell me of rivers [[stall]]");
+    const { sendMessage, emulator } = open();
+    const stream = sendMessage("Tell me of rivers [[stall]]");
     for await (const delta of stream) if (delta.type === "text-delta") break;
     await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);
   });

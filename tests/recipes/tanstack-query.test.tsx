@@ -47,7 +47,7 @@ test("a video is created once, polled, and shown", async () => {
   expect([sent("POST").length, sent("GET").length]).toEqual([1, length]);
 });
 
-test("an answer is one request, for two components that show it", async () => {
+test("a response is one request, for two components that show it", async () => {
   const { Summary } = await files<{ Summary: FunctionComponent<{ text: string }> }>("summary.tsx");
   const Twice = ({ text }: { text: string }) => (
     <>

@@ -1,6 +1,6 @@
-import { type Rule, rulesOf } from "./rule.ts";
+import { createRules, type Rule } from "./rule.ts";
 
-const { rules, refuses, warns } = rulesOf({
+const { rules, refuses, warns } = createRules({
   endpoint: "/gamma/asset/CreateAsset",
   section: "Asset · gamma-asset",
   prefix: "asset",

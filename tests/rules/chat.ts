@@ -1,13 +1,13 @@
-import { type Rule, rulesOf } from "./rule.ts";
+import { createRules, type Rule } from "./rule.ts";
 
 const endpoint = "/v1/chat/completions";
 const messages = [{ role: "user", content: "Answer in JSON, please" }];
 const png = "data:image/png;base64,iVBORw0KGgo=";
 const image = (url: string, rest: object = {}) => [{ type: "image_url", image_url: { url, ...rest } }];
-const says = (content: unknown, rest: object = {}) => ({ messages: [{ role: "user", content, ...rest }] });
+const message = (content: unknown, rest: object = {}) => ({ messages: [{ role: "user", content, ...rest }] });
 const tool = { type: "function", function: { name: "weather", parameters: { type: "object" } } };
 const call = { id: "c-1", type: "function", function: { name: "weather", arguments: "{}" } };
-const answered = (rest: object) => ({
+const createRequest = (rest: object) => ({
   messages: [
     ...messages,
     { role: "assistant", content: null, tool_calls: [call] },
@@ -15,21 +15,21 @@ const answered = (rest: object) => ({
   ],
 });
 
-type Rules = ReturnType<typeof rulesOf>;
+type Rules = ReturnType<typeof createRules>;
 
 /** The rules of messages, which all models have. */
 function messageRules({ refuses }: Rules): void {
   refuses(
     "messages[].role",
     "system, user, assistant, tool",
-    answered({ tool_call_id: "c-1" }),
+    createRequest({ tool_call_id: "c-1" }),
     { messages: [{ role: "boss", content: "x" }] },
     { path: "messages.0.role" },
   );
   refuses(
     "messages[].content",
     "required, string or array",
-    says("Hello"),
+    message("Hello"),
     { messages: [{ role: "user" }] },
     { path: "messages.0.content" },
   );
@@ -43,7 +43,7 @@ function messageRules({ refuses }: Rules): void {
   refuses(
     "messages[].content",
     "null only beside tool calls",
-    answered({ tool_call_id: "c-1" }),
+    createRequest({ tool_call_id: "c-1" }),
     { messages: [{ role: "assistant", content: null }] },
     { path: "messages.0.content", rule: "content" },
   );
@@ -51,34 +51,34 @@ function messageRules({ refuses }: Rules): void {
     "messages[].reasoning_content",
     "string or null",
     { messages: [...messages, { role: "assistant", content: "Hi", reasoning_content: "Hm." }] },
-    says("x", { reasoning_content: 7 }),
+    message("x", { reasoning_content: 7 }),
     { path: "messages.0.reasoning_content" },
   );
-  refuses("messages[].name", "string", says("x", { name: "ada" }), says("x", { name: 7 }), {
+  refuses("messages[].name", "string", message("x", { name: "ada" }), message("x", { name: 7 }), {
     path: "messages.0.name",
   });
   refuses(
     "messages[].tool_call_id",
     "required for tool messages",
-    answered({ tool_call_id: "c-1" }),
-    answered({}),
+    createRequest({ tool_call_id: "c-1" }),
+    createRequest({}),
     { path: "messages.2.tool_call_id" },
   );
   refuses(
     "messages[].tool_calls",
     "array of ToolCall",
-    answered({ tool_call_id: "c-1" }),
+    createRequest({ tool_call_id: "c-1" }),
     { messages: [{ role: "assistant", content: "", tool_calls: [{ ...call, type: "web" }] }] },
     { path: "messages.0.tool_calls.0.type" },
   );
   refuses(
     "content part text",
     "text required",
-    says([{ type: "text", text: "x" }]),
-    says([{ type: "text" }]),
+    message([{ type: "text", text: "x" }]),
+    message([{ type: "text" }]),
     { path: "messages.0.content.0.text" },
   );
-  for (const [field, says, broken] of [
+  for (const [field, message, broken] of [
     ["id", "string", { ...call, id: 7 }],
     ["function", "object with name and arguments", { ...call, function: "weather" }],
     ["function.name", "string", { ...call, function: { arguments: "{}" } }],
@@ -86,8 +86,8 @@ function messageRules({ refuses }: Rules): void {
   ] as const)
     refuses(
       `messages[].tool_calls[].${field}`,
-      says,
-      answered({ tool_call_id: "c-1" }),
+      message,
+      createRequest({ tool_call_id: "c-1" }),
       { messages: [{ role: "assistant", content: "", tool_calls: [broken] }] },
       { path: `messages.0.tool_calls.0.${field}` },
     );
@@ -151,7 +151,7 @@ function toolRules({ refuses }: Rules): void {
   );
 }
 
-const alpha = rulesOf({
+const alpha = createRules({
   endpoint,
   section: "Chat · alpha-v4.1-flash",
   prefix: "chat.alpha",
@@ -163,28 +163,28 @@ messageRules(alpha);
 alpha.refuses(
   "content part type",
   "text or image_url",
-  says(image("https://img.example.com/a.png")),
-  says([{ type: "audio" }]),
+  message(image("https://img.example.com/a.png")),
+  message([{ type: "audio" }]),
   { path: "messages.0.content.0.type" },
 );
 alpha.refuses(
   "image_url.url",
   "public http(s) URL or Base64 data URL of a JPEG, PNG, GIF or WebP",
-  says(image(png)),
-  says(image("data:image/svg+xml;base64,PHN2Zz4=")),
+  message(image(png)),
+  message(image("data:image/svg+xml;base64,PHN2Zz4=")),
   { path: "messages.0.content.0.image_url.url", rule: "image-url" },
 );
 alpha.refuses(
   "image_url.detail",
   "low, high, original, auto",
-  says(image(png, { detail: "original" })),
-  says(image(png, { detail: "best" })),
+  message(image(png, { detail: "original" })),
+  message(image(png, { detail: "best" })),
   { path: "messages.0.content.0.image_url.detail" },
 );
 alpha.refuses(
   "image parts",
   "in user messages only",
-  says(image(png)),
+  message(image(png)),
   { messages: [{ role: "system", content: image(png) }, ...messages] },
   { path: "messages.0.content.0.type" },
 );
@@ -230,22 +230,22 @@ alpha.refuses(
 );
 alpha.refuses("user_id", "letters, digits, - and _", { user_id: "a-B_9" }, { user_id: "a b" });
 alpha.warns("(any other field)", "not in the list", {}, { seed: 2 }, { path: "seed", rule: "unknown-field" });
-alpha.warns("messages[].(any other field)", "not in the list", {}, says("x", { createdAt: 7 }), {
+alpha.warns("messages[].(any other field)", "not in the list", {}, message("x", { createdAt: 7 }), {
   path: "messages.0.createdAt",
   rule: "unknown-field",
 });
 alpha.warns(
   "messages[].tool_calls[].(any other field)",
   "not in the list",
-  answered({ tool_call_id: "c-1" }),
+  createRequest({ tool_call_id: "c-1" }),
   { messages: [{ role: "assistant", content: "", tool_calls: [{ ...call, index: 0 }] }] },
   { path: "messages.0.tool_calls.0.index", rule: "unknown-field" },
 );
 alpha.warns(
   "image_url.(any other field)",
   "not in the list",
-  says(image(png)),
-  says(image(png, { alt: "A lock" })),
+  message(image(png)),
+  message(image(png, { alt: "A lock" })),
   { path: "messages.0.content.0.image_url.alt", rule: "unknown-field" },
 );
 alpha.warns(
@@ -291,7 +291,7 @@ alpha.warns(
   { rule: "thinking-contradicted" },
 );
 
-const gamma = rulesOf({
+const gamma = createRules({
   endpoint,
   section: "Chat · gamma-chat-1-6-251015",
   prefix: "chat.gamma",
@@ -314,7 +314,9 @@ gamma.bounds("frequency_penalty", [-2, 2], 0.1);
 gamma.bounds("presence_penalty", [-2, 2], 0.1);
 gamma.refuses("stream", "boolean", { stream: false }, { stream: 1 });
 gamma.refuses("stop", "one string", { stop: "END" }, { stop: ["END"] });
-gamma.refuses("image parts", "not in its list", {}, says(image(png)), { path: "messages.0.content.0.type" });
+gamma.refuses("image parts", "not in its list", {}, message(image(png)), {
+  path: "messages.0.content.0.type",
+});
 for (const [field, value] of Object.entries({
   tools: [tool],
   thinking: { type: "enabled" },
@@ -328,7 +330,7 @@ for (const [field, value] of Object.entries({
     { path: field, rule: "unknown-field" },
   );
 
-const delta = rulesOf({
+const delta = createRules({
   endpoint,
   section: "Chat · delta-5.3",
   prefix: "chat.delta",
@@ -336,7 +338,9 @@ const delta = rulesOf({
 });
 delta.refuses("messages", "at least 1 item", {}, { messages: [] });
 messageRules(delta);
-delta.refuses("image parts", "not in its list", {}, says(image(png)), { path: "messages.0.content.0.type" });
+delta.refuses("image parts", "not in its list", {}, message(image(png)), {
+  path: "messages.0.content.0.type",
+});
 delta.refuses("stream", "boolean", { stream: false }, { stream: 1 });
 delta.refuses(
   "thinking",
@@ -350,11 +354,11 @@ delta.bounds("max_tokens", [1, 131_072], 1);
 delta.refuses("max_tokens", "integer", { max_tokens: 2 }, { max_tokens: 1.5 });
 // what is assumed warns, and refuses nothing
 for (const path of ["temperature", "top_p"])
-  for (const [says, within, beyond] of [
+  for (const [message, within, beyond] of [
     ["from 0, not -0.1", 0, -0.1],
     ["to 1, not 1.1", 1, 1.1],
   ] as const)
-    delta.warns(`${path} (assumed name)`, says, { [path]: within }, { [path]: beyond }, { path });
+    delta.warns(`${path} (assumed name)`, message, { [path]: within }, { [path]: beyond }, { path });
 delta.warns(
   "stop (assumed name)",
   "at most 4 entries",

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type AnySchema, createAnySchema } from "../support/any-schema.ts";
 import { readRuns } from "../support/seed.ts";
 
-/* The emulator fills the JSON Schema that a request shows, wherever clients write it: Ajv finds that the answer fits. */
+/* The emulator fills the JSON Schema that a request shows, wherever clients write it: Ajv finds that the response fits. */
 
 const model = "alpha-v4.1-flash";
 const ajv = new Ajv({ multipleOfPrecision: 6, jsonPointers: true });
@@ -21,8 +21,8 @@ interface Completion {
   ];
 }
 
-/** Returns the JSON of an answer: its text, or the arguments of its tool call. */
-async function answerTo(request: object): Promise<unknown> {
+/** Returns the JSON of a response: its text, or the arguments of its tool call. */
+async function requestReply(request: object): Promise<unknown> {
   const { fetch } = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const response = await fetch("https://gateway.test/v1/chat/completions", {
     method: "POST",
@@ -45,7 +45,7 @@ const system = (content: string) => ({ role: "system", content });
 const question = user("Tell me of rivers");
 
 /** The ways in which clients show a schema. */
-const ways: Readonly<Record<string, (schema: object) => object>> = {
+const encodings: Readonly<Record<string, (schema: object) => object>> = {
   "as the parameters of a tool": (parameters) => ({
     tools: [{ type: "function", function: { name: "fill", parameters } }],
     tool_choice: { type: "function", function: { name: "fill" } },
@@ -86,8 +86,8 @@ describe("The emulator", () => {
     required: ["name", "km"],
     additionalProperties: false,
   };
-  test.each(Object.entries(ways))("fills a schema that is shown %s", async (_, way) => {
-    const { name, km } = (await answerTo(way(river))) as { name: string; km: number };
+  test.each(Object.entries(encodings))("fills a schema that is shown %s", async (_, encode) => {
+    const { name, km } = (await requestReply(encode(river))) as { name: string; km: number };
     expect([typeof name, Number.isInteger(km)]).toEqual(["string", true]);
     expectToFit(river, { name, km });
   });
@@ -96,17 +96,17 @@ describe("The emulator", () => {
     const earlier = user(`Schema: ${JSON.stringify({ type: "object", required: ["old"] })}`);
     const latest = user(`Schema: ${JSON.stringify(river)}`);
     const messages = [earlier, { role: "assistant", content: "{}" }, latest];
-    expectToFit(river, await answerTo({ messages }));
+    expectToFit(river, await requestReply({ messages }));
   });
 
   test("takes JSON in a question for no schema where nothing calls it one", async () => {
     const content = 'What is wrong with {"type":"object","properties":{}} in my file?';
-    await expect(answerTo({ messages: [user(content)] })).rejects.toThrow(SyntaxError);
+    await expect(requestReply({ messages: [user(content)] })).rejects.toThrow(SyntaxError);
   });
 
   test("finds the end of a text with 100,000 braces", async () => {
     const content = `${"{".repeat(100_000)} schema ${JSON.stringify(river)}`;
-    expect(await answerTo({ ...json, messages: [user(content)] })).toBeTypeOf("object");
+    expect(await requestReply({ ...json, messages: [user(content)] })).toBeTypeOf("object");
   });
 });
 
@@ -121,7 +121,7 @@ describe("A number of the emulator is small and plausible", () => {
     [{ type: "integer", minimum: -far, multipleOf: 25 }, 25],
   ])("%j: %d", async (number, expected) => {
     const schema = { type: "object", properties: { number }, required: ["number"] };
-    expect(await answerTo({ response_format: { type: "json_object", schema } })).toEqual({
+    expect(await requestReply({ response_format: { type: "json_object", schema } })).toEqual({
       number: expected,
     });
   });
@@ -130,11 +130,11 @@ describe("A number of the emulator is small and plausible", () => {
 test("The emulator fills any schema of a tool, and any beside json_object, so that Ajv takes it", {
   timeout: 300_000, // thousands of runs at night
 }, async () => {
-  const way = fc.constantFrom(...Object.keys(ways));
+  const way = fc.constantFrom(...Object.keys(encodings));
   await fc.assert(
     fc.asyncProperty(createAnySchema(true), way, async (schema, name) => {
       const shown = { type: "object", ...(schema as object) };
-      expectToFit(shown, await answerTo(ways[name]?.(shown) ?? {}));
+      expectToFit(shown, await requestReply(encodings[name]?.(shown) ?? {}));
     }),
     { ...readRuns(100), endOnFailure: true },
   );

@@ -13,7 +13,7 @@ interface Shape {
  * Lists the fields of a schema as dot paths without the indexes of lists. `samples` are requests: a schema that depends
  * on its input is read for each of them.
  */
-function fieldsOf(schema: object, samples: readonly unknown[]): ReadonlySet<string> {
+function listFields(schema: object, samples: readonly unknown[]): ReadonlySet<string> {
   const fields = new Set<string>();
   visit(schema as Shape, samples, "");
   return fields;
@@ -44,7 +44,7 @@ export function fieldsWithoutRule(model: string, schema: object, all: readonly R
   const rules = all.filter(({ accepted }) => (accepted as { model?: string }).model === model);
   const tried = rules.map(({ path }) => `${path.replace(/\.\d+(?=\.|$)/g, "")}.`);
   const requests = rules.flatMap(({ accepted, refused, warned }) => [accepted, refused, warned]);
-  return [...fieldsOf(schema, requests)].filter(
+  return [...listFields(schema, requests)].filter(
     (field) => field !== "model" && !tried.some((path) => path.startsWith(`${field}.`)),
   );
 }

@@ -1,4 +1,4 @@
-import { type Rule, rulesOf } from "./rule.ts";
+import { createRules, type Rule } from "./rule.ts";
 
 // biome-ignore format: the lists of the spec, read as blocks
 const sizesOf40 = [
@@ -19,7 +19,7 @@ function rulesOfModel(
   sizes: readonly string[],
   others: readonly string[],
 ): readonly Rule[] {
-  const { rules, bounds, oneOf, refuses, warns } = rulesOf({
+  const { rules, bounds, oneOf, refuses, warns } = createRules({
     endpoint: "/v1/images/generations",
     section: `Images · ${model}`,
     prefix: `image.${family}`,

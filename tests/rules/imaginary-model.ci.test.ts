@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from "vitest";
 import { createTemporaryFolder } from "../support/temporary.ts";
 import { allRules } from "./all.ts";
 import { fieldsWithoutRule } from "./fields.ts";
-import { rulesOf } from "./rule.ts";
+import { createRules } from "./rule.ts";
 
 /* A model that the next version adds: in the client it is its row and its request object, and nothing else changes. */
 
@@ -19,11 +19,11 @@ const row = `
 const requestObject = `
   /** Request to \`zeta-1\`. */
   "zeta-1": v.object({
-    /** The model that answers. */
+    /** The model that responds. */
     model: v.literal("zeta-1"),
     /** The conversation so far. */
     messages: textMessages,
-    /** Depth of the answer. */
+    /** Depth of the response. */
     depth: v.optional(v.picklist(["deep", "flat"])),
     ...streamFields,
   }),`;
@@ -73,7 +73,7 @@ function errorsOfCompiler(): string {
   return spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { encoding: "utf8" }).stdout;
 }
 
-test("A new model is two places of the client: the compiler asks for the second, then its fields for rules", {
+test("A new model is two entries in the client: the compiler requires the second, then its fields require rules", {
   timeout: 180_000,
 }, async () => {
   insert("types/chat-models.ts", "export const chatModels = {", row);
@@ -94,7 +94,7 @@ test("A new model is two places of the client: the compiler asks for the second,
   // its rule tests are what remains to be written
   const schema = requestSchemas["zeta-1"];
   expect(fieldsWithoutRule("zeta-1", schema, allRules)).toContain("depth");
-  const zeta = rulesOf({ endpoint: "", section: "", prefix: "chat.zeta", request });
+  const zeta = createRules({ endpoint: "", section: "", prefix: "chat.zeta", request });
   zeta.oneOf("depth", ["deep", "flat"], ["medium"]);
   expect(fieldsWithoutRule("zeta-1", schema, zeta.rules)).not.toContain("depth");
 });

@@ -17,7 +17,7 @@ import { allRules } from "./all.ts";
 const models = Object.keys(requestSchemas).map((model) => ({ model }));
 
 /** Rules that JSON Schema cannot express. `*` is the family of a model. */
-const unsaid = [
+const unreported = [
   "*.*.n",
   "asset.n",
   "chat.*.content",
@@ -34,9 +34,11 @@ const unsaid = [
   "video.*.tools-need-text-only",
   "asset.url",
 ];
-const isUnsaid = (rule: string, message: string) =>
+const isUnreported = (rule: string, message: string) =>
   !/^(expected|is required( \(|;|$))/.test(message) &&
-  unsaid.some((name) => new RegExp(`^${name.replaceAll(".", "\\.").replaceAll("*", "[^.]+")}$`).test(rule));
+  unreported.some((name) =>
+    new RegExp(`^${name.replaceAll(".", "\\.").replaceAll("*", "[^.]+")}$`).test(rule),
+  );
 
 const ajv = new Ajv2020({ strict: true });
 const validators = new Map(models.map(({ model }) => [model, ajv.compile(toJSONSchema(model) ?? false)]));
@@ -48,7 +50,7 @@ function verdicts(request: { [key: string]: JSONValue }) {
   const model = String(request["model"]);
   const { issues } = checkRequest(request);
   const fits = validators.get(model)?.(request) ?? false;
-  return { fits, issues, said: issues.filter(({ rule, message }) => !isUnsaid(rule, message)) };
+  return { fits, issues, reported: issues.filter(({ rule, message }) => !isUnreported(rule, message)) };
 }
 
 test("The copy of a schema may be changed field by field: no part of it is another part, or the next copy's", () => {
@@ -93,13 +95,13 @@ describe.each(models)("The JSON Schema of $model", ({ model }) => {
   test("accepts what the spec accepts, and refuses what it refuses", () => {
     const own = allRules.filter(({ accepted }) => asJSON(accepted)["model"] === model);
     expect(own.length).toBeGreaterThan(4);
-    for (const { accepted, refused, warned, section, field, says } of own) {
-      const name = `${section} · ${field}: ${says}`;
+    for (const { accepted, refused, warned, section, field, message } of own) {
+      const name = `${section} · ${field}: ${message}`;
       for (const request of [accepted, ...(warned ? [warned] : [])])
         expect.soft(verdicts(asJSON(request)).fits, name).toBe(true);
       if (!refused || !asJSON(refused)["model"]) continue;
-      const { fits, said } = verdicts(asJSON(refused));
-      if (said.length > 0) expect.soft(fits, name).toBe(false);
+      const { fits, reported } = verdicts(asJSON(refused));
+      if (reported.length > 0) expect.soft(fits, name).toBe(false);
     }
   });
 });
@@ -141,10 +143,10 @@ function near(value: JSONValue): fc.Arbitrary<JSONValue> {
 }
 
 /** The paths of all values inside a value. */
-function pathsOf(value: JSONValue, path: readonly string[] = []): (readonly string[])[] {
+function listPaths(value: JSONValue, path: readonly string[] = []): (readonly string[])[] {
   if (typeof value !== "object" || value === null) return [path];
   const inside = Object.entries(value).slice(0, 8);
-  return [path, ...inside.flatMap(([key, one]) => pathsOf(one, [...path, key]))];
+  return [path, ...inside.flatMap(([key, one]) => listPaths(one, [...path, key]))];
 }
 
 const valueAt = (value: JSONValue, path: readonly string[]): JSONValue =>
@@ -165,7 +167,7 @@ const requests = fc.constantFrom(...models).chain(({ model }) => {
     .tuple(fc.constantFrom(...own), fc.constantFrom(...own), fc.constantFrom(...own))
     .map(([one, two, three]) => ({ ...one, ...two, ...three, model }) as JSONValue)
     .chain((request) => {
-      const path = fc.constantFrom(...pathsOf(request).filter(([first]) => first && first !== "model"));
+      const path = fc.constantFrom(...listPaths(request).filter(([first]) => first && first !== "model"));
       const changed = path.chain((at) =>
         fc
           .oneof(
@@ -180,13 +182,13 @@ const requests = fc.constantFrom(...models).chain(({ model }) => {
 });
 
 test("Ajv and the client's rules judge random requests alike", () => {
-  const count = { accepted: 0, refused: 0, unsaid: 0 };
+  const count = { accepted: 0, refused: 0, unreported: 0 };
   fc.assert(
     fc.property(requests, (request) => {
-      const { fits, issues, said } = verdicts(request);
+      const { fits, issues, reported } = verdicts(request);
       if (issues.length === 0) expect(fits).toBe(true);
-      if (said.length > 0) expect({ fits, said }).toEqual({ fits: false, said });
-      count[issues.length === 0 ? "accepted" : said.length > 0 ? "refused" : "unsaid"] += 1;
+      if (reported.length > 0) expect({ fits, reported }).toEqual({ fits: false, reported });
+      count[issues.length === 0 ? "accepted" : reported.length > 0 ? "refused" : "unreported"] += 1;
     }),
     readRuns(400),
   );
@@ -196,14 +198,17 @@ test("Ajv and the client's rules judge random requests alike", () => {
 
 let verdictsOfPool: readonly ReturnType<typeof verdicts>[] | undefined;
 
-test.each(unsaid)("the rule %s is listed because JSON Schema accepts a request that breaks it", (name) => {
-  verdictsOfPool ??= [...pool.values()].flat().map(verdicts);
-  const breaking = verdictsOfPool.filter(({ fits, issues }) => {
-    const pattern = new RegExp(`^${name.replaceAll(".", "\\.").replaceAll("*", "[^.]+")}$`);
-    return fits && issues.length > 0 && issues.every(({ rule }) => pattern.test(rule));
-  });
-  expect(breaking.length).toBeGreaterThan(0);
-});
+test.each(unreported)(
+  "the rule %s is listed because JSON Schema accepts a request that breaks it",
+  (name) => {
+    verdictsOfPool ??= [...pool.values()].flat().map(verdicts);
+    const breaking = verdictsOfPool.filter(({ fits, issues }) => {
+      const pattern = new RegExp(`^${name.replaceAll(".", "\\.").replaceAll("*", "[^.]+")}$`);
+      return fits && issues.length > 0 && issues.every(({ rule }) => pattern.test(rule));
+    });
+    expect(breaking.length).toBeGreaterThan(0);
+  },
+);
 
 test("toJSONSchema returns undefined for a model that is not listed, and a copy for each caller", () => {
   expect(toJSONSchema("alpha-v5")).toBeUndefined();
@@ -225,11 +230,11 @@ test("The short schemas of the MCP tools accept each request of a model that the
     const tool = tools.find(({ name }) => name.endsWith(model === "gamma-asset" ? "asset_create" : end));
     const validate = ajv.compile(tool?.inputSchema as AnySchema);
     const own = allRules.filter(({ accepted }) => asJSON(accepted)["model"] === model);
-    for (const { accepted, section, field, says } of own) {
+    for (const { accepted, section, field, message } of own) {
       const { model: _, stream: _s, stream_options: _o, ...input } = asJSON(accepted);
       // a field that is `null` may be left out, and the short schemas do not have it
       if (JSON.stringify(input).includes("null")) continue;
-      expect.soft(validate(input), `${section} · ${field}: ${says}`).toBe(true);
+      expect.soft(validate(input), `${section} · ${field}: ${message}`).toBe(true);
     }
   }
 });

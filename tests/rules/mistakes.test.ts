@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 /*
  * The mistakes of the first days, made in JavaScript, where no compiler helps: what a developer sees in the error or in
- * the console names the field and the way out. `type-errors.test.ts` has those of TypeScript.
+ * the console names the field and the fix. `type-errors.test.ts` has those of TypeScript.
  */
 
 const messages = [{ role: "user", content: "Hello" }];

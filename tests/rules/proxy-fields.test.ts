@@ -28,7 +28,7 @@ type Route = keyof typeof routes;
 
 const chats = Object.values(core.models).filter((model) => model.kind === "chat");
 
-/** The client's own schema of each model, and where the model is asked. */
+/** The client's own schema of each model, and the path of the model. */
 const models: readonly (readonly [model: string, route: Route, schema: object])[] = [
   ...Object.values(core.models).map(
     ({ id, kind }) => [id, kind === "chat" ? kind : (`${kind}s` as const), core.requestSchemas[id]] as const,
@@ -47,26 +47,26 @@ interface Shape {
 }
 
 /** The paths of all fields that can have a value: `content`, `content[].image_url.url`. */
-function pathsOf(shape: Shape, path = ""): string[] {
+function listPaths(shape: Shape, path = ""): string[] {
   const { type, entries, item, wrapped, assumed, options, getter } = shape;
   if (type === "never") return [];
-  if (assumed) return pathsOf(assumed, path);
-  if (wrapped) return pathsOf(wrapped, path);
+  if (assumed) return listPaths(assumed, path);
+  if (wrapped) return listPaths(wrapped, path);
   if (type === "variant" || (getter && options))
-    return (options as Shape[]).flatMap((option) => pathsOf(option, path));
+    return (options as Shape[]).flatMap((option) => listPaths(option, path));
   if (getter) {
     const inputs = ["", [], {}, { content: [{ type: "image_url" }] }];
-    return inputs.flatMap((input) => pathsOf(getter(input), path));
+    return inputs.flatMap((input) => listPaths(getter(input), path));
   }
-  if (item) return pathsOf(item, `${path}[]`);
+  if (item) return listPaths(item, `${path}[]`);
   if (entries)
     return Object.entries(entries).flatMap(([name, field]) =>
-      pathsOf(field, path ? `${path}.${name}` : name),
+      listPaths(field, path ? `${path}.${name}` : name),
     );
   return [path];
 }
 
-const listed = new Map(models.map(([model, , schema]) => [model, new Set(pathsOf(schema as Shape))]));
+const listed = new Map(models.map(([model, , schema]) => [model, new Set(listPaths(schema as Shape))]));
 
 /** A body that has one field. */
 function bodyWith(path: string): Fields {
@@ -97,7 +97,7 @@ function openProxy(options: Partial<ProxyOptions> = {}) {
     },
     ...options,
   });
-  const ask = async (route: Route, body: Fields) => {
+  const request = async (route: Route, body: Fields) => {
     const response = await proxy.fetch(
       new Request(`https://proxy.example${routes[route]}`, {
         method: "POST",
@@ -108,7 +108,7 @@ function openProxy(options: Partial<ProxyOptions> = {}) {
     const { error } = (await response.json()) as { error?: Fields };
     return { status: response.status, error, dropped: response.headers.get("x-sluice-dropped-fields") };
   };
-  return { sent, ask };
+  return { sent, request };
 }
 
 afterEach(() => vi.restoreAllMocks());
@@ -126,8 +126,8 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
     const paths = [...(listed.get(model) ?? [])].filter((path) => path !== "model" && path !== "user_id");
     expect(paths.length).toBeGreaterThan(3);
     for (const path of paths) {
-      const { ask, sent } = openProxy();
-      const { error, dropped } = await ask(route, { model, ...bodyWith(path) });
+      const { request, sent } = openProxy();
+      const { error, dropped } = await request(route, { model, ...bodyWith(path) });
       expect([error, dropped]).toEqual([undefined, null]);
       expect(sent).toMatchObject([bodyWith(path)]);
     }
@@ -140,8 +140,8 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
     for (const path of [...all, "input.parameters", "duration[]", "n[]", "x"].filter(
       (path) => !own?.has(path),
     )) {
-      const { ask, sent } = openProxy();
-      const { status } = await ask(route, { model, ...bodyWith(path) });
+      const { request, sent } = openProxy();
+      const { status } = await request(route, { model, ...bodyWith(path) });
       // a value may stand for a list of one, and a list for a value of the same name
       const isAlike = [...(own ?? [])].some(
         (other) => other.replaceAll("[]", "") === path.replaceAll("[]", ""),
@@ -156,7 +156,7 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
 
   test.each(models)("%s is accepted at its own route only", async (model, route) => {
     for (const other of Object.keys(routes) as Route[]) {
-      const { status, error } = await openProxy().ask(other, { model });
+      const { status, error } = await openProxy().request(other, { model });
       expect([other, status, error?.["code"]]).toEqual(
         other === route ? [other, 200, undefined] : [other, 403, "model_not_allowed"],
       );
@@ -165,13 +165,13 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
 
   test.each(chats)("$id has its limit of tokens, and usage on request", async (row) => {
     const { id: model } = row;
-    const { ask, sent } = openProxy({
+    const { request, sent } = openProxy({
       limits: { maxTokens: 1_000_000_000 },
       plugins: [
         { ...readStreams(), reserve: async () => ({ settle: async () => {}, release: async () => {} }) },
       ],
     });
-    await ask("chat", { model, stream: true });
+    await request("chat", { model, stream: true });
     expect(sent[0]?.["max_tokens"]).toBe(row.maxTokens);
     expect(sent[0]).toEqual({
       model,
@@ -224,10 +224,10 @@ test("the client's own requests reach the gateway whole", async () => {
 
 test("an epsilon task is created and polled through the proxy, under an id of the proxy", async () => {
   const { client, emulator } = openAll();
-  const answer = (await createEpsilonTask(client, "text2video", { prompt: "A reef" })) as {
+  const created = (await createEpsilonTask(client, "text2video", { prompt: "A reef" })) as {
     data: { task_id: string };
   };
-  const { task_id } = answer.data;
+  const { task_id } = created.data;
   expect(task_id).toMatch(/^epsilon-.+_[\w-]{22}$/);
   expect(await getEpsilonTask(client, task_id)).toMatchObject({ data: { task_id } });
   expect(emulator.requests.at(-1)?.path).toBe(`/epsilon/v1/videos/${task_id.slice(0, -23)}`);

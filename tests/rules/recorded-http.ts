@@ -36,18 +36,18 @@ export function testRecordings(isChosen: (index: number) => boolean): void {
 
     const chosen = (streams ?? []).filter((_, index) => isChosen(index));
     for (const { id, expected } of chosen) {
-      test(`${id} gives the recorded answer`, async () => {
+      test(`${id} gives the recorded response`, async () => {
         const client = createClient({ baseURL: `${origin}/${id}`, apiKey: "sk-test" });
-        const answer = streamChat(client, {
+        const stream = streamChat(client, {
           model: "delta-5.3",
           messages: [{ role: "user", content: "Hello" }],
         });
         const [first] = expected.choices;
         if (expected.error_field_lines.length > 0) {
-          await expect(answer.result()).rejects.toMatchObject({ partial: { content: first?.content } });
+          await expect(stream.result()).rejects.toMatchObject({ partial: { content: first?.content } });
           return;
         }
-        const { message, finishReason, usage, toolCalls } = await answer.result();
+        const { message, finishReason, usage, toolCalls } = await stream.result();
         expect(message.content).toBe(first?.content ?? "");
         expect(message.reasoning_content ?? null).toBe(first?.reasoning_content ?? first?.reasoning ?? null);
         expect(finishReason).toBe(first?.finish_reason);

@@ -6,7 +6,7 @@ export interface Rule {
   readonly section: string;
   readonly field: string;
   /** Words of the spec. */
-  readonly says: string;
+  readonly message: string;
   /** The rule's name on the issue, and the path that it points to. */
   readonly rule: string;
   readonly path: string;
@@ -34,17 +34,17 @@ interface Named {
 type Patch = Readonly<Record<string, unknown>>;
 
 /** Collects the rules of one section; `refuses` and `warns` take what is changed in the section's request. */
-export function rulesOf({ endpoint, section, prefix, request }: Section) {
+export function createRules({ endpoint, section, prefix, request }: Section) {
   const rules: Rule[] = [];
   const add = (
     field: string,
-    says: string,
+    message: string,
     named: Named,
     requests: Pick<Rule, "accepted" | "refused" | "warned">,
   ) => {
     const path = named.path ?? field;
     const name = named.rule ?? kebab(path);
-    rules.push({ endpoint, section, field, says, rule: `${prefix}.${name}`, path, ...requests });
+    rules.push({ endpoint, section, field, message, rule: `${prefix}.${name}`, path, ...requests });
   };
   return {
     rules,
@@ -86,11 +86,14 @@ export function rulesOf({ endpoint, section, prefix, request }: Section) {
           refused: patched(request, set(value)),
         });
     },
-    refuses(field: string, says: string, accepted: Patch, refused: Patch, named: Named = {}) {
-      add(field, says, named, { accepted: patched(request, accepted), refused: patched(request, refused) });
+    refuses(field: string, message: string, accepted: Patch, refused: Patch, named: Named = {}) {
+      add(field, message, named, {
+        accepted: patched(request, accepted),
+        refused: patched(request, refused),
+      });
     },
-    warns(field: string, says: string, accepted: Patch, warned: Patch, named: Named = {}) {
-      add(field, says, named, { accepted: patched(request, accepted), warned: patched(request, warned) });
+    warns(field: string, message: string, accepted: Patch, warned: Patch, named: Named = {}) {
+      add(field, message, named, { accepted: patched(request, accepted), warned: patched(request, warned) });
     },
   };
 }

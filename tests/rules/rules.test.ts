@@ -10,7 +10,10 @@ import { fieldsWithoutRule } from "./fields.ts";
  * is in tests/rules: its values, at each bound and just beyond, are transcribed by hand and not taken from the tables.
  */
 
-async function answerOf(endpoint: string, request: object): Promise<{ status: number; param: unknown }> {
+async function requestEmulator(
+  endpoint: string,
+  request: object,
+): Promise<{ status: number; param: unknown }> {
   const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Number.POSITIVE_INFINITY });
   const response = await emulator.fetch(`https://gateway.test${endpoint}`, {
     method: "POST",
@@ -21,30 +24,33 @@ async function answerOf(endpoint: string, request: object): Promise<{ status: nu
   return { status: response.status, param: body.error?.param };
 }
 
-describe.each(allRules)("$section · $field: $says", ({ endpoint, rule, path, accepted, refused, warned }) => {
-  const check = (request: object) => checkRequest(request);
+describe.each(allRules)(
+  "$section · $field: $message",
+  ({ endpoint, rule, path, accepted, refused, warned }) => {
+    const check = (request: object) => checkRequest(request);
 
-  test("is accepted by client and emulator if it is kept", async () => {
-    expect(check(accepted).issues).toEqual([]);
-    expect(check(accepted).warnings.map((warning) => warning.rule)).not.toContain(rule);
-    expect(await answerOf(endpoint, accepted)).toEqual({ status: 200, param: undefined });
-  });
-
-  if (refused)
-    test(`is refused by client and emulator at ${path} if it is broken`, async () => {
-      expect(check(refused).issues.map((issue) => [issue.path, issue.rule])).toEqual([[path, rule]]);
-      expect(check(refused).issues[0]?.message).not.toMatch(/undefined|\[object|Invalid type/);
-      expect(await answerOf(endpoint, refused)).toEqual({ status: 400, param: path });
+    test("is accepted by client and emulator if it holds", async () => {
+      expect(check(accepted).issues).toEqual([]);
+      expect(check(accepted).warnings.map((warning) => warning.rule)).not.toContain(rule);
+      expect(await requestEmulator(endpoint, accepted)).toEqual({ status: 200, param: undefined });
     });
 
-  if (warned)
-    test(`is sent with a warning at ${path} if it has no use`, async () => {
-      const { issues, warnings } = check(warned);
-      expect(issues).toEqual([]);
-      expect(warnings.map((warning) => [warning.path, warning.rule])).toContainEqual([path, rule]);
-      expect((await answerOf(endpoint, warned)).status).toBe(200);
-    });
-});
+    if (refused)
+      test(`is refused by client and emulator at ${path} if it is broken`, async () => {
+        expect(check(refused).issues.map((issue) => [issue.path, issue.rule])).toEqual([[path, rule]]);
+        expect(check(refused).issues[0]?.message).not.toMatch(/undefined|\[object|Invalid type/);
+        expect(await requestEmulator(endpoint, refused)).toEqual({ status: 400, param: path });
+      });
+
+    if (warned)
+      test(`is sent with a warning at ${path} if it has no use`, async () => {
+        const { issues, warnings } = check(warned);
+        expect(issues).toEqual([]);
+        expect(warnings.map((warning) => [warning.path, warning.rule])).toContainEqual([path, rule]);
+        expect((await requestEmulator(endpoint, warned)).status).toBe(200);
+      });
+  },
+);
 
 test.each(Object.entries(requestSchemas))("each field of %s has a rule", (model, schema) => {
   expect(fieldsWithoutRule(model, schema, [])).not.toEqual([]);

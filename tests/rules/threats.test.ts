@@ -7,10 +7,10 @@ const ofProxy =
 // the server half of labs/sync had 217 to 227, 241 to 247, and 255 to 258
 
 test("each threat has a test whose title names its case", () => {
-  expect([...readThreats().keys()]).toEqual(numbersOf(ofProxy));
+  expect([...readThreats().keys()]).toEqual(listNumbers(ofProxy));
 });
 
-function numbersOf(list: string): number[] {
+function listNumbers(list: string): number[] {
   return list
     .split(", ")
     .flatMap((range) => {

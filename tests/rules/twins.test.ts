@@ -3,7 +3,7 @@ import { createEmulator } from "@sluice/emulator";
 import { adaptOpenAI, assets, chat, createProxy, images, videos } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "../../packages/worker-proxy/test/support/expected-log.js";
-import { pathsIn, type Twin, type TwinTable, twins, twinTables, withTwin } from "./twins.ts";
+import { listPaths, type Twin, type TwinTable, twins, twinTables, withTwin } from "./twins.ts";
 
 /*
  * Each twin of each field of the spec's requests, in the client before sending, the emulator and the proxy in front of
@@ -12,8 +12,8 @@ import { pathsIn, type Twin, type TwinTable, twins, twinTables, withTwin } from 
 
 expectLog("is no field of this model");
 
-/** The three places of a verdict, of which the proxy asks an emulator of its own. */
-function openPlaces(endpoint: string, model: string) {
+/** The three checkers. The proxy has its own emulator. */
+function openCheckers(endpoint: string, model: string) {
   const options = { apiKeys: ["sk-gateway"], speed: Number.POSITIVE_INFINITY };
   const [emulator, gateway] = [createEmulator(options), createEmulator(options)];
   const proxy = createProxy({
@@ -48,28 +48,28 @@ async function isAccepted(response: Response): Promise<boolean> {
 }
 
 const cases = twinTables.flatMap((table) => table.models.map((model) => [model, table] as const));
-const listOf = (names = "") => names.split(" ").filter(Boolean);
+const toList = (names = "") => names.split(" ").filter(Boolean);
 
-describe.each(["client", "emulator", "proxy"] as const)("The verdict of the %s on each twin", (place) => {
+describe.each(["client", "emulator", "proxy"] as const)("The verdict of the %s on each twin", (checker) => {
   test.each(cases)("The verdict on a field of %s is the decided one (%#)", async (model, table) => {
-    const ask = openPlaces(table.endpoint, model)[place];
+    const accepts = openCheckers(table.endpoint, model)[checker];
     const request = { model, ...table.request };
-    expect(await ask(request)).toBe(true);
+    expect(await accepts(request)).toBe(true);
     const found: [path: string, accepted: string[]][] = [];
-    for (const path of pathsIn(request)) {
+    for (const path of listPaths(request)) {
       const accepted: string[] = [];
       for (const twin of Object.keys(twins) as Twin[])
-        if (await ask(withTwin(request, path, twin))) accepted.push(twin);
+        if (await accepts(withTwin(request, path, twin))) accepted.push(twin);
       found.push([path, accepted]);
     }
-    const decided = pathsIn(request).map((path) => [path, decidedFor(table, path, place)]);
+    const decided = listPaths(request).map((path) => [path, decidedFor(table, path, checker)]);
     expect(found).toEqual(decided);
   });
 });
 
 function decidedFor({ accepted, proxy }: TwinTable, path: string, place: string): string[] {
   const ofProxy = place === "proxy" ? proxy?.[path]?.twins : undefined;
-  return listOf(ofProxy ?? accepted[path]);
+  return toList(ofProxy ?? accepted[path]);
 }
 
 /** The parts of a valibot schema that say which fields there are. */
@@ -81,7 +81,7 @@ interface Shape {
 }
 
 /** The names of the fields that a schema has for a request; those that the model is denied are none. */
-function fieldsOf(schema: Shape, request: object): string[] {
+function listFields(schema: Shape, request: object): string[] {
   const { entries = {} } = schema.getter?.(request) ?? schema;
   return Object.keys(entries).filter((name) => entries[name]?.wrapped?.type !== "never");
 }
@@ -91,7 +91,7 @@ test("Each field of each model is in the table of twins", () => {
   expect(new Set(cases.map(([model]) => model))).toEqual(new Set(Object.keys(schemas)));
   for (const [model, schema] of Object.entries(schemas)) {
     const requests = cases.filter(([id]) => id === model).map(([, { request }]) => ({ model, ...request }));
-    const fields = requests.flatMap((request) => fieldsOf(schema as unknown as Shape, request));
+    const fields = requests.flatMap((request) => listFields(schema as unknown as Shape, request));
     const tabled = requests.flatMap((request) => Object.keys(request));
     expect([model, fields.filter((name) => !tabled.includes(name))]).toEqual([model, []]);
     expect(fields.length).toBeGreaterThan(2);

@@ -52,7 +52,7 @@ const chatTwins = {
   // beside calls there may be nothing to say: clients of OpenAI write null, or leave it out
   "messages.2.content": 'absent null "" []',
   "messages.2.reasoning_content": 'absent null ""',
-  // as answers write it: "array or null"
+  // as responses write it: "array or null"
   "messages.2.tool_calls": "absent null []",
   "messages.2.tool_calls.0": "absent",
   "messages.2.tool_calls.0.id": '""',
@@ -311,10 +311,10 @@ export const twinTables: readonly TwinTable[] = [
 ];
 
 /** Lists the paths of all fields in a request, objects, lists and their entries included. */
-export function pathsIn(value: unknown, path = ""): string[] {
+export function listPaths(value: unknown, path = ""): string[] {
   if (typeof value !== "object" || value === null) return [path];
   const within = Object.entries(value);
-  const paths = within.flatMap(([name, part]) => pathsIn(part, path ? `${path}.${name}` : name));
+  const paths = within.flatMap(([name, part]) => listPaths(part, path ? `${path}.${name}` : name));
   return path ? [path, ...paths] : paths;
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { createTemporaryFolder } from "../support/temporary.ts";
 
-/* The compiler's errors for the mistakes that everyone makes first: short, with the way out. */
+/* The compiler's errors for the mistakes that everyone makes first: short, with a hint. */
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = createTemporaryFolder("type-errors");
@@ -143,7 +143,7 @@ const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
   ["useChatStream({ model: text, checks: false });"],
 ];
 /** Diagnostics by the number of their mistake. */
-const said = new Map<number, string[]>();
+const reported = new Map<number, string[]>();
 
 beforeAll(async () => {
   const options = {
@@ -180,17 +180,17 @@ beforeAll(async () => {
     const [, number, message = line.trim()] =
       /^\S*mistakes\.ts\((\d+),\d+\): error TS\d+: (.*)$/.exec(line) ?? [];
     if (number !== undefined) at = Number(number) - first;
-    said.set(at, [...(said.get(at) ?? []), message]);
+    reported.set(at, [...(reported.get(at) ?? []), message]);
   }
 });
 
 test.each(mistakes.map(([code, ...expected], index) => [code, expected, index] as const))(
   "%s",
   (_, expected, index) => {
-    expect(said.get(index) ?? []).toEqual(expected);
+    expect(reported.get(index) ?? []).toEqual(expected);
   },
 );
 
 test("a type error has no line longer than three lines of an editor", () => {
-  expect(Math.max(...[...said.values()].flat().map((line) => line.length))).toBeLessThan(240);
+  expect(Math.max(...[...reported.values()].flat().map((line) => line.length))).toBeLessThan(240);
 });

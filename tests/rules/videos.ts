@@ -1,4 +1,4 @@
-import { type Rule, rulesOf } from "./rule.ts";
+import { createRules, type Rule } from "./rule.ts";
 
 const endpoint = "/v1/video/generations";
 const url = "https://media.example.com/a";
@@ -6,7 +6,7 @@ const png = "data:image/png;base64,iVBORw0KGgo=";
 const gif = "data:image/gif;base64,R0lGODlh";
 
 function betaRules(model: "beta3.0-video" | "beta3.0-video-prime"): readonly Rule[] {
-  const { rules, bounds, oneOf, refuses, warns } = rulesOf({
+  const { rules, bounds, oneOf, refuses, warns } = createRules({
     endpoint,
     section: `Video · ${model}`,
     prefix: "video.beta",
@@ -18,8 +18,8 @@ function betaRules(model: "beta3.0-video" | "beta3.0-video-prime"): readonly Rul
   const many = (count: number, type: string) =>
     media(...Array.from({ length: count }, () => [type] as [string]));
   const parameter = (name: string, value: unknown) => ({ parameters: { [name]: value } });
-  const refusesMedia = (says: string, accepted: object, refused: object, rule: string) =>
-    refuses("input.media", says, { ...accepted }, { ...refused }, { rule });
+  const refusesMedia = (message: string, accepted: object, refused: object, rule: string) =>
+    refuses("input.media", message, { ...accepted }, { ...refused }, { rule });
 
   refuses("input", "prompt or media", {}, { input: {} }, { path: "input.prompt", rule: "prompt-required" });
   refuses("input", "required", {}, { input: undefined });
@@ -190,7 +190,7 @@ function gamma1Rules(
   const isPro = model === "gamma-video-1-5-pro-251215";
   const family = isPro ? "1-5-pro" : "1-0-pro-fast";
   const fixedRatios = ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9"];
-  const { rules, bounds, oneOf, refuses, warns } = rulesOf({
+  const { rules, bounds, oneOf, refuses, warns } = createRules({
     endpoint,
     section: `Video · ${model}`,
     prefix: `video.${family}`,
@@ -295,7 +295,7 @@ function gamma1Rules(
 function gamma2Rules(model: "gamma-video-2.0" | "gamma-video-fast"): readonly Rule[] {
   const isFull = model === "gamma-video-2.0";
   const family = isFull ? "2-0" : "fast";
-  const { rules, bounds, oneOf, refuses, warns } = rulesOf({
+  const { rules, bounds, oneOf, refuses, warns } = createRules({
     endpoint,
     section: `Video · ${model}`,
     prefix: `video.${family}`,

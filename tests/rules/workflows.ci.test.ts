@@ -6,17 +6,17 @@ import { expect, test } from "vitest";
 /* The workflows run elsewhere, so they are checked here as far as a file can be. */
 
 const root = join(import.meta.dirname, "../..");
-const textOf = (path: string) => readFileSync(join(root, path), "utf8");
+const readText = (path: string) => readFileSync(join(root, path), "utf8");
 const workflows = globSync(".github/workflows/*.yml", { cwd: root });
-const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
+const { scripts } = JSON.parse(readText("package.json")) as { scripts: Record<string, string> };
 
 test.each(workflows)("%s is a valid workflow", async (path) => {
   const lint = await createLinter();
-  expect(lint(textOf(path), path)).toEqual([]);
+  expect(lint(readText(path), path)).toEqual([]);
 });
 
 test.each(workflows)("%s runs scripts and files that exist", (path) => {
-  const commands = textOf(path).replaceAll("-r --filter './packages/*' run build", "");
+  const commands = readText(path).replaceAll("-r --filter './packages/*' run build", "");
   const named = [...commands.matchAll(/(?<=pnpm(?:@[\d.]+)? run )[\w:-]+/g)].map(String);
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
   const files = [...commands.matchAll(/(?<=node |run: )(?:\.\w+|scripts|tests)\/[\w/.-]+/g)].map(String);
@@ -24,21 +24,21 @@ test.each(workflows)("%s runs scripts and files that exist", (path) => {
   expect(named.length + files.length).toBeGreaterThan(0);
 });
 
-test.each(workflows)("%s pins each action to a commit, so that nobody can change it later", (path) => {
-  const actions = [...textOf(path).matchAll(/uses: (\S+)/g)].map(([, action = ""]) => action);
+test.each(workflows)("%s pins each action to a commit, which can't change later", (path) => {
+  const actions = [...readText(path).matchAll(/uses: (\S+)/g)].map(([, action = ""]) => action);
   const pinned = /@[0-9a-f]{40}$/;
   expect(actions.filter((action) => !action.startsWith("./") && !pinned.test(action))).toEqual([]);
   expect(actions.length).toBeGreaterThan(0);
 });
 
 test("a release waits for CI of its own commit", () => {
-  expect(textOf(".github/workflows/release.yml")).toMatch(
+  expect(readText(".github/workflows/release.yml")).toMatch(
     /uses: \.\/\.github\/workflows\/ci\.yml[\s\S]*\n {2}release:\n {4}needs: ci\n/,
   );
 });
 
 test("a release is published with a provenance that is signed for its workflow, and without a token", () => {
-  const release = textOf(".github/workflows/release.yml");
+  const release = readText(".github/workflows/release.yml");
   expect(release).toMatch(/^permissions: \{\}$/m);
   expect(release).toContain("      id-token: write");
   expect(release).toContain('NPM_CONFIG_PROVENANCE: "true"');

@@ -8,7 +8,7 @@ export function createChannels(timeline: Timeline, random: Random) {
 
   return {
     /** Number of channels that a page has open. */
-    countOf: (page: Page) => [...open].filter((each) => each.page === page).length,
+    countFor: (page: Page) => [...open].filter((each) => each.page === page).length,
     drop(page: Page): void {
       for (const each of open) if (each.page === page) open.delete(each);
     },

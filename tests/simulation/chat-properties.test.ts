@@ -54,7 +54,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 interface Connection {
   readonly line: ReturnType<typeof openBody>;
-  readonly asked: Record<string, unknown>[];
+  readonly requests: Record<string, unknown>[];
   said: string;
   thought: string;
   calls: number;
@@ -73,7 +73,7 @@ function createScenario(whenBusy: WhenBusy) {
       const line = openBody();
       connections.push({
         line,
-        asked: (await request.json()).messages,
+        requests: (await request.json()).messages,
         said: "",
         thought: "",
         calls: 0,
@@ -245,10 +245,10 @@ test("any order of events keeps one writer, all results and all text, and sends 
         await settled();
         let before = chat().getSnapshot();
         for (const next of steps) {
-          const asked = connections.length;
+          const requestCount = connections.length;
           await take(next);
           expect(connections.filter(isOpen).length).toBeLessThanOrEqual(1);
-          expect(connections.length - asked).toBeLessThanOrEqual(1);
+          expect(connections.length - requestCount).toBeLessThanOrEqual(1);
           const state = chat().getSnapshot();
           if (connections.some(isOpen)) expect(["submitted", "streaming"]).toContain(state.status);
           if (state.status === "requires-action") expect(state.pendingActions).not.toEqual([]);
@@ -257,13 +257,13 @@ test("any order of events keeps one writer, all results and all text, and sends 
         }
         chat().stop();
         await settled();
-        for (const { asked } of connections) assertSound(asked);
-        const kept = await listAll();
+        for (const { requests } of connections) assertSound(requests);
+        const stored = await listAll();
         for (const { said, thought } of connections) {
-          const isKept = kept.some((m) => m.content === said && (m.reasoning ?? "") === thought);
-          expect(isKept || said + thought === "").toBe(true);
+          const isStored = stored.some((m) => m.content === said && (m.reasoning ?? "") === thought);
+          expect(isStored || said + thought === "").toBe(true);
         }
-        for (const message of kept) {
+        for (const message of stored) {
           if (message.role === "assistant") expect(message.outcome).toBeDefined();
           for (const { state } of message.toolCalls ?? [])
             expect(["streaming", "running"]).not.toContain(state);

@@ -37,12 +37,12 @@ const messages: readonly object[] = [
 ];
 
 function readRecords(): Map<string, unknown> {
-  const kept = messages.map((message, index) => {
+  const stored = messages.map((message, index) => {
     const id = `m${index}`;
     const parent = index > 0 ? `m${index - 1}` : null;
     return [id, { message: { id, createdAt: index + 1, ...message }, parent, revision: index }] as const;
   });
-  return new Map<string, unknown>([...kept, ["/leaf", `m${messages.length - 1}`]]);
+  return new Map<string, unknown>([...stored, ["/leaf", `m${messages.length - 1}`]]);
 }
 
 /** Every place in a value where another one can stand, as keys from the outside. */
@@ -54,7 +54,7 @@ function listPaths(value: unknown, path: readonly string[]): (readonly string[])
   return [path, ...inside];
 }
 
-const places = [...readRecords()].flatMap(([key, record]) => listPaths(record, [key]));
+const paths = [...readRecords()].flatMap(([key, record]) => listPaths(record, [key]));
 
 function withValueAt(value: unknown, [key, ...rest]: readonly string[], put: unknown): unknown {
   if (key === undefined) return put;
@@ -72,7 +72,7 @@ const anyJSON = fc.oneof(
 test("records with any contents leave all other messages visible, and the next message is sent", async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.tuple(fc.constantFrom(...places), anyJSON), { minLength: 1, maxLength: 3 }),
+      fc.array(fc.tuple(fc.constantFrom(...paths), anyJSON), { minLength: 1, maxLength: 3 }),
       async (replaced) => {
         const storage = memoryStorage();
         const broken = readRecords();

@@ -92,13 +92,13 @@ async function take(simulation: Simulation, tabs: Tab[], next: Step, nth: number
   const { connections, finishTool, clock } = simulation;
   const own = "tab" in next ? pick(tabs, next.tab) : undefined;
   if (own) {
-    const asked = connections.length;
+    const requestCount = connections.length;
     own.run(() => act(own));
     await settled();
-    const connection = connections[asked];
+    const connection = connections[requestCount];
     if (next.do === "turn" && connection) {
-      speak(connection, asked, { do: "call", which: 0, tool: next.tool });
-      speak(connection, asked, { do: "end", which: 0 });
+      speak(connection, requestCount, { do: "call", which: 0, tool: next.tool });
+      speak(connection, requestCount, { do: "end", which: 0 });
     }
   } else if (next.do === "open") {
     if (tabs.length < 3) tabs.push(simulation.open(next.reads));
@@ -239,25 +239,25 @@ test("any order of events in up to three tabs loses no turn, repeats no step, an
         for (const [nth, next] of steps.entries()) await take(simulation, tabs, next, nth);
         await settle(simulation, tabs);
 
-        for (const { asked } of connections) assertSound(asked);
+        for (const { requests } of connections) assertSound(requests);
         if (kind === "sound") expect(executions).toEqual([...new Set(executions)]);
         const mayRepeat = steps.some(({ do: done }) => repeats.has(done));
         const continued = connections
-          .map(({ asked }) => asked)
-          .filter((asked) => asked.at(-1)?.["role"] === "tool");
+          .map(({ requests }) => requests)
+          .filter((requests) => requests.at(-1)?.["role"] === "tool");
         if (kind === "sound" && !mayRepeat)
-          expect(continued).toHaveLength(new Set(continued.map((asked) => JSON.stringify(asked))).size);
+          expect(continued).toHaveLength(new Set(continued.map((requests) => JSON.stringify(requests))).size);
         for (const { turns } of tabs) await Promise.all(turns);
 
         // a tab without locks or a channel must reload to see the results of other tabs
         const reloaded = [simulation.open("sound"), ...(kind === "sound" ? tabs : [])];
         await waitForRest(simulation.clock, 1100);
         const [fresh] = reloaded as [Tab];
-        const kept = [...(await storage.read("chat/a")).values()].flatMap((record) =>
+        const stored = [...(await storage.read("chat/a")).values()].flatMap((record) =>
           typeof record === "object" ? ((record as { message?: ChatMessage }).message ?? []) : [],
         );
         const all = fresh.run(() => readContent(listReachable(fresh.chat).values()));
-        expect(all.map(({ id }) => id)).toEqual(readContent(kept).map(({ id }) => id));
+        expect(all.map(({ id }) => id)).toEqual(readContent(stored).map(({ id }) => id));
         for (const { tab, said } of connections)
           if (tab.isAlive && said) expect(all.map(({ content }) => content)).toContain(said);
         for (const { chat, run } of reloaded) {

@@ -16,7 +16,7 @@ interface Claim {
 
 /**
  * Nothing that the gateway bills is called refused or unsent, and nothing that it certainly does not bill is said to be
- * in doubt: of videos, images and assets, by the ends of their calls, and of images that are stopped by their states.
+ * unconfirmed: of videos, images and assets, by the ends of their calls, and of images that are stopped by their states.
  */
 export function saysWhatIsBilled(simulation: Simulation): string | undefined {
   const billed = listBilled(simulation);

@@ -27,7 +27,7 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
     get mode() {
       return mode;
     },
-    /** Changes the behaviour. What a disk that hung has not answered is done when it hangs no more. */
+    /** Changes the behaviour. A disk that hung runs its pending operations when it recovers. */
     change(next: DiskMode): void {
       mode = next;
       if (next !== "hangs") for (const work of waiting.splice(0)) work();
@@ -44,15 +44,15 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
     /** Contents of messages that pages have tried to store, by record key. */
     asked: new Map<string, Set<string>>(),
     /** Returns the texts of a collection. */
-    textsOf: (collection: string): ReadonlyMap<string, string> => collections.get(collection) ?? new Map(),
-    watchersOf: (page: Page, collection: string) =>
+    readTexts: (collection: string): ReadonlyMap<string, string> => collections.get(collection) ?? new Map(),
+    countWatchers: (page: Page, collection: string) =>
       [...watchers].filter((each) => each.page === page && each.collection === collection).length,
     /** Makes one record unreadable. Returns its key. */
     corrupt(collection: string, nth: number): string | undefined {
-      const kept = collections.get(collection);
-      const key = pickNth([...(kept?.keys() ?? [])], nth);
+      const stored = collections.get(collection);
+      const key = pickNth([...(stored?.keys() ?? [])], nth);
       if (key === undefined) return undefined;
-      kept?.set(key, pickNth(["", "null", "{", "{}", '{"message":{"role":"assistant"}}'], nth) as string);
+      stored?.set(key, pickNth(["", "null", "{", "{}", '{"message":{"role":"assistant"}}'], nth) as string);
       disk.corrupted.add(key);
       return key;
     },
@@ -75,11 +75,11 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
         const isTooMuch = [...texts.values()].some((text) => (text?.length ?? 0) > LARGE);
         if (disk.mode === "full" || (disk.mode === "tight" && isTooMuch))
           throw new DOMException("there is no room left", "QuotaExceededError");
-        const kept = collections.get(collection) ?? new Map<string, string>();
-        collections.set(collection, kept);
+        const stored = collections.get(collection) ?? new Map<string, string>();
+        collections.set(collection, stored);
         for (const [key, text] of texts) {
-          if (text !== undefined) kept.set(key, text);
-          else if (kept.delete(key)) disk.removed.add(key);
+          if (text !== undefined) stored.set(key, text);
+          else if (stored.delete(key)) disk.removed.add(key);
         }
         notify(collection, texts);
       });
@@ -119,10 +119,10 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
         if (mode === "hangs") return void waiting.push(() => performWrite(what, work).then(resolve, reject));
         const ms = mode === "slow" ? pickBetween(random, 500, 6000) : pickBetween(random, 1, 8);
         busyUntil = Math.max(busyUntil, timeline.now()) + ms;
-        const isKept = random() < 0.5;
+        const isWritten = random() < 0.5;
         timeline.after(busyUntil - timeline.now(), () => {
           // a closing tab's last writes may come to their end, or not; they do in their order
-          if (page.state === "gone") isLost ||= !isKept;
+          if (page.state === "gone") isLost ||= !isWritten;
           if (isLost) return;
           try {
             if (disk.mode === "fails") throw new DOMException(`could not ${what}`, "UnknownError");

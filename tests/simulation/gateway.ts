@@ -60,13 +60,13 @@ export function createGateway(timeline: Timeline) {
     const fault = takeFault(method, path);
     const key = request.headers.get("authorization")?.slice("Bearer ".length);
     const refusal = fault && createRefusal(fault, key);
-    const answer = refusal ?? (await emulator.fetch(request));
-    const isBilled = method === "POST" && answer.status === 200 && !refusal;
-    const { id } = (isBilled && path.startsWith("/v1/video") ? await answer.clone().json() : {}) as {
+    const response = refusal ?? (await emulator.fetch(request));
+    const isBilled = method === "POST" && response.status === 200 && !refusal;
+    const { id } = (isBilled && path.startsWith("/v1/video") ? await response.clone().json() : {}) as {
       id?: string;
     };
     calls.push({ at: timeline.now(), method, path, body, isBilled, taskId: id, exchange });
-    return fault && !refusal ? spoil(answer, fault, key) : answer;
+    return fault && !refusal ? spoil(response, fault, key) : response;
   }
 
   function takeFault(method: string, path: string): GatewayFault | undefined {
@@ -120,11 +120,11 @@ function createRefusal(fault: GatewayFault, key = "none"): Response | undefined 
   return fault === "refuses, and falls silent" ? new Response(silence, { status: 400 }) : undefined;
 }
 
-function spoil(answer: Response, fault: GatewayFault, key: string | undefined): Response {
+function spoil(response: Response, fault: GatewayFault, key: string | undefined): Response {
   const withKey = (text: string) => (key ? text.replace("Answer", `Answer ${key}`) : text);
   const replace = fault === "answers with the key" ? withKey : replacements[fault];
-  if (!replace || !answer.body) return answer;
-  const reader = answer.body.getReader();
+  if (!replace || !response.body) return response;
+  const reader = response.body.getReader();
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>(
@@ -138,7 +138,7 @@ function spoil(answer: Response, fault: GatewayFault, key: string | undefined): 
     },
     { highWaterMark: 0 },
   );
-  const { status, headers } = answer;
+  const { status, headers } = response;
   return new Response(body, { status, headers: { "content-type": headers.get("content-type") ?? "" } });
 }
 

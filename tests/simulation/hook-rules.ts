@@ -18,7 +18,7 @@ export function showsItsStores({ tree }: Tab): string | undefined {
   for (const part of ["chat", "title", "images"] as const) {
     const { id, result } = shown[part] ?? {};
     if (id === undefined || !result) continue;
-    const store = tree.storeOf(part);
+    const store = tree.findStore(part);
     if (!store) return `the component ${part} shows a store that was given up`;
     const wrong = findDifference(store.getSnapshot(), result);
     if (wrong) return `the component ${part} does not show what its store has: ${wrong}`;

@@ -1,4 +1,4 @@
-export { type Plan, planOf } from "./plan.js";
+export { createPlan, type Plan } from "./plan.js";
 export { scenarios } from "./scenarios.js";
 export { findShortest, report, search } from "./search.js";
 export { simulate } from "./simulate.js";

@@ -80,25 +80,27 @@ export function findLeftBy(
   ].flat().length;
   const left = {
     timers: page.timers.size,
-    connections: network.countOf(page),
-    locks: locks.namesOf(page).length,
-    channels: channels.countOf(page),
+    connections: network.countFor(page),
+    locks: locks.listNames(page).length,
+    channels: channels.countFor(page),
     listeners,
-    "watched chats": disk.watchersOf(page, "chat/a") + disk.watchersOf(page, "chat/b"),
+    "watched chats": disk.countWatchers(page, "chat/a") + disk.countWatchers(page, "chat/b"),
     promises: pending.size,
   };
   const [name, count] = Object.entries(left).find(([, count]) => count > 0) ?? [];
-  return name && `tab ${page.id}: ${count} ${name} are left: ${[...pending.values()]} ${locks.namesOf(page)}`;
+  return (
+    name && `tab ${page.id}: ${count} ${name} are left: ${[...pending.values()]} ${locks.listNames(page)}`
+  );
 }
 
 function billsOnce({ gateway }: Simulation): string | undefined {
-  const names = gateway.calls.flatMap(({ isBilled, path, body }) => (isBilled && nameIn(path, body)) || []);
+  const names = gateway.calls.flatMap(({ isBilled, path, body }) => (isBilled && readName(path, body)) || []);
   const twice = names.find((name, index) => names.indexOf(name) < index);
   return twice && `"${twice}" was billed twice`;
 }
 
 /** Returns what a user calls a submission; undefined for other requests. */
-function nameIn(path: string, body: Readonly<Record<string, unknown>>): string | undefined {
+function readName(path: string, body: Readonly<Record<string, unknown>>): string | undefined {
   if (path.startsWith("/v1/video")) return readPrompt(body);
   if (path.startsWith("/v1/images")) return body["prompt"] as string;
   return path.endsWith("/CreateAsset") ? (body["Name"] as string) : undefined;
@@ -162,13 +164,19 @@ function billsForAReason(gateway: Simulation["gateway"], reasons: number): strin
 const KEPT_MS = 600_000;
 
 /** Checks that a proxy with stored responses bills each request of the user once, whatever the network does. */
-function billsWhatIsAsked({ gateway, keepsAnswers, locks, disk, asked }: Simulation): string | undefined {
-  if (!keepsAnswers || locks.mode !== "sound" || isIll(disk.modes)) return undefined;
-  return billsAnswersOnce(gateway, asked);
+function billsWhatIsAsked({
+  gateway,
+  storesResponses,
+  locks,
+  disk,
+  chatCount,
+}: Simulation): string | undefined {
+  if (!storesResponses || locks.mode !== "sound" || isIll(disk.modes)) return undefined;
+  return billsResponsesOnce(gateway, chatCount);
 }
 
 /** Checks that stored replies are billed again only if the user requested it. */
-function billsAnswersOnce(gateway: Simulation["gateway"], asked: number): string | undefined {
+function billsResponsesOnce(gateway: Simulation["gateway"], chatCount: number): string | undefined {
   const last = new Map<string, number>();
   let repeated = 0;
   for (const { at, body } of gateway.calls.filter(
@@ -178,8 +186,8 @@ function billsAnswersOnce(gateway: Simulation["gateway"], asked: number): string
     if (at - (last.get(text) ?? Number.NEGATIVE_INFINITY) < KEPT_MS) repeated += 1;
     last.set(text, at);
   }
-  if (repeated <= asked) return undefined;
-  return `${repeated} kept answers were billed again, and the user asked for ${asked} of them`;
+  if (repeated <= chatCount) return undefined;
+  return `${repeated} kept answers were billed again, and the user asked for ${chatCount} of them`;
 }
 
 function sendsNothingWithdrawn({ gateway, withdrawn }: Simulation): string | undefined {
@@ -213,7 +221,7 @@ function runsToolsOnce({ toolRuns, locks, reasons }: Simulation): string | undef
 
 /** A complete message is complete, and never changes again. */
 function keepsFinished({ finished, gateway, disk }: Simulation, { chat }: Tab): string | undefined {
-  const stored = disk.textsOf("chat/a");
+  const stored = disk.readTexts("chat/a");
   for (const { id, role, outcome, content } of chat.getSnapshot().messages) {
     if (outcome === "unconfirmed")
       return `the end of an answer is unconfirmed, and the gateway sent all of them`;
@@ -266,7 +274,7 @@ function losesNothing({ tabs, finished, disk, cleared }: Simulation): string | u
 
 /** Checks that all that a tab shows is on the disk, however ill that was before, and that a new page shows it. */
 function storesAll({ tabs, disk }: Simulation, fresh: Tab): string | undefined {
-  const stored = disk.textsOf("chat/a");
+  const stored = disk.readTexts("chat/a");
   const again = listReachable(fresh);
   for (const tab of tabs) {
     const { persistence } = tab.chat.getSnapshot();

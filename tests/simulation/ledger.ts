@@ -16,7 +16,7 @@ export interface LedgerCall {
   readonly purpose: string;
   readonly at: number;
   /** True once the caller knows that it is done. */
-  isAnswered: boolean;
+  hasResponse: boolean;
   /** True where nothing was left. */
   isRefused: boolean;
 }
@@ -83,7 +83,7 @@ export function createLedger(timeline: Timeline) {
           const run = async (key: string, operation: { readonly name: string }, input: object) => {
             const call = note(key, operation.name, input, env.purpose);
             const output = await bound.run(key, operation as never, input as never);
-            if (call) call.isAnswered = true;
+            if (call) call.hasResponse = true;
             if (call) call.isRefused = (output as { refused?: number } | null)?.refused !== undefined;
             return output;
           };
@@ -109,7 +109,7 @@ export function createLedger(timeline: Timeline) {
       page: getCurrentPage() as Page,
       purpose,
       at: timeline.now(),
-      isAnswered: false,
+      hasResponse: false,
       isRefused: false,
     };
     calls.push(call);

@@ -26,14 +26,14 @@ export function createLocks(
   return {
     mode,
     /** Makes the `navigator.locks` of a page. */
-    managerOf(): object | undefined {
+    createManager(): object | undefined {
       if (mode === "absent") return undefined;
       if (mode === "refused") return { request: rejectRefused, query: rejectRefused };
       if (mode === "silent") return { request: waitForever, query: waitForever };
       return { request, query };
     },
     /** Names of the locks that a page holds or waits for. */
-    namesOf: (page: Page) =>
+    listNames: (page: Page) =>
       [...queues].flatMap(([name, queue]) => (queue.some((each) => each.page === page) ? [name] : [])),
     /** Releases the locks of a page that is gone. */
     drop(page: Page): void {

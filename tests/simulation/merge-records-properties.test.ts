@@ -47,7 +47,7 @@ const join = (one: unknown, other: unknown) => mergeRecords("m", one, other);
 /** Fields in one order: a joined record is made anew. */
 const isSame = (record: unknown) => JSON.parse(JSON.stringify(record));
 
-describe("Two copies of an answer", () => {
+describe("Two copies of a response", () => {
   test("are joined to the same record in either order, and joining again changes nothing", () => {
     fc.assert(
       fc.property(copy, copy, (one, other) => {

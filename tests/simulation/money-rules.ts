@@ -25,7 +25,7 @@ const WINDOWS = "SELECT spent, reserved, resets_at FROM budget_windows WHERE nam
 /** No user spends more than the budget of a window. */
 export function findBrokenMoneyRule({ proxy, budget }: Simulation): string | undefined {
   for (const { storage } of proxy?.objects.storages() ?? [])
-    for (const { spent, reserved } of storage.rowsOf(WINDOWS))
+    for (const { spent, reserved } of storage.readRows(WINDOWS))
       if (Number(spent) + Number(reserved) > budget)
         return `${spent} tokens are spent and ${reserved} reserved, of ${budget}`;
   return undefined;
@@ -124,17 +124,17 @@ function findWrongLedger({ objects }: Proxy, accounts: readonly Account[], now: 
   if (accounts.some(({ reserve: { at } }) => isInWindow(at) !== isInWindow(at + RESERVE_MS)))
     return undefined;
   for (const { name, storage } of objects.storages()) {
-    const [row] = storage.rowsOf(`${WINDOWS} AND resets_at > ${now}`);
+    const [row] = storage.readRows(`${WINDOWS} AND resets_at > ${now}`);
     if (!row) continue;
     const settled = accounts.flatMap(({ reserve, settles }) => {
       const own = settles.filter(({ key }) => key === name);
-      const settle = own.find(({ isAnswered }) => isAnswered) ?? own[0];
+      const settle = own.find(({ hasResponse }) => hasResponse) ?? own[0];
       return settle && isInWindow(reserve.at) ? settle : [];
     });
-    const sumOf = (calls: typeof settled) => calls.reduce((total, { amount }) => total + amount, 0);
-    const sum = sumOf(settled.filter(({ isAnswered }) => isAnswered));
+    const sumCalls = (calls: typeof settled) => calls.reduce((total, { amount }) => total + amount, 0);
+    const sum = sumCalls(settled.filter(({ hasResponse }) => hasResponse));
     // a call whose process was lost before its response may have been done
-    const most = sumOf(settled);
+    const most = sumCalls(settled);
     const spent = Number(row["spent"]);
     if (spent < sum || spent > most) return `a budget has ${spent} spent, and confirmed ${sum}`;
   }
@@ -144,7 +144,7 @@ function findWrongLedger({ objects }: Proxy, accounts: readonly Account[], now: 
 /** At rest nothing is reserved, but what a process has left that is lost, or could not settle. */
 function findUnusedReservation({ objects }: Proxy, accounts: readonly Account[]): string | undefined {
   for (const { name, storage } of objects.storages()) {
-    const held = storage.rowsOf("SELECT id FROM budget_reservations");
+    const held = storage.readRows("SELECT id FROM budget_reservations");
     for (const { reserve, id, settles } of accounts) {
       const isKnown = reserve.page.state === "gone" || settles.some(({ key }) => key === name);
       if (!isKnown && held.some((row) => row["id"] === id)) return `${id} is reserved for ever`;

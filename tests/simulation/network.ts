@@ -35,7 +35,7 @@ export interface Exchange {
   /** True once the server has got the request. */
   hasArrived: boolean;
   /** True once the server has responded, even if the response was lost. */
-  isAnswered: boolean;
+  hasResponse: boolean;
   /** Milliseconds at which the connection was closed. */
   endedAt?: number;
   /** True if the sending process or page was lost before the end: its outcome is unknown. */
@@ -65,7 +65,7 @@ export function createNetwork(
     /** True while the server can't be reached. */
     isDown: false,
     /** Number of connections that are open. */
-    countOf: (page: Page) => [...open.keys()].filter((each) => each.page === page).length,
+    countFor: (page: Page) => [...open.keys()].filter((each) => each.page === page).length,
     /** Sets a fault for the next connection, after some chunks of its response. */
     arm: (fault: NetworkFault, pieces: number) => void armed.push({ fault, pieces }),
     disarm: () => void armed.splice(0),
@@ -75,7 +75,7 @@ export function createNetwork(
     },
     /** Breaks the connections of a lost page. */
     drop: (page: Page) => network.breakAll((exchange) => exchange.page === page),
-    fetchOf:
+    createFetch:
       (page: Page, purpose = "", to = "") =>
       async (request: Request) =>
         connect({ page, purpose, to }, request, await readBody(request)),
@@ -98,7 +98,7 @@ export function createNetwork(
       body,
       fault,
       hasArrived: false,
-      isAnswered: false,
+      hasResponse: false,
       received: "",
       isWhole: false,
     };
@@ -147,23 +147,23 @@ export function createNetwork(
         if (fault === "lost") return;
         exchange.hasArrived = true;
         arrived = new Request(url, { method, headers, body: body ?? null, signal: hangUp.signal });
-        const answer = await serve(arrived, exchange).catch((error) => {
+        const response = await serve(arrived, exchange).catch((error) => {
           log(`${place}: the server fails: ${error}`);
           return reset();
         });
-        exchange.isAnswered = !(answer instanceof Error);
-        if (fault === "reset" || answer instanceof Error) return loseConnection(reset());
+        exchange.hasResponse = !(response instanceof Error);
+        if (fault === "reset" || response instanceof Error) return loseConnection(reset());
         if (fault === "silent") return;
-        timeline.after(delay(), () => receive(answer));
+        timeline.after(delay(), () => receive(response));
       }
 
-      function receive(answer: Response): void {
+      function receive(response: Response): void {
         if (!open.has(exchange)) return;
-        const { status, headers } = answer;
+        const { status, headers } = response;
         page.deliver(() => {
           exchange.status = status;
           log(`${place}: ${status}`);
-          const body = answer.body && relay(answer.body);
+          const body = response.body && relay(response.body);
           if (!body) end();
           resolve(new Response(body, { status, headers }));
         });

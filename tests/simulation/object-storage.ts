@@ -23,7 +23,7 @@ export interface SimulatedStorage {
   /** Clears the alarm that is about to run, and sets another one if it fails. */
   takeAlarm(): void;
   /** Returns the rows of a query that writes nothing. */
-  rowsOf(query: string): Record<string, unknown>[];
+  readRows(query: string): Record<string, unknown>[];
 }
 
 /**
@@ -78,7 +78,7 @@ export function createObjectStorage(
         return { toArray: () => rows };
       },
     },
-    rowsOf: (query) => run(query),
+    readRows: (query) => run(query),
     flushed: async () => flushing?.done,
     rollBack() {
       if (!flushing) return;

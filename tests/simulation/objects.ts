@@ -4,7 +4,7 @@ import { createObjectStorage, type SimulatedStorage } from "./object-storage.js"
 import { getCurrentPage, openPage, type Page } from "./page.js";
 import { BEGINNING } from "./platform.js";
 import type { Random } from "./random.js";
-import { serveIn } from "./server.js";
+import { handleInProcess } from "./server.js";
 import type { Timeline } from "./timeline.js";
 
 /** Faults of one call of an object. The platform ends a call without a response, so there is no `silent`. */
@@ -45,9 +45,9 @@ export function createObjects(
   return {
     network,
     /** Makes the binding to the class. Its calls are part of the work with that purpose. */
-    bindingOf: (purpose: string): DurableObjectNamespace => ({
+    createBinding: (purpose: string): DurableObjectNamespace => ({
       idFromName: (name) => name,
-      get: (id) => ({ fetch: network.fetchOf(getCurrentPage() as Page, purpose, id) }),
+      get: (id) => ({ fetch: network.createFetch(getCurrentPage() as Page, purpose, id) }),
     }),
     /** Returns the storages of the objects, by their names. */
     storages: () => [...objects].map(([name, { storage }]) => ({ name, storage })),
@@ -72,7 +72,7 @@ export function createObjects(
   async function serve(request: Request, { to }: { readonly to: string }): Promise<Response> {
     const { page, object, ready } = wakeObject(to);
     const { storage } = getObject(to);
-    return serveIn(page, request, async (own) => {
+    return handleInProcess(page, request, async (own) => {
       await ready;
       // no event is delivered while a transaction is open
       await storage.idle();

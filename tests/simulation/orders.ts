@@ -8,7 +8,7 @@ export interface Order {
   /** Tab in which the user requested it last. */
   tab: Tab;
   readonly at: number;
-  readonly ask: (tab: Tab) => void;
+  readonly submit: (tab: Tab) => void;
   /** `lost`: an error that does not reveal the outcome. Only then does the user repeat the request. */
   end: "open" | "lost" | "known";
 }
@@ -23,10 +23,10 @@ export function order(
   { orders, timeline }: Simulation,
   tab: Tab,
   kind: OrderKind,
-  one: Pick<Order, "name" | "ask">,
+  one: Pick<Order, "name" | "submit">,
 ) {
   orders.set(kind, { ...one, tab, at: timeline.now(), end: "open" });
-  one.ask(tab);
+  one.submit(tab);
 }
 
 /** Notes how a call for an order ended. */
@@ -37,7 +37,7 @@ export function settleOrder({ orders }: Simulation, name: string, settled: unkno
 }
 
 /**
- * Asks for the last order of a kind again, as a user does whose order was lost: in its own tab, or a film also in
+ * Asks for the last order of a kind again, as a user does whose order was lost: in its own tab, or a video also in
  * another tab, which has its entry from the storage. With a known end the user would want another one.
  */
 export function orderAgain(simulation: Simulation, tab: Tab, action: Action): void {
@@ -52,5 +52,5 @@ export function orderAgain(simulation: Simulation, tab: Tab, action: Action): vo
   if (last.end !== "lost" && !isDead) return;
   last.end = "open";
   last.tab = tab;
-  last.ask(tab);
+  last.submit(tab);
 }

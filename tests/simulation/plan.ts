@@ -52,7 +52,7 @@ const families = {
   disk: { "change disk": 6, "repair disk": 3, "send a long one": 4 },
   corruption: { "corrupt a record": 3, reload: 2 },
   videos: { create: 8, "create twice": 4, refetch: 3, "reset video": 3, "remove video": 1 },
-  pictures: { generate: 8, "generate twice": 4, "stop images": 3, "reset images": 1 },
+  images: { generate: 8, "generate twice": 4, "stop images": 3, "reset images": 1 },
   assets: { register: 8, "register twice": 3, "reset asset": 2, "refetch asset": 2 },
   views: {
     unmount: 5,
@@ -107,7 +107,7 @@ export function isOfTree(action: Action): action is TreeAction {
 export const diskModes: readonly DiskMode[] = ["tight", "slow", "full", "tight", "fails", "hangs"];
 
 /** Makes the plan of a seed. */
-export function planOf(seed: number): Plan {
+export function createPlan(seed: number): Plan {
   const random = createRandom(seed, "plan");
   const proxy = pickWeighted(random, { absent: 4, metered: 3, kept: 2 });
   const chosen = Object.entries(families).filter(([name]) => {
@@ -137,7 +137,7 @@ export function planOf(seed: number): Plan {
     locks: pickWeighted(random, { sound: 8, absent: 1, refused: 1, silent: 0.5 }),
     whenBusy: pickNth(["reject", "queue", "replace"] as const, pickBetween(random, 0, 2)) as WhenBusy,
     proxy,
-    log: logOf(seed, proxy),
+    log: drawLogFault(seed, proxy),
     budget: random() < 0.25 ? 8000 : 1_000_000,
     ...withOrders(seed, proxy, withViews(seed, withMishaps(seed, withStranger(seed, steps)))),
   });
@@ -268,7 +268,7 @@ const beginnings: readonly (readonly [Mishap, Possible])[] = [
   [
     (random) => [
       ["create", 3000],
-      // the film is there by then in most of them
+      // the video is there by then in most of them
       ["change disk", 400_000, diskModes.indexOf("slow")],
       [pickWeighted(random, { open: 2, reload: 1 }), 900],
       ["freeze", 900],
@@ -359,7 +359,7 @@ function withBeginning(plan: Plan, name: string, choice: typeof beginnings): Pla
 }
 
 /**
- * Lets most proxies that keep answers remember those of images, videos and assets, too. There orders are lost, and asked
+ * Lets most proxies that store responses store those of images, videos and assets, too. There orders are lost, and asked
  * for again. The draws are their own, so that they change no other simulation.
  */
 function withOrders(
@@ -397,7 +397,7 @@ function withOrders(
 }
 
 /** Half of the logs are exact. The draw is its own, so that it changes no other part of a simulation. */
-function logOf(seed: number, proxy: ProxyMode): LogFault | undefined {
+function drawLogFault(seed: number, proxy: ProxyMode): LogFault | undefined {
   const random = createRandom(seed, "log");
   return proxy === "kept" && random() < 0.5
     ? pickNth(logFaults, pickBetween(random, 0, logFaults.length - 1))
@@ -442,13 +442,13 @@ function withViews(seed: number, steps: readonly Step[]): Pick<Plan, "view" | "s
   };
 }
 
-/** Shows a film by its id, makes another one in the same component, and hides that for a while. */
+/** Shows a video by its id, makes another one in the same component, and hides that for a while. */
 function pickAnotherVideo(random: Random, tab: number): readonly Step[] {
   const step = (action: Action, least: number): Step => ({
     afterMs: pickBetween(random, least, 2 * least),
     do: action,
     tab,
-    // the component of the video, and one of the films
+    // the component of the video, and one of the videos
     nth: VIDEO + components.length * pickBetween(random, 0, 2),
   });
   return [

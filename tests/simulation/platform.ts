@@ -10,7 +10,7 @@ export const BEGINNING = Date.UTC(2026, 0, 1);
 interface PlatformParts {
   readonly timeline: Timeline;
   readonly random: Random;
-  readonly locksOf: (page: Page) => object | undefined;
+  readonly getLocks: (page: Page) => object | undefined;
   readonly openChannel: (name: string) => object;
   /** Receives console errors. */
   readonly logError: (line: string) => void;
@@ -21,7 +21,7 @@ interface PlatformParts {
  * process. Returns a function that restores them.
  */
 export function installPlatform(parts: PlatformParts): () => void {
-  const { timeline, random, locksOf, openChannel, logError } = parts;
+  const { timeline, random, getLocks, openChannel, logError } = parts;
   const own = new Map<string, PropertyDescriptor | undefined>();
   const navigators = new WeakMap<Page, object>();
   const before = {
@@ -33,7 +33,7 @@ export function installPlatform(parts: PlatformParts): () => void {
 
   replace("navigator", { get: () => createNavigator(getCurrentPage()) });
   replace("document", { get: () => getCurrentPage()?.document });
-  replace("addEventListener", { get: () => listenOf(getCurrentPage()) });
+  replace("addEventListener", { get: () => createListen(getCurrentPage()) });
   replace("BroadcastChannel", {
     value: function Channel(name: string) {
       return openChannel(name);
@@ -70,7 +70,7 @@ export function installPlatform(parts: PlatformParts): () => void {
     const known = navigators.get(page);
     if (known) return known;
     // one lock manager for each page, as in a browser
-    const locks = locksOf(page);
+    const locks = getLocks(page);
     const navigator = Object.defineProperty({ locks, userAgent: "simulated" }, "onLine", {
       get: () => page.isOnline,
     });
@@ -78,7 +78,7 @@ export function installPlatform(parts: PlatformParts): () => void {
     return navigator;
   }
 
-  function listenOf(page: Page | undefined) {
+  function createListen(page: Page | undefined) {
     return page?.window.addEventListener.bind(page.window);
   }
 

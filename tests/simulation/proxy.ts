@@ -21,8 +21,8 @@ import { createObjects } from "./objects.js";
 import { getCurrentPage, openPage, type Page } from "./page.js";
 import type { Plan } from "./plan.js";
 import { createRandom } from "./random.js";
-import { serveIn } from "./server.js";
-import { createKeptLog } from "./stored-log.js";
+import { handleInProcess } from "./server.js";
+import { createStoredLog } from "./stored-log.js";
 import type { Timeline } from "./timeline.js";
 
 /** The gateway's key, which no tab may see. */
@@ -63,14 +63,14 @@ export function createProxyServer(
   /** Requests in the present minute. */
   let counted = { minute: 0, requests: 0 };
   let started = 0;
-  const keptLog = createKeptLog(createRandom(seed, "log faults"), logFault);
+  const storedLog = createStoredLog(createRandom(seed, "log faults"), logFault);
 
   const ledger = createLedger(timeline);
-  const way = {
+  const route = {
     baseURL: "https://gateway.test",
     apiKey: () => KEY,
     fetch: (request: Request, { purpose }: Env) =>
-      upstream.fetchOf(getCurrentPage() as Page, purpose)(request),
+      upstream.createFetch(getCurrentPage() as Page, purpose)(request),
   };
   const objects = createObjects(
     timeline,
@@ -88,7 +88,7 @@ export function createProxyServer(
     objects,
     /** Calls that reserve and settle, of the only user. */
     ledger: ledger.calls,
-    /** Requests that came to the proxy. Their places are the purposes. */
+    /** Requests that came to the proxy. Their paths are the purposes. */
     requests,
     /** The process of the proxy. */
     get process(): Page {
@@ -96,7 +96,7 @@ export function createProxyServer(
     },
     fetch,
     /** Refuses the next requests for the rest of a response, as an expired session does. */
-    endSession: keptLog.refuse,
+    endSession: storedLog.refuse,
     /** Ends the process with all that it has in memory, and starts another one. */
     restart(): void {
       current.process.state = "gone";
@@ -110,8 +110,8 @@ export function createProxyServer(
     const purpose = `request ${requests.push(exchange) - 1}`;
     const { process, proxy } = current;
     const context = { waitUntil: () => {} };
-    return serveIn(process, request, (own) =>
-      keptLog.serve(own, (asked) => proxy.fetch(asked, { purpose }, context)),
+    return handleInProcess(process, request, (own) =>
+      storedLog.serve(own, (outgoing) => proxy.fetch(outgoing, { purpose }, context)),
     );
   }
 
@@ -122,7 +122,7 @@ export function createProxyServer(
   }
 
   function bindObjects(purpose: string): DurableObjectNamespace {
-    return objects.bindingOf(purpose);
+    return objects.createBinding(purpose);
   }
 
   /** Returns the proxy and the class that the deployed program exports. */
@@ -133,7 +133,7 @@ export function createProxyServer(
 
   function createOwnProxy(): GatewayProxy<Env> {
     return createProxy<Env>({
-      ...way,
+      ...route,
       authenticate: () => ({ id: "user" }),
       secret: () => SECRET,
       origins: [],

@@ -96,7 +96,7 @@ const delta: fc.Arbitrary<object> = fc.oneof(
     })),
 );
 
-test("any answer in any cut is the same turn, which is the fold of its deltas", async () => {
+test("any response in any cut is the same turn, which is the fold of its deltas", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(delta, { minLength: 1, maxLength: 8 }), cuts, async (deltas, lengths) => {
       const bytes = Buffer.from([...deltas.map((each) => frame(each)), frame({}, "stop")].join(""));
@@ -215,7 +215,7 @@ test("any JSON is a request that is accepted, or has issues with words: no check
   );
 });
 
-test("any JSON is the answer to a query of a video, or a ResponseError", () => {
+test("any JSON is the response to a query of a video, or a ResponseError", () => {
   const names = [
     "status",
     "data",
@@ -239,12 +239,12 @@ test("any JSON is the answer to a query of a video, or a ResponseError", () => {
     null,
     {},
   );
-  const answer = fc.dictionary(
+  const responseFields = fc.dictionary(
     fc.constantFrom(...names),
     fc.oneof(words, fc.jsonValue(), fc.dictionary(fc.constantFrom(...names), words)),
   );
   fc.assert(
-    fc.property(fc.oneof(answer, fc.jsonValue()), (raw) => {
+    fc.property(fc.oneof(responseFields, fc.jsonValue()), (raw) => {
       try {
         const task = parseVideoTask(raw, { id: "task" });
         expect(task.id).toBeTypeOf("string");
@@ -321,8 +321,8 @@ test("any body of any status is an error of the library, without the key, and ca
       errorBody,
       fc.constantFrom(200, 204, 302, 400, 401, 408, 429, 500, 503),
       async (body, status) => {
-        const answer = () => new Response(status === 204 ? null : body, { status });
-        const { client } = clientOf(answer, { apiKey: KEY, retry: { limit: 0 }, onEvent: () => {} });
+        const respond = () => new Response(status === 204 ? null : body, { status });
+        const { client } = clientOf(respond, { apiKey: KEY, retry: { limit: 0 }, onEvent: () => {} });
         const calls = [
           () => streamChat(client, question).result(),
           () => completeChat(client, question),

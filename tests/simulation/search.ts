@@ -1,4 +1,4 @@
-import { describeStep, planOf } from "./plan.js";
+import { createPlan, describeStep } from "./plan.js";
 import { type Failing, getKind, shrink } from "./shrink.js";
 import { simulate } from "./simulate.js";
 
@@ -28,7 +28,7 @@ export async function search(
   const failing = new Map<string, readonly number[]>();
   let [seeds, steps, events, simulatedMs] = [0, 0, 0, 0];
   for (let seed = first; seed < first + count; seed += 1) {
-    const plan = planOf(seed);
+    const plan = createPlan(seed);
     const run = await simulate(plan);
     seeds += 1;
     steps += run.steps;
@@ -48,7 +48,7 @@ export async function search(
 
 /** Runs a seed that fails again, and finds a shorter plan that fails in the same way. */
 export async function findShortest(seed: number): Promise<Failing> {
-  const plan = planOf(seed);
+  const plan = createPlan(seed);
   return shrink({ plan, run: await simulate(plan) });
 }
 

@@ -1,10 +1,10 @@
 import type { Page } from "./page.js";
 
 /**
- * Runs the code of a server in its process. A process that is gone gets no more news of the client, and its answer never
+ * Runs the code of a server in its process. A process that has ended sees no more of the client, and its response never
  * comes.
  */
-export async function serveIn(
+export async function handleInProcess(
   process: Page,
   request: Request,
   handle: (request: Request) => Promise<Response>,
@@ -13,9 +13,9 @@ export async function serveIn(
   request.signal.addEventListener("abort", () => process.deliver(() => hangUp.abort()));
   // a copy would follow the signal only until a garbage collection
   const own = Object.defineProperty(new Request(request), "signal", { value: hangUp.signal });
-  const answer = await process.run(() => handle(own));
+  const response = await process.run(() => handle(own));
   if (process.state === "gone") return new Promise(() => {});
-  const { status, headers, body } = answer;
+  const { status, headers, body } = response;
   return new Response(body && readBody(process, body), { status, headers });
 }
 

@@ -33,7 +33,7 @@ export function createSimulation(plan: Plan) {
   const restore = installPlatform({
     timeline,
     random: createRandom(seed, "ids"),
-    locksOf: () => locks.managerOf(),
+    getLocks: () => locks.createManager(),
     openChannel: channels.open,
     logError: (line) => {
       logs.push(line);
@@ -98,9 +98,9 @@ export function createSimulation(plan: Plan) {
     /** Number of events for which a chat request may be sent once more. */
     reasons: 0,
     /** True if the proxy stores responses: a repeated request with the same key is not billed again. */
-    keepsAnswers: plan.proxy === "kept",
+    storesResponses: plan.proxy === "kept",
     /** Number of events after which such a simulation may bill a reply once more. */
-    asked: 0,
+    chatCount: 0,
     /** Ids of messages that a tab has cleared. */
     cleared: new Set<string>(),
     /** True once the user has removed videos on purpose. */
@@ -130,7 +130,7 @@ export function createSimulation(plan: Plan) {
       page,
       random: jitter,
       storage: disk.createStorage(page),
-      fetch: network.fetchOf(page),
+      fetch: network.createFetch(page),
       whenBusy,
       view: opened % 2 === 1 ? plan.view : "stores",
       onTool: (id) => void simulation.toolRuns.push(id),
@@ -155,7 +155,7 @@ export function createSimulation(plan: Plan) {
       scope: STRANGER,
       random: jitter,
       storage: disk.createStorage(page),
-      fetch: network.fetchOf(page),
+      fetch: network.createFetch(page),
       whenBusy: "queue",
       view: "stores",
       onTool() {},

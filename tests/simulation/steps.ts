@@ -41,7 +41,7 @@ const REASONS: ReadonlySet<Action> = new Set<Action>([
 ]);
 
 /**
- * Steps after which an answer may be billed once more where the proxy keeps answers: the user asks for another one, or
+ * Steps after which a response may be billed once more where the proxy stores responses: the user asks for another one, or
  * the gateway worked for a proxy that took the request for one that never left. The faults between a page and the
  * proxy are none of them.
  */
@@ -74,7 +74,7 @@ export function act(simulation: Simulation, step: Step, index: number): void {
   if (step.do === "retry in all tabs" && simulation.whenBusy === "replace")
     simulation.reasons += simulation.tabs.length - 1;
   const tab = pickNth(simulation.tabs, step.tab);
-  if (ASKED.has(step.do) || isAnotherAnswer(simulation, tab, step.do)) simulation.asked += 1;
+  if (ASKED.has(step.do) || isOtherResponse(simulation, tab, step.do)) simulation.chatCount += 1;
   simulation.log(`tab ${tab?.page.id ?? "–"}: ${describeStep(step)}`);
   if (isOfStranger(step.do)) return actAsStranger(simulation, step, index);
   if (actOnSimulation(simulation, step) || !tab) return;
@@ -87,14 +87,14 @@ export function act(simulation: Simulation, step: Step, index: number): void {
 }
 
 /** Checks for a retry of a reply with a known outcome: without a key, or stopped by a click. */
-function isAnotherAnswer({ tabs, whenBusy }: Simulation, tab: Tab | undefined, action: Action): boolean {
+function isOtherResponse({ tabs, whenBusy }: Simulation, tab: Tab | undefined, action: Action): boolean {
   if (!action.startsWith("retry")) return false;
-  if (whenBusy === "replace" && tabs.some(isAnswering)) return true;
+  if (whenBusy === "replace" && tabs.some(isStreaming)) return true;
   const retried = action === "retry" ? [tab] : tabs;
   return retried.some((each) => each && !each.chat.getSnapshot().messages.at(-1)?.idempotencyKey);
 }
 
-function isAnswering({ chat }: Tab): boolean {
+function isStreaming({ chat }: Tab): boolean {
   return ["submitted", "streaming"].includes(chat.getSnapshot().status);
 }
 
@@ -215,23 +215,23 @@ function actOnTree(
   if (!isOfTree(action)) return false;
   const part = pickNth(components, nth) as Part;
   if (!tree || page.state !== "open") return true;
-  const { mount } = tree.places[part];
+  const { mount } = tree.mounts[part];
   switch (action) {
     case "unmount":
-      tree.place(part, { isMounted: false });
+      tree.changeMount(part, { isMounted: false });
       return true;
     case "mount":
-      tree.place(part, { isMounted: true });
+      tree.changeMount(part, { isMounted: true });
       return true;
     case "remount":
-      tree.place(part, { isMounted: true, mount: mount + 1 });
+      tree.changeMount(part, { isMounted: true, mount: mount + 1 });
       return true;
     case "hide for a while":
-      tree.place(part, { isHidden: true });
-      timeline.after(500 * nth, () => page.deliver(() => tree.place(part, { isHidden: false })));
+      tree.changeMount(part, { isHidden: true });
+      timeline.after(500 * nth, () => page.deliver(() => tree.changeMount(part, { isHidden: false })));
       return true;
     case "mount with another id":
-      tree.place(part, { isMounted: true, id: pickOtherId() });
+      tree.changeMount(part, { isMounted: true, id: pickOtherId() });
       return true;
   }
 
@@ -258,7 +258,7 @@ function actOnTree(
 /** Returns true if the user can use a component of a tab. */
 function isShown({ tree }: Tab, part: Part): boolean {
   if (!tree) return true;
-  const { isMounted, isHidden } = tree.places[part];
+  const { isMounted, isHidden } = tree.mounts[part];
   return isMounted && !isHidden && tree.shown[part] !== undefined;
 }
 
@@ -284,23 +284,25 @@ function actAsUser(simulation: Simulation, tab: Tab, { do: action, nth }: Step, 
   const toolCallId = pendingActions[0]?.toolCallId ?? "none";
   const question = isInCommonChat(tab) ? `question ${index}` : `aside ${index}`;
   const edited = `${question}, edited`;
-  const film = `film ${index}`;
-  const picture = `picture ${index}`;
+  const videoPrompt = `film ${index}`;
+  const image = `picture ${index}`;
   const send = (text = question) => call(text, () => chat.send(text));
-  const asks: Record<OrderKind, Pick<Order, "name" | "ask">> = {
+  const orders: Record<OrderKind, Pick<Order, "name" | "submit">> = {
     create: {
-      name: film,
-      ask: ({ call, video }) =>
-        call(film, () => video.create({ model: "beta3.0-video", input: { prompt: film } }, { label: film })),
+      name: videoPrompt,
+      submit: ({ call, video }) =>
+        call(videoPrompt, () =>
+          video.create({ model: "beta3.0-video", input: { prompt: videoPrompt } }, { label: videoPrompt }),
+        ),
     },
     generate: {
-      name: picture,
-      ask: ({ call, images }) => call(picture, () => images.generate({ prompt: picture })),
+      name: image,
+      submit: ({ call, images }) => call(image, () => images.generate({ prompt: image })),
     },
     register: {
-      name: picture,
-      ask: ({ call, asset }) =>
-        call(picture, () => asset.create(`https://example.com/${index}.png`, { name: picture })),
+      name: image,
+      submit: ({ call, asset }) =>
+        call(image, () => asset.create(`https://example.com/${index}.png`, { name: image })),
     },
   };
   switch (action) {
@@ -343,24 +345,24 @@ function actAsUser(simulation: Simulation, tab: Tab, { do: action, nth }: Step, 
     case "create":
     case "generate":
     case "register":
-      return order(simulation, tab, action, asks[action]);
+      return order(simulation, tab, action, orders[action]);
     case "create again":
     case "generate again":
     case "register again":
       return orderAgain(simulation, tab, action);
     case "create twice":
-      asks.create.ask(tab);
-      return asks.create.ask(tab);
+      orders.create.submit(tab);
+      return orders.create.submit(tab);
     case "generate twice":
-      asks.generate.ask(tab);
-      return asks.generate.ask(tab);
+      orders.generate.submit(tab);
+      return orders.generate.submit(tab);
     case "stop images":
       return run(() => images.stop());
     case "reset images":
       return run(() => images.reset());
     case "register twice":
-      asks.register.ask(tab);
-      return asks.register.ask(tab);
+      orders.register.submit(tab);
+      return orders.register.submit(tab);
     case "refetch asset":
       return run(() => asset.refetch());
     case "reset asset":

@@ -16,21 +16,21 @@ export function findLostOnLeaving({ disk }: Simulation, tab: Tab): string | unde
   return lost && `tab ${tab.page.id}: "${lost.content}" was shown, and not written when the page was left`;
 }
 
-/** Two users of one browser have no message, no film, no record and no lock in common. */
+/** Two users of one browser have no message, no video, no record and no lock in common. */
 export function keepsUsersApart({ tabs, stranger, disk, locks }: Simulation): string | undefined {
   if (!stranger) return undefined;
   const own = stranger.page;
   for (const tab of tabs) {
     const told = listTexts(tab).find((text) => text.includes(SECRET));
     if (told !== undefined) return `tab ${tab.page.id} shows "${told}" of another user`;
-    const lock = locks.namesOf(tab.page).find((name) => locks.namesOf(own).includes(name));
+    const lock = locks.listNames(tab.page).find((name) => locks.listNames(own).includes(name));
     if (lock !== undefined) return `two users share the lock ${lock}`;
   }
   const foreign = listTexts(stranger).find((text) => FIRST_USERS.test(text));
   if (foreign !== undefined) return `another user is shown "${foreign}"`;
   for (const name of disk.names()) {
     const isOwn = name.startsWith(JSON.stringify(STRANGER));
-    for (const text of disk.textsOf(name).values())
+    for (const text of disk.readTexts(name).values())
       if (isOwn ? FIRST_USERS.test(text) : text.includes(SECRET))
         return `the collection ${name} has a record of another user: ${text.slice(0, 120)}`;
   }
@@ -40,8 +40,8 @@ export function keepsUsersApart({ tabs, stranger, disk, locks }: Simulation): st
 /** No data remains of a user who has signed out, if the storage was writable. */
 export function forgetsAll({ disk, isForgotten }: Simulation): string | undefined {
   if (!isForgotten || [...disk.modes].some((mode) => mode !== "well")) return undefined;
-  const left = disk.names().find((name) => name.includes(STRANGER) && disk.textsOf(name).size > 0);
-  return left && `a user has signed out, and ${left} is left: ${[...disk.textsOf(left).keys()]}`;
+  const left = disk.names().find((name) => name.includes(STRANGER) && disk.readTexts(name).size > 0);
+  return left && `a user has signed out, and ${left} is left: ${[...disk.readTexts(left).keys()]}`;
 }
 
 function listTexts({ chat, list, page }: Tab): readonly string[] {
@@ -58,7 +58,7 @@ function listTexts({ chat, list, page }: Tab): readonly string[] {
 export function keepsCleared({ cleared, tabs, disk, locks }: Simulation): string | undefined {
   if (locks.mode !== "sound" || disk.corrupted.size > 0) return undefined;
   const gone = [...cleared].filter((id) => disk.removed.has(id));
-  const stored = disk.textsOf("chat/a");
+  const stored = disk.readTexts("chat/a");
   if (gone.some((id) => stored.has(id))) return "a message that was cleared is on the disk again";
   for (const tab of tabs) {
     const messages = listReachable(tab);
@@ -70,7 +70,7 @@ export function keepsCleared({ cleared, tabs, disk, locks }: Simulation): string
 
 /** A message that does not fit on a tight disk does not block the others. */
 export function storesWhatFits({ tabs, disk }: Simulation): string | undefined {
-  const stored = disk.textsOf("chat/a");
+  const stored = disk.readTexts("chat/a");
   for (const tab of tabs)
     for (const { id, role, content } of listReachable(tab).values())
       if (role === "user" && content.length < 500 && !stored.has(id))

@@ -17,17 +17,17 @@ export type LogFault = (typeof logFaults)[number];
 type Serve = (request: Request) => Promise<Response>;
 
 /** Creates the layer between the tabs and the responses stored by the proxy. */
-export function createKeptLog(random: Random, fault: LogFault | undefined) {
+export function createStoredLog(random: Random, fault: LogFault | undefined) {
   let refusals = 0;
   return {
     /** Responds to the next requests with a 401. */
     refuse(count: number): void {
       refusals = count;
     },
-    async serve(request: Request, answer: Serve): Promise<Response> {
+    async serve(request: Request, respond: Serve): Promise<Response> {
       const isOfLog =
         request.method === "GET" && new URL(request.url).pathname.startsWith("/v1/chat/streams/");
-      if (!isOfLog) return answer(request);
+      if (!isOfLog) return respond(request);
       if (refusals > 0) {
         refusals -= 1;
         return Response.json(
@@ -36,9 +36,9 @@ export function createKeptLog(random: Random, fault: LogFault | undefined) {
         );
       }
       // a log is wrong now and then
-      if (!fault || random() < 0.3) return answer(request);
-      if (fault === "replays") return answer(readFromStart(request));
-      const response = await answer(request);
+      if (!fault || random() < 0.3) return respond(request);
+      if (fault === "replays") return respond(readFromStart(request));
+      const response = await respond(request);
       const { status, headers, body } = response;
       return status === 200 && body
         ? new Response(spoil(body, fault, random), { status, headers })
@@ -62,7 +62,7 @@ function spoil(
   const reader = body.getReader();
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
-  const change = changeOf(fault, random);
+  const change = createChange(fault, random);
   let text = "";
   return new ReadableStream(
     {
@@ -83,7 +83,7 @@ function spoil(
 }
 
 /** Returns the change of the events of one read. */
-function changeOf(fault: LogFault, random: Random): (events: readonly string[]) => readonly string[] {
+function createChange(fault: LogFault, random: Random): (events: readonly string[]) => readonly string[] {
   const at = pickBetween(random, 0, 4);
   let count = 0;
   let first: string | undefined;

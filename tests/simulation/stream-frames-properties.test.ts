@@ -82,17 +82,17 @@ const frames = fc.array(run, { minLength: 1, maxLength: 6 }).map((runs) => runs.
 const encoder = new TextEncoder();
 
 /** Result of a stream with these frames: its deltas, and its turn or its error. */
-async function answerTo(data: readonly string[]): Promise<object> {
+async function requestStream(data: readonly string[]): Promise<object> {
   // a line break would end the line of the event
   const events = data.map((json) => `data: ${json.replace(/[\r\n]/g, " ")}\n\n`);
-  const answer = () =>
+  const respond = () =>
     new Response(encoder.encode([...events, "data: [DONE]\n\n"].join("")), {
       headers: { "content-type": "text/event-stream" },
     });
   const client = createClient({
     baseURL: "https://gateway.test",
     clock: { now: () => 0, sleep: () => new Promise(() => {}) },
-    fetch: async () => answer(),
+    fetch: async () => respond(),
     onEvent() {},
   });
   const stream = streamChat(client, question);
@@ -114,7 +114,7 @@ const isUnlike = (data: readonly string[]) => data.map((json, at) => json + " ".
 /** Counts how often JSON is parsed for a stream with these frames. */
 async function countParses(data: readonly string[]): Promise<number> {
   const parse = vi.spyOn(JSON, "parse");
-  await answerTo(data);
+  await requestStream(data);
   const { length } = parse.mock.calls;
   parse.mockRestore();
   return length;
@@ -122,7 +122,7 @@ async function countParses(data: readonly string[]): Promise<number> {
 
 // the fast path for equal frames is loaded during the first stream
 beforeAll(async () => {
-  await answerTo([toChunk('"content":"a"')]);
+  await requestStream([toChunk('"content":"a"')]);
   await vi.dynamicImportSettled();
 });
 
@@ -138,7 +138,7 @@ test("frames that are alike are read as if each were parsed", { timeout: 900_000
   await fc.assert(
     fc.asyncProperty(frames, async (data) => {
       read += data.length;
-      const [alike, parsed] = [await answerTo(data), await answerTo(isUnlike(data))];
+      const [alike, parsed] = [await requestStream(data), await requestStream(isUnlike(data))];
       // vitest's comparison takes longer than the reading
       if (!isDeepStrictEqual(alike, parsed)) expect(alike).toEqual(parsed);
     }),

@@ -9,7 +9,7 @@ const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } 
 const runs = readRuns(30);
 const id = fc.stringMatching(/^[\w-]{1,40}$/);
 
-/** A client whose creates are answered by `receipt`; every query finds a task that runs. */
+/** A client whose creates return `receipt`; every query finds a task that runs. */
 function openTab<Time extends Clock>(receipt: unknown, clock: Time) {
   const polled: string[] = [];
   const client = createClient({
@@ -96,7 +96,7 @@ describe("a storage", () => {
       [name]: inner === undefined ? value : { ...(entry[name] as object), [inner]: value },
     }));
 
-  test("may have any JSON at any place of an entry: the other entries are shown, and ids are kept", async () => {
+  test("may have any JSON at any place of an entry: the other entries are shown, and ids are stored", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(spoilt, fc.jsonValue()), { maxLength: 5 }), async (records) => {
         const storage = memoryStorage();
@@ -112,8 +112,8 @@ describe("a storage", () => {
         stop();
         const shown = list.getSnapshot();
         expect(shown).toContainEqual(expect.objectContaining({ key: "k", handle: entry.handle }));
-        const kept = records.filter((it) => (it as typeof entry | null)?.handle?.id === "t-1");
-        expect(shown.filter(({ handle }) => handle?.id === "t-1")).toHaveLength(kept.length + 1);
+        const stored = records.filter((it) => (it as typeof entry | null)?.handle?.id === "t-1");
+        expect(shown.filter(({ handle }) => handle?.id === "t-1")).toHaveLength(stored.length + 1);
       }),
       { ...runs, examples: [[[{ ...entry, revision: -1 }]]] },
     );

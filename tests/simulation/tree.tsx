@@ -30,7 +30,7 @@ export type Part = (typeof parts)[number];
 export type SharedPart = "chat" | "title" | "images";
 
 /** How a component is in the tree. */
-export interface Place {
+export interface Mount {
   readonly isMounted: boolean;
   /** True inside a hidden `<Activity>`. */
   readonly isHidden: boolean;
@@ -64,16 +64,16 @@ export interface TreeParts extends AppOptions {
 export function renderTree(tab: TreeParts) {
   const { container, isStrict, storage, onError } = tab;
   const client = createClient(tab.client);
-  const places = Object.fromEntries(
-    parts.map((part): [Part, Place] => [part, { isMounted: true, isHidden: false, mount: 1, id: undefined }]),
-  ) as Record<Part, Place>;
-  places.chat = places.title = { ...places.chat, id: "a" };
+  const mounts = Object.fromEntries(
+    parts.map((part): [Part, Mount] => [part, { isMounted: true, isHidden: false, mount: 1, id: undefined }]),
+  ) as Record<Part, Mount>;
+  mounts.chat = mounts.title = { ...mounts.chat, id: "a" };
   const shown: Partial<Shown> = {};
   const root = createRoot(container, { onUncaughtError: onError, onRecoverableError: onError });
   const listOptions = { storage };
   const stops: (() => void)[] = [];
   flushSync(render);
-  return { places, shown, place, chatStore, storeOf, probe, unmount };
+  return { mounts, shown, changeMount, chatStore, findStore, probe, unmount };
 
   function unmount(): void {
     root.unmount();
@@ -81,8 +81,8 @@ export function renderTree(tab: TreeParts) {
   }
 
   /** Changes how a component is in the tree. */
-  function place(part: Part, change: Partial<Place>): void {
-    places[part] = { ...places[part], ...change };
+  function changeMount(part: Part, change: Partial<Mount>): void {
+    mounts[part] = { ...mounts[part], ...change };
     render();
   }
 
@@ -90,8 +90,8 @@ export function renderTree(tab: TreeParts) {
     const tree = (
       <GatewayProvider client={client}>
         {parts.map((part) => (
-          <Slot key={part} place={places[part]}>
-            {elementOf(part, places[part])}
+          <Slot key={part} mount={mounts[part]}>
+            {createElementFor(part, mounts[part])}
           </Slot>
         ))}
       </GatewayProvider>
@@ -99,7 +99,7 @@ export function renderTree(tab: TreeParts) {
     root.render(isStrict ? <StrictMode>{tree}</StrictMode> : tree);
   }
 
-  function elementOf(part: Part, { mount, id }: Place): ReactNode {
+  function createElementFor(part: Part, { mount, id }: Mount): ReactNode {
     switch (part) {
       case "chat":
       case "title":
@@ -144,7 +144,7 @@ export function renderTree(tab: TreeParts) {
   }
 
   /** Returns the store that a component shares by its id. Undefined for a private store, or without a store. */
-  function storeOf(part: SharedPart) {
+  function findStore(part: SharedPart) {
     const { id } = shown[part] ?? {};
     if (id === undefined) return undefined;
     return part === "images" ? images.get(client).peek(id) : chats.get(client).peek(id);
@@ -166,6 +166,6 @@ export function renderTree(tab: TreeParts) {
   }
 }
 
-function Slot({ place: { isMounted, isHidden }, children }: { place: Place; children: ReactNode }) {
+function Slot({ mount: { isMounted, isHidden }, children }: { mount: Mount; children: ReactNode }) {
   return <Activity mode={isHidden ? "hidden" : "visible"}>{isMounted && children}</Activity>;
 }

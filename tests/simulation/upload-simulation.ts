@@ -197,12 +197,12 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
     trace.push(`${request.method} ${request.headers.get("upload-offset") ?? ""}+${body.length}: ${fault}`);
     if (leave(requests)) reasons += request.method === "POST" ? 1 : 0;
     noteRange(request, body.length);
-    const answer = await answerTo(request, body, fault);
-    const { offset = 0 } = (answer.ok ? await answer.clone().json().catch(Object) : {}) as {
+    const response = await respondTo(request, body, fault);
+    const { offset = 0 } = (response.ok ? await response.clone().json().catch(Object) : {}) as {
       offset?: number;
     };
     if (!OUTSIDE.includes(offset)) reported = Math.max(reported, offset);
-    return answer;
+    return response;
   }
 
   /** Notes the bytes that the page shows as stored. */
@@ -223,7 +223,7 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
     if (broken !== undefined) throw new Error(broken);
   }
 
-  function answerTo(request: Request, body: Uint8Array, fault: Fault): Response | Promise<Response> {
+  function respondTo(request: Request, body: Uint8Array, fault: Fault): Response | Promise<Response> {
     const id = new URL(request.url).pathname.split("/")[3] ?? `file-${++begun}`;
     const offset = files.get(id)?.offset ?? 0;
     if (illness !== "none" && request.method !== "POST") return createFaultyResponse(request, id);
@@ -253,8 +253,8 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
         files.delete(id);
         return createRefusal(404, "not_found");
       default: {
-        const answer = store(request, id, body);
-        if (fault === "none") return answer;
+        const response = store(request, id, body);
+        if (fault === "none") return response;
         reasons += request.method === "POST" ? 1 : 0;
         return Promise.reject(new TypeError("fetch failed"));
       }

@@ -5,7 +5,7 @@ import { type Clock, createClient, streamChat } from "@sluice/core";
 import { createPartialJSON } from "@sluice/core/partial-json";
 import { createChatStore } from "@sluice/stores";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
-import { answerOf, makeEvents, readsOf } from "../../bench/workload.ts";
+import { createResponse, makeEvents, splitReads } from "../../bench/workload.ts";
 
 /*
  * Bounds of work that can be counted: they hold on every machine. Times are measured in `bench/`.
@@ -14,9 +14,9 @@ import { answerOf, makeEvents, readsOf } from "../../bench/workload.ts";
 const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
 
 /** A client that gets this many frames, in reads of this size. */
-function createClientFor(frames: number, size: Parameters<typeof readsOf>[1], clock?: Clock) {
-  const reads = readsOf(makeEvents(frames), size);
-  return createClient({ baseURL: "https://gateway.test", fetch: async () => answerOf(reads), clock });
+function createClientFor(frames: number, size: Parameters<typeof splitReads>[1], clock?: Clock) {
+  const reads = splitReads(makeEvents(frames), size);
+  return createClient({ baseURL: "https://gateway.test", fetch: async () => createResponse(reads), clock });
 }
 
 async function read(client: ReturnType<typeof createClientFor>): Promise<void> {
@@ -74,7 +74,7 @@ test("a chat notifies its subscribers once in 50 ms, however many deltas come", 
     sleep: (ms) => new Promise((wake) => sleepers.push({ at: now + ms, wake })),
   };
   const events = makeEvents(2000);
-  const reads = readsOf(events, "one frame");
+  const reads = splitReads(events, "one frame");
   let at = 0;
   const body = new ReadableStream<Uint8Array>(
     {
@@ -110,7 +110,7 @@ function measureHeldBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-test("an answer holds a few times its text while it streams", async () => {
+test("a response holds a few times its text while it streams", async () => {
   const client = createClientFor(50_000, 65_536);
   const stream = streamChat(client, question);
   const before = measureHeldBytes();
@@ -125,7 +125,7 @@ test("an answer holds a few times its text while it streams", async () => {
   expect(most / (content.length + reasoning.length)).toBeLessThan(8);
 });
 
-test("an answer that waits for its next read holds none of the reads before", async () => {
+test("a response that waits for its next read holds none of the reads before", async () => {
   const count = 50;
   const frames = makeEvents(401).slice(0, 400);
   const read = new TextEncoder().encode(frames.join(""));

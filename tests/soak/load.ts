@@ -64,10 +64,10 @@ export function openLoad(baseURL: string, user: string, storage: ChatStorage): L
     done.stops += 1;
   }
 
-  /** Loses the connection in mid-answer, and reads on. */
+  /** Loses the connection in the middle of a response, and reads on. */
   async function reconnect(): Promise<void> {
-    const answer = streamChat(cutting, question("Hello"), { signal });
-    expectOutcome((await answer.result()).outcome, "complete");
+    const stream = streamChat(cutting, question("Hello"), { signal });
+    expectOutcome((await stream.result()).outcome, "complete");
     done.reconnects += 1;
   }
 
@@ -79,7 +79,7 @@ export function openLoad(baseURL: string, user: string, storage: ChatStorage): L
   }
 }
 
-/** Breaks the answer of a question off behind its first bytes. What comes after is read whole. */
+/** Breaks the response of a question off behind its first bytes. What comes after is read whole. */
 async function cutOnce(request: Request): Promise<Response> {
   const response = await fetch(request);
   if (request.method !== "POST" || !response.ok || !response.body) return response;

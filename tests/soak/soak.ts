@@ -41,7 +41,7 @@ const slack: Readonly<Record<string, number>> = {
   "workerd descriptors": 24,
 };
 
-/** Milliseconds in which a kept answer is deleted that nobody reads: 30 s alone, 20 s kept, and a check in 30 s. */
+/** Milliseconds in which a stored response is deleted that nobody reads: 30 s alone, 20 s stored, and a check in 30 s. */
 const KEPT_MS = 120_000;
 
 /** Uses the client for minutes, prints what it takes, and returns the sizes that grow. */
@@ -101,11 +101,11 @@ export async function soak(minutes: number): Promise<string[]> {
   return left === 0 ? growing : [...growing, `stored answers: ${left} are left`];
 }
 
-/** Waits until the answers that were kept are deleted. Returns the number of those that are left. */
+/** Waits until the responses that were stored are deleted. Returns the number of those that are left. */
 async function storedAtRest(folder: string): Promise<number> {
   const until = performance.now() + KEPT_MS;
   for (;;) {
-    const { full } = databasesIn(folder);
+    const { full } = countDatabases(folder);
     if (full === 0 || performance.now() > until) return full;
     await wait(1000);
   }
@@ -122,9 +122,9 @@ async function repeat(until: number, round: () => Promise<unknown>): Promise<voi
 /** Names a size that is larger in the last third of the samples than in the second. */
 function grown(name: string, samples: readonly Record<string, number>[]): string[] {
   const third = Math.floor(samples.length / 3);
-  const meanOf = (part: readonly Record<string, number>[]) =>
+  const computeMean = (part: readonly Record<string, number>[]) =>
     part.reduce((sum, one) => sum + (one[name] ?? 0), 0) / part.length;
-  const [middle, last] = [meanOf(samples.slice(third, -third)), meanOf(samples.slice(-third))];
+  const [middle, last] = [computeMean(samples.slice(third, -third)), computeMean(samples.slice(-third))];
   return last - middle > (slack[name] ?? 0)
     ? [`${name}: from ${middle.toFixed(1)} to ${last.toFixed(1)}`]
     : [];
@@ -156,18 +156,18 @@ async function sampleOfPage(session: CDPSession, tab: Page): Promise<Record<stri
 
 function sampleOfWorkerd(pid: number, folder: string): Record<string, number> {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  const { full, empty } = databasesIn(folder);
+  const { full, empty } = countDatabases(folder);
   return {
     "workerd memory, MB": rounded(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024),
     "workerd descriptors": readdirSync(`/proc/${pid}/fd`).length,
-    // as many as were asked for in the last minute
+    // as many as were requested in the last minute
     "stored answers": full,
     "empty databases": empty,
   };
 }
 
 /** Counts the databases of the objects. workerd keeps the file of an object that has deleted all. */
-function databasesIn(folder: string): { full: number; empty: number } {
+function countDatabases(folder: string): { full: number; empty: number } {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(({ name }) =>
     name.endsWith(".sqlite"),
   );

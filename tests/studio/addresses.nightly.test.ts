@@ -75,16 +75,16 @@ describe.skipIf(!hasChromium)("addresses of the studio in Chromium (skipped wher
       await page.goto(`${server.address}/${hash}`);
       await note().waitFor();
       expect(page.url()).toContain(hash);
-      await studio.ask("Hello");
+      await studio.sendMessage("Hello");
       await studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
       await expect.poll(() => note().count()).toBe(0);
       expect(studio.bodies).toHaveLength(1);
     },
   );
 
-  test("A chat that was begun here is not said to be missing, also before its first answer", async () => {
+  test("A chat that was begun here is not said to be missing, also before its first response", async () => {
     const release = await studio.hold("**/v1/chat/completions");
-    await studio.ask("Hello");
+    await studio.sendMessage("Hello");
     await page.getByRole("button", { name: "Stop" }).click();
     await release();
     await expect.poll(() => note().count()).toBe(0);
@@ -113,7 +113,7 @@ describe.skipIf(!hasChromium)("addresses of the studio in Chromium (skipped wher
     }
     await go("#/chat");
     await page.getByRole("region", { name: "Welcome" }).waitFor();
-    await studio.ask("Hello");
+    await studio.sendMessage("Hello");
     await studio.answer().waitFor();
   });
 

@@ -11,12 +11,12 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
   const studio = openRoom("assets");
   const { button, field } = studio;
   const card = (name: string, page = studio.page) => page.getByRole("article", { name, exact: true });
-  const picture = (name: string) => ({ name, mimeType: "image/png", buffer: Buffer.from(PNG, "base64") });
+  const image = (name: string) => ({ name, mimeType: "image/png", buffer: Buffer.from(PNG, "base64") });
 
   async function pick(...names: string[]): Promise<void> {
     const chooser = studio.page.waitForEvent("filechooser");
     await button("Choose pictures").click();
-    await (await chooser).setFiles(names.map(picture));
+    await (await chooser).setFiles(names.map(image));
   }
   async function look(): Promise<void> {
     for (const state of ["hidden", "visible"])
@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
       }, state);
   }
 
-  test("A picture is registered, found again after a reload, and used in a video", async () => {
+  test("An image is registered, found again after a reload, and used in a video", async () => {
     await pick("hero.png");
     await card("hero.png").getByText("Preparing").waitFor();
     const uri = `data:image/png;base64,${PNG}`;
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     expect(studio.created(PATH)).toHaveLength(1);
   });
 
-  test("Several pictures are registered one by one, in every tab, and a refused picture says so", async () => {
+  test("Several images are registered one by one, in every tab, and a refused image says so", async () => {
     const tab = await studio.page.context().newPage();
     await tab.goto(studio.page.url());
     await tab.getByRole("heading", { level: 1, name: "Assets" }).waitFor();
@@ -97,7 +97,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await expect.poll(() => card("hero [[fail]].png").getByRole("button", { name: "Video" }).count()).toBe(0);
   });
 
-  test("A picture whose response broke off may be billed, and is sent again only on a click", async () => {
+  test("An image whose response broke off may be billed, and is sent again only on a click", async () => {
     await pick("hero [[drop]].png");
     await card("hero [[drop]].png").getByText("You may have been charged.").first().waitFor();
     expect(studio.created(PATH)).toHaveLength(1);
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await expect.poll(() => studio.created(PATH).length).toBe(2);
   });
 
-  test("A picture on its way during a reload is there afterwards, with its possible cost", async () => {
+  test("An image on its way during a reload is there afterwards, with its possible cost", async () => {
     await pick("hero [[stall]].png");
     await expect.poll(() => studio.created(PATH).length).toBe(1);
     expect(await studio.leave()).toEqual(["beforeunload"]);
@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     expect((await lookUp('{"Id":"asset-1"}')).status).toBe(404);
   });
 
-  test("A picture can be dropped anywhere in the room, and another file says so", async () => {
+  test("An image can be dropped anywhere in the room, and another file says so", async () => {
     const drag = await studio.page.evaluateHandle((base64) => {
       const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
       const dragged = new DataTransfer();

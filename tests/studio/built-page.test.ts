@@ -17,7 +17,7 @@ test("the policy of the page allows no inline script or style, and no eval", () 
   expect(html.match(/<script(?![^>]*\bsrc=)/g)).toBeNull();
 });
 
-test("files with a hash in their name are kept for a year", () => {
+test("the browser caches files with a hash in their name for a year", () => {
   expect(readFileSync(`${dist}_headers`, "utf8")).toMatch(
     /^\/assets\/\*\n\s+Cache-Control: public, max-age=31536000, immutable$/m,
   );

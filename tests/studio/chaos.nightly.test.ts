@@ -12,7 +12,7 @@ describe.skipIf(!hasChromium)(
   "the studio on workerd under fire (skipped where there is no Chromium)",
   { timeout: 60_000 },
   () => {
-    let world: Awaited<ReturnType<typeof startStudioInWorkerd>>;
+    let scenario: Awaited<ReturnType<typeof startStudioInWorkerd>>;
     let studio: StudioPage;
     /** Pauses of the gateway, until it waits for `goOn()`. */
     let pauses = Number.POSITIVE_INFINITY;
@@ -30,36 +30,36 @@ describe.skipIf(!hasChromium)(
           signal?.throwIfAborted();
         },
       };
-      world = await startStudioInWorkerd({ chat: () => ({ content: ANSWER, reasoning: "" }), clock });
+      scenario = await startStudioInWorkerd({ chat: () => ({ content: ANSWER, reasoning: "" }), clock });
     }, 120_000);
-    afterAll(() => world.close());
+    afterAll(() => scenario.close());
     beforeEach(() => {
       held = new Promise((resolve) => {
         goOn = resolve;
       });
       pauses = Number.POSITIVE_INFINITY;
-      world.emulator.reset();
+      scenario.emulator.reset();
     });
     afterEach(async () => {
       goOn();
       await studio.close();
     });
 
-    /** Asks, and waits until the gateway holds the answer in its middle. */
+    /** Asks, and waits until the gateway holds the response in its middle. */
     async function askAndHold(): Promise<void> {
       pauses = 40;
-      await studio.ask("Where do rivers go?");
+      await studio.sendMessage("Where do rivers go?");
       await expect.poll(() => pauses).toBeLessThan(0);
       await studio.answer().getByText("Rivers run to the sea").waitFor();
     }
     const regenerate = () => studio.answer().getByRole("button", { name: "Regenerate" });
     const alert = () => studio.page.getByRole("alert");
 
-    test("an answer whose proxy is killed is not whole, and one click gets all of it after the restart", async () => {
-      studio = await openStudio(await getSharedBrowser(), `${world.address}/#/chat`);
+    test("a response whose proxy is killed is not whole, and one click gets all of it after the restart", async () => {
+      studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/chat`);
       await askAndHold();
-      await world.killWorker();
-      await world.restartWorker();
+      await scenario.killWorker();
+      await scenario.restartWorker();
       await alert().getByRole("button", { name: "Try again" }).waitFor();
       await studio.settled();
       await studio.answer().getByText("Rivers run to the sea").waitFor();
@@ -69,11 +69,11 @@ describe.skipIf(!hasChromium)(
       await regenerate().waitFor();
       await studio.answer().getByText("That is all of it.").waitFor();
       await alert().waitFor({ state: "detached" });
-      expect(world.billed()).toHaveLength(2);
+      expect(scenario.billed()).toHaveLength(2);
     });
 
-    test("an answer goes on where a network that flaps has lost it, and is asked for once", async () => {
-      studio = await openStudio(await getSharedBrowser(), `${world.address}/#/chat`);
+    test("a response goes on where a network that flaps has lost it, and is requested once", async () => {
+      studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/chat`);
       await askAndHold();
       for (let times = 0; times < 3; times += 1) {
         await studio.page.context().setOffline(true);
@@ -87,28 +87,28 @@ describe.skipIf(!hasChromium)(
       await regenerate().waitFor();
       await studio.answer().getByText("That is all of it.").waitFor();
       await expect.poll(() => alert().count()).toBe(0);
-      // the connection was lost, and the answer read on behind its last event
+      // the connection was lost, and the response read on behind its last event
       expect(studio.seen.some((text) => text.includes("last-event-id"))).toBe(true);
-      expect(world.billed()).toHaveLength(1);
+      expect(scenario.billed()).toHaveLength(1);
     });
 
     test("a video goes on while the gateway is gone, and is there after its restart", async () => {
-      studio = await openStudio(await getSharedBrowser(), `${world.address}/#/videos`);
+      studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/videos`);
       const { page } = studio;
       await page.getByRole("textbox", { name: "Prompt", exact: true }).fill("A reef at dawn");
       await page.getByRole("button", { name: "Generate", exact: true }).click();
       const card = page.getByRole("article", { name: "A reef at dawn", exact: true });
       await card.getByRole("progressbar", { name: "Progress", exact: true }).waitFor();
-      await expect.poll(() => world.billed().length).toBe(1);
-      const refusals = await world.stopGateway();
+      await expect.poll(() => scenario.billed().length).toBe(1);
+      const refusals = await scenario.stopGateway();
       await expect.poll(refusals).toBeGreaterThan(0);
       await expect
         .poll(() => card.getByRole("progressbar", { name: "Progress", exact: true }).count())
         .toBe(1);
       ahead += 10 * MINUTE;
-      await world.restartGateway();
+      await scenario.restartGateway();
       await card.locator("video").waitFor();
-      expect(world.billed()).toHaveLength(1);
+      expect(scenario.billed()).toHaveLength(1);
     });
   },
 );

@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     findEntry,
   } = openChat();
 
-  describe("an answer", () => {
+  describe("a response", () => {
     test("has colored code, a table and a formula, within the policy of the page", async () => {
       await askAndWait("Show me what you can do");
       const code = room.studio.answer().getByRole("figure", { name: "Code: ts" });
@@ -51,7 +51,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await expect.poll(color).toBe(light);
     });
 
-    test("An answer in JSON is shown as code", async () => {
+    test("A response in JSON is shown as code", async () => {
       const turn = async () => {
         await findButton("Settings").click();
         await room.page.getByRole("switch", { name: "JSON mode" }).click();
@@ -63,7 +63,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await turn();
     });
 
-    test("keeps a place for its formulas until they can be drawn", async () => {
+    test("reserves space for its formulas until they can be drawn", async () => {
       const release = await room.studio.hold("**/assets/formula-math-*.js");
       await room.page.reload();
       await askAndWait("Show me what you can do");
@@ -112,7 +112,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       const other = tab.getByRole("article", { name: "Assistant's answer" });
       await other.getByText("offline emulator").waitFor();
       room.pauses = 200;
-      await room.studio.ask("[[slow]] Say 'small steps' in Chinese, Arabic and Hindi");
+      await room.studio.sendMessage("[[slow]] Say 'small steps' in Chinese, Arabic and Hindi");
       await other.last().getByText("Answering elsewhere").waitFor();
       await other.last().getByRole("table").waitFor();
       const length = async () => (await other.last().innerText()).length;
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await expect.poll(length).toBeGreaterThan(before);
       await other.last().getByText("Answering elsewhere").waitFor({ state: "detached" });
       await room.studio.settled();
-      await room.studio.ask("[[stall]] How does a canal lock work?");
+      await room.studio.sendMessage("[[stall]] How does a canal lock work?");
       await other.last().getByText("Answering elsewhere").waitFor();
       await findButton("Stop").click();
       await other.last().getByText("Stopped").waitFor();
@@ -132,8 +132,8 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await tab.close();
     });
 
-    test("A silent answer says for how long, until it is stopped", async () => {
-      await room.studio.ask("[[stall]] Explain the quadratic formula");
+    test("A silent response says for how long, until it is stopped", async () => {
+      await room.studio.sendMessage("[[stall]] Explain the quadratic formula");
       await room.studio.answer().locator("p").first().waitFor();
       await room.page.evaluate(() => {
         const { now } = Date;
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await expect.poll(() => room.page.getByRole("timer").count()).toBe(0);
     });
 
-    test("An answer that reached its length limit is continued", async () => {
+    test("A response that reached its length limit is continued", async () => {
       await askAndWait("[[length]] Write a debounce function in TypeScript");
       await room.studio.answer().getByText("length limit").waitFor();
       await findButton("Continue").click();
@@ -163,7 +163,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       expect(room.studio.bodies[1]?.messages.at(-1)).toEqual({ role: "user", content: "Continue" });
     });
 
-    test("An answer without a finish_reason may be incomplete, and is continued", async () => {
+    test("A response without a finish_reason may be incomplete, and is continued", async () => {
       await askAndWait("[[unconfirmed]] Write a debounce function in TypeScript");
       await room.studio.answer().getByText("may be incomplete").waitFor();
       await findButton("Continue").click();
@@ -175,7 +175,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       room.expected = /Failed to load resource/;
       await room.page.evaluate("Object.defineProperty(navigator, 'onLine', { value: false })");
       await room.page.route("**/v1/chat/completions", (route) => route.abort("connectionreset"));
-      await room.studio.ask("Hello");
+      await room.studio.sendMessage("Hello");
       await room.page.getByRole("alert").getByText("charged").waitFor();
       await room.page.unroute("**/v1/chat/completions");
     });
@@ -184,7 +184,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
   describe("a tool", () => {
     test("runs when the model calls it; the steps of the turn are in one box with one row of actions", async () => {
       await offerTools();
-      await room.studio.ask("Roll three six-sided dice");
+      await room.studio.sendMessage("Roll three six-sided dice");
       await room.studio.answer().getByText("The totals of 3 × 6 sides").waitFor();
       const steps = room.studio.answer().getByRole("button", { name: "Roll dice · 3 steps" });
       await steps.click();
@@ -200,7 +200,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
     test("shows its arguments while they come", async () => {
       await offerTools();
-      await room.studio.ask(`[[stall]] Keep a note: "${LONG_NOTE}"`);
+      await room.studio.sendMessage(`[[stall]] Keep a note: "${LONG_NOTE}"`);
       await findCard("Save a note").getByText("word 0").waitFor();
       await expect.poll(() => findButton("Approve").count()).toBe(0);
       await findButton("Stop").click();
@@ -209,7 +209,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
     test("A denied tool does not run, and the model is told", async () => {
       await offerTools();
-      await room.studio.ask('Keep a note: "nothing"');
+      await room.studio.sendMessage('Keep a note: "nothing"');
       await findButton("Deny").click();
       await room.studio.answer().getByText("nothing was kept").waitFor();
       await expect
@@ -217,9 +217,9 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
         .toMatchObject({ role: "tool", content: expect.stringContaining("did not allow") });
     });
 
-    test("A tool that the user answers is answered on its card, also after a reload", async () => {
+    test("A tool whose output the user enters is on its card, also after a reload", async () => {
       await offerTools();
-      await room.studio.ask("Help me choose a color for my boat");
+      await room.studio.sendMessage("Help me choose a color for my boat");
       await findButton("dusk").waitFor();
       await room.page.reload();
       await findButton("dusk").click();
@@ -253,7 +253,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       expect(await amount()).toBe(both);
     });
 
-    test("Edit makes versions of a question, each with its own answer", async () => {
+    test("Edit makes versions of a question, each with its own response", async () => {
       await askAndWait("Hello");
       await findButton("Edit").press("Enter");
       const editor = room.page.getByRole("textbox", { name: "Edit your message" });
@@ -294,12 +294,12 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       expect(room.studio.bodies[0]?.model).toBe("alpha-v4.1-flash");
     });
 
-    test("gets back what waits for an answer that is stopped", async () => {
+    test("gets back what waits for a response that is stopped", async () => {
       const release = await room.studio.hold(COMPLETIONS);
-      await room.studio.ask("Hello");
+      await room.studio.sendMessage("Hello");
       await findButton("Stop").waitFor();
-      await room.studio.ask("Thanks");
-      await room.studio.ask("Never mind");
+      await room.studio.sendMessage("Thanks");
+      await room.studio.sendMessage("Never mind");
       await room.studio.field.fill("And then");
       await findButton("Stop").click();
       await expect.poll(() => room.studio.field.inputValue()).toBe("And then\n\nThanks\n\nNever mind");
@@ -320,8 +320,8 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
   });
 
   describe("conversations", () => {
-    test("go on with their answer while another is open, and the tab's title says so", async () => {
-      await room.studio.ask("[[stall]] Plan a quiet weekend");
+    test("go on with their response while another is open, and the tab's title says so", async () => {
+      await room.studio.sendMessage("[[stall]] Plan a quiet weekend");
       await room.studio.answer().locator("p").first().waitFor();
       await expect.poll(() => room.page.title()).toBe("Responding… [[stall]] Plan a quiet weekend · Sluice");
       await openNewChat();
@@ -353,10 +353,10 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     });
   });
 
-  test("two models answer one question side by side", async () => {
+  test("two models reply to one question side by side", async () => {
     await findButton("Compare").click();
     await room.page.getByText("Ask both models one question").first().waitFor();
-    await room.studio.ask("Hello");
+    await room.studio.sendMessage("Hello");
     await expect.poll(() => findButton("Regenerate").count()).toBe(2);
     expect(room.studio.bodies.map(({ model }) => model).sort()).toEqual(["alpha-v4.1-flash", "delta-5.3"]);
     await findButton("Close").click();
@@ -370,7 +370,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
   test("a long question is shown in part, and the messages have half of a small screen", async () => {
     const text = Array.from({ length: 40 }, (_, line) => `Line ${line} of a long question`).join("\n");
-    await room.studio.ask(text);
+    await room.studio.sendMessage(text);
     await room.studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
     const height = async () => (await findQuestion().boundingBox())?.height ?? 0;
     expect(await height()).toBeLessThan(450);

@@ -18,9 +18,9 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     findCard,
   } = openChat();
 
-  describe("an answer", () => {
-    test("A failed answer says so, also after a reload, with one action", async () => {
-      await room.studio.ask("[[error-frame]] A quiet weekend in a town by a river, please");
+  describe("a response", () => {
+    test("A failed response says so, also after a reload, with one action", async () => {
+      await room.studio.sendMessage("[[error-frame]] A quiet weekend in a town by a river, please");
       const alert = room.page.getByRole("alert");
       await alert.getByText("The model had an error").waitFor();
       await expect.poll(() => findButton("Regenerate").count()).toBe(0);
@@ -43,7 +43,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
   describe("a tool", () => {
     test("A tool that needs approval runs once approved, by the keyboard", async () => {
       await offerTools();
-      await room.studio.ask(`Keep a note: "${LONG_NOTE}"`);
+      await room.studio.sendMessage(`Keep a note: "${LONG_NOTE}"`);
       await findButton("Approve").waitFor();
       await expect.poll(() => findButton("Regenerate").count()).toBe(0);
       expect(room.studio.bodies).toHaveLength(1);
@@ -58,7 +58,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
   });
 
   describe("versions", () => {
-    test("Regenerate makes versions of an answer, and the arrows lead between them", async () => {
+    test("Regenerate makes versions of a response, and the arrows lead between them", async () => {
       await askAndWait("Hello");
       const release = await room.studio.hold(COMPLETIONS);
       await findButton("Regenerate").click();
@@ -124,12 +124,12 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       expect(room.studio.bodies[0]?.messages).toEqual([{ role: "user", content: [image, image] }]);
     });
 
-    test("queues messages during an answer, and drops those that are removed", async () => {
+    test("queues messages during a response, and drops those that are removed", async () => {
       const release = await room.studio.hold(COMPLETIONS);
-      await room.studio.ask("Hello");
+      await room.studio.sendMessage("Hello");
       await findButton("Stop").waitFor();
-      await room.studio.ask("Never mind");
-      await room.studio.ask("Thanks");
+      await room.studio.sendMessage("Never mind");
+      await room.studio.sendMessage("Thanks");
       const queue = room.page.getByRole("list", { name: "Queued messages" });
       await queue.getByText("Thanks").waitFor();
       await findButton("Remove “Never mind”").click();

@@ -5,7 +5,7 @@ import { landscapes } from "../../examples/studio/demo/media/media.ts";
 import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
 import { readBody, readBytes, readPNG, send } from "../../packages/emulator/test/support.ts";
 
-/* The pictures of the studio's demo. */
+/* The images of the studio's demo. */
 
 const square = { width: 256, height: 256 };
 
@@ -13,7 +13,7 @@ type Color = readonly [red: number, green: number, blue: number];
 
 const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, media: landscapes });
 
-async function urlsOf(fields: object): Promise<string[]> {
+async function fetchURLs(fields: object): Promise<string[]> {
   const request = { model: "gamma-image-4-0-250828", size: "832x1248", seed: 3, ...fields };
   const { data } = await readBody<{ data: { url: string }[] }>(
     send(emulator, "/v1/images/generations", request),
@@ -23,7 +23,7 @@ async function urlsOf(fields: object): Promise<string[]> {
 
 const pictureAt = async (url = "") => readPNG(await readBytes(await emulator.fetch(url)));
 
-describe("a picture of the demo", () => {
+describe("an image of the demo", () => {
   const subjects: [string, string, (color: Color) => boolean][] = [
     ["The open sea at noon", "water", ([red, , blue]: Color) => blue > red + 20],
     ["A forest at noon in summer", "leaves", ([red, green]: Color) => green > red],
@@ -33,7 +33,7 @@ describe("a picture of the demo", () => {
   ];
   for (const [prompt, shown, isRight] of subjects)
     test(`An image of “${prompt}” shows ${shown}`, async () => {
-      const [url] = await urlsOf({ prompt });
+      const [url] = await fetchURLs({ prompt });
       expect(isRight(lowerHalf(await pictureAt(url)))).toBe(true);
     });
 
@@ -45,7 +45,7 @@ describe("a picture of the demo", () => {
       "No scene fits: A cat",
     );
     expect(await drawn("The same in red", "The open sea")).toBeInstanceOf(Blob);
-    const [url] = await urlsOf({ prompt: "A red bicycle" });
+    const [url] = await fetchURLs({ prompt: "A red bicycle" });
     expect((await pictureAt(url)).width).toBe(832);
   });
 
@@ -57,31 +57,34 @@ describe("a picture of the demo", () => {
 
   test("takes any prompt, however long and in whatever script", async () => {
     for (const prompt of ["", "雪の中の狐 🦊".repeat(500), "\ud800\u0000é"]) {
-      const [url] = await urlsOf({ prompt });
+      const [url] = await fetchURLs({ prompt });
       expect((await pictureAt(url)).width).toBe(832);
     }
   });
 
   test("is another one for each image of a set, and has its size", async () => {
-    const urls = await urlsOf({ prompt: "One valley in four seasons", sequential_image_generation: "auto" });
-    const pictures = await Promise.all(urls.map(pictureAt));
-    expect(pictures.map(({ width, height }) => `${width}x${height}`)).toEqual(Array(4).fill("832x1248"));
-    expect(new Set(pictures.map(({ rows }) => rows.join())).size).toBe(4);
+    const urls = await fetchURLs({
+      prompt: "One valley in four seasons",
+      sequential_image_generation: "auto",
+    });
+    const images = await Promise.all(urls.map(pictureAt));
+    expect(images.map(({ width, height }) => `${width}x${height}`)).toEqual(Array(4).fill("832x1248"));
+    expect(new Set(images.map(({ rows }) => rows.join())).size).toBe(4);
   });
 
-  test("keeps its place when it is edited", async () => {
-    const image = await urlsOf({ prompt: "A valley in summer at noon", seed: undefined });
-    const skyOf = async (prompt: string) => {
-      const [edited] = await urlsOf({ prompt, image, seed: undefined });
+  test("keeps its composition when it is edited", async () => {
+    const image = await fetchURLs({ prompt: "A valley in summer at noon", seed: undefined });
+    const readSkyColor = async (prompt: string) => {
+      const [edited] = await fetchURLs({ prompt, image, seed: undefined });
       return (await pictureAt(edited)).rows.subarray(0, 832 * 3 * 100).join();
     };
-    const same = await skyOf("Nothing else");
-    expect(await skyOf("The same, with meadows in autumn")).toBe(same);
-    expect(await skyOf("The same at night")).not.toBe(same);
+    const same = await readSkyColor("Nothing else");
+    expect(await readSkyColor("The same, with meadows in autumn")).toBe(same);
+    expect(await readSkyColor("The same at night")).not.toBe(same);
   });
 });
 
-/** Average color of the lower half of a picture whose rows have the filter "up". */
+/** Average color of the lower half of an image whose rows have the filter "up". */
 function lowerHalf({ width, height, rows }: { width: number; height: number; rows: Uint8Array }): Color {
   const stride = 3 * width + 1;
   const sum: [number, number, number] = [0, 0, 0];

@@ -114,12 +114,12 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     const streamed = await page.evaluate(async () => {
       const body = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }], stream: true };
       const headers = { "content-type": "application/json" };
-      const answer = await fetch("/v1/chat/completions", {
+      const response = await fetch("/v1/chat/completions", {
         method: "POST",
         headers,
         body: JSON.stringify(body),
       });
-      return JSON.stringify([...answer.headers]) + (await answer.text());
+      return JSON.stringify([...response.headers]) + (await response.text());
     });
     expect(streamed).toContain("chat.completion.chunk");
     expect(seen.some((text) => text.includes("<!doctype html>"))).toBe(true);
@@ -131,12 +131,12 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     await close();
   });
 
-  test("an answer goes on after a reload in its middle, and the gateway gets one request", async () => {
+  test("a response goes on after a reload in its middle, and the gateway gets one request", async () => {
     const studio = await reopenStudio(await getSharedBrowser(), demo.address);
     const { page } = studio;
     // behind its reasoning: what is stopped there has nothing to go on with
     const text = () => studio.answer().getByText("Two days, one river");
-    await studio.ask("[[stall]] Plan a quiet weekend in a town by a river");
+    await studio.sendMessage("[[stall]] Plan a quiet weekend in a town by a river");
     await text().waitFor();
     await page.reload();
     await text().waitFor();
@@ -157,15 +157,15 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     await studio.close();
   });
 
-  test("a film is chosen, stored in R2 in two parts, and used as the reference of a video", async () => {
+  test("a video is chosen, stored in R2 in two parts, and used as the reference of a video", async () => {
     const studio = await reopenStudio(await getSharedBrowser(), `${demo.address}/#/videos`);
     const { page } = studio;
-    const film = Buffer.from(createVideo(640, 360, 5, { content: 9_000_000 }));
+    const video = Buffer.from(createVideo(640, 360, 5, { content: 9_000_000 }));
     await page.getByRole("button", { name: "References" }).click();
     await page.getByRole("button", { name: "Add: Reference videos" }).click();
     const folder = await mkdtemp(join(tmpdir(), "sluice-film-"));
     const path = join(folder, "walk.mp4");
-    await writeFile(path, film);
+    await writeFile(path, video);
     await page.getByLabel("Reference videos: files").setInputFiles(path);
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Remove Reference videos" }).waitFor();
@@ -181,7 +181,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     const url = bodies[0]?.input.media[0]?.url ?? "";
     expect(url).toContain(`${demo.address}/v1/media/`);
     const stored = Buffer.from(await (await fetch(url)).arrayBuffer());
-    expect(stored.equals(film)).toBe(true);
+    expect(stored.equals(video)).toBe(true);
     await studio.close();
     await rm(folder, { recursive: true });
     expect(studio.problems).toEqual([]);
@@ -197,17 +197,17 @@ test("a page of another origin may not call, and no path but the gateway's leads
     });
   expect((await call("/v1/chat/completions", { origin: "https://evil.test" })).status).toBe(403);
   expect((await call("/v1/models")).status).toBe(404);
-  const answered = await call("/v1/chat/completions", {
+  const response = await call("/v1/chat/completions", {
     origin: demo.address,
     authorization: "Bearer sk-mine",
   });
-  expect([answered.status, answered.headers.get("access-control-allow-origin")]).toEqual([200, demo.address]);
+  expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([200, demo.address]);
 });
 
 test("a file goes through the Worker's R2 to the gateway, which refuses it once it is deleted", async () => {
-  const film = Uint8Array.from({ length: 9_000_000 }, (_, at) => at & 0xff);
-  film.set([0, 0, 0, 0x20, ...new TextEncoder().encode("ftypisom")]);
-  const { url, id } = await uploadMedia(createClient({ baseURL: demo.address }), new Blob([film]));
+  const video = Uint8Array.from({ length: 9_000_000 }, (_, at) => at & 0xff);
+  video.set([0, 0, 0, 0x20, ...new TextEncoder().encode("ftypisom")]);
+  const { url, id } = await uploadMedia(createClient({ baseURL: demo.address }), new Blob([video]));
   const media = [{ type: "reference_video", url }];
   const ordered = () =>
     fetch(`${demo.address}/v1/video/generations`, {
@@ -217,13 +217,13 @@ test("a file goes through the Worker's R2 to the gateway, which refuses it once 
     });
   expect((await ordered()).status).toBe(200);
   const stored = new Uint8Array(await (await fetch(url)).arrayBuffer());
-  expect(Buffer.compare(stored, film)).toBe(0);
+  expect(Buffer.compare(stored, video)).toBe(0);
   expect((await fetch(`${demo.address}/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(204);
   const refused = await ordered();
   expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("HTTP 404")]);
 });
 
-test("scripts and fonts are kept by the browser for a year", async () => {
+test("the browser caches scripts and fonts for a year", async () => {
   const html = await (await fetch(demo.address)).text();
   const [script] = /\/assets\/[^"]+\.js/.exec(html) ?? [];
   const { headers } = await fetch(`${demo.address}${script}`);

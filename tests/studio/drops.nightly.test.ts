@@ -3,21 +3,21 @@ import { hasChromium, openRoom, PNG, type StudioSuite } from "../support/studio-
 
 /* 50 files at once: what is not added is said once, and the form stays in reach. */
 
-/** Drops so many pictures, and so many texts, on the room. */
-async function drop({ page }: StudioSuite, pictures: number, texts = 0): Promise<void> {
+/** Drops so many images, and so many texts, on the room. */
+async function drop({ page }: StudioSuite, images: number, texts = 0): Promise<void> {
   await page.locator("textarea, h1").last().waitFor();
   const files = await page.evaluateHandle(
-    ({ png, pictures, texts }) => {
+    ({ png, pictures: images, texts }) => {
       const transfer = new DataTransfer();
       const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
-      for (let at = 0; at < pictures; at += 1)
-        // bytes behind the picture: no two are the same file
+      for (let at = 0; at < images; at += 1)
+        // bytes behind the image: no two are the same file
         transfer.items.add(new File([bytes, String(at)], `p${at}.png`, { type: "image/png" }));
       for (let at = 0; at < texts; at += 1)
         transfer.items.add(new File(["film"], `t${at}.mp4`, { type: "video/mp4" }));
       return transfer;
     },
-    { png: PNG, pictures, texts },
+    { png: PNG, pictures: images, texts },
   );
   const room = page.getByRole("heading", { level: 1 }).locator("xpath=ancestor::main");
   const target = room.locator("textarea, section").filter({ visible: true }).first();
@@ -28,14 +28,14 @@ async function drop({ page }: StudioSuite, pictures: number, texts = 0): Promise
 /** Counts the texts that are announced in alerts. */
 async function watchAlerts({ page }: StudioSuite): Promise<() => Promise<readonly string[]>> {
   await page.evaluate(() => {
-    const said: string[] = [];
+    const messages: string[] = [];
     new MutationObserver(() => {
       const text = [...document.querySelectorAll("[role=alert]")].map((it) => it.textContent).join(" | ");
-      if (text !== "" && said.at(-1) !== text) said.push(text);
+      if (text !== "" && messages.at(-1) !== text) messages.push(text);
     }).observe(document.body, { childList: true, subtree: true, characterData: true });
-    Object.assign(globalThis, { said });
+    Object.assign(globalThis, { said: messages });
   });
-  return () => page.evaluate(() => (globalThis as unknown as { said: string[] }).said);
+  return () => page.evaluate(() => (globalThis as unknown as { messages: string[] }).messages);
 }
 
 describe.skipIf(!hasChromium)("50 files that are dropped in Chromium (skipped where there is none)", () => {
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)("50 files that are dropped in Chromium (skipped wh
 
   describe("on assets", () => {
     const studio = openRoom("assets");
-    test("Of 50 files the files that are no pictures are said in one note", async () => {
+    test("Of 50 files the files that are no images are said in one note", async () => {
       await drop(studio, 2, 48);
       await studio.page.getByRole("alert").filter({ hasText: "t47.mp4" }).waitFor();
       await expect.poll(() => studio.created("/gamma/asset/CreateAsset").length).toBe(2);

@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)("“Break it” in Chromium (skipped where there i
     "429": () => calls().first().getByText("429, 200").waitFor(),
     Cut: () => alert().getByText("The response was cut off").waitFor(),
     Stall: () => studio.page.getByRole("main").getByText("Stopped", { exact: true }).waitFor(),
-    // the proxy promises to answer a request once, so that the client repeats it
+    // the proxy offers idempotency, so that the client repeats the request
     "Lost response": () =>
       calls()
         .first()

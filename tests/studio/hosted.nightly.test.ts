@@ -20,11 +20,11 @@ declare global {
 
 /**
  * The machine may be busy, a video of the emulator takes twelve seconds, and a request whose Service Worker was killed may
- * get no answer before the client gives it up, which takes a minute.
+ * get no response before the client gives it up, which takes a minute.
  */
 const WAIT = { timeout: 150_000 };
 const SUITE = { timeout: 300_000 };
-/** Questions that have an answer in the demo. */
+/** Questions that have a response in the demo. */
 const question = {
   abilities: "Show me what you can do",
   databases: "Compare SQL and NoSQL",
@@ -32,11 +32,11 @@ const question = {
   steps: "Say 'small steps' in Chinese, Arabic and Hindi",
   weekend: "Plan a quiet weekend in a town by a river",
 };
-/** Pictures of the examples, which the Service Worker loads last. */
+/** Images of the examples, which the Service Worker loads last. */
 const PICTURES = 11;
 
 /** A browser that runs the studio, and what its pages can't ask of it. */
-interface Place {
+interface Deployment {
   readonly name: string;
   readonly isHere: boolean;
   readonly open: () => Promise<Browser>;
@@ -48,7 +48,7 @@ interface Place {
   readonly ofLeaving?: RegExp;
 }
 
-const places: readonly Place[] = [
+const deployments: readonly Deployment[] = [
   {
     name: "Chromium",
     isHere: hasChromium,
@@ -75,8 +75,8 @@ const places: readonly Place[] = [
 
 /* The studio as static files below a path: its server is a Service Worker, which the browser may end at any time. */
 
-describe.for(places)("The hosted studio in $name (skipped where there is none)", SUITE, (place) => {
-  if (!place.isHere) return test.skip("is not here");
+describe.for(deployments)("The hosted studio in $name (skipped where there is none)", SUITE, (deployment) => {
+  if (!deployment.isHere) return test.skip("is not here");
   let browser: Browser;
   let site: HostedStudio;
   let context: BrowserContext;
@@ -84,7 +84,7 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
   let problems: string[];
 
   beforeAll(async () => {
-    [site, browser] = await Promise.all([startHostedStudio("/sluice.docs/studio/"), place.open()]);
+    [site, browser] = await Promise.all([startHostedStudio("/sluice.docs/studio/"), deployment.open()]);
   }, 180_000);
   afterAll(() => site.close());
   beforeEach(async () => {
@@ -95,7 +95,7 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
   });
   afterEach(async () => {
     await context.close();
-    expect(problems.filter((text) => !place.ofLeaving?.test(text))).toEqual([]);
+    expect(problems.filter((text) => !deployment.ofLeaving?.test(text))).toEqual([]);
   });
 
   async function openTab(address: string): Promise<Page> {
@@ -108,26 +108,26 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
   const button = (name: string, tab = page) => tab.getByRole("button", { name, exact: true });
   const answer = (tab = page) => tab.getByRole("article", { name: "Assistant's answer" }).last();
   const settled = (tab = page) => button("Send", tab).waitFor();
-  async function ask(text: string, tab = page): Promise<void> {
+  async function sendMessage(text: string, tab = page): Promise<void> {
     await write(field("Message", tab), text);
     await field("Message", tab).press("Enter");
   }
-  /** Waits for an answer with a text that the one before does not have. */
-  async function answered(text: string, tab = page): Promise<void> {
+  /** Waits for a response with a text that the one before does not have. */
+  async function waitForReply(text: string, tab = page): Promise<void> {
     await answer(tab).getByText(text).first().waitFor();
     await settled(tab);
   }
-  const kill = () => place.kill(page);
+  const kill = () => deployment.kill(page);
 
-  test("A question is answered, below the path of the page, by nobody but this browser", async () => {
+  test("A question gets its reply below the path of the page, from this browser alone", async () => {
     const hosts = new Set<string>();
     page.on("request", (request) => hosts.add(new URL(request.url()).host));
     await page.getByText("Runs in your browser").waitFor();
-    await ask(question.abilities);
-    await answered("Try next");
+    await sendMessage(question.abilities);
+    await waitForReply("Try next");
     expect([...hosts]).toEqual([new URL(site.address).host]);
-    expect(site.asked.filter((path) => /\/(?:v1|gamma|emulator)\//.test(path))).toEqual([]);
-    expect(site.asked.filter((path) => !path.startsWith("/sluice.docs/studio/"))).toEqual([]);
+    expect(site.requestedURLs.filter((path) => /\/(?:v1|gamma|emulator)\//.test(path))).toEqual([]);
+    expect(site.requestedURLs.filter((path) => !path.startsWith("/sluice.docs/studio/"))).toEqual([]);
   });
 
   test("The Service Worker starts when one can write already, and a question that comes earlier waits for it", async () => {
@@ -137,8 +137,8 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
         await registration.unregister();
     });
     await page.reload();
-    await ask(question.steps);
-    await answered("One tip for saying it");
+    await sendMessage(question.steps);
+    await waitForReply("One tip for saying it");
     expect(await page.evaluate(() => globalThis.couldWriteAtStart)).toBe(true);
   });
 
@@ -159,42 +159,42 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     }
   });
 
-  test("A picture becomes an asset", async () => {
+  test("An image becomes an asset", async () => {
     await page.getByRole("link", { name: "Assets" }).click();
     await page.getByRole("button", { name: "Sea at sunset" }).click();
     await page.getByText("Ready").waitFor();
     // axe ends the process of this page in Firefox 153, by a fault of the browser
-    if (place.name === "Chromium") await expect.poll(() => findProblems(page), WAIT).toEqual([]);
+    if (deployment.name === "Chromium") await expect.poll(() => findProblems(page), WAIT).toEqual([]);
   });
 
-  test("An answer goes on where the page is loaded again in its middle, and is asked for once", async () => {
-    await ask(question.abilities);
+  test("A response goes on where the page is loaded again in its middle, and is requested once", async () => {
+    await sendMessage(question.abilities);
     await answer().locator("p").first().waitFor();
     await page.reload();
-    await answered("Try next");
+    await waitForReply("Try next");
     await expect.poll(() => page.getByRole("article", { name: "Assistant's answer" }).count()).toBe(1);
     await expect.poll(() => answer().getByRole("alert").count()).toBe(0);
   });
 
-  test("Questions are answered without a network, also after a reload", async () => {
-    await ask(question.steps);
-    await answered("One tip for saying it");
+  test("Questions get replies without a network, also after a reload", async () => {
+    await sendMessage(question.steps);
+    await waitForReply("One tip for saying it");
     await untilCached();
     await context.setOffline(true);
-    await ask(question.databases);
-    await answered("How to decide");
+    await sendMessage(question.databases);
+    await waitForReply("How to decide");
     await page.reload();
-    await answered("How to decide");
-    await ask(question.formula);
-    await answered("In a program");
+    await waitForReply("How to decide");
+    await sendMessage(question.formula);
+    await waitForReply("In a program");
     // a worker that the browser has ended starts again without a network, too
     await kill();
-    await ask(question.weekend);
-    await answered("Roughly what it costs");
+    await sendMessage(question.weekend);
+    await waitForReply("Roughly what it costs");
   });
 
-  test("A killed Service Worker says of the answer in flight that it was cut, and answers the next question", async () => {
-    await ask(question.abilities);
+  test("A killed Service Worker says of the response in flight that it was cut, and replies to the next question", async () => {
+    await sendMessage(question.abilities);
     await answer().locator("p").first().waitFor();
     await kill();
     await page
@@ -202,8 +202,8 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
       .first()
       .waitFor();
     await expect.poll(() => answer().locator("p").first().innerText()).not.toBe("");
-    await ask(question.databases);
-    await answered("How to decide");
+    await sendMessage(question.databases);
+    await waitForReply("How to decide");
   });
 
   test("A video is made though the Service Worker is killed in its middle, and is there after a reload and another kill", async () => {
@@ -218,11 +218,11 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     await kill();
     await page.reload();
     await card.getByText("Saved link").waitFor();
-    // not every browser has a decoder of the film: what counts is that it is there
-    await expect.poll(() => card.locator("video").evaluate(sizeOf), WAIT).toBeGreaterThan(100);
+    // not every browser has a decoder of the video: what counts is that it is there
+    await expect.poll(() => card.locator("video").evaluate(readSize), WAIT).toBeGreaterThan(100);
   });
 
-  test("A film is uploaded as a reference, in parts, and its link works for the gateway and after a kill", async () => {
+  test("A video is uploaded as a reference, in parts, and its link works for the gateway and after a kill", async () => {
     // the browser shows no body of a request that a Service Worker handles
     await page.addInitScript(() => {
       const send = fetch;
@@ -262,30 +262,30 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     await page.getByRole("link", { name: "Images" }).click();
     await write(field("Prompt"), "Misty mountains at dawn, with a lake in the valley");
     await button("Generate").click();
-    const picture = page.getByRole("img", { name: /Misty mountains/ }).first();
-    await expect.poll(() => widthOf(picture), WAIT).toBeGreaterThan(100);
+    const image = page.getByRole("img", { name: /Misty mountains/ }).first();
+    await expect.poll(() => readWidth(image), WAIT).toBeGreaterThan(100);
     await kill();
     await page.reload();
-    await expect.poll(() => widthOf(picture), WAIT).toBeGreaterThan(100);
+    await expect.poll(() => readWidth(image), WAIT).toBeGreaterThan(100);
   });
 
   test("Two tabs show one conversation, and both ask the one Service Worker", async () => {
-    await ask(question.databases);
-    await answered("How to decide");
+    await sendMessage(question.databases);
+    await waitForReply("How to decide");
     const second = await openTab(page.url());
-    await answered("How to decide", second);
-    await ask(question.formula, second);
-    await answered("In a program", second);
-    await answered("In a program");
+    await waitForReply("How to decide", second);
+    await sendMessage(question.formula, second);
+    await waitForReply("In a program", second);
+    await waitForReply("In a program");
   });
 
   test("A page that was loaded past its Service Worker is taken by it", async () => {
-    await ask(question.databases);
-    await answered("How to decide");
-    await Promise.all([page.waitForEvent("load"), place.reloadPast(page)]);
-    await answered("How to decide");
-    await ask(question.formula);
-    await answered("In a program");
+    await sendMessage(question.databases);
+    await waitForReply("How to decide");
+    await Promise.all([page.waitForEvent("load"), deployment.reloadPast(page)]);
+    await waitForReply("How to decide");
+    await sendMessage(question.formula);
+    await waitForReply("In a program");
   });
 
   test("A browser without Service Workers gets a page that says so", async () => {
@@ -311,7 +311,7 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     await expect.poll(() => findProblems(other), WAIT).toEqual([]);
   });
 
-  /** Waits until the Service Worker has all that the page needs to open without a network: the pictures come last. */
+  /** Waits until the Service Worker has all that the page needs to open without a network: the images come last. */
   async function untilCached(): Promise<void> {
     await expect
       .poll(async () => (await cachedPaths()).filter((name) => name.endsWith(".webp")).length, WAIT)
@@ -343,9 +343,9 @@ function noteStart(): void {
   };
 }
 
-const widthOf = (picture: Locator) => picture.evaluate((it) => (it as HTMLImageElement).naturalWidth);
+const readWidth = (image: Locator) => image.evaluate((it) => (it as HTMLImageElement).naturalWidth);
 
-/** Runs in the page: size of a film, as its server sends it. */
-async function sizeOf(film: SVGElement | HTMLElement): Promise<number> {
-  return (await (await fetch((film as HTMLVideoElement).src)).blob()).size;
+/** Runs in the page: size of a video, as its server sends it. */
+async function readSize(video: SVGElement | HTMLElement): Promise<number> {
+  return (await (await fetch((video as HTMLVideoElement).src)).blob()).size;
 }

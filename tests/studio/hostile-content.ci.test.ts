@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)("hostile content, in Chromium (skipped where there
   );
   const response = () => studio.page.getByRole("article", { name: "Assistant's answer" });
 
-  async function ask(text: string): Promise<void> {
+  async function sendMessage(text: string): Promise<void> {
     await studio.field("Message").fill(text);
     await studio.field("Message").press("Enter");
     await studio.button("Regenerate").waitFor();
@@ -64,7 +64,7 @@ describe.skipIf(!hasChromium)("hostile content, in Chromium (skipped where there
     "A response asks no other host for anything without a click: %s",
     async (name) => {
       const foreign = await countForeign(studio.page);
-      await ask(name);
+      await sendMessage(name);
       await studio.page.waitForLoadState("networkidle");
       expect(foreign).toEqual([]);
       expect(
@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)("hostile content, in Chromium (skipped where there
     },
   );
 
-  test("The policy of the page refuses a picture of another host, whatever renders it", async () => {
+  test("The policy of the page refuses an image of another host, whatever renders it", async () => {
     const foreign = await countForeign(studio.page);
     const isRefused = await studio.page.evaluate(
       (url) =>
@@ -90,8 +90,8 @@ describe.skipIf(!hasChromium)("hostile content, in Chromium (skipped where there
     expect(foreign).toEqual([]);
   });
 
-  test("A picture of a response that the policy refuses becomes a link after a click", async () => {
-    await ask("a Markdown picture");
+  test("An image of a response that the policy refuses becomes a link after a click", async () => {
+    await sendMessage("a Markdown picture");
     await response()
       .getByRole("button", { name: /elsewhere\.example/ })
       .first()

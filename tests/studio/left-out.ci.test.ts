@@ -18,13 +18,13 @@ describe.skipIf(!hasChromium)("what the studio's build leaves out, in Chromium",
   });
   const code = (language: string) => studio.page.getByRole("figure", { name: `Code: ${language}` });
 
-  async function ask(question: string): Promise<void> {
+  async function sendMessage(question: string): Promise<void> {
     await studio.field("Message").fill(question);
     await studio.field("Message").press("Enter");
   }
 
   test("Code in a usual language has colours, and code in a rare one is plain", async () => {
-    await ask("languages");
+    await sendMessage("languages");
     await expect.poll(() => code("rust").locator("code span[style]").count()).toBeGreaterThan(3);
     await code("cobol").getByText("DISPLAY 'hi'.").waitFor();
     await expect.poll(() => code("cobol").locator("code span[style*=color]").count()).toBe(0);

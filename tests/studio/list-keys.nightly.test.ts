@@ -19,7 +19,7 @@ describe.skipIf(!hasChromium)("The list of chats by keys in Chromium (skipped wh
       return active?.getAttribute("aria-label") ?? active?.textContent ?? "";
     });
   const expectFocus = (name: string) => expect.poll(focused, PATIENCE).toBe(name);
-  const ask = (text: string) => askInNewChat(studio, text);
+  const sendMessage = (text: string) => askInNewChat(studio, text);
   /** Opens the menu that has the focus, and goes to an item by its first letters. */
   async function choose(item: string) {
     await press("Enter");
@@ -38,8 +38,8 @@ describe.skipIf(!hasChromium)("The list of chats by keys in Chromium (skipped wh
     list().evaluate((it) => [...it.querySelectorAll("h2, li a")].map((each) => each.textContent));
 
   test("A chat that is renamed, or is not after all, keeps the focus", { timeout: 2 * MINUTE }, async () => {
-    await ask("Hello");
-    await ask("Compare SQL and NoSQL");
+    await sendMessage("Hello");
+    await sendMessage("Compare SQL and NoSQL");
     await reach("Hello");
     await choose("Rename");
     await expectFocus("Title");
@@ -57,8 +57,8 @@ describe.skipIf(!hasChromium)("The list of chats by keys in Chromium (skipped wh
   test("A chat keeps the focus on its way to the top and back", {
     timeout: 2 * MINUTE,
   }, async () => {
-    await ask("Hello");
-    await ask("Compare SQL and NoSQL");
+    await sendMessage("Hello");
+    await sendMessage("Compare SQL and NoSQL");
     await reach("Hello");
     await choose("Pin");
     await expect.poll(groups, PATIENCE).toEqual(["Pinned", "Hello", "Today", "Compare SQL and NoSQL"]);
@@ -71,8 +71,8 @@ describe.skipIf(!hasChromium)("The list of chats by keys in Chromium (skipped wh
   test("A deleted chat gives the focus to the next one, and has it again after Undo", {
     timeout: 2 * MINUTE,
   }, async () => {
-    await ask("Hello");
-    await ask("Compare SQL and NoSQL");
+    await sendMessage("Hello");
+    await sendMessage("Compare SQL and NoSQL");
     await reach("Hello");
     await choose("Delete");
     await expect.poll(groups, PATIENCE).toEqual(["Today", "Compare SQL and NoSQL"]);
@@ -86,7 +86,7 @@ describe.skipIf(!hasChromium)("The list of chats by keys in Chromium (skipped wh
   test("The only chat that is deleted, and is open, leaves the focus to something, and has it again after Undo", {
     timeout: 2 * MINUTE,
   }, async () => {
-    await ask("Hello");
+    await sendMessage("Hello");
     await reach("Hello");
     await choose("Delete");
     await list().getByText("No chats yet").waitFor();

@@ -75,7 +75,7 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     await expect.poll(() => answers.count()).toBe(200);
     await answers.last().getByRole("table").waitFor();
     await expect.poll(() => answers.last().isVisible()).toBe(true);
-    // one table in each answer that was read as Markdown
+    // one table in each response that was read as Markdown
     await expect.poll(() => log.locator("table").count()).toBeLessThanOrEqual(12);
     // the log is reversed: its end is at 0
     await log.evaluate((it) => it.scrollTo(0, -it.scrollHeight));

@@ -9,10 +9,10 @@ import { hasChromium, MINUTE, openRoom, PNG } from "../support/studio-suite.ts";
 
 const FILES = "**/files/**";
 const expected = /Failed to load resource|ERR_|MEDIA_ELEMENT_ERROR/;
-const picture = Uint8Array.from(Buffer.from(PNG, "base64"));
+const image = Uint8Array.from(Buffer.from(PNG, "base64"));
 
 describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there is none)", () => {
-  const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY, picture }, expected);
+  const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY, image }, expected);
   const { button } = studio;
   const tile = () => studio.page.getByRole("listitem", { name: "A reef" });
   /** Waits until the image is loaded. */
@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there
     await isShown();
   });
 
-  test("An image whose server fails may still be there; one that is refused twice is gone until it is asked for again", async () => {
+  test("An image whose server fails may still be there; one that is refused twice is gone until it is requested again", async () => {
     let status = 503;
     await studio.page.route(FILES, (route) =>
       route.fulfill({ status, headers: { "access-control-allow-origin": "*" } }),
@@ -102,7 +102,7 @@ describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there
     }
   });
 
-  test("An image that gets one bad answer is shown all the same", async () => {
+  test("An image that gets one bad response is shown all the same", async () => {
     let answers = 0;
     await studio.page.route(FILES, (route) => {
       answers += 1;
@@ -163,7 +163,7 @@ describe.skipIf(!hasChromium)("frames of videos in Chromium (skipped where there
 
   afterEach(() => studio.page.unroute(FILES));
 
-  test("A film that the network keeps away could not load, can be downloaded, and plays when the page is seen again", async () => {
+  test("A video that the network keeps away could not load, can be downloaded, and plays when the page is seen again", async () => {
     await studio.page.route(FILES, (route) => route.abort("internetdisconnected"));
     await make();
     await card().getByText("Could not load").waitFor();
@@ -175,7 +175,7 @@ describe.skipIf(!hasChromium)("frames of videos in Chromium (skipped where there
     await within("Play A reef").waitFor();
   });
 
-  test("A film that this browser can't play is not gone: it can be downloaded, also after a reload", async () => {
+  test("A video that this browser can't play is not gone: it can be downloaded, also after a reload", async () => {
     await studio.page.route(FILES, (route) =>
       route.fulfill({
         body: "no film",
@@ -193,7 +193,7 @@ describe.skipIf(!hasChromium)("frames of videos in Chromium (skipped where there
     }
   });
 
-  test("A film whose time is over is no longer available, and nothing offers to load it", async () => {
+  test("A video whose time is over is no longer available, and nothing offers to load it", async () => {
     studio.spend();
     await studio.page.clock.install();
     await make();

@@ -33,23 +33,23 @@ describe.skipIf(!hasChromium)(
       await studio.close();
     });
 
-    /** Asks a first question, so that the parts of the page that show an answer are loaded, and opens a new chat. */
+    /** Asks a first question, so that the parts of the page that show a response are loaded, and opens a new chat. */
     async function warmUp(): Promise<void> {
-      await studio.ask("Hello");
+      await studio.sendMessage("Hello");
       await button("Regenerate").first().waitFor();
       await page().getByRole("link", { name: "New chat" }).first().click();
       await page().getByRole("region", { name: "Welcome" }).waitFor();
       server.emulator.reset();
     }
-    /** Takes the network away, as the browser tells it, while the test answers for the server. */
-    async function pretendOffline(): Promise<{ answers: boolean[] }> {
-      const heads = { answers: [] as boolean[] };
+    /** Takes the network away, as the browser tells it, while the test responds for the server. */
+    async function pretendOffline(): Promise<{ results: boolean[] }> {
+      const heads = { results: [] as boolean[] };
       await page().evaluate(() => {
         Object.defineProperty(navigator, "onLine", { get: () => false, configurable: true });
       });
       await page().route("**/*", (route) => {
         if (route.request().method() !== "HEAD") return route.continue();
-        return heads.answers.shift() ? route.fulfill() : route.abort("internetdisconnected");
+        return heads.results.shift() ? route.fulfill() : route.abort("internetdisconnected");
       });
       return heads;
     }
@@ -58,11 +58,11 @@ describe.skipIf(!hasChromium)(
     test("A question without a network waits, says so, and is sent once when the network is back", async () => {
       await warmUp();
       await setOffline(true);
-      await studio.ask("How does a canal lock work?");
+      await studio.sendMessage("How does a canal lock work?");
       await alert().getByText("You are offline").waitFor();
       await alert().getByText("This is sent when you are back.").waitFor();
       await expect.poll(() => alert().innerText()).not.toContain("charged");
-      // no answer is in flight that could resume
+      // no response is in flight that could resume
       await expect.poll(() => banner().innerText()).toBe("No connection");
       expect(billed()).toBe(0);
       await setOffline(false);
@@ -80,12 +80,12 @@ describe.skipIf(!hasChromium)(
     test("A question that went out by itself and met no network again promises nothing, and is not sent again", async () => {
       await warmUp();
       const heads = await pretendOffline();
-      await studio.ask("How does a canal lock work?");
+      await studio.sendMessage("How does a canal lock work?");
       await alert().getByText("This is sent when you are back.").waitFor();
-      heads.answers = [true];
+      heads.results = [true];
       await comeBack();
       await alert().getByText("Nothing was sent. Try again.").waitFor();
-      heads.answers = [true];
+      heads.results = [true];
       await comeBack();
       await alert().getByText("Not sent").waitFor();
       await alert().getByText("Nothing was sent. Try again.").waitFor();
@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)(
     test("A question that waited for the network when the page was loaded anew is not sent by itself", async () => {
       await warmUp();
       await pretendOffline();
-      await studio.ask("How does a canal lock work?");
+      await studio.sendMessage("How does a canal lock work?");
       await alert().getByText("This is sent when you are back.").waitFor();
       await page().unrouteAll({ behavior: "ignoreErrors" });
       await page().reload();

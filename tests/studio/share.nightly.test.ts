@@ -4,7 +4,7 @@ import { findProblems } from "../support/axe.ts";
 import { hasChromium, MINUTE, openRoom, PNG, type StudioSuite } from "../support/studio-suite.ts";
 
 /*
- * An image and a film are shared as files: with an app where the browser hands files to apps, and else saved. The
+ * An image and a video are shared as files: with an app where the browser hands files to apps, and else saved. The
  * Chromium of Linux hands on none; the tests stand in for one that does.
  */
 
@@ -35,18 +35,18 @@ async function useSharing(studio: StudioSuite): Promise<void> {
   await studio.page.reload();
 }
 
-const filesOf = (page: Page) => page.evaluate(() => globalThis.shared);
+const readSharedFiles = (page: Page) => page.evaluate(() => globalThis.shared);
 const named = (page: Page, role: "menuitem", name: string) => page.getByRole(role, { name, exact: true });
 
 describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped where there is none)", () => {
-  const picture = Uint8Array.from(Buffer.from(PNG, "base64"));
-  const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY, picture });
+  const image = Uint8Array.from(Buffer.from(PNG, "base64"));
+  const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY, image });
   const tile = () => studio.page.getByRole("listitem", { name: "A reef" });
   async function make(): Promise<void> {
     await studio.field("Prompt").fill("A reef");
     await studio.button("Generate").click();
     const shown = tile().getByRole("img", { name: "A reef" });
-    // what a test does to the server is not to reach the picture itself
+    // what a test does to the server is not to reach the image itself
     await expect
       .poll(() => shown.evaluateAll((found) => found.map((it) => (it as HTMLImageElement).naturalWidth)), {
         timeout: 2 * MINUTE,
@@ -72,7 +72,9 @@ describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped wher
     await studio.button("Open A reef").click();
     await studio.button("Share as a file").focus();
     await studio.page.keyboard.press("Enter");
-    await expect.poll(() => filesOf(studio.page)).toEqual([["a-reef.png", "image/png", expect.any(String)]]);
+    await expect
+      .poll(() => readSharedFiles(studio.page))
+      .toEqual([["a-reef.png", "image/png", expect.any(String)]]);
     await studio.button("Share as a file").waitFor();
     await expect.poll(() => studio.page.getByText("Saved as a file").count()).toBe(0);
   });
@@ -86,11 +88,11 @@ describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped wher
     await tile().getByRole("button", { name: "Actions" }).click();
     await named(studio.page, "menuitem", "Share as a file").click();
     await studio.page.getByText("No longer available").first().waitFor();
-    expect(await filesOf(studio.page)).toEqual([]);
+    expect(await readSharedFiles(studio.page)).toEqual([]);
   });
 });
 
-describe.skipIf(!hasChromium)("a film that is shared in Chromium (skipped where there is none)", () => {
+describe.skipIf(!hasChromium)("a video that is shared in Chromium (skipped where there is none)", () => {
   const studio = openRoom("videos", { speed: Number.POSITIVE_INFINITY, cors: true });
   const share = () =>
     studio.page
@@ -102,7 +104,7 @@ describe.skipIf(!hasChromium)("a film that is shared in Chromium (skipped where 
     await share().waitFor();
   }
 
-  test("A film is handed to an app, and saved where the browser shares no files", {
+  test("A video is handed to an app, and saved where the browser shares no files", {
     timeout: 2 * MINUTE,
   }, async () => {
     await make();
@@ -114,6 +116,8 @@ describe.skipIf(!hasChromium)("a film that is shared in Chromium (skipped where 
     await useSharing(studio);
     await share().focus();
     await studio.page.keyboard.press("Enter");
-    await expect.poll(() => filesOf(studio.page)).toEqual([["a-reef.mp4", "video/mp4", expect.any(String)]]);
+    await expect
+      .poll(() => readSharedFiles(studio.page))
+      .toEqual([["a-reef.mp4", "video/mp4", expect.any(String)]]);
   });
 });

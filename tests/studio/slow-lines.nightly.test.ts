@@ -5,15 +5,15 @@ describe.skipIf(!hasChromium)("The studio on a slow line in Chromium (skipped wh
   const studio = openRoom("chat", { speed: Number.POSITIVE_INFINITY });
   const answer = () => studio.page.getByRole("article", { name: "Assistant's answer" });
 
-  async function ask(text: string): Promise<void> {
+  async function sendMessage(text: string): Promise<void> {
     await studio.field("Message").fill(text);
     await studio.field("Message").press("Enter");
   }
 
-  test("An answer that streams is shown as plain text until Markdown is loaded, and as Markdown then", async () => {
+  test("A response that streams is shown as plain text until Markdown is loaded, and as Markdown then", async () => {
     const release = await studio.hold("**/assets/markdown-*.js");
     await studio.page.reload();
-    await ask("[[stall]] Hello");
+    await sendMessage("[[stall]] Hello");
     await answer().locator("p.whitespace-pre-wrap").filter({ hasText: /\w/ }).waitFor();
     await release();
     await answer().locator("p.whitespace-pre-wrap").waitFor({ state: "detached" });

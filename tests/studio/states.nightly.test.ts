@@ -62,9 +62,9 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
   const button = (name: string) => page.getByRole("button", { name, exact: true });
   const field = (name: string) => page.getByRole("textbox", { name, exact: true });
   const alert = () => page.getByRole("alert").first().waitFor();
-  const answered = () => page.getByRole("button", { name: "Regenerate" }).first().waitFor();
+  const waitForReply = () => page.getByRole("button", { name: "Regenerate" }).first().waitFor();
 
-  async function ask(text: string): Promise<void> {
+  async function sendMessage(text: string): Promise<void> {
     await field("Message").fill(text);
     await field("Message").press("Enter");
   }
@@ -97,56 +97,56 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await page.getByRole("radiogroup").waitFor();
       },
       "a finished answer": async () => {
-        await ask("Show me what you can do");
-        await answered();
+        await sendMessage("Show me what you can do");
+        await waitForReply();
       },
       "an answer that streams, with a queue": async () => {
-        await ask("[[stall]] Compare SQL and NoSQL");
+        await sendMessage("[[stall]] Compare SQL and NoSQL");
         await page.getByRole("article").last().locator("p").first().waitFor();
-        await ask("And then?");
+        await sendMessage("And then?");
         await page.getByRole("list", { name: "Queued messages" }).waitFor();
       },
       "an answer that was stopped": async () => {
-        await ask("[[stall]] Compare SQL and NoSQL");
+        await sendMessage("[[stall]] Compare SQL and NoSQL");
         await page.getByRole("article").last().locator("p").first().waitFor();
         await field("Message").press("Escape");
         await page.getByText("Stopped").waitFor();
       },
       "an answer that failed": async () => {
-        await ask("[[error-frame]] Compare SQL and NoSQL");
+        await sendMessage("[[error-frame]] Compare SQL and NoSQL");
         await alert();
       },
       "an answer at its length limit": async () => {
-        await ask("[[length]] Compare SQL and NoSQL");
+        await sendMessage("[[length]] Compare SQL and NoSQL");
         await button("Continue").waitFor();
       },
       "a tool that needs approval": async () => {
-        await ask('Keep a note: "Buy bread"');
+        await sendMessage('Keep a note: "Buy bread"');
         await button("Approve").waitFor();
       },
       "a tool that asks the user": async () => {
-        await ask("Help me choose a color for my boat");
+        await sendMessage("Help me choose a color for my boat");
         await button("dusk").waitFor();
       },
       "the steps of a turn": async () => {
-        await ask("Roll three six-sided dice");
+        await sendMessage("Roll three six-sided dice");
         await page.getByRole("button", { name: /3 steps$/ }).click();
       },
       "a question that is edited": async () => {
-        await ask("Hello");
-        await answered();
+        await sendMessage("Hello");
+        await waitForReply();
         await button("Edit").click();
         await field("Edit your message").waitFor();
       },
       "two versions of an answer": async () => {
-        await ask("Hello");
-        await answered();
+        await sendMessage("Hello");
+        await waitForReply();
         await button("Regenerate").click();
         await page.getByText("2/2").waitFor();
       },
       "the actions of a chat": async () => {
-        await ask("Hello");
-        await answered();
+        await sendMessage("Hello");
+        await waitForReply();
         await page
           .getByRole("button", { name: /^Actions for/ })
           .first()
@@ -164,13 +164,13 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
       },
       "a request that waits": async () => {
         await hold(COMPLETIONS);
-        await ask("Hello");
+        await sendMessage("Hello");
         await button("Stop").waitFor();
       },
       "two models side by side": async () => {
         await button("Compare").click();
         await page.getByText("Ask both models one question").first().waitFor();
-        await ask("Hello");
+        await sendMessage("Hello");
         await page.getByRole("button", { name: "Regenerate" }).nth(1).waitFor();
       },
     },
@@ -284,8 +284,8 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
   test("menus, lists and dialogs above the page", async () => {
     await open("chat");
     await page.emulateMedia({ colorScheme: "light" });
-    await ask("Hello");
-    await answered();
+    await sendMessage("Hello");
+    await waitForReply();
     const menu = (name: RegExp) => async () => {
       await page.getByRole("button", { name }).first().click();
       await page.getByRole("menu").waitFor();

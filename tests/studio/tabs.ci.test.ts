@@ -7,7 +7,7 @@ describe.skipIf(!hasChromium)("Two tabs of the studio in Chromium (skipped where
   const elsewhere = (page: Page) => page.getByText("Answering elsewhere");
 
   test.each(["its chat", "another room"])(
-    "The second tab stops the answer of the first, which shows %s",
+    "The second tab stops the response of the first, which shows %s",
     async (place) => {
       await studio.field("Message").fill("[[stall]] Hello");
       await studio.field("Message").press("Enter");

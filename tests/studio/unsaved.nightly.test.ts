@@ -38,16 +38,16 @@ describe.skipIf(!hasChromium)("Unsaved messages in Chromium (skipped where there
   const hint = "Keep this page open: it tries again by itself.";
   const questions = () => studio.page.getByRole("article", { name: "Your message" });
 
-  async function ask(text: string, count: number): Promise<void> {
+  async function sendMessage(text: string, count: number): Promise<void> {
     await studio.field("Message").fill(text);
     await studio.field("Message").press("Enter");
     await expect.poll(() => studio.button("Regenerate").count()).toBe(count);
   }
   test("What could not be written is said, with what to do, and is over by itself when all is written", async () => {
-    await ask("One", 1);
+    await sendMessage("One", 1);
     await expect.poll(() => note().count()).toBe(0);
     await setFull(studio.page, true);
-    await ask("Two", 2);
+    await sendMessage("Two", 2);
     await note().getByText("2 messages are not saved.").waitFor();
     await note().getByText(hint).waitFor();
     for (const colorScheme of ["light", "dark"] as const) {
@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)("Unsaved messages in Chromium (skipped where there
 
   test("A page with unsaved messages asks before it is left", async () => {
     await setFull(studio.page, true);
-    await ask("One", 1);
+    await sendMessage("One", 1);
     await note().waitFor();
     expect(await studio.leave()).toEqual(["beforeunload"]);
   });

@@ -7,7 +7,8 @@ import { openVideos, VIDEOS } from "../support/videos-room.ts";
 const HOUR = 60 * MINUTE;
 
 describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where there is none)", () => {
-  const { studio, button, field, findCard, findBar, sendVideo, isFilming, look, finish } = openVideos();
+  const { studio, button, field, findCard, findBar, sendVideo, expectVideosInProgress, look, finish } =
+    openVideos();
   async function choose(model: string): Promise<void> {
     await studio.page.getByRole("combobox", { name: "Model" }).click();
     await studio.page.getByRole("option", { name: model }).click();
@@ -25,11 +26,11 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await studio.page.getByLabel(`${label}: files`).setInputFiles({ name, mimeType, buffer });
     await studio.page.keyboard.press("Escape");
   }
-  async function drawPicture(side: number): Promise<Buffer> {
+  async function drawImage(side: number): Promise<Buffer> {
     const base64 = await studio.page.evaluate(async (pixels) => {
-      const picture = new OffscreenCanvas(pixels, pixels);
-      picture.getContext("2d")?.fillRect(0, 0, 9, 9);
-      const bytes = new Uint8Array(await (await picture.convertToBlob({ type: "image/jpeg" })).arrayBuffer());
+      const image = new OffscreenCanvas(pixels, pixels);
+      image.getContext("2d")?.fillRect(0, 0, 9, 9);
+      const bytes = new Uint8Array(await (await image.convertToBlob({ type: "image/jpeg" })).arrayBuffer());
       return btoa(String.fromCharCode(...bytes));
     }, side);
     return Buffer.from(base64, "base64");
@@ -63,16 +64,16 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
       .waitFor();
   });
 
-  test("are paid for once by a double click, also if the answer comes between its clicks, and deleted after a question", async () => {
+  test("are paid for once by a double click, also if the response comes between its clicks, and deleted after a question", async () => {
     await field("Prompt").fill("A reef at dawn");
     await button("Generate").dblclick();
-    await isFilming(1);
+    await expectVideosInProgress(1);
     await field("Prompt").fill("A reef at noon");
     await button("Generate").hover();
     const { mouse } = studio.page;
     await mouse.down({ clickCount: 1 });
     await mouse.up({ clickCount: 1 });
-    await isFilming(2);
+    await expectVideosInProgress(2);
     await mouse.down({ clickCount: 2 });
     await mouse.up({ clickCount: 2 });
     await sendVideo("A reef at dusk");
@@ -113,7 +114,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     expect(studio.created(VIDEOS)).toHaveLength(1);
   });
 
-  test("go on without a network while the server of this machine answers", async () => {
+  test("go on without a network while the server of this machine responds", async () => {
     const { page } = studio;
     await page.evaluate(() => {
       Object.defineProperty(navigator, "onLine", { value: false });
@@ -166,7 +167,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await expect.poll(() => field("Prompt").evaluate((it) => it === document.activeElement)).toBe(true);
     await give("Last frame", "last.txt", "text/plain", Buffer.from("text"));
     await studio.page.getByText("“last.txt” is not a picture.").waitFor();
-    await give("Last frame", "last.jpg", "image/jpeg", await drawPicture(300));
+    await give("Last frame", "last.jpg", "image/jpeg", await drawImage(300));
     await button("Remove Last frame").waitFor();
     await studio.page.getByText("Add a first frame, too.").waitFor();
     await button("Add: First frame").click();
@@ -174,7 +175,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await studio.page.getByText("Add a first frame, too.").waitFor({ state: "detached" });
     await studio.page.keyboard.press("Escape");
     await button("Generate").click();
-    await isFilming(1);
+    await expectVideosInProgress(1);
     expect(studio.created(VIDEOS)).toMatchObject([
       {
         input: {
@@ -205,7 +206,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await button("Sound").click();
     await studio.page.keyboard.press("Escape");
     await button("Generate").click();
-    await isFilming(1);
+    await expectVideosInProgress(1);
     expect(studio.created(VIDEOS)).toEqual([
       {
         model: "gamma-video-2.0",
@@ -222,15 +223,15 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await findCard("She waves").getByRole("link", { name: "Last frame" }).waitFor();
   });
 
-  test("take films as files: checked first, uploaded once, and used after a reload", async () => {
+  test("take videos as files: checked first, uploaded once, and used after a reload", async () => {
     await field("Prompt").fill("Video 1 by night");
-    const film = (seconds: number) => Buffer.from(createVideo(640, 360, seconds, { content: 64 }));
-    await give("Reference videos", "long.mp4", "video/mp4", film(20));
+    const video = (seconds: number) => Buffer.from(createVideo(640, 360, seconds, { content: 64 }));
+    await give("Reference videos", "long.mp4", "video/mp4", video(20));
     await studio.page.getByText("“long.mp4”: It must take 1 to 15 seconds.").waitFor();
     // the proxy of this suite has no storage for files: the test responds
     const url = "https://example.com/v1/media/walk.mp4";
     const uploads: Request[] = [];
-    const walk = film(5);
+    const walk = video(5);
     await studio.page.route("**/v1/uploads**", (route) => {
       uploads.push(route.request());
       return route.fulfill({
@@ -242,7 +243,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await studio.page.reload();
     await button("Remove Reference videos").waitFor();
     await button("Generate").click();
-    await isFilming(1);
+    await expectVideosInProgress(1);
     const media = [{ type: "reference_video", url }];
     expect(studio.created(VIDEOS)).toMatchObject([{ input: { media } }]);
     expect(uploads.map((request) => request.method())).toEqual(["POST"]);
@@ -268,7 +269,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await expect.poll(() => button("Generate").evaluate((it) => it === document.activeElement)).toBe(true);
     expect(studio.created(VIDEOS)).toEqual([]);
     await studio.page.keyboard.press("Enter");
-    await isFilming(1);
+    await expectVideosInProgress(1);
     await finish("Waves on the open sea at sunset");
     const download = studio.page.waitForEvent("download");
     await button("Download").click();

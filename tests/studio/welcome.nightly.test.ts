@@ -13,14 +13,14 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
   const queued = () => studio.page.getByRole("list", { name: "Queued messages" });
   const hasFocus = (name: string) => field(name).evaluate((it) => it === document.activeElement);
 
-  async function answered(count: number): Promise<void> {
+  async function waitForReply(count: number): Promise<void> {
     await answers()
       .nth(count - 1)
       .getByRole("button", { name: "Regenerate" })
       .waitFor();
     await button("Send").waitFor();
   }
-  async function ask(text: string): Promise<void> {
+  async function sendMessage(text: string): Promise<void> {
     await field("Message").fill(text);
     await field("Message").press("Enter");
   }
@@ -29,15 +29,15 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
     "A double click on “%s” asks once",
     async (name) => {
       await studio.page.getByRole("button", { name: new RegExp(`^${name}`, "i") }).dblclick();
-      await answered(1);
+      await waitForReply(1);
       await expect.poll(() => queued().count()).toBe(0);
       expect(bodies()).toHaveLength(1);
     },
   );
 
   test("A cell of a table has the direction of its own text", async () => {
-    await ask("Say 'small steps' in Chinese, Arabic and Hindi");
-    await answered(1);
+    await sendMessage("Say 'small steps' in Chinese, Arabic and Hindi");
+    await waitForReply(1);
     const cell = answers().getByRole("cell").first();
     await cell.waitFor();
     expect(await cell.evaluate((it) => getComputedStyle(it).unicodeBidi)).toBe("plaintext");
@@ -60,12 +60,12 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
     await studio.page.keyboard.down("Enter");
     for (let repeat = 0; repeat < 5; repeat += 1) await studio.page.keyboard.down("Enter");
     await studio.page.keyboard.up("Enter");
-    await answered(1);
+    await waitForReply(1);
     await expect.poll(() => field("Message").inputValue()).toBe("A draft");
     expect(bodies()).toHaveLength(1);
   });
 
-  test("After “Stall” the field has the focus, and Escape stops the answer", async () => {
+  test("After “Stall” the field has the focus, and Escape stops the response", async () => {
     await button("Stall").click();
     await button("Stop").waitFor();
     await expect.poll(() => hasFocus("Message")).toBe(true);
@@ -75,7 +75,7 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
     await button("Stop").waitFor({ state: "detached" });
   });
 
-  // the answer may be whole before the network is gone, so that there may be nothing to stop
+  // the response may be whole before the network is gone, so that there may be nothing to stop
   test("After “Offline” the field has the focus", async () => {
     await button("Offline").click();
     await answers().first().locator("p").first().waitFor();
@@ -83,12 +83,12 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
   });
 
   test("The focus stays in the chat where a button goes away: Continue, and a message that waits", async () => {
-    await ask("[[length]] Write a debounce function in TypeScript");
+    await sendMessage("[[length]] Write a debounce function in TypeScript");
     await button("Continue").click();
     await expect.poll(() => hasFocus("Message")).toBe(true);
-    await answered(2);
-    await ask("[[stall]] Hello");
-    await ask("And then?");
+    await waitForReply(2);
+    await sendMessage("[[stall]] Hello");
+    await sendMessage("And then?");
     await button("Remove “And then?”").click();
     await expect.poll(() => hasFocus("Message")).toBe(true);
     await studio.page.keyboard.press("Escape");
@@ -96,11 +96,11 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
   });
 
   test("A double click on Regenerate requests once", async () => {
-    await ask("Hello");
-    await answered(1);
+    await sendMessage("Hello");
+    await waitForReply(1);
     await button("Regenerate").dblclick();
     await expect.poll(() => bodies().length).toBe(2);
-    await answered(1);
+    await waitForReply(1);
     expect(bodies()).toHaveLength(2);
   });
 });

@@ -136,20 +136,20 @@ function createMakers(gen: fc.GeneratorValue, definitions: Record<string, AnySch
 
   /** A keyword that restricts a matching value further, or that offers other shapes. */
   function compose(value: unknown): Readonly<Record<string, unknown>> {
-    const foreign = types.find((type) => type !== typeOf(value) && !isRare(2)) ?? "null";
-    const other = foreign === typeOf(value) ? { type: "object", required: ["never"] } : { type: foreign };
+    const foreign = types.find((type) => type !== findType(value) && !isRare(2)) ?? "null";
+    const other = foreign === findType(value) ? { type: "object", required: ["never"] } : { type: foreign };
     const made: readonly (() => Readonly<Record<string, unknown>>)[] = [
       () => ({ allOf: [{ description: "A part" }, true] }),
       () => ({ anyOf: [createSchema(value), other] }),
-      () => ({ oneOf: [{ type: typeOf(value) }, other] }),
+      () => ({ oneOf: [{ type: findType(value) }, other] }),
       () => ({ not: { const: "never" } }),
-      () => Object.fromEntries(["if", "then", "else"].map((key) => [key, { type: typeOf(value) }])),
+      () => Object.fromEntries(["if", "then", "else"].map((key) => [key, { type: findType(value) }])),
     ];
     return made[pickBelow(made.length - 1)]?.() ?? {};
   }
 }
 
-function typeOf(value: unknown): (typeof types)[number] {
+function findType(value: unknown): (typeof types)[number] {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : (typeof value as (typeof types)[number]);
 }

@@ -8,7 +8,7 @@ export interface ChatPage {
   readonly retry: () => void;
   readonly stop: () => void;
   /** Resolves each pending action from now on, as the effect of an app does. */
-  readonly answerAll: () => void;
+  readonly respondToAll: () => void;
   readonly addToolOutput: (toolCallId: string) => void;
 }
 
@@ -25,7 +25,7 @@ const chat = createChatStore(client, {
 });
 chat.subscribe(() => {});
 
-function answer(): void {
+function respond(): void {
   for (const { toolCallId } of chat.getSnapshot().pendingActions) void chat.addToolOutput(toolCallId, "yes");
 }
 
@@ -35,9 +35,9 @@ Object.assign(globalThis, {
     send: (text) => void chat.send(text),
     retry: () => void chat.retry(),
     stop: () => chat.stop(),
-    answerAll() {
-      chat.subscribe(answer);
-      answer();
+    respondToAll() {
+      chat.subscribe(respond);
+      respond();
     },
     addToolOutput: (toolCallId) => void chat.addToolOutput(toolCallId, "yes"),
   } satisfies ChatPage,

@@ -90,15 +90,15 @@ export function openChat() {
   /** Sends a prompt, and waits for the complete reply. */
   async function askAndWait(text: string): Promise<void> {
     const before = await findAnswers().count();
-    await studio.ask(text);
+    await studio.sendMessage(text);
     await findAnswers().nth(before).getByRole("button", { name: "Regenerate" }).waitFor();
     await studio.settled();
   }
 
   /** Does nothing unless an earlier test has turned tools off: the page stores its settings. */
   async function offerTools(): Promise<void> {
-    const kept = await page.evaluate(() => localStorage.getItem("sluice-chat") ?? "");
-    if (!kept.includes('"offersTools":false')) return;
+    const stored = await page.evaluate(() => localStorage.getItem("sluice-chat") ?? "");
+    if (!stored.includes('"offersTools":false')) return;
     await findButton("Settings").click();
     await page.getByRole("switch", { name: "Tools" }).check();
     await page.keyboard.press("Escape");

@@ -87,9 +87,9 @@ const types: Readonly<Record<string, string>> = {
 
 /** Serves the built site as any static host does. */
 export function serveSite(): Promise<Served> {
-  return serve({ fetch: answer }, { port: 0 });
+  return serve({ fetch: respond }, { port: 0 });
 
-  async function answer(input: Request | URL | string): Promise<Response> {
+  async function respond(input: Request | URL | string): Promise<Response> {
     const { pathname } = new URL((input as Request).url);
     const path = join(siteFolder, pathname.endsWith("/") ? `${pathname}index.html` : pathname);
     const type = types[path.split(".").at(-1) ?? ""] ?? "application/octet-stream";

@@ -54,8 +54,8 @@ function openOldest(file: string, options: object, shown?: string) {
 /** Reads the hovers of `file` with the language server of the newest TypeScript: one for each mark. */
 export async function readHoversOfNewest(file: string): Promise<string[]> {
   const text = readFileSync(file, "utf8");
-  const places = findMarks(text);
-  return (await askNewest<Shown | null>(file, text, places, "textDocument/hover")).map(joinText);
+  const offsets = findMarks(text);
+  return (await askNewest<Shown | null>(file, text, offsets, "textDocument/hover")).map(joinText);
 }
 
 /** Reads the names that the newest TypeScript offers at each mark. */
@@ -70,24 +70,24 @@ export async function readCompletionsOfNewest(file: string): Promise<string[][]>
 async function askNewest<Result>(
   file: string,
   text: string,
-  places: readonly number[],
+  offsets: readonly number[],
   method: string,
 ): Promise<Result[]> {
   const tsc = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
   const server = spawn(process.execPath, [tsc, "--lsp", "--stdio"], { stdio: ["pipe", "pipe", "ignore"] });
-  const asked = new Map<number, (result: never) => void>();
+  const pending = new Map<number, (result: never) => void>();
   const send = (message: object) => {
     const json = JSON.stringify({ jsonrpc: "2.0", ...message });
     server.stdin.write(`Content-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`);
   };
   const ask = <Result>(method: string, params: object) =>
     new Promise<Result>((resolve) => {
-      asked.set(asked.size, resolve);
-      send({ id: asked.size - 1, method, params });
+      pending.set(pending.size, resolve);
+      send({ id: pending.size - 1, method, params });
     });
   readMessages(server.stdout, ({ id, method, result }) => {
     if (method !== undefined && id !== undefined) send({ id, result: null });
-    else if (id !== undefined) asked.get(id)?.(result as never);
+    else if (id !== undefined) pending.get(id)?.(result as never);
   });
   try {
     const uri = pathToFileURL(file).href;
@@ -98,8 +98,8 @@ async function askNewest<Result>(
       params: { textDocument: { uri, languageId: "typescript", version: 1, text } },
     });
     return await Promise.all(
-      places.map((place) => {
-        const before = text.slice(0, place).split("\n");
+      offsets.map((offset) => {
+        const before = text.slice(0, offset).split("\n");
         const position = { line: before.length - 1, character: before.at(-1)?.length };
         return ask<Result>(method, { textDocument: { uri }, position });
       }),
@@ -127,7 +127,7 @@ function findMarks(text: string): number[] {
   return [...text.matchAll(/\/\*\*\//g)].map(({ index }) => index + MARK.length);
 }
 
-/** The places of the marks in the text without them. */
+/** The offsets of the marks in the text without them. */
 function removeMarks(text: string): number[] {
   return findMarks(text).map((position, index) => position - MARK.length * (index + 1));
 }

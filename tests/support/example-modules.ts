@@ -45,12 +45,12 @@ function readExampleFiles(): Example[] {
     cwd: root,
     exclude: ["docs/examples/solid/*.tsx"],
   });
-  return files.sort().map((place) => ({
-    place,
-    page: dirname(place),
-    language: place.endsWith(".tsx") ? "tsx" : "ts",
-    file: basename(place),
-    code: readFileSync(root + place, "utf8"),
+  return files.sort().map((location) => ({
+    location,
+    page: dirname(location),
+    language: location.endsWith(".tsx") ? "tsx" : "ts",
+    file: basename(location),
+    code: readFileSync(root + location, "utf8"),
     isRun: false,
     output: undefined,
   }));
@@ -114,9 +114,9 @@ export function writeExamples(examples: readonly Example[], folder: string): Mod
     write(`${folder}/${path}`, toModule(example, offered));
     imported.set(page, new Set([...(earlier ?? []), ...own]));
   }
-  for (const place of new Set([...modules.keys()].map(dirname)))
+  for (const location of new Set([...modules.keys()].map(dirname)))
     for (const [file, code] of Object.entries(imaginedFiles))
-      if (!modules.has(`${place}/${file}`)) write(`${place}/${file}`, code);
+      if (!modules.has(`${location}/${file}`)) write(`${location}/${file}`, code);
   write(`${folder}/imagined.ts`, imagined);
   write(`${folder}/hosts.ts`, hosts);
   // as the types of each bundler say

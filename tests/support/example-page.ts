@@ -10,9 +10,9 @@ const types = { html: "text/html", js: "text/javascript", css: "text/css" };
 export function serveExample(name: string): Promise<Served> {
   const dist = fileURLToPath(new URL(`../../examples/${name}/dist/`, import.meta.url));
   const emulator = createEmulator({ apiKeys: [KEY], speed: 20 });
-  return serve({ fetch: answer }, { port: 0 });
+  return serve({ fetch: respond }, { port: 0 });
 
-  async function answer(input: Request | URL | string): Promise<Response> {
+  async function respond(input: Request | URL | string): Promise<Response> {
     const request = input as Request;
     const { pathname } = new URL(request.url);
     if (pathname.startsWith("/v1/")) {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 /** A piece of code in the documentation. */
 export interface Example {
   /** File and number: `packages/core/README.md 3`. */
-  readonly place: string;
+  readonly location: string;
   /** Page or source file that the example is in; its examples can import each other by file name. */
   readonly page: string;
   readonly language: "ts" | "tsx";
@@ -39,7 +39,7 @@ function readBlocks(page: string, text: string): Example[] {
     /\bunchecked\b/.test(info)
       ? []
       : {
-          place: `${page} ${at + 1}`,
+          location: `${page} ${at + 1}`,
           page,
           language: language as "ts" | "tsx",
           file: /[\w./-]+\.tsx?\b/.exec(info)?.[0],
@@ -59,7 +59,7 @@ const IMPORT = /^import [^;]*;/gm;
  * @param offered gives the names of each module that the example may use without an import
  */
 export function toModule(
-  { code, place }: Example,
+  { code, location }: Example,
   offered: Readonly<Record<string, readonly string[]>>,
 ): string {
   const imports = (code.match(IMPORT) ?? []).map((line) => line.replace(/"(?:npm|jsr):/, '"'));
@@ -75,7 +75,7 @@ export function toModule(
   });
   const isModule = /^export /m.test(rest);
   const body = isModule ? rest : `export async function example() {\n${rest}\n}`;
-  return `// ${place}\n${[...imports, ...added].join("\n")}\n${body}\n`;
+  return `// ${location}\n${[...imports, ...added].join("\n")}\n${body}\n`;
 }
 
 /** The words of the import statements of an example. */

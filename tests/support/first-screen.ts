@@ -25,10 +25,10 @@ export async function measureFirstScreen(page: Page, load: () => Promise<unknown
   await load();
   await page.waitForFunction(() => globalThis.writableAt !== undefined);
   return page.evaluate(() => {
-    const asked = ["navigation", "resource"].flatMap(
+    const resources = ["navigation", "resource"].flatMap(
       (type) => performance.getEntriesByType(type) as PerformanceResourceTiming[],
     );
-    const before = asked.filter(({ startTime }) => startTime <= (globalThis.writableAt ?? 0));
+    const before = resources.filter(({ startTime }) => startTime <= (globalThis.writableAt ?? 0));
     return {
       requests: before.length,
       bytes: before.reduce((sum, { transferSize }) => sum + transferSize, 0),

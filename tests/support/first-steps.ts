@@ -5,7 +5,7 @@ import { LOCALHOST, PRODUCTION_KEY, type Started, type Workshop } from "./new-ap
 /* A newcomer's steps with an app, as its README describes them. Each step throws if a newcomer would be stuck. */
 
 /** How to run the apps of a template. */
-export interface Ways {
+export interface ManagerCommands {
   /** True for an app with a page. */
   readonly hasPage: boolean;
   /** Arguments of `npm run dev` that take any free port of this machine. */
@@ -39,7 +39,7 @@ const runWrangler = (address: string, ...args: readonly string[]) => [
 const build = ["npm", "run", "build"];
 const onServer = { hasPage: false, dev: [], env: { PORT: "0" }, production: () => ["npm", "start"] };
 
-const withWorker: Ways = {
+const withWorker: ManagerCommands = {
   hasPage: true,
   dev: ["--port", "0", "--host", "127.0.0.1"],
   build,
@@ -47,7 +47,7 @@ const withWorker: Ways = {
     runWrangler(address, "--config", `dist/${basename(app).replaceAll("-", "_")}/wrangler.json`),
 };
 
-export const waysOf: Readonly<Record<string, Ways>> = {
+export const managers: Readonly<Record<string, ManagerCommands>> = {
   react: withWorker,
   studio: withWorker,
   start: {
@@ -107,7 +107,7 @@ export const made: readonly (readonly [
 const PAGE_MS = 240_000;
 
 /** Starts an app in development. */
-export function startDev(shop: Workshop, app: string, { dev, env }: Ways): Promise<Started> {
+export function startDev(shop: Workshop, app: string, { dev, env }: ManagerCommands): Promise<Started> {
   return shop.start(app, ["npm", "run", "dev", "--", ...dev], env);
 }
 
@@ -167,7 +167,7 @@ export function askDeployed(shop: Workshop, app: string, url: string): Promise<s
 }
 
 /** Writes the settings that only the user knows into `.env.production.local`. */
-function fillIn({ read, write }: Workshop, app: string, url: string): void {
+function fillSettings({ read, write }: Workshop, app: string, url: string): void {
   const file = `${app}/.env.production.local`;
   const filled = read(file)
     .replace(/^APP_URL=.*$/m, `APP_URL=${url}`)
@@ -177,12 +177,12 @@ function fillIn({ read, write }: Workshop, app: string, url: string): void {
 }
 
 /** Builds an app, and runs the build behind https, with the settings of production. */
-export async function deploy(shop: Workshop, app: string, ways: Ways): Promise<Started> {
-  if (ways.build) await shop.run(app, ways.build);
+export async function deploy(shop: Workshop, app: string, commands: ManagerCommands): Promise<Started> {
+  if (commands.build) await shop.run(app, commands.build);
   return shop.deploy((env) => {
     const { APP_URL = "" } = env;
-    fillIn(shop, app, APP_URL);
-    return shop.start(app, ways.production(app, APP_URL), { ...ways.env, ...env });
+    fillSettings(shop, app, APP_URL);
+    return shop.start(app, commands.production(app, APP_URL), { ...commands.env, ...env });
   });
 }
 

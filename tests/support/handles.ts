@@ -16,7 +16,7 @@ export function readHandles(): object[] {
 
 /** Handles shared by several files. The worker stores them between files. */
 export function readShared(): Set<object> {
-  const world = globalThis as { sluiceSharedHandles?: Set<object> };
-  world.sluiceSharedHandles ??= new Set();
-  return world.sluiceSharedHandles;
+  const shared = globalThis as { sluiceSharedHandles?: Set<object> };
+  shared.sluiceSharedHandles ??= new Set();
+  return shared.sluiceSharedHandles;
 }

@@ -20,7 +20,7 @@ export interface HostedStudio {
   /** Address of the page. */
   readonly address: string;
   /** Requested paths, including missing ones. */
-  readonly asked: readonly string[];
+  readonly requestedURLs: readonly string[];
   /** Takes a path away, as a deployment that went wrong. */
   readonly withhold: (path: string) => void;
   readonly close: () => Promise<void>;
@@ -29,19 +29,19 @@ export interface HostedStudio {
 /** Builds it, and serves it at a path of its host. */
 export async function startHostedStudio(path: string): Promise<HostedStudio> {
   await buildOnce();
-  const asked: string[] = [];
+  const requestedURLs: string[] = [];
   const withheld = new Set<string>();
-  const site: Served = await serve({ fetch: answer }, { port: 0 });
+  const site: Served = await serve({ fetch: respond }, { port: 0 });
   return {
     address: site.url + path,
-    asked,
+    requestedURLs,
     withhold: (name) => void withheld.add(path + name),
     close: () => site.close(),
   };
 
-  async function answer(input: Request | URL | string): Promise<Response> {
+  async function respond(input: Request | URL | string): Promise<Response> {
     const { pathname } = new URL((input as Request).url);
-    asked.push(pathname);
+    requestedURLs.push(pathname);
     const name = pathname.startsWith(path) ? pathname.slice(path.length) || "index.html" : undefined;
     if (name === undefined || withheld.has(pathname)) return new Response("not found", { status: 404 });
     const content = await readFile(join(studio, "demo/hosted/dist", name)).catch(() => undefined);

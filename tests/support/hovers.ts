@@ -19,10 +19,10 @@ export interface Hover {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Folder of each package whose files are read: the sources, or declarations. */
-type Place = "src" | "dist" | ".tmp/packed/dist";
+type Position = "src" | "dist" | ".tmp/packed/dist";
 
-/** Compiler options of a user's project whose packages are at a place. */
-export const createOptions = (place: Place) => ({
+/** Compiler options of a user's project whose packages are at a position. */
+export const createOptions = (position: Position) => ({
   strict: true,
   exactOptionalPropertyTypes: true,
   noEmit: true,
@@ -32,7 +32,7 @@ export const createOptions = (place: Place) => ({
   jsx: "react-jsx",
   lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"],
   types: [],
-  paths: Object.fromEntries(Object.entries(sources).map(([name, path]) => [name, [locate(path, place)]])),
+  paths: Object.fromEntries(Object.entries(sources).map(([name, path]) => [name, [locate(path, position)]])),
 });
 
 /**
@@ -41,13 +41,13 @@ export const createOptions = (place: Place) => ({
  */
 export function readHovers<Entry extends string>(
   entries: readonly Entry[],
-  place: Place = "src",
+  position: Position = "src",
 ): Record<Entry, Hover[]> {
-  const files = entries.map((entry) => locate(root + entry, place));
+  const files = entries.map((entry) => locate(root + entry, position));
   mkdirSync(`${root}tests/.tmp`, { recursive: true });
   const folder = mkdtempSync(`${root}tests/.tmp/hovers-`);
   const config = `${folder}/tsconfig.json`;
-  writeFileSync(config, JSON.stringify({ compilerOptions: createOptions(place), files }));
+  writeFileSync(config, JSON.stringify({ compilerOptions: createOptions(position), files }));
   const api = new API({ cwd: root });
   try {
     const project = api.updateSnapshot({ openProject: config }).getProject(config);
@@ -61,10 +61,10 @@ export function readHovers<Entry extends string>(
   }
 }
 
-/** Finds a source file of a package in another place. */
-function locate(path: string, place: Place): string {
-  if (place === "src" || !path.includes("/packages/")) return path;
-  return path.replace("/src/", `/${place}/`).replace(/\.tsx?$/, ".d.ts");
+/** Finds a source file of a package in another folder. */
+function locate(path: string, position: Position): string {
+  if (position === "src" || !path.includes("/packages/")) return path;
+  return path.replace("/src/", `/${position}/`).replace(/\.tsx?$/, ".d.ts");
 }
 
 function collectHovers({ program, checker }: Project, file: string): Hover[] {
@@ -94,7 +94,7 @@ function collectHovers({ program, checker }: Project, file: string): Hover[] {
   function walk(path: string, type: Type | undefined): void {
     if (!type || seen.has(type.id)) return;
     seen.add(type.id);
-    const name = nameOf(type) ?? path;
+    const name = findName(type) ?? path;
     if (type.isUnionType() || type.isIntersectionType()) {
       for (const part of type.getTypes() ?? []) walk(name, part);
       return;
@@ -120,7 +120,7 @@ function collectHovers({ program, checker }: Project, file: string): Hover[] {
       }
   }
 
-  function nameOf(type: Type): string | undefined {
+  function findName(type: Type): string | undefined {
     const symbol = type.getAliasSymbol() ?? type.getSymbol();
     return symbol && isOurs(symbol) && !symbol.name.startsWith("__") ? symbol.name : undefined;
   }

@@ -7,7 +7,7 @@ const pixel = Uint8Array.from(Buffer.from(PNG, "base64"));
 
 /** Opens the studio's images, each of one pixel, for the tests of the suite that calls this. */
 export function openImages() {
-  const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY, picture: pixel });
+  const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY, image: pixel });
   const { button } = studio;
   const findPrompt = (page = studio.page): Locator => page.getByRole("textbox", { name: "Prompt" });
   const findTile = (name: string, page = studio.page): Locator =>

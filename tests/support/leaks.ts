@@ -46,7 +46,7 @@ function readLeaks(): string[] {
   const running = [...timers].filter(([timer]) => isRunning(timer));
   return [
     ...handles.map((handle) => `${describeHandle(handle)}, opened in "${openers.get(handle)}"`),
-    ...running.map(([, { started, opener }]) => `timer of ${findPlace(started)}, started in "${opener}"`),
+    ...running.map(([, { started, opener }]) => `timer of ${findCaller(started)}, started in "${opener}"`),
   ];
 }
 
@@ -88,7 +88,7 @@ function watchTimers(name: "setTimeout" | "setInterval"): typeof setTimeout {
 }
 
 /** Returns the place in the code that started a timer. */
-function findPlace({ stack = "" }: Error): string {
+function findCaller({ stack = "" }: Error): string {
   const lines = stack
     .split("\n")
     .filter((line) => /^\s+at /.test(line) && !line.includes(import.meta.filename));

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { request as requestOf } from "node:http";
+import { request as requestHTTP } from "node:http";
 import { createServer, type Server } from "node:https";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -188,9 +188,9 @@ async function waitForEnd(child: ChildProcess): Promise<void> {
 async function openFront(target: () => string): Promise<Server> {
   const front = createServer(localhost, (incoming, outgoing) => {
     const { method, url, headers } = incoming;
-    const passed = requestOf(`${target()}${url}`, { method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
+    const passed = requestHTTP(`${target()}${url}`, { method, headers }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(outgoing);
     });
     passed.on("error", () => outgoing.destroy());
     outgoing.on("close", () => passed.destroy());

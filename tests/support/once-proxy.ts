@@ -97,7 +97,7 @@ export function openProxy({ gateway = createEmulator({ speed: Infinity }).fetch,
 }
 
 export const reef = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
-export const picture = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
+export const imageRequest = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
 export const asset = {
   model: "gamma-asset",
   GroupId: "g",

@@ -17,8 +17,8 @@ export function writeFilesOfPage(page: string, more: Readonly<Record<string, str
   );
   const all = [...readIncludedFiles(page), ...shown];
   const folders = new Set(all.map(([file]) => dirname(file)));
-  const imagined = [...folders].flatMap((place) =>
-    Object.entries(imaginedFiles).map(([file, code]) => [join(place, file), code] as const),
+  const imagined = [...folders].flatMap((path) =>
+    Object.entries(imaginedFiles).map(([file, code]) => [join(path, file), code] as const),
   );
   const files = new Map([...imagined, ...Object.entries(more), ...all]);
   for (const [file, code] of files) {

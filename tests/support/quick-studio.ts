@@ -20,14 +20,14 @@ export interface QuickStudio {
 
 /** Options of the gateway and its files. */
 export interface QuickStudioOptions extends Omit<EmulatorOptions, "apiKeys"> {
-  /** PNG that is served for every file of the gateway. @default the emulator's pictures and videos, which take time */
-  readonly picture?: Uint8Array<ArrayBuffer>;
+  /** PNG that is served for every file of the gateway. @default the emulator's images and videos, which take time */
+  readonly image?: Uint8Array<ArrayBuffer>;
 }
 
 /** Starts it, after the build. */
-export async function startQuickStudio({ picture, ...options }: QuickStudioOptions): Promise<QuickStudio> {
+export async function startQuickStudio({ image, ...options }: QuickStudioOptions): Promise<QuickStudio> {
   const emulator = createEmulator({ apiKeys: [KEY], ...options });
-  const gateway = await serve(picture ? withPicture(emulator, picture) : emulator, { port: 0 });
+  const gateway = await serve(image ? withImage(emulator, image) : emulator, { port: 0 });
   // the page's clock is ahead: a reply of a moment ago is hours old
   const worker = createProxy<ProxyEnv>({ ...proxyOptions, plugins: [] });
   const env = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEY, ORIGINS: "" };
@@ -56,13 +56,13 @@ export async function startQuickStudio({ picture, ...options }: QuickStudioOptio
   };
 }
 
-function withPicture(emulator: Emulator, picture: Uint8Array<ArrayBuffer>): Emulator {
+function withImage(emulator: Emulator, image: Uint8Array<ArrayBuffer>): Emulator {
   const headers = { "content-type": "image/png", "access-control-allow-origin": "*" };
   return {
     ...emulator,
     fetch: async (input, init) =>
       new URL((input as Request).url).pathname.startsWith("/files/")
-        ? new Response(picture, { headers })
+        ? new Response(image, { headers })
         : emulator.fetch(input, init),
   };
 }

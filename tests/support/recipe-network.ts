@@ -23,9 +23,9 @@ export function openNetwork(hosts: Readonly<Record<string, Host>> = {}, options:
   vi.stubGlobal("fetch", async (input: Request | string, init?: RequestInit) => {
     const request = new Request(input, init);
     const { host } = new URL(request.url);
-    const answer = host === "gateway.example.com" ? emulator.fetch : hosts[host];
-    if (!answer) throw new TypeError(`No server is at ${host}.`);
-    return answer(request);
+    const respond = host === "gateway.example.com" ? emulator.fetch : hosts[host];
+    if (!respond) throw new TypeError(`No server is at ${host}.`);
+    return respond(request);
   });
   return emulator;
 }

@@ -68,7 +68,7 @@ export async function startServer(
 }
 
 /** Opens a gateway, and the settings of a server in production before it. */
-export async function openWorld() {
+export async function startScenario() {
   const emulator = createEmulator({ apiKeys: [PRODUCTION_KEY], speed: 50 });
   const gateway = await serve(emulator, { port: 0 });
   const env = {
@@ -94,7 +94,7 @@ export async function createUserClient(user: string, target: () => Promise<strin
   const token = new SignJWT({ iss: app, aud: "session", sub: user }).setExpirationTime("1h");
   const secret = new TextEncoder().encode(SESSION_SECRET);
   const authorization = `Bearer ${await token.setProtectedHeader({ alg: "HS256" }).sign(secret)}`;
-  const ask = async (path: string, init: RequestInit = {}) =>
+  const request = async (path: string, init: RequestInit = {}) =>
     fetch((await target()) + path, {
       ...init,
       headers: { authorization, "content-type": "application/json", ...(init.headers as object) },
@@ -108,12 +108,12 @@ export async function createUserClient(user: string, target: () => Promise<strin
       return fetch(new Request((await target()) + pathname, request));
     },
   });
-  return { client, ask };
+  return { client, request };
 }
 
 /** Reads the samples of `/metrics`, by name and labels. */
 export async function readMetrics(url: string): Promise<Readonly<Record<string, number>>> {
-  const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
-  const samples = (await answer.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
+  const samples = (await response.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return Object.fromEntries(samples.map((line) => /^(.*) (\S+)$/.exec(line)?.slice(1) ?? [])) as never;
 }

@@ -51,7 +51,7 @@ async function checkTools() {
   });
   const store = createChatStore(client, { model: "alpha-v4.1-flash", tools: [depth] });
   const { outcome } = await store.send("Use the tool get_depth: how deep is the river?");
-  return { outcome, answer: store.getSnapshot().messages.at(-1)?.content };
+  return { outcome, text: store.getSnapshot().messages.at(-1)?.content };
 }
 
 async function checkImages() {
@@ -73,8 +73,8 @@ async function checkVideo() {
 }
 
 async function checkFailure(content: string) {
-  const asked = streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content }] });
-  const error: unknown = await asked.result().catch((reason: unknown) => reason);
+  const stream = streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content }] });
+  const error: unknown = await stream.result().catch((reason: unknown) => reason);
   return isGatewayError(error) ? error.name : String(error);
 }
 

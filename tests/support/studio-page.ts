@@ -12,7 +12,7 @@ export interface StudioPage {
   readonly field: Locator;
   /** The last reply. */
   readonly answer: () => Locator;
-  readonly ask: (question: string) => Promise<void>;
+  readonly sendMessage: (question: string) => Promise<void>;
   /** Holds requests to these URLs in the browser until the returned function is called. */
   readonly hold: (addresses: string) => Promise<() => Promise<void>>;
   /** Waits until no reply is streaming. */
@@ -51,9 +51,9 @@ export async function reopenStudio(
   address: string,
   width = viewport.width,
 ): Promise<StudioPage> {
-  const kept = idle?.page.context().browser() === browser ? idle : undefined;
+  const sharedTab = idle?.page.context().browser() === browser ? idle : undefined;
   idle = undefined;
-  const tab = kept ?? (await openTab(browser));
+  const tab = sharedTab ?? (await openTab(browser));
   await tab.page.setViewportSize({ ...viewport, width });
   return open(tab, address, async () => {
     tab.notes = createEmptyNotes();
@@ -131,7 +131,7 @@ async function open(tab: Tab, address: string, close: () => Promise<void>): Prom
     ...notes,
     field,
     answer: () => page.getByRole("article", { name: "Assistant's answer" }).last(),
-    async ask(question) {
+    async sendMessage(question) {
       await field.fill(question);
       await field.press("Enter");
     },
@@ -151,13 +151,13 @@ async function open(tab: Tab, address: string, close: () => Promise<void>): Prom
     },
     async leave() {
       const asked: string[] = [];
-      const answer = (dialog: Dialog) => {
+      const acceptDialog = (dialog: Dialog) => {
         asked.push(dialog.type());
         void dialog.accept();
       };
-      page.on("dialog", answer);
+      page.on("dialog", acceptDialog);
       await page.reload();
-      page.off("dialog", answer);
+      page.off("dialog", acceptDialog);
       return asked;
     },
     forget() {

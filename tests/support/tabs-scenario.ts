@@ -25,7 +25,7 @@ export type Locks = "sound" | "absent" | "refused";
 /** A connection between a tab and the gateway. */
 export interface Connection {
   readonly line: ReturnType<typeof openBody>;
-  readonly asked: Record<string, unknown>[];
+  readonly requests: Record<string, unknown>[];
   readonly tab: Tab;
   said: string;
   calls: number;
@@ -74,9 +74,9 @@ export function createTabsScenario(whenBusy: WhenBusy, kind: Locks) {
     const { client } = clientOf(
       async (request) => {
         if (!state.isAlive) return new Promise<never>(() => {});
-        const asked = (await request.json()).messages;
+        const requests = (await request.json()).messages;
         const line = openBody();
-        connections.push({ line, asked, tab, said: "", calls: 0, isOver: false });
+        connections.push({ line, requests, tab, said: "", calls: 0, isOver: false });
         return streamAnswer(line.body);
       },
       { clock, retry: { limit: 0 } },
@@ -174,7 +174,7 @@ interface Entry {
 /** Web Locks of one browser. A crashed tab releases its locks. */
 function createLocks() {
   const queues = new Map<string, Entry[]>();
-  const queueOf = (name: string) => {
+  const findQueue = (name: string) => {
     const queue = queues.get(name) ?? [];
     queues.set(name, queue);
     return queue;
@@ -189,7 +189,7 @@ function createLocks() {
       const tab = current.getStore();
       return new Promise((resolve, reject) => {
         if (!tab?.isAlive) return;
-        const queue = queueOf(name);
+        const queue = findQueue(name);
         const leave = () => {
           if (queue.includes(entry)) queue.splice(queue.indexOf(entry), 1);
           grantLocks(name);
@@ -232,7 +232,7 @@ function createLocks() {
 
   function grantLocks(name: string): void {
     queueMicrotask(() => {
-      const queue = queueOf(name);
+      const queue = findQueue(name);
       const shared = queue.findIndex(({ mode }) => mode === "exclusive");
       const first = shared === 0 ? queue.slice(0, 1) : queue.slice(0, shared === -1 ? queue.length : shared);
       for (const entry of first) if (!entry.isGranted) entry.grant();

@@ -47,12 +47,12 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
 
   test("case 59: refuses every request without its secrets, and reports the reason only to its operator", async () => {
     const ada = await signIn("ada");
-    const { ask, logs } = deployed.other("bare");
-    const health = await ask(undefined, "/health");
+    const { request, logs } = deployed.other("bare");
+    const health = await request(undefined, "/health");
     expect(health.status).toBe(503);
     expect(health.text).not.toMatch(/secret|key/i);
-    expect((await ask(undefined, chats, chat)).status).toBe(401);
-    expect((await ask(ada, chats, chat)).status).toBe(503);
+    expect((await request(undefined, chats, chat)).status).toBe(401);
+    expect((await request(ada, chats, chat)).status).toBe(503);
     for (const missing of Object.keys(secrets))
       await expect.poll(() => logs.join("\n")).toContain(`env.${missing}`);
   });
@@ -62,14 +62,14 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
     async (_given, _without, named, index) => {
       const ada = await signIn("ada");
       deployed.emulator.reset();
-      const { ask, logs } = deployed.other(index);
+      const { request, logs } = deployed.other(index);
       // the origins of a response are read before its path
       const status = named.startsWith("origins") ? 500 : 503;
-      expect((await ask(undefined, "/health")).status).toBe(status);
+      expect((await request(undefined, "/health")).status).toBe(status);
       await expect.poll(() => logs.join("\n")).toContain(named);
       const isOfVideos = /POLL_LIMITER/.test(named);
-      const answer = await (isOfVideos ? ask(ada, `${videos}/a/events`) : ask(ada, chats, chat));
-      expect(answer.status).toBeGreaterThanOrEqual(400);
+      const response = await (isOfVideos ? request(ada, `${videos}/a/events`) : request(ada, chats, chat));
+      expect(response.status).toBeGreaterThanOrEqual(400);
       expect(deployed.emulator.requests).toEqual([]);
     },
   );
@@ -78,32 +78,32 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
     const ada = await signIn("ada-n");
     deployed.emulator.reset();
     for (const field of [{ n: 128 }, { fallbacks: ["dear"] }, { extra_body: { max_tokens: 9999 } }]) {
-      const { status, error } = await deployed.worker.ask(ada, chats, { ...chat, ...field });
+      const { status, error } = await deployed.worker.request(ada, chats, { ...chat, ...field });
       expect([status, error?.["code"]]).toEqual([400, "field_not_allowed"]);
     }
     expect(deployed.emulator.requests).toEqual([]);
   });
 
-  test("case 48: answers 8 MB of small values, and other requests meanwhile", async () => {
+  test("case 48: responds to 8 MB of small values, and to other requests meanwhile", async () => {
     const [mallory, bob] = [await signIn("mallory"), await signIn("bob-48")];
     const zeros = `{"model":"delta-5.3","messages":[${"0,".repeat(4_000_000)}0]}`;
     const [attack, other] = await Promise.all([
-      deployed.worker.ask(mallory, chats, zeros),
-      deployed.worker.ask(bob, chats, chat),
+      deployed.worker.request(mallory, chats, zeros),
+      deployed.worker.request(bob, chats, chat),
     ]);
     expect([attack.status, other.status]).toEqual([400, 200]);
   });
 
   test("serves a chat of a user with a token of the template's script", async () => {
     const token = await runTokenScript("ada", secrets.JWT_SECRET);
-    expect((await deployed.worker.ask(token, chats, chat)).status).toBe(200);
+    expect((await deployed.worker.request(token, chats, chat)).status).toBe(200);
   });
 
   test("serves a chat of a signed-in user only", async () => {
-    expect((await deployed.worker.ask(undefined, "/health")).text).toBe('{"status":"ok"}');
-    expect((await deployed.worker.ask(undefined, chats, chat)).status).toBe(401);
+    expect((await deployed.worker.request(undefined, "/health")).text).toBe('{"status":"ok"}');
+    expect((await deployed.worker.request(undefined, chats, chat)).status).toBe(401);
     const forged = await createToken("ada", "another secret, of 32 bytes and more");
-    expect((await deployed.worker.ask(forged, chats, chat)).status).toBe(401);
+    expect((await deployed.worker.request(forged, chats, chat)).status).toBe(401);
     const client = createClient({ baseURL: deployed.worker.address, apiKey: await signIn("ada") });
     expect((await streamChat(client, chat).result()).outcome).toBe("complete");
   });
@@ -114,10 +114,10 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
     const id = await createVideo(deployed.worker, ada);
     // a request without the field gets the first value of the list
     expect(deployed.emulator.requests.at(-1)?.body).toMatchObject({ resolution: "720p" });
-    expect((await deployed.worker.ask(ada, `${videos}/${id}`)).status).toBe(200);
-    expect((await deployed.worker.ask(bob, `${videos}/${id}`)).error?.["code"]).toBe("task_not_found");
+    expect((await deployed.worker.request(ada, `${videos}/${id}`)).status).toBe(200);
+    expect((await deployed.worker.request(bob, `${videos}/${id}`)).error?.["code"]).toBe("task_not_found");
     const readCode = async (path: string, body: object) =>
-      (await deployed.worker.ask(ada, path, body)).error?.["code"];
+      (await deployed.worker.request(ada, path, body)).error?.["code"];
     expect(await readCode(videos, { ...video, duration: 12 })).toBe("limit_exceeded");
     expect(await readCode(chats, { ...chat, max_tokens: 8193 })).toBe("limit_exceeded");
     expect(await readCode(videos, { ...video, model: "gamma-video-fast" })).toBe("model_not_allowed");
@@ -125,24 +125,26 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
 
   test("limits the requests of each user separately", async () => {
     const [busy, other] = [await signIn("busy"), await signIn("other")];
-    const askUnlisted = (token: string) => deployed.worker.ask(token, chats, { ...chat, model: "unlisted" });
-    let answer = await askUnlisted(busy);
+    const askUnlisted = (token: string) =>
+      deployed.worker.request(token, chats, { ...chat, model: "unlisted" });
+    let response = await askUnlisted(busy);
     // a minute may turn in between: then twice as many pass
-    for (let asked = 1; answer.status === 403 && asked <= 60; asked += 1) answer = await askUnlisted(busy);
-    expect([answer.status, answer.error?.["code"]]).toEqual([429, "rate_limited"]);
-    expect(answer.headers.get("retry-after")).toBe("60");
+    for (let attempt = 1; response.status === 403 && attempt <= 60; attempt += 1)
+      response = await askUnlisted(busy);
+    expect([response.status, response.error?.["code"]]).toEqual([429, "rate_limited"]);
+    expect(response.headers.get("retry-after")).toBe("60");
     expect((await askUnlisted(other)).status).toBe(403);
   });
 
   test("accepts the old and the new key during a change, and both secrets", async () => {
     const ada = await signIn("ada");
     const id = await createVideo(deployed.worker, ada);
-    expect((await deployed.other("changed").ask(ada, `${videos}/${id}`)).status).toBe(200);
+    expect((await deployed.other("changed").request(ada, `${videos}/${id}`)).status).toBe(200);
   });
 
   test("logs one line for each request, without the prompt and the token", async () => {
     const token = await signIn("writer");
-    await deployed.worker.ask(token, chats, {
+    await deployed.worker.request(token, chats, {
       ...chat,
       messages: [{ role: "user", content: "a private question" }],
     });

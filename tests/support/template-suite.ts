@@ -25,7 +25,7 @@ export const signIn = (user: string) => createToken(user, secrets.JWT_SECRET);
 
 /** The id of a new video. */
 export async function createVideo(worker: Running, token: string): Promise<string> {
-  const { status, text } = await worker.ask(token, videos, video);
+  const { status, text } = await worker.request(token, videos, video);
   expect(status).toBe(200);
   return (JSON.parse(text) as { id: string }).id;
 }

@@ -11,12 +11,12 @@ const baseURL = new URLSearchParams(location.search).get("worker") ?? "";
 const client = createClient({ baseURL, ...createTelemetry({ tracerProvider, baseURL }) });
 
 /** Sends a prompt, then the spans. Returns the outcome. */
-async function ask(content: string): Promise<string> {
+async function sendMessage(content: string): Promise<string> {
   const messages = [{ role: "user", content }] as const;
   const { outcome } = await streamChat(client, { model: "delta-5.3", messages }).result();
   await tracerProvider.forceFlush();
   return outcome;
 }
 
-export type TracedPage = typeof ask;
-Object.assign(globalThis, { ask });
+export type TracedPage = typeof sendMessage;
+Object.assign(globalThis, { ask: sendMessage });

@@ -21,9 +21,9 @@ export function openVideos() {
     const before = studio.created(VIDEOS).length;
     await field("Prompt").fill(prompt);
     await button("Generate").click();
-    await isFilming(before + 1);
+    await expectVideosInProgress(before + 1);
   }
-  async function isFilming(count: number): Promise<void> {
+  async function expectVideosInProgress(count: number): Promise<void> {
     await expect.poll(() => studio.created(VIDEOS).length).toBe(count);
     await expect.poll(() => new Set(listPolls().map(({ path }) => path)).size).toBe(count);
   }
@@ -40,5 +40,15 @@ export function openVideos() {
     await look();
     await findCard(prompt).locator("video").waitFor();
   }
-  return { studio, button, field, findCard, findBar, sendVideo, isFilming, look, finish };
+  return {
+    studio,
+    button,
+    field,
+    findCard,
+    findBar,
+    sendVideo,
+    expectVideosInProgress,
+    look,
+    finish,
+  };
 }

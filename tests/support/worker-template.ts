@@ -99,7 +99,7 @@ export async function startTemplates({ config, code }: Bundle, deployments: read
   return Promise.all(
     deployments.map(async (_, index) => {
       const address = (await miniflare.unsafeGetDirectURL(`${index}`)).origin;
-      return { address, logs: logs[index] ?? [], ask: requestAt(address), close };
+      return { address, logs: logs[index] ?? [], request: requestAt(address), close };
     }),
   );
 

@@ -44,7 +44,7 @@ async function bundle(): Promise<string> {
 }
 
 /** Names of the platform that code uses: `AbortSignal.any`, `new TransformStream`, `findLast`. */
-function featuresOf(code: string): Map<string, CompatStatement> {
+function findFeatures(code: string): Map<string, CompatStatement> {
   const found = new Map<string, CompatStatement>();
   const note = (name: string, feature: Identifier | undefined) => {
     if (feature?.__compat) found.set(name, feature.__compat);
@@ -65,7 +65,7 @@ function firstVersion({ support }: CompatStatement, browser: BrowserName): numbe
 }
 
 test("the oldest browsers of the support page are those that know all that the packages use", async () => {
-  const features = featuresOf(await bundle());
+  const features = findFeatures(await bundle());
   expect([...features.keys()]).toEqual(
     expect.arrayContaining(["new ReadableStream", "URL.canParse", "Object.hasOwn", "findLast"]),
   );

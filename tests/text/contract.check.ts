@@ -20,11 +20,11 @@ const tests = files("tests/**/*.{ts,tsx}").filter((path) => path !== "tests/text
 const pages = files("**/*.md");
 const docs = pages.filter((path) => path.startsWith("docs/"));
 
-const headingsOf = (page: string) => [...page.matchAll(/^#{1,6} (.+)$/gm)].map(([, text = ""]) => text);
+const listHeadings = (page: string) => [...page.matchAll(/^#{1,6} (.+)$/gm)].map(([, text = ""]) => text);
 const withoutQuotes = (text: string) => text.replaceAll("`", "").trim();
 
 const sections = new Set(
-  headingsOf(read("docs/spec/gateway.md"))
+  listHeadings(read("docs/spec/gateway.md"))
     .map(withoutQuotes)
     // "Family A and B" is found by "Family A" too, "Video task (query result)" by "Video task"
     .flatMap((heading) => [heading, heading.replace(/ \([^)]*\)$/, ""), heading.replace(/ and .*$/, "")]),
@@ -104,14 +104,14 @@ function deadLinks(page: string): string[] {
         const target = path ? join(dirname(page), path) : page;
         if (!existsSync(join(root, target))) return true;
         return (
-          anchor !== undefined && !headingsOf(read(target)).some((heading) => anchorOf(heading) === anchor)
+          anchor !== undefined && !listHeadings(read(target)).some((heading) => toAnchor(heading) === anchor)
         );
       })
   );
 }
 
 /** The anchor that code hosts make of a heading. */
-function anchorOf(heading: string): string {
+function toAnchor(heading: string): string {
   return heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, "")

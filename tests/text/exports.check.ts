@@ -20,8 +20,8 @@ const shown = globSync(
 /* The names that an app can import from an entry, types included. */
 
 test("the core's entry lists each name once and by hand", () => {
-  const source = indexOf("core/src/entries/index.ts");
-  const listed = namesIn(source);
+  const source = readIndex("core/src/entries/index.ts");
+  const listed = listDeclared(source);
   expect(listed.length).toBeGreaterThan(10);
   expect(new Set(listed).size).toBe(listed.length);
   const rest = source.replace(/^export (?:type )?\{[^}]*\} from ".*";$/gm, "").replace(/\/\/.*$/gm, "");
@@ -31,7 +31,7 @@ test("the core's entry lists each name once and by hand", () => {
 test.each(Object.entries(entries))(
   "each name of %s has a doc comment, and each value in it an example",
   (_, path) => {
-    const found = exportsOf(join(packages, path));
+    const found = listExports(join(packages, path));
     expect(found.length).toBeGreaterThan(0);
     const isType = ({ kind }: Exported) => kind === "interface" || kind === "type";
     const poor = found.filter((one) => !(isType(one) ? one.doc : one.doc.includes("```ts")));
@@ -40,7 +40,7 @@ test.each(Object.entries(entries))(
 );
 
 test.each(Object.entries(entries))("each value of %s is in a guide, a README or an example", (_, path) => {
-  const values = exportsOf(join(packages, path)).filter(({ kind }) =>
+  const values = listExports(join(packages, path)).filter(({ kind }) =>
     ["function", "const", "class"].includes(kind),
   );
   expect(values.map(({ name }) => name).filter((name) => !new RegExp(`\\b${name}\\b`).test(shown))).toEqual(
@@ -60,7 +60,7 @@ interface Exported {
 }
 
 /** The declarations behind the names that a file exports, wherever they are. */
-function exportsOf(path: string): Exported[] {
+function listExports(path: string): Exported[] {
   const source = readFileSync(path, "utf8");
   const own = [...source.matchAll(DECLARATION)].map(([, doc = "", kind = "", name = ""]) => ({
     name,
@@ -68,8 +68,8 @@ function exportsOf(path: string): Exported[] {
     doc,
   }));
   const named = [...source.matchAll(LIST)].flatMap(([, list = "", from = ""]) => {
-    const all = exportsOf(fileOf(from, path));
-    return namesOf(list).map((name) => {
+    const all = listExports(resolveFile(from, path));
+    return splitNames(list).map((name) => {
       const [original = "", shown = original] = name.split(" as ");
       const declared = all.find((one) => one.name === original);
       return { kind: "unknown", doc: "", ...declared, name: shown };
@@ -79,24 +79,24 @@ function exportsOf(path: string): Exported[] {
 }
 
 /** The file that a path of an import leads to: beside the importing one, or of another package. */
-function fileOf(from: string, importer: string): string {
+function resolveFile(from: string, importer: string): string {
   const entry = sources[from];
   if (entry) return entry;
   const target = join(dirname(importer), from.replace(/\.js$/, ""));
   return existsSync(`${target}.ts`) ? `${target}.ts` : `${target}.tsx`;
 }
 
-function indexOf(path: string): string {
+function readIndex(path: string): string {
   return readFileSync(join(packages, path), "utf8");
 }
 
-function namesIn(source: string): string[] {
+function listDeclared(source: string): string[] {
   return [...source.matchAll(/^export (?:type )?\{([^}]*)\} from ".*";$/gm)].flatMap(([, list = ""]) =>
-    namesOf(list),
+    splitNames(list),
   );
 }
 
-function namesOf(list: string): string[] {
+function splitNames(list: string): string[] {
   return list
     .split(",")
     .map((name) => name.trim().replace(/^type /, ""))

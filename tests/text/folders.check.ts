@@ -10,7 +10,7 @@ const exclude = ["**/node_modules/**", "**/dist/**", "**/.*/**"];
 const names = globSync("packages/*/package.json", { cwd: root }).map((path) => dirname(path));
 
 test.each(names)("no folders of %s import each other in a cycle", (name) => {
-  expect(cyclesOf(folderImports(name))).toEqual([]);
+  expect(findCycles(folderImports(name))).toEqual([]);
 });
 
 test.each([
@@ -18,8 +18,8 @@ test.each([
   ["stores", /^@sluice\/core/],
   ["react", /^@sluice\/(?:core|stores)/],
 ])("%s imports only the packages below it, and Node's modules in a folder for Node only", (name, below) => {
-  const wrong = filesOf(`packages/${name}`).flatMap((file) =>
-    importsOf(file)
+  const wrong = listFiles(`packages/${name}`).flatMap((file) =>
+    listImports(file)
       .filter(
         (imported) =>
           (imported.startsWith("@sluice/") && !below.test(imported)) ||
@@ -35,25 +35,25 @@ test.each([
   ["idb", "packages/stores/src/storage/indexed-db.ts"],
 ])("%s is imported in one place", (name, place) => {
   const importers = names
-    .flatMap((folder) => filesOf(folder))
-    .filter((file) => importsOf(file).includes(name));
+    .flatMap((folder) => listFiles(folder))
+    .filter((file) => listImports(file).includes(name));
   expect(importers).toEqual([place]);
 });
 
 // Vite splits a module that many later files import from the first file, and a page then loads several files at once
 test("the code that is loaded for failures imports neither the errors nor the clock", () => {
   const reached = new Set(["packages/core/src/transport/repeat.ts"]);
-  for (const file of reached) for (const other of valueImportsOf(file)) reached.add(other);
+  for (const file of reached) for (const other of listValueImports(file)) reached.add(other);
   expect(reached).toContain("packages/core/src/transport/error-response.ts");
   expect([...reached].filter((file) => /types\/errors|base\/clock/.test(file))).toEqual([]);
 });
 
 test("the durable half uses what one platform has in its hosts and buckets only", () => {
   const platform = /globalThis|"cloudflare:|"node:|FixedLengthStream|IdentityTransformStream/;
-  const elsewhere = filesOf("packages/durable").filter(
+  const elsewhere = listFiles("packages/durable").filter(
     (file) => !/^packages\/durable\/src\/(?:host|buckets)\//.test(file),
   );
-  expect(elsewhere.filter((file) => platform.test(codeOf(file)))).toEqual([]);
+  expect(elsewhere.filter((file) => platform.test(readCode(file)))).toEqual([]);
 });
 
 test("no file takes the path of a URL for a path of the disk: a space and an umlaut differ there", () => {
@@ -66,33 +66,33 @@ test("no file takes the path of a URL for a path of the disk: a space and an uml
   expect(wrong).toEqual([]);
 });
 
-function filesOf(name: string): string[] {
+function listFiles(name: string): string[] {
   return globSync(`${name}/src/**/*.{ts,tsx}`, { cwd: root }).sort();
 }
 
-function codeOf(file: string): string {
+function readCode(file: string): string {
   return readFileSync(join(root, file), "utf8").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
 }
 
 /** What a file imports, types included: paths from the root of the repository, and names of packages. */
-function importsOf(file: string): string[] {
-  return [...codeOf(file).matchAll(/\b(?:from|import) ?\(?"([\w@./:-]+)"/g)].map(([, name = ""]) =>
+function listImports(file: string): string[] {
+  return [...readCode(file).matchAll(/\b(?:from|import) ?\(?"([\w@./:-]+)"/g)].map(([, name = ""]) =>
     name.startsWith(".") ? normalize(join(dirname(file), name)) : name,
   );
 }
 
 /** The files of the package from which a file imports values. */
-function valueImportsOf(file: string): string[] {
-  const found = codeOf(file).matchAll(/^(?:import|export) (?!type\b)[^;]*?from "(\.[\w./-]+)\.js"/gm);
+function listValueImports(file: string): string[] {
+  const found = readCode(file).matchAll(/^(?:import|export) (?!type\b)[^;]*?from "(\.[\w./-]+)\.js"/gm);
   return [...found].map(([, name = ""]) => `${normalize(join(dirname(file), name))}.ts`);
 }
 
 /** The other folders of the package that each of its folders imports. */
 function folderImports(name: string): ReadonlyMap<string, ReadonlySet<string>> {
   const folders = new Map<string, Set<string>>();
-  for (const file of filesOf(name)) {
+  for (const file of listFiles(name)) {
     const folder = dirname(file);
-    const others = importsOf(file).filter((path) => path.startsWith(`${name}/src/`));
+    const others = listImports(file).filter((path) => path.startsWith(`${name}/src/`));
     const found = others.map((path) => dirname(path)).filter((other) => other !== folder);
     folders.set(folder, new Set([...(folders.get(folder) ?? []), ...found]));
   }
@@ -100,7 +100,7 @@ function folderImports(name: string): ReadonlyMap<string, ReadonlySet<string>> {
 }
 
 /** Sets of folders that reach each other, each as one line. */
-function cyclesOf(imports: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+function findCycles(imports: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const reached = new Map([...imports.keys()].map((folder) => [folder, reachableFrom(folder)]));
   const cycles = [...reached].map(([folder, others]) =>
     [...others].filter((other) => reached.get(other)?.has(folder)).sort(),

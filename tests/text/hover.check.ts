@@ -43,7 +43,7 @@ test("each section of the spec that a doc names exists", () => {
 
 test("the doc of each type of a request names its section, and its fields do not repeat it", () => {
   const ofSchemas = hovers["packages/core/src/entries/schemas.ts"].filter(({ file }) => /schema/.test(file));
-  const sectionOf = (text: string) => /\(spec, [^)]+\)/.exec(text)?.[0];
+  const findSection = (text: string) => /\(spec, [^)]+\)/.exec(text)?.[0];
   const fields = ofSchemas.filter(({ name }) =>
     /^[A-Z]\w+(?:Request|Message|Part|Frame|Choice|Info)\./.test(name),
   );
@@ -52,7 +52,7 @@ test("the doc of each type of a request names its section, and its fields do not
     const type = ofSchemas.find((type) => type.name === name.split(".")[0]);
     // a type that is no export has no text of its own, and `ModelRequest` is that of any model
     if (!type || type.name === "ModelRequest") continue;
-    const section = sectionOf(type.text);
+    const section = findSection(type.text);
     expect.soft(section, name).toBeDefined();
     expect.soft(text, name).not.toContain(section);
   }
@@ -68,7 +68,7 @@ const beta = models["beta3.0-video"];
 const pro = models["gamma-video-1-5-pro-251215"];
 const fast = models["gamma-video-1-0-pro-fast-251015"];
 const full = models["gamma-video-2.0"];
-const sizesOf = (model: ImageModel) => `one of ${models[model].sizes.length} sizes`;
+const listSizes = (model: ImageModel) => `one of ${models[model].sizes.length} sizes`;
 const tooMany = (count: number) => `at most ${grouped(count)}`;
 
 test.each([
@@ -77,8 +77,8 @@ test.each([
   ["DeltaChatRequest.max_tokens", upTo(delta.maxTokens)],
   ["AlphaChatRequest.stop", tooMany(alpha.stop)],
   ["DeltaChatRequest.stop", tooMany(delta.stop)],
-  ["GammaImage40Request.size", sizesOf("gamma-image-4-0-250828")],
-  ["GammaImage50Request.size", sizesOf("gamma-image-5-0-260128")],
+  ["GammaImage40Request.size", listSizes("gamma-image-4-0-250828")],
+  ["GammaImage50Request.size", listSizes("gamma-image-5-0-260128")],
   ["BetaPromptInput.prompt", tooMany(beta.promptMax)],
   ["BetaMediaInput.prompt", tooMany(beta.promptMax)],
   ["BetaVideoParameters.duration", `${range(beta.duration)}, or ${beta.duration.auto}`],
@@ -93,7 +93,7 @@ test.each([
   ["GammaVideo20Request.duration", range(full.duration)],
   ["GammaVideoFastRequest.duration", range(models["gamma-video-fast"].duration)],
 ])("the doc of %s has the table's %s", (name, bounds) => {
-  expect(hoverOf(name).text.toLowerCase()).toContain(bounds);
+  expect(readHover(name).text.toLowerCase()).toContain(bounds);
 });
 
 test.each([
@@ -121,10 +121,10 @@ test.each([
   ["FastTextRequest.camera_fixed", fast.cameraFixedDefault],
   ["FastTextRequest.watermark", fast.watermarkDefault],
 ])("the @default of %s is the table's %s", (name, value) => {
-  expect(hoverOf(name).tags).toContain(`default ${JSON.stringify(value)}`);
+  expect(readHover(name).tags).toContain(`default ${JSON.stringify(value)}`);
 });
 
-function hoverOf(name: string): Hover {
+function readHover(name: string): Hover {
   const found = all.find((hover) => hover.name === name);
   if (!found) throw new Error(`no public field is called ${name}`);
   return found;

@@ -16,14 +16,14 @@ test("AGENTS.md of core lists the models", () => {
 });
 
 test("The facts of a model are those of the spec", () => {
-  const rowOf = (id: string) =>
+  const findRow = (id: string) =>
     listModels()
       .split("\n")
       .find((row) => row.includes(`\`${id}\``));
-  expect(rowOf("alpha-v4.1-flash")).toMatch(/thinking on or off, tools, sees images, JSON mode/);
-  expect(rowOf("delta-5.3")).toMatch(/always thinks, tools that the spec does not list, text only/);
-  expect(rowOf("gamma-chat-1-6-251015")).toMatch(/no thinking, no tools, text only/);
-  expect(rowOf("gamma-video-2.0")).toMatch(/4 to 15 seconds, `480p` `720p` `1080p` `4k`/);
+  expect(findRow("alpha-v4.1-flash")).toMatch(/thinking on or off, tools, sees images, JSON mode/);
+  expect(findRow("delta-5.3")).toMatch(/always thinks, tools that the spec does not list, text only/);
+  expect(findRow("gamma-chat-1-6-251015")).toMatch(/no thinking, no tools, text only/);
+  expect(findRow("gamma-video-2.0")).toMatch(/4 to 15 seconds, `480p` `720p` `1080p` `4k`/);
 });
 
 describe.each(guides)("%s", (page) => {

@@ -19,10 +19,10 @@ test.each(items)("The README lists the component $name", ({ name }) => {
 });
 
 test("The studio is made of the components: it has no other ones of their kind", () => {
-  const modules = items.flatMap(({ files }) => files.map(({ path }) => moduleOf(path)));
+  const modules = items.flatMap(({ files }) => files.map(({ path }) => findModule(path)));
   const reached = new Set<string>();
   const visit = (text: string) => {
-    for (const source of importsOf(text)) {
+    for (const source of listImports(text)) {
       const [, name] = /(?:@|registry)\/components\/sluice\/([\w-]+)/.exec(source) ?? [];
       if (name === undefined || reached.has(name)) continue;
       reached.add(name);
@@ -36,9 +36,9 @@ test("The studio is made of the components: it has no other ones of their kind",
   expect(modules.filter((name) => !reached.has(name))).toEqual([]);
 });
 
-const moduleOf = (path: string) => path.replace(/^.*\//, "").replace(/\.tsx?$/, "");
+const findModule = (path: string) => path.replace(/^.*\//, "").replace(/\.tsx?$/, "");
 
 /** The sources of all imports of a module, as they are written. */
-function importsOf(text: string): readonly string[] {
+function listImports(text: string): readonly string[] {
   return [...text.matchAll(/(?:\bfrom |\bimport[ (])"([^"]+)"/g)].map(([, source = ""]) => source);
 }

@@ -14,7 +14,7 @@ const named = [...page.matchAll(/^\| \*\*(.*?)\*\*.*?\| ([^|]*) \|$/gm)].flatMap
     [...shown.matchAll(/`([\w*/.-]+)`((?:(?:,| and| to)? \d+)*)/g)].map(([, suite = "", cases = ""]) => ({
       promise,
       suite,
-      cases: numbersIn(cases),
+      cases: listNumbers(cases),
     })),
 );
 
@@ -29,13 +29,13 @@ test.each(named)("$promise $suite $cases", ({ suite, cases }) => {
   const found = files.filter((file) => pattern.test(file)).map((file) => readFileSync(root + file, "utf8"));
   if (!suite.startsWith("support/")) expect(found).not.toEqual([]);
   const shown = found.flatMap((text) =>
-    [...text.matchAll(/cases? ((?:\d+|,? |and|to)+)/g)].flatMap(([, numbers = ""]) => numbersIn(numbers)),
+    [...text.matchAll(/cases? ((?:\d+|,? |and|to)+)/g)].flatMap(([, numbers = ""]) => listNumbers(numbers)),
   );
   expect(shown).toEqual(expect.arrayContaining(cases));
 });
 
 /** `1 to 3, 7` → 1, 2, 3, 7 */
-function numbersIn(text: string): number[] {
+function listNumbers(text: string): number[] {
   return [...text.matchAll(/(\d+)(?: to (\d+))?/g)].flatMap(([, first, last = first]) =>
     Array.from({ length: Number(last) - Number(first) + 1 }, (_, at) => Number(first) + at),
   );

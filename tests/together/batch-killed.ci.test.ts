@@ -16,15 +16,15 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createRandom, pickBetween } from "../simulation/random.ts";
 
 /*
- * 500 images through a proxy, by a script that is killed three times, over a network that loses answers. What counts is
- * the journal of the emulator: each request that it has answered with an image is a bill.
+ * 500 images through a proxy, by a script that is killed three times, over a network that loses responses. What counts is
+ * the journal of the emulator: each request that got an image is a bill.
  */
 
 const SEED = 20_261_126;
 const program = fileURLToPath(new URL("../support/batch-program.ts", import.meta.url));
 let close: () => Promise<unknown> = async () => {};
 beforeEach(() => {
-  // the server reports each answer that the network loses
+  // the server reports each response that the network loses
   vi.spyOn(console, "error").mockImplementation(() => {});
 });
 afterEach(() => {
@@ -32,13 +32,13 @@ afterEach(() => {
   return close();
 });
 
-test("500 images are 500 pictures and 500 bills behind `idempotency()`, though the script is killed three times", async () => {
+test("500 requests are 500 images and 500 bills behind `idempotency()`, though the script is killed three times", async () => {
   const { emulator, url, folder } = await opened({ remembers: true });
   await runUntilKilledThrice(url, folder, 500);
   expect(await runToEnd(url, folder, 500)).toMatchObject({ status: "done", done: 500, failed: 0, count: 0 });
-  expect(billsOf(emulator)).toHaveLength(500);
-  expect(new Set(billsOf(emulator)).size).toBe(500);
-  expect((await picturesIn(folder)).size).toBe(500);
+  expect(listBills(emulator)).toHaveLength(500);
+  expect(new Set(listBills(emulator)).size).toBe(500);
+  expect((await listImages(folder)).size).toBe(500);
 });
 
 test("no image is billed twice without `idempotency()`, and each unconfirmed request is listed", async () => {
@@ -46,11 +46,11 @@ test("no image is billed twice without `idempotency()`, and each unconfirmed req
   await runUntilKilledThrice(url, folder, 100);
   const state = await runToEnd(url, folder, 100);
   expect(state).toMatchObject({ status: "done", waiting: 0, running: 0, failed: 0 });
-  const bills = billsOf(emulator);
+  const bills = listBills(emulator);
   expect(new Set(bills).size).toBe(bills.length);
-  const pictures = await picturesIn(folder);
-  expect(pictures.size).toBe(state.done);
-  // each request has its picture, or is named
+  const images = await listImages(folder);
+  expect(images.size).toBe(state.done);
+  // each request has its image, or is named
   expect(state.done + state.unconfirmed.length).toBe(100);
   expect(state.unconfirmed.length).toBeGreaterThan(0);
   for (const { message } of state.unconfirmed) expect(message).toBeTruthy();
@@ -64,7 +64,7 @@ test("two processes at once make each image once, and the second takes over when
   await first;
   for (const state of await Promise.all([second, third]))
     expect(state).toMatchObject({ status: "done", done: 100 });
-  expect([billsOf(emulator).length, (await picturesIn(folder)).size]).toEqual([100, 100]);
+  expect([listBills(emulator).length, (await listImages(folder)).size]).toEqual([100, 100]);
 });
 
 interface Printed {
@@ -76,9 +76,13 @@ interface Printed {
 async function opened({ remembers }: { readonly remembers: boolean }) {
   const emulator = createEmulator({ speed: Infinity, maxRequests: 5000 });
   const random = createRandom(SEED, "network");
-  const way = { baseURL: "https://gateway.example", apiKey: () => "sk-0123456789", fetch: toGateway };
+  const clientOptions = {
+    baseURL: "https://gateway.example",
+    apiKey: () => "sk-0123456789",
+    fetch: toGateway,
+  };
   const proxy = createProxy({
-    ...way,
+    ...clientOptions,
     authenticate: () => ({ id: "user" }),
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     origins: [],
@@ -92,8 +96,8 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
     const fault = incoming.method === "POST" ? pickBetween(random, 0, 99) : 100;
     if (fault < 3) return void outgoing.writeHead(500).end("a load balancer");
     if (fault < 6) return void outgoing.writeHead(429, { "retry-after": "0" }).end("{}");
-    if (fault < 10) loseAnswer(outgoing);
-    else if (fault < 13) cutAnswer(outgoing);
+    if (fault < 10) loseResponse(outgoing);
+    else if (fault < 13) cutResponse(outgoing);
     serve(incoming, outgoing);
   }).listen(0);
   await onceEvent(server, "listening");
@@ -112,16 +116,16 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
   }
 }
 
-/** Closes the connection when the answer is there. */
-function loseAnswer(outgoing: ServerResponse): void {
+/** Closes the connection when the response is there. */
+function loseResponse(outgoing: ServerResponse): void {
   outgoing.writeHead = (() => {
     outgoing.destroy();
     return outgoing;
   }) as typeof outgoing.writeHead;
 }
 
-/** Closes the connection in the middle of the answer. */
-function cutAnswer(outgoing: ServerResponse): void {
+/** Closes the connection in the middle of the response. */
+function cutResponse(outgoing: ServerResponse): void {
   const write = outgoing.write.bind(outgoing) as (chunk: Uint8Array) => boolean;
   outgoing.write = ((chunk: Uint8Array) => {
     write(chunk.subarray(0, chunk.length / 2));
@@ -168,14 +172,14 @@ async function runToEnd(url: string, folder: string, count: number): Promise<Pri
 }
 
 /** Prompts of the images that the gateway has made. */
-function billsOf({ requests }: Emulator): string[] {
+function listBills({ requests }: Emulator): string[] {
   return requests
     .filter(({ path, status }) => path === "/v1/images/generations" && status === 200)
     .map(({ body }) => (body as { prompt: string }).prompt);
 }
 
-/** Addresses of the pictures that the script has saved. */
-async function picturesIn(folder: string): Promise<Set<string>> {
+/** Addresses of the images that the script has saved. */
+async function listImages(folder: string): Promise<Set<string>> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".json"));
   const results = await Promise.all(
     names.map(async (name) => JSON.parse(await readFile(join(folder, name), "utf8"))),

@@ -7,7 +7,7 @@ import { stoppedClock } from "../../packages/core/test/support/gateway.js";
 import { until } from "../../packages/stores/test/support/chat.js";
 
 /** A chat on a gateway of its own. Time passes for its client where the test says so. */
-function chatOf(options: Partial<ChatStoreOptions> = {}) {
+function createChat(options: Partial<ChatStoreOptions> = {}) {
   const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Number.POSITIVE_INFINITY });
   const clock = stoppedClock();
   const client = createClient({
@@ -16,7 +16,7 @@ function chatOf(options: Partial<ChatStoreOptions> = {}) {
     fetch: emulator.fetch,
     clock,
     retry: { limit: 0 },
-    // some of its answers end with a warning
+    // some of its responses end with a warning
     onEvent: () => {},
   });
   const model = "alpha-v4.1-flash";
@@ -24,7 +24,7 @@ function chatOf(options: Partial<ChatStoreOptions> = {}) {
   return { chat, clock, emulator };
 }
 
-describe("the end of an answer is shown on its message, on the turn and in the state", () => {
+describe("the end of a response is shown on its message, on the turn and in the state", () => {
   test.each([
     ["", "complete", undefined],
     ["[[length]]", "length", undefined],
@@ -36,19 +36,19 @@ describe("the end of an answer is shown on its message, on the turn and in the s
     ["[[error-frame]]", "error", { name: "StreamError", reason: "server-error" }],
     ["[[stall]]", "error", { name: "TimeoutError", phase: "chunk" }],
   ])("%s: %s", async (fault, outcome, error) => {
-    const { chat, clock } = chatOf();
+    const { chat, clock } = createChat();
     const sent = chat.send(`Tell me of rivers ${fault}`);
     if (fault === "[[stall]]") {
       await until(chat, ({ messages }) => Boolean(messages[1]?.content));
       await clock.advanceUntil(sent, 10_000);
     }
     const turn = await sent;
-    const answer = turn.messages[1];
+    const reply = turn.messages[1];
     const expected = { outcome, ...(error && { error }) };
     expect(turn).toMatchObject(expected);
-    expect(answer).toMatchObject(expected);
+    expect(reply).toMatchObject(expected);
     expect("error" in turn).toBe(error !== undefined);
-    expect(answer?.content).not.toBe("");
+    expect(reply?.content).not.toBe("");
     expect(chat.getSnapshot()).toMatchObject({
       status: error ? "error" : "ready",
       error: error ?? undefined,
@@ -58,7 +58,7 @@ describe("the end of an answer is shown on its message, on the turn and in the s
   });
 
   test.each(["[[429]]", "[[500]]"])("%s: a refusal without a text", async (fault) => {
-    const { chat } = chatOf();
+    const { chat } = createChat();
     expect(await chat.send(`Tell me of rivers ${fault}`)).toMatchObject({
       outcome: "error",
       error: { name: "APIError", status: Number(fault.slice(2, 5)) },
@@ -67,14 +67,14 @@ describe("the end of an answer is shown on its message, on the turn and in the s
   });
 });
 
-test("No tool of an answer without a finish_reason runs", async () => {
+test("No tool of a response without a finish_reason runs", async () => {
   const runs: unknown[] = [];
   const add = defineTool({
     name: "add",
     inputSchema: v.object({ a: v.number(), b: v.number() }),
     execute: (input) => runs.push(input),
   });
-  const { chat, emulator } = chatOf({ tools: [add] });
+  const { chat, emulator } = createChat({ tools: [add] });
   const turn = await chat.send("Use the add tool [[unconfirmed]]");
   expect(turn).toMatchObject({
     outcome: "unconfirmed",
@@ -84,14 +84,14 @@ test("No tool of an answer without a finish_reason runs", async () => {
 });
 
 describe("a chat and the gateway", () => {
-  test("complete a tool loop: call, result, thinking sent back, answer", async () => {
+  test("complete a tool loop: call, result, thinking sent back, reply", async () => {
     const add = defineTool({
       name: "add",
       description: "Adds two numbers",
       inputSchema: v.object({ a: v.number(), b: v.number() }),
       execute: ({ a, b }) => a + b,
     });
-    const { chat, emulator } = chatOf({ tools: [add] });
+    const { chat, emulator } = createChat({ tools: [add] });
     const turn = await chat.send("Use the add tool");
     expect(turn).toMatchObject({ outcome: "complete" });
     expect(turn.messages.find(({ toolCalls }) => toolCalls)?.toolCalls).toMatchObject([
@@ -101,14 +101,14 @@ describe("a chat and the gateway", () => {
   });
 
   test("return a value of a schema", async () => {
-    const { chat } = chatOf({ outputSchema: v.looseObject({}) });
+    const { chat } = createChat({ outputSchema: v.looseObject({}) });
     const turn = await chat.send("Answer as JSON [[json]]");
     expect(turn).toMatchObject({ outcome: "complete" });
     expect(chat.getSnapshot().output).toEqual(JSON.parse(turn.messages[1]?.content ?? ""));
   });
 
   test("show an image to the model", async () => {
-    const { chat } = chatOf();
+    const { chat } = createChat();
     const dot =
       "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     expect(await chat.send("What is it?", { images: [dot] })).toMatchObject({ outcome: "complete" });

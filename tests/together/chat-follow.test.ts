@@ -22,7 +22,7 @@ afterAll(() => proxy.close());
 
 const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
 
-/** A gateway that has begun to answer; the test says the rest. */
+/** A gateway that has begun its response; the test writes the rest. */
 function begun(first: string) {
   let send!: (text: string) => void;
   proxy.upstream.answers((response) => {
@@ -67,7 +67,7 @@ function reading(stream: ReturnType<typeof resumeChat>) {
   return { stream, until };
 }
 
-/** Begins an answer, whose first piece has come. */
+/** Begins a response, whose first piece has come. */
 async function began(first: string, { client } = device()) {
   const { send } = begun(chunk(first));
   const origin = reading(streamChat(client, question));
@@ -79,7 +79,7 @@ async function began(first: string, { client } = device()) {
 const rest = chunk("two ") + chunk("three") + finish + done;
 
 describe("resumeChat", () => {
-  test("reads an answer from its start and goes on live, on another device, and the gateway gets one request", async () => {
+  test("reads a response from its start and goes on live, on another device, and the gateway gets one request", async () => {
     const { stream, id, send } = await began("one ");
     const { follow, requests } = device();
     const follower = follow(id);
@@ -95,7 +95,7 @@ describe("resumeChat", () => {
     expect(requests[0]?.headers.has("idempotency-key")).toBe(false);
   });
 
-  test("reads an answer that has ended, as often as it is asked for", async () => {
+  test("reads a response that has ended, as often as it is requested", async () => {
     const { stream, id, send } = await began("one ");
     send(rest);
     await stream.result();
@@ -107,7 +107,7 @@ describe("resumeChat", () => {
       });
   });
 
-  test("reads an answer of the emulator, whose journal has one request", async () => {
+  test("reads a response of the emulator, whose journal has one request", async () => {
     const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
     proxy.upstream.answers(async (response, { method, url, body }) => {
       const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
@@ -139,7 +139,7 @@ describe("resumeChat", () => {
     expect(proxy.upstream.requests).toHaveLength(1);
   });
 
-  test("leaves the answer alone by abort(), its signal and its limit", async () => {
+  test("leaves the response alone by abort(), its signal and its limit", async () => {
     const { id, send, stream } = await began("one ");
     const { follow, requests } = device();
     const aborted = new AbortController();
@@ -157,7 +157,7 @@ describe("resumeChat", () => {
     expect(requests.map(({ method }) => method)).toEqual(["GET", "GET", "GET"]);
   });
 
-  test("stops the answer at the gateway by abort(), with stopOnAbort", async () => {
+  test("stops the response at the gateway by abort(), with stopOnAbort", async () => {
     const { id, gateway, stream } = await began("one ");
     const { stream: follower, until } = device().follow(id, { stopOnAbort: true });
     await until("one ");
@@ -194,7 +194,7 @@ describe("resumeChat", () => {
     },
   );
 
-  test("says in its end event which answer it has read, so that usage is counted once", async () => {
+  test("names the response in its end event, so that usage is counted once", async () => {
     const { id, send, stream } = await began("one ");
     send(chunk("two") + finish + done);
     await stream.result();
@@ -203,7 +203,7 @@ describe("resumeChat", () => {
     expect(events.at(-1)).toMatchObject({ type: "end", kind: "chat", path: `/v1/chat/streams/${id}` });
   });
 
-  test("becomes a response that passes the answer on", async () => {
+  test("becomes an HTTP response that forwards the stream", async () => {
     const { id, send, stream } = await began("one ");
     send(rest);
     await stream.result();

@@ -24,7 +24,7 @@ const emulator = createEmulator({
   chat: ({ messages }) => {
     const text = JSON.stringify(messages.at(-1)?.content);
     nth += 1;
-    // undefined leaves the answer to the emulator, which calls tools and plays faults
+    // undefined leaves the response to the emulator, which calls tools and plays faults
     return /tool|\[\[/.test(text) ? undefined : `answer ${nth} to ${text}`;
   },
 });
@@ -45,18 +45,18 @@ async function open(file: string, files = chatPage) {
   render(<App />);
 }
 
-function ask(text: string) {
+function sendMessage(text: string) {
   fireEvent.change(screen.getByRole("textbox", { name: "Message" }), { target: { value: text } });
   fireEvent.submit(screen.getByRole("textbox", { name: "Message" }).closest("form") as HTMLFormElement);
 }
 
 const press = (name: string | RegExp) => fireEvent.click(screen.getByRole("button", { name }));
 
-test("the first chat shows an answer, and after a failure the words and a way on", async () => {
+test("the first chat shows a response, and after a failure the message and a button to go on", async () => {
   await open("first-chat.tsx");
-  ask("How deep is the sea?");
+  sendMessage("How deep is the sea?");
   await screen.findByText(/answer 1/);
-  ask("again [[truncate]]");
+  sendMessage("again [[truncate]]");
   const alert = await screen.findByRole("alert");
   expect(alert.textContent).toContain("The response was cut off");
   const before = emulator.requests.length;
@@ -73,9 +73,9 @@ test.each([
 ])("Enter during a response keeps the text in the %s", async (_, load) => {
   const App = await load();
   render(<App />);
-  ask("Tell me about rivers [[stall]]");
+  sendMessage("Tell me about rivers [[stall]]");
   await screen.findByRole("button", { name: "Stop" });
-  ask("And then?");
+  sendMessage("And then?");
   expect(screen.getByRole<HTMLInputElement>("textbox", { name: "Message" }).value).toBe("And then?");
   press("Stop");
   await waitFor(() => expect(screen.queryByRole("button", { name: "Stop" })).toBeNull());
@@ -93,7 +93,7 @@ test("Enter during a response keeps the text and the images of the composer", as
       </button>
     </>
   ));
-  ask("Tell me about rivers [[stall]]");
+  sendMessage("Tell me about rivers [[stall]]");
   await screen.findByRole("button", { name: "Stop streaming" });
   const field = screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Message" });
   fireEvent.change(field, { target: { value: "And then?" } });
@@ -140,7 +140,7 @@ test("an image is sent with the message", async () => {
   await screen.findByAltText("Remove reef.png");
   await expect.poll(() => button.disabled).toBe(false);
   const before = emulator.requests.length;
-  ask("What is it?");
+  sendMessage("What is it?");
   await expect.poll(() => emulator.requests.length).toBe(before + 1);
   expect(JSON.stringify(emulator.requests.at(-1)?.body)).toContain("image_url");
 });

@@ -15,7 +15,7 @@ import { chat as chatRoutes, createProxy, images } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createTestClock } from "../support/test-clock.ts";
 
-/* A picture and a film that are asked for in a chat, before the emulator. */
+/* An image and a video that are requested in a chat, before the emulator. */
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -24,30 +24,30 @@ afterEach(() => {
 
 const IMAGES = "/v1/images/generations";
 const FILMS = "/v1/video/generations";
-const picture = { model: "gamma-image-5-0-260128" } as const;
+const imageRequest = { model: "gamma-image-5-0-260128" } as const;
 const short = { model: "beta3.0-video", params: { duration: 5, resolution: "480P" } } as const;
 
 type Send = (request: Request) => Promise<Response>;
 
-/** A gateway whose model calls the tools with these arguments, and then answers. */
-function gatewayOf(calls: Readonly<Record<string, object>>) {
+/** A gateway whose model calls the tools with these arguments, and then replies. */
+function createGateway(calls: Readonly<Record<string, object>>) {
   const toolCalls = Object.entries(calls).map(([name, given]) => ({ name, arguments: given }));
-  const answers = [
+  const replies = [
     { prompt: "please", toolCalls },
     ...Object.keys(calls).map((tool) => ({ tool, content: "Here it is." })),
   ];
-  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, script: { replies: answers } });
+  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, script: { replies } });
   const posts = (path: string) =>
     emulator.requests.filter((request) => request.method === "POST" && request.path === path);
   return { emulator, posts, send: emulator.fetch as Send, options: emulator.clientOptions };
 }
 
-type Gateway = ReturnType<typeof gatewayOf>;
+type Gateway = ReturnType<typeof createGateway>;
 
-/** A page. The first request that `dies` fits is answered by nobody: the page ends there. */
+/** A page. The first request that `dies` fits gets no response: the page ends there. */
 function page(
   { options, send: toGateway }: Gateway,
-  toolsOf: (client: Client) => readonly Tool[],
+  createTools: (client: Client) => readonly Tool[],
   {
     storage = memoryStorage(),
     id = "a",
@@ -80,13 +80,13 @@ function page(
       return new Promise<Response>(() => {});
     },
   });
-  const given = { id, model: "alpha-v4.1-flash", storage, throttleMs: 0, tools: toolsOf(client) };
+  const given = { id, model: "alpha-v4.1-flash", storage, throttleMs: 0, tools: createTools(client) };
   const chat = createChatStore(client, given as ChatOptionsFor<"alpha-v4.1-flash", unknown>);
   chat.subscribe(() => {});
   return { chat, storage, died };
 }
 
-/** Records that a page that is gone has left, under a name whose locks nobody holds. */
+/** Records that a page that is gone has left, under a name whose locks no page holds. */
 async function left(storage: ChatStorage) {
   const copy = memoryStorage();
   const id = `left-${Math.random()}`;
@@ -94,10 +94,10 @@ async function left(storage: ChatStorage) {
   return { storage: copy, id };
 }
 
-/** A page that has asked for a film, and was left with its first poll. */
-async function leftWithFilm(...others: readonly Tool[]) {
-  const asked = [["make_video", { prompt: "A reef" }], ...others.map(({ name }) => [name, {}])];
-  const gateway = gatewayOf(Object.fromEntries(asked));
+/** A page that has asked for a video, and was left with its first poll. */
+async function leaveWithVideo(...others: readonly Tool[]) {
+  const requests = [["make_video", { prompt: "A reef" }], ...others.map(({ name }) => [name, {}])];
+  const gateway = createGateway(Object.fromEntries(requests));
   const tools = (client: Client) => [videoTool(client, short), ...others];
   const before = page(gateway, tools, {
     dies: ({ method, url }) => method === "GET" && url.includes(FILMS),
@@ -121,38 +121,38 @@ function until(chat: ChatStore, isReached: (state: ChatState) => boolean): Promi
 
 const isOver = ({ messages, status }: ChatState) =>
   ["ready", "error"].includes(status) && messages.length > 0 && messages.at(-1)?.outcome !== "tool-calls";
-const answerIn = (chat: ChatStore) => chat.getSnapshot().messages.find(({ toolCalls }) => toolCalls);
-const callIn = (chat: ChatStore, nth = 0) => answerIn(chat)?.toolCalls?.[nth];
+const findReply = (chat: ChatStore) => chat.getSnapshot().messages.find(({ toolCalls }) => toolCalls);
+const findCall = (chat: ChatStore, nth = 0) => findReply(chat)?.toolCalls?.[nth];
 
 describe("imageTool", () => {
-  test("shows a picture that is asked for in a chat, for one bill, also after a reload", async () => {
-    const gateway = gatewayOf({ make_image: { prompt: "A reef", size: "2048x2048", n: 9 } });
-    const tools = (client: Client) => [imageTool(client, picture)];
+  test("shows an image that is requested in a chat, for one bill, also after a reload", async () => {
+    const gateway = createGateway({ make_image: { prompt: "A reef", size: "2048x2048", n: 9 } });
+    const tools = (client: Client) => [imageTool(client, imageRequest)];
     const { chat, storage } = page(gateway, tools);
     const turn = await chat.send("A reef, please");
     expect(turn).toMatchObject({ outcome: "complete", messages: [{}, {}, { content: "Here it is." }] });
-    const [url = ""] = answerIn(chat)?.images ?? [];
+    const [url = ""] = findReply(chat)?.images ?? [];
     expect(url).toMatch(/^https?:/);
-    expect(callIn(chat)).toMatchObject({ state: "done", output: "The user sees the image." });
+    expect(findCall(chat)).toMatchObject({ state: "done", output: "The user sees the image." });
     expect(gateway.posts(IMAGES).map(({ body }) => body)).toEqual([
-      { model: picture.model, prompt: "A reef", size: "2048x2048" },
+      { model: imageRequest.model, prompt: "A reef", size: "2048x2048" },
     ]);
     expect(JSON.stringify(gateway.posts("/v1/chat/completions").at(-1)?.body)).not.toContain(url);
     chat.close();
     const after = page(gateway, tools, { storage });
     await until(after.chat, ({ messages }) => messages.length === 3);
-    expect(answerIn(after.chat)?.images).toEqual([url]);
+    expect(findReply(after.chat)?.images).toEqual([url]);
   });
 
   test("offers the sizes of its model, and leaves out a size that the app sets", async () => {
-    const { options } = gatewayOf({});
+    const { options } = createGateway({});
     const client = createClient(options);
-    const free = (await imageTool(client, picture).definition()).function;
+    const free = (await imageTool(client, imageRequest).definition()).function;
     expect(free.parameters).toMatchObject({
       properties: { prompt: {}, size: { enum: expect.arrayContaining(["2048x2048"]) } },
       required: ["prompt"],
     });
-    const set = imageTool(client, { ...picture, params: { size: "2048x2048" }, name: "paint" });
+    const set = imageTool(client, { ...imageRequest, params: { size: "2048x2048" }, name: "paint" });
     const { name, parameters } = (await set.definition()).function;
     expect([name, Object.keys((parameters as { properties: object }).properties)]).toEqual([
       "paint",
@@ -161,15 +161,15 @@ describe("imageTool", () => {
     expect(() => imageTool(client, { model: "x" as "gamma-image-5-0-260128" })).toThrow(/no image model/);
   });
 
-  test("waits for the user's consent where it is asked to, and bills nothing before", async () => {
-    const gateway = gatewayOf({ make_image: { prompt: "A reef" } });
-    const { chat } = page(gateway, (client) => [imageTool(client, { ...picture, needsApproval: true })]);
+  test("waits for the user's approval if it needs one, and bills nothing before", async () => {
+    const gateway = createGateway({ make_image: { prompt: "A reef" } });
+    const { chat } = page(gateway, (client) => [imageTool(client, { ...imageRequest, needsApproval: true })]);
     await chat.send("A reef, please");
     const [action] = chat.getSnapshot().pendingActions;
     expect(action).toMatchObject({ name: "make_image", input: { prompt: "A reef" } });
     expect(gateway.posts(IMAGES)).toEqual([]);
     await chat.approve(action?.toolCallId ?? "");
-    expect([answerIn(chat)?.images?.length, gateway.posts(IMAGES).length]).toEqual([1, 1]);
+    expect([findReply(chat)?.images?.length, gateway.posts(IMAGES).length]).toEqual([1, 1]);
   });
 
   test.each([
@@ -181,132 +181,132 @@ describe("imageTool", () => {
     ["no prompt", {}, "prompt"],
     ["a refusal of the gateway", { prompt: "A reef [[429]]" }, ""],
   ])("tells the model of %s, and the chat goes on", async (_, given, words) => {
-    const gateway = gatewayOf({ make_image: given });
-    const { chat } = page(gateway, (client) => [imageTool(client, picture)]);
+    const gateway = createGateway({ make_image: given });
+    const { chat } = page(gateway, (client) => [imageTool(client, imageRequest)]);
     expect(await chat.send("please")).toMatchObject({ outcome: "complete" });
-    expect(callIn(chat)).toMatchObject({ state: "failed", error: expect.stringContaining(words) });
-    expect(answerIn(chat)).not.toHaveProperty("images");
+    expect(findCall(chat)).toMatchObject({ state: "failed", error: expect.stringContaining(words) });
+    expect(findReply(chat)).not.toHaveProperty("images");
   });
 
-  test("tells the model to ask the user where the picture may be billed", async () => {
-    const gateway = gatewayOf({ make_image: { prompt: "A reef" } });
+  test("tells the model to ask the user where the image may be billed", async () => {
+    const gateway = createGateway({ make_image: { prompt: "A reef" } });
     const send: Send = async (request) => {
       const response = await gateway.send(request);
       if (request.url.endsWith(IMAGES)) throw new TypeError("terminated");
       return response;
     };
-    const { chat } = page(gateway, (client) => [imageTool(client, picture)], { send });
+    const { chat } = page(gateway, (client) => [imageTool(client, imageRequest)], { send });
     await chat.send("please");
-    expect(callIn(chat)?.error).toContain("ask the user before you call the tool again");
+    expect(findCall(chat)?.error).toContain("ask the user before you call the tool again");
     expect(gateway.posts(IMAGES)).toHaveLength(1);
   });
 
-  test("is not repeated after a reload where nobody remembers its key, and the model is told so", async () => {
-    const gateway = gatewayOf({ make_image: { prompt: "A reef" } });
-    const tools = (client: Client) => [imageTool(client, picture)];
+  test("is not repeated after a reload if no proxy stores its key, and the model is told so", async () => {
+    const gateway = createGateway({ make_image: { prompt: "A reef" } });
+    const tools = (client: Client) => [imageTool(client, imageRequest)];
     const before = page(gateway, tools, { dies: ({ url }) => url.endsWith(IMAGES) });
     void before.chat.send("please");
     await before.died;
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, isOver);
-    expect(callIn(chat)).toMatchObject({ state: "failed", error: expect.stringContaining("ask the user") });
+    expect(findCall(chat)).toMatchObject({ state: "failed", error: expect.stringContaining("ask the user") });
     expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Here it is.", outcome: "complete" });
     expect(gateway.posts(IMAGES)).toHaveLength(1);
   });
 
-  test("shows the same picture after a reload behind a proxy that remembers its key, for one bill", async () => {
-    const gateway = gatewayOf({ make_image: { prompt: "A reef" } });
-    const tools = (client: Client) => [imageTool(client, picture)];
-    const behind = { send: proxyOf(gateway), proxy: "https://proxy.example" };
+  test("shows the same image after a reload behind a proxy that stores its key, for one bill", async () => {
+    const gateway = createGateway({ make_image: { prompt: "A reef" } });
+    const tools = (client: Client) => [imageTool(client, imageRequest)];
+    const behind = { send: createTestProxy(gateway), proxy: "https://proxy.example" };
     const before = page(gateway, tools, { ...behind, dies: ({ url }) => url.endsWith(IMAGES) });
     void before.chat.send("please");
     await before.died;
     const { chat } = page(gateway, tools, { ...behind, ...(await left(before.storage)) });
     await until(chat, isOver);
-    expect(callIn(chat)).toMatchObject({ state: "done" });
-    expect([answerIn(chat)?.images?.length, gateway.posts(IMAGES).length]).toEqual([1, 1]);
+    expect(findCall(chat)).toMatchObject({ state: "done" });
+    expect([findReply(chat)?.images?.length, gateway.posts(IMAGES).length]).toEqual([1, 1]);
   });
 
   test("is not repeated after a day: the proxy has forgotten its key, and would pay again", async () => {
-    const gateway = gatewayOf({ make_image: { prompt: "A reef" } });
-    const tools = (client: Client) => [imageTool(client, picture)];
-    const behind = { send: proxyOf(gateway), proxy: "https://proxy.example" };
+    const gateway = createGateway({ make_image: { prompt: "A reef" } });
+    const tools = (client: Client) => [imageTool(client, imageRequest)];
+    const behind = { send: createTestProxy(gateway), proxy: "https://proxy.example" };
     const before = page(gateway, tools, { ...behind, dies: ({ url }) => url.endsWith(IMAGES) });
     void before.chat.send("please");
     await before.died;
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 86_400_000 });
     const { chat } = page(gateway, tools, { ...behind, ...(await left(before.storage)) });
     await until(chat, isOver);
-    expect(callIn(chat)).toMatchObject({ state: "failed", error: expect.stringContaining("ask the user") });
+    expect(findCall(chat)).toMatchObject({ state: "failed", error: expect.stringContaining("ask the user") });
     expect(gateway.posts(IMAGES)).toHaveLength(1);
   });
 });
 
 describe("videoTool", () => {
-  test("shows a film that is asked for in a chat, for one bill, and the model gets a sentence", async () => {
-    const gateway = gatewayOf({ make_video: { prompt: "A reef", duration: 30, ratio: "1:1" } });
+  test("shows a video that is requested in a chat, for one bill, and the model gets a sentence", async () => {
+    const gateway = createGateway({ make_video: { prompt: "A reef", duration: 30, ratio: "1:1" } });
     const { chat } = page(gateway, (client) => [videoTool(client, short)]);
     expect(await chat.send("please")).toMatchObject({ outcome: "complete" });
-    expect(answerIn(chat)?.files).toMatchObject([
+    expect(findReply(chat)?.files).toMatchObject([
       { type: "video/mp4", url: expect.stringMatching(/^https?:/) },
     ]);
-    expect(callIn(chat)).toMatchObject({ state: "done", output: "The user sees the video." });
+    expect(findCall(chat)).toMatchObject({ state: "done", output: "The user sees the video." });
     expect(gateway.posts(FILMS).map(({ body }) => body)).toEqual([
       { model: short.model, input: { prompt: "A reef" }, parameters: { ratio: "1:1", ...short.params } },
     ]);
   });
 
   test("writes the request of a gamma model, too", async () => {
-    const gateway = gatewayOf({ make_video: { prompt: "A reef", duration: 4 } });
+    const gateway = createGateway({ make_video: { prompt: "A reef", duration: 4 } });
     const { chat } = page(gateway, (client) => [videoTool(client, { model: "gamma-video-2.0" })]);
     await chat.send("please");
-    expect(answerIn(chat)?.files).toHaveLength(1);
+    expect(findReply(chat)?.files).toHaveLength(1);
     expect(gateway.posts(FILMS)[0]?.body).toMatchObject({
       content: [{ type: "text", text: "A reef" }],
       duration: 4,
     });
   });
 
-  test("goes on from its handle after a reload, and makes no second film", async () => {
-    const { gateway, tools, before } = await leftWithFilm();
+  test("goes on from its handle after a reload, and makes no second video", async () => {
+    const { gateway, tools, before } = await leaveWithVideo();
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, isOver);
-    expect(callIn(chat)).toMatchObject({ state: "done" });
-    expect(callIn(chat)).not.toHaveProperty("savedState");
-    expect(answerIn(chat)?.files).toHaveLength(1);
+    expect(findCall(chat)).toMatchObject({ state: "done" });
+    expect(findCall(chat)).not.toHaveProperty("savedState");
+    expect(findReply(chat)?.files).toHaveLength(1);
     expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Here it is.", outcome: "complete" });
     expect(gateway.posts(FILMS)).toHaveLength(1);
   });
 
   test("goes on in one of two tabs after a reload", async () => {
-    const { gateway, tools, before } = await leftWithFilm();
-    const kept = await left(before.storage);
-    const tabs = [page(gateway, tools, kept), page(gateway, tools, kept)];
+    const { gateway, tools, before } = await leaveWithVideo();
+    const stored = await left(before.storage);
+    const tabs = [page(gateway, tools, stored), page(gateway, tools, stored)];
     for (const { chat } of tabs) {
       await until(chat, isOver);
       expect(chat.getSnapshot().messages).toHaveLength(3);
-      expect(answerIn(chat)?.files).toHaveLength(1);
+      expect(findReply(chat)?.files).toHaveLength(1);
     }
     expect([gateway.posts(FILMS).length, gateway.posts("/v1/chat/completions").length]).toEqual([1, 2]);
   });
 
-  test("cancels the other calls of its answer after a reload: they may have acted", async () => {
+  test("cancels the other calls of its response after a reload: they may have acted", async () => {
     const paid = vi.fn(() => new Promise<string>(() => {}));
     const pay = defineTool({ name: "pay", inputSchema: { type: "object" }, execute: paid });
-    const { gateway, tools, before } = await leftWithFilm(pay);
+    const { gateway, tools, before } = await leaveWithVideo(pay);
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, isOver);
-    expect(answerIn(chat)?.toolCalls).toMatchObject([{ state: "done" }, { state: "cancelled" }]);
+    expect(findReply(chat)?.toolCalls).toMatchObject([{ state: "done" }, { state: "cancelled" }]);
     expect(paid).toHaveBeenCalledTimes(1);
     expect(gateway.posts(FILMS)).toHaveLength(1);
   });
 
   test("keeps its handle with the call where it can't go on: without Web Locks", async () => {
     vi.stubGlobal("navigator", {});
-    const { gateway, tools, before } = await leftWithFilm();
+    const { gateway, tools, before } = await leaveWithVideo();
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, ({ messages }) => messages.length > 1);
-    expect(callIn(chat)).toMatchObject({
+    expect(findCall(chat)).toMatchObject({
       state: "cancelled",
       savedState: { handle: { id: expect.any(String) } },
     });
@@ -314,19 +314,19 @@ describe("videoTool", () => {
   });
 
   test("is told to the model as failed if the gateway can't make it", async () => {
-    const gateway = gatewayOf({ make_video: { prompt: "A reef [[fail]]" } });
+    const gateway = createGateway({ make_video: { prompt: "A reef [[fail]]" } });
     const { chat } = page(gateway, (client) => [videoTool(client, short)]);
     expect(await chat.send("please")).toMatchObject({ outcome: "complete" });
-    expect(callIn(chat)).toMatchObject({
+    expect(findCall(chat)).toMatchObject({
       state: "failed",
       error: expect.stringContaining("the video failed"),
     });
-    expect(answerIn(chat)).not.toHaveProperty("files");
+    expect(findReply(chat)).not.toHaveProperty("files");
   });
 });
 
 /** A proxy with `idempotency()`, before the gateway. */
-function proxyOf({ send }: Gateway): Send {
+function createTestProxy({ send }: Gateway): Send {
   const proxy = createProxy({
     baseURL: "https://gateway.example",
     apiKey: () => "sk-emulator",
@@ -334,7 +334,7 @@ function proxyOf({ send }: Gateway): Send {
     authenticate: () => ({ id: "user-1" }),
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     origins: ["https://app.example"],
-    models: { "alpha-v4.1-flash": {}, [picture.model]: {} },
+    models: { "alpha-v4.1-flash": {}, [imageRequest.model]: {} },
     routes: [chatRoutes, images],
     host: nodeHost({ file: ":memory:" }),
     plugins: [idempotency()],

@@ -20,7 +20,7 @@ afterAll(() => proxy.close());
 const stream = { "content-type": "text/event-stream" };
 beforeEach(() => proxy.upstream.answers(says(200, stream, chunk("one answer") + finish + done)));
 
-/** The next connections of a page: the answer is lost before its headers, or the page dies when it has sent. */
+/** The next connections of a page: the response is lost before its headers, or the page dies when it has sent. */
 type Fault = "lose" | "kill" | undefined;
 type Options = Partial<ChatStoreOptions> & { faults?: Fault[]; retries?: number };
 
@@ -55,7 +55,7 @@ function page(storage: ChatStorage, { faults = [], retries = 0, ...options }: Op
   return { chat, killed, send: () => chat.send("Hello"), retry: () => chat.retry() };
 }
 
-/** Opens what a page that is gone has left in its storage, under a name whose locks nobody holds. */
+/** Opens what a page that is gone has left in its storage, under a name whose locks no page holds. */
 async function reopened(storage: ChatStorage) {
   const copy = memoryStorage();
   const id = `left-${Math.random()}`;
@@ -63,13 +63,13 @@ async function reopened(storage: ChatStorage) {
   return page(copy, { id });
 }
 
-const contentOf = ({ messages }: ChatTurn) => messages.at(-1)?.content;
+const readContent = ({ messages }: ChatTurn) => messages.at(-1)?.content;
 const bills = () => proxy.upstream.requests.length;
 
-describe("an answer behind a stream log that is lost before its headers", () => {
+describe("a response behind a stream log that is lost before its headers", () => {
   test("comes by the automatic repetition, and the gateway gets one request", async () => {
     const turn = await page(memoryStorage(), { faults: ["lose", "lose"], retries: 2 }).send();
-    expect([turn.outcome, contentOf(turn), bills()]).toEqual(["complete", "one answer", 1]);
+    expect([turn.outcome, readContent(turn), bills()]).toEqual(["complete", "one answer", 1]);
   });
 
   test("comes by retry, as often as it is lost, and the gateway gets one request", async () => {
@@ -77,7 +77,7 @@ describe("an answer behind a stream log that is lost before its headers", () => 
     expect(await send()).toMatchObject({ outcome: "error", error: { billing: "maybe" } });
     expect(await retry()).toMatchObject({ outcome: "error" });
     const turn = await retry();
-    expect([turn.outcome, contentOf(turn), bills()]).toEqual(["complete", "one answer", 1]);
+    expect([turn.outcome, readContent(turn), bills()]).toEqual(["complete", "one answer", 1]);
   });
 
   test("comes by retry after a reload, and the gateway gets one request", async () => {
@@ -86,7 +86,7 @@ describe("an answer behind a stream log that is lost before its headers", () => 
     await send();
     chat.close();
     const turn = await page(storage).retry();
-    expect([turn.outcome, contentOf(turn), bills()]).toEqual(["complete", "one answer", 1]);
+    expect([turn.outcome, readContent(turn), bills()]).toEqual(["complete", "one answer", 1]);
   });
 
   test("comes by retry after the page was killed, and the gateway gets one request", async () => {
@@ -95,14 +95,14 @@ describe("an answer behind a stream log that is lost before its headers", () => 
     void send();
     await killed;
     const turn = await (await reopened(storage)).retry();
-    expect([turn.outcome, contentOf(turn), bills()]).toEqual(["complete", "one answer", 1]);
+    expect([turn.outcome, readContent(turn), bills()]).toEqual(["complete", "one answer", 1]);
   });
 
   test("comes in a second tab, and the gateway gets one request", async () => {
     const storage = memoryStorage();
     await page(storage, { faults: ["lose"] }).send();
     const turn = await page(storage).retry();
-    expect([turn.outcome, contentOf(turn), bills()]).toEqual(["complete", "one answer", 1]);
+    expect([turn.outcome, readContent(turn), bills()]).toEqual(["complete", "one answer", 1]);
   });
 
   test("comes where two tabs retry it at once, and the gateway gets one request", async () => {
@@ -111,7 +111,7 @@ describe("an answer behind a stream log that is lost before its headers", () => 
     await first.send();
     const second = page(storage);
     const turns = await Promise.all([first.retry(), second.retry()]);
-    expect(turns.map(contentOf)).toContain("one answer");
+    expect(turns.map(readContent)).toContain("one answer");
     expect(bills()).toBe(1);
   });
 
@@ -130,7 +130,7 @@ describe("an answer behind a stream log that is lost before its headers", () => 
     session = undefined;
     expect(await chat.retry()).toMatchObject({ error: { status: 401 } });
     session = "user-1";
-    expect([contentOf(await chat.retry()), bills()]).toEqual(["one answer", 1]);
+    expect([readContent(await chat.retry()), bills()]).toEqual(["one answer", 1]);
   });
 
   test("comes for the step of a tool call, too, and the gateway gets one request for each step", async () => {
@@ -152,7 +152,7 @@ describe("an answer behind a stream log that is lost before its headers", () => 
     } as Options);
     await send();
     const turn = await retry();
-    expect([turn.outcome, contentOf(turn), bills()]).toEqual(["complete", "one answer", 2]);
+    expect([turn.outcome, readContent(turn), bills()]).toEqual(["complete", "one answer", 2]);
   });
 });
 
@@ -162,7 +162,7 @@ describe("a new request, where the end of the first is known,", () => {
     const { send, retry } = page(memoryStorage());
     expect(await send()).toMatchObject({ outcome: "error" });
     proxy.upstream.answers(says(200, stream, chunk("another") + finish + done));
-    expect([contentOf(await retry()), bills()]).toEqual(["another", 1]);
+    expect([readContent(await retry()), bills()]).toEqual(["another", 1]);
   });
 
   test("is made by regenerate", async () => {
@@ -172,7 +172,7 @@ describe("a new request, where the end of the first is known,", () => {
     expect(bills()).toBe(2);
   });
 
-  test("is made after the user has stopped the answer", async () => {
+  test("is made after the user has stopped the response", async () => {
     const { chat, killed, send, retry } = page(memoryStorage(), { faults: ["kill"] });
     const turn = send();
     await killed;
@@ -191,11 +191,11 @@ describe("a new request, where the end of the first is known,", () => {
       error: { status: 422, code: "idempotency_mismatch", billing: "none" },
     });
     expect(bills()).toBe(1);
-    expect([contentOf(await retry()), bills()]).toEqual(["one answer", 2]);
+    expect([readContent(await retry()), bills()]).toEqual(["one answer", 2]);
   });
 });
 
-/** A network that loses the first answers before their headers. */
+/** A network that loses the first responses before their headers. */
 function losing(count: number) {
   let lost = 0;
   return async (request: Request) => {

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-/** A gateway that has begun to answer; the test says the rest. */
+/** A gateway that has begun its response; the test writes the rest. */
 function begun(first: string) {
   let send!: (text: string) => void;
   proxy.upstream.answers((response) => {
@@ -91,8 +91,8 @@ describe("a chat behind a proxy with logged streams", () => {
     const before = page(storage);
     void before.chat.send("Hello");
     await shows(before, "one ");
-    const kept = await left(storage);
-    const after = page(kept.storage, kept.id);
+    const stored = await left(storage);
+    const after = page(stored.storage, stored.id);
     await shows(after, "one ");
     send(chunk("two") + finish + done);
     await ends(after);
@@ -112,17 +112,17 @@ describe("a chat behind a proxy with logged streams", () => {
     expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
   });
 
-  test("shows an answer that the proxy lost as interrupted, and the gateway gets one request", async () => {
+  test("shows a response that the proxy lost as interrupted, and the gateway gets one request", async () => {
     begun(chunk("one "));
     const storage = memoryStorage();
     const before = page(storage);
     void before.chat.send("Hello");
     await shows(before, "one ");
-    const kept = await left(storage);
+    const stored = await left(storage);
     await proxy.kill();
     proxy.expireOwners();
     await proxy.start();
-    const after = page(kept.storage, kept.id);
+    const after = page(stored.storage, stored.id);
     await ends(after);
     expect(after.chat.getSnapshot().messages.at(-1)).toMatchObject({
       content: "one ",

@@ -26,16 +26,16 @@ function gateway(options: Partial<Parameters<typeof createClient>[0]> = {}) {
   return { emulator, client };
 }
 
-const ask = (content: string, rest: object = {}) =>
+const sendMessage = (content: string, rest: object = {}) =>
   ({ model: "delta-5.3", messages: [{ role: "user", content }], ...rest }) as ChatRequest;
 
-async function failureOf(fault: string, options = {}) {
+async function requestFailure(fault: string, options = {}) {
   const { client, emulator } = gateway(options);
-  const stream = streamChat(client, ask(`Tell me of rivers ${fault}`));
-  return { ...(await failureIn(stream, fault)), emulator };
+  const stream = streamChat(client, sendMessage(`Tell me of rivers ${fault}`));
+  return { ...(await readFailure(stream, fault)), emulator };
 }
 
-async function failureIn(stream: ReturnType<typeof streamChat>, fault: string) {
+async function readFailure(stream: ReturnType<typeof streamChat>, fault: string) {
   const error = await stream.result().then(
     () => undefined,
     (reason: unknown) => reason,
@@ -47,7 +47,7 @@ async function failureIn(stream: ReturnType<typeof streamChat>, fault: string) {
 describe.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const)("%s", (model) => {
   const request = { model, messages: [{ role: "user", content: "Tell me of rivers" }] } as const;
 
-  test("gives the same answer streamed and whole, with usage that adds up", async () => {
+  test("gives the same response streamed and whole, with usage that adds up", async () => {
     const streamed = { ...request, stream_options: { include_usage: true } };
     const warnings: unknown[] = [];
     const onEvent = (event: ClientEvent) => {
@@ -68,7 +68,7 @@ describe.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as cons
     expect(whole.message.reasoning_content !== undefined).toBe(model !== "gamma-chat-1-6-251015");
   });
 
-  test("cuts its answer at max_tokens with the outcome length", async () => {
+  test("cuts its response at max_tokens with the outcome length", async () => {
     const turn = await streamChat(gateway().client, { ...request, max_tokens: 5 }).result();
     expect(turn).toMatchObject({ finishReason: "length", outcome: "length" });
   });
@@ -100,10 +100,10 @@ describe("faults have their own endings", () => {
     ["[[malformed]]", { name: "StreamError", reason: "malformed" }],
     ["[[error-frame]]", { name: "StreamError", reason: "server-error" }],
     ["[[stall]]", { name: "TimeoutError", phase: "chunk" }],
-  ])("%s: the answer ends with the text so far", async (fault, expected) => {
+  ])("%s: the response ends with the text so far", async (fault, expected) => {
     const clock = stoppedClock();
-    const stream = streamChat(gateway({ clock }).client, ask(`Tell me of rivers ${fault}`));
-    const failing = failureIn(stream, fault);
+    const stream = streamChat(gateway({ clock }).client, sendMessage(`Tell me of rivers ${fault}`));
+    const failing = readFailure(stream, fault);
     if (fault === "[[stall]]") {
       await expect.poll(() => stream.snapshot.content).not.toBe("");
       await clock.advanceUntil(failing, 10_000);
@@ -115,22 +115,26 @@ describe("faults have their own endings", () => {
 
   test("[[429]] and [[500]]: refused after the retries", async () => {
     const quick = { retry: { limit: 1, maxRetryAfterMs: 1000 }, clock: createTestClock(50) };
-    const { error, emulator } = await failureOf("[[429]]", quick);
+    const { error, emulator } = await requestFailure("[[429]]", quick);
     expect(error).toMatchObject({ name: "APIError", status: 429, retryAfterMs: 1000 });
     expect(emulator.requests).toHaveLength(2);
-    expect((await failureOf("[[500]]", { retry: { limit: 0 } })).error).toMatchObject({ status: 500 });
+    expect((await requestFailure("[[500]]", { retry: { limit: 0 } })).error).toMatchObject({ status: 500 });
   });
 
-  test("[[429:1]]: the answer comes at the second request", async () => {
+  test("[[429:1]]: the response comes at the second request", async () => {
     const { client, emulator } = gateway({ clock: createTestClock(50) });
-    expect(await streamChat(client, ask("Rivers [[429:1]]")).result()).toMatchObject({ outcome: "complete" });
+    expect(await streamChat(client, sendMessage("Rivers [[429:1]]")).result()).toMatchObject({
+      outcome: "complete",
+    });
     expect(emulator.requests.map(({ status }) => status)).toEqual([429, 200]);
   });
 
-  test("[[length]] and [[filter]]: an answer with its outcome", async () => {
+  test("[[length]] and [[filter]]: a response with its outcome", async () => {
     const { client } = gateway();
-    expect(await streamChat(client, ask("Rivers [[length]]")).result()).toMatchObject({ outcome: "length" });
-    expect(await streamChat(client, ask("Rivers [[filter]]")).result()).toMatchObject({
+    expect(await streamChat(client, sendMessage("Rivers [[length]]")).result()).toMatchObject({
+      outcome: "length",
+    });
+    expect(await streamChat(client, sendMessage("Rivers [[filter]]")).result()).toMatchObject({
       outcome: "content-filter",
     });
   });
@@ -138,18 +142,18 @@ describe("faults have their own endings", () => {
 
 test("a wrong key is an authentication error that does not contain it", async () => {
   const { client } = gateway({ apiKey: "sk-wrong-0123456789" });
-  const error = await completeChat(client, ask("Hello")).catch((reason: unknown) => reason);
+  const error = await completeChat(client, sendMessage("Hello")).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ status: 401, type: "authentication_error", code: "invalid_api_key" });
   expect(JSON.stringify(error)).not.toContain("0123456789");
 });
 
 test("leaving the loop ends the request at the gateway", async () => {
   const { client, emulator } = gateway();
-  for await (const _ of streamChat(client, ask("Rivers [[stall]]"))) break;
+  for await (const _ of streamChat(client, sendMessage("Rivers [[stall]]"))) break;
   await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);
 });
 
-test("a tool is called with arguments that fit its schema, and its result is answered", async () => {
+test("a tool is called with arguments that fit its schema, and its result gets a reply", async () => {
   const { client } = gateway();
   const tool = {
     type: "function",
@@ -174,11 +178,15 @@ test("a tool is called with arguments that fit its schema, and its result is ans
     name: "get_weather",
     input: { city: expect.any(String), unit: expect.stringMatching(/^(celsius|fahrenheit)$/) },
   });
-  const answer = { role: "tool", tool_call_id: toolCalls[0]?.id ?? "", content: "12 °C and rain" } as const;
+  const toolMessage = {
+    role: "tool",
+    tool_call_id: toolCalls[0]?.id ?? "",
+    content: "12 °C and rain",
+  } as const;
   const after = await streamChat(client, {
     model: "alpha-v4.1-flash",
     tools: [tool],
-    messages: [...request.messages, message, answer],
+    messages: [...request.messages, message, toolMessage],
   }).result();
   expect(after.outcome).toBe("complete");
   expect(after.message.content).toContain("12 °C and rain");

@@ -77,7 +77,7 @@ test("a file that was cut at any byte has each whole write, none in part, and ta
     await writeFile(at, whole.subarray(0, cut));
     // the newline alone may be missing
     const nth = ends.filter((end) => end > 0 && end <= cut).length;
-    const kept =
+    const stored =
       nth === 0
         ? []
         : [
@@ -85,7 +85,7 @@ test("a file that was cut at any byte has each whole write, none in part, and ta
             ["second", nth],
           ];
     const opened = fileStorage(at);
-    expect([...(await opened.read("a"))], `cut at ${cut}`).toEqual(kept);
+    expect([...(await opened.read("a"))], `cut at ${cut}`).toEqual(stored);
     await opened.write("b", records(["next", cut]));
     expect(await fileStorage(at).read("b"), `cut at ${cut}`).toEqual(records(["next", cut]));
   }

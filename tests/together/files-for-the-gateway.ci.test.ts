@@ -15,11 +15,11 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-const film = createFile(starts.mp4, 2 * PART + 5000);
-const bytesOf = async (url: string) => new Uint8Array(await (await fetch(url)).arrayBuffer());
+const video = createFile(starts.mp4, 2 * PART + 5000);
+const fetchBytes = async (url: string) => new Uint8Array(await (await fetch(url)).arrayBuffer());
 
 /** A client of `user-1`; `send` may break its connections. */
-const clientOf = (send: (request: Request) => Promise<Response> = fetch) =>
+const createTestClient = (send: (request: Request) => Promise<Response> = fetch) =>
   createClient({
     baseURL: proxy.url.origin,
     clock: createTestClock(50),
@@ -30,7 +30,7 @@ const clientOf = (send: (request: Request) => Promise<Response> = fetch) =>
 
 test("a file whose connection breaks in the middle of a part arrives whole", async () => {
   let patches = 0;
-  const client = clientOf(async (request) => {
+  const client = createTestClient(async (request) => {
     if (request.method !== "PATCH" || ++patches !== 1) return fetch(request);
     const half = (await request.arrayBuffer()).slice(0, PART / 2);
     const body = new ReadableStream<Uint8Array>({
@@ -40,10 +40,10 @@ test("a file whose connection breaks in the middle of a part arrives whole", asy
     const { method, headers } = request;
     return fetch(request.url, { method, headers, body, duplex: "half" } as RequestInit);
   });
-  const { url, type } = await uploadMedia(client, new Blob([film]));
+  const { url, type } = await uploadMedia(client, new Blob([video]));
   expect(type).toBe("video/mp4");
   expect(patches).toBe(3);
-  expect(Buffer.compare(await bytesOf(url), film)).toBe(0);
+  expect(Buffer.compare(await fetchBytes(url), video)).toBe(0);
 });
 
 test("a task is created with a file, which the gateway can fetch, and the file is sent once", async () => {
@@ -53,11 +53,11 @@ test("a task is created with a file, which the gateway can fetch, and the file i
     response.writeHead(200, { "content-type": "application/json" }).end('{"id":"t-1","status":"queued"}');
   });
   let sent = 0;
-  const client = clientOf((request) => {
+  const client = createTestClient((request) => {
     if (request.url.endsWith("/v1/uploads")) sent += 1;
     return fetch(request);
   });
-  const clip = new Blob([film.subarray(0, 1000)]);
+  const clip = new Blob([video.subarray(0, 1000)]);
   const media = [{ type: "reference_video", url: clip }] as const;
   for (const prompt of ["Video 1 by night", "Video 1 in the rain"]) {
     const store = createVideoTaskStore(client);
@@ -67,5 +67,5 @@ test("a task is created with a file, which the gateway can fetch, and the file i
   }
   expect([tasks.length, sent]).toEqual([2, 1]);
   const [address = ""] = tasks.map(({ input }) => input.media[0]?.url ?? "");
-  expect(await bytesOf(address)).toEqual(film.slice(0, 1000));
+  expect(await fetchBytes(address)).toEqual(video.slice(0, 1000));
 });

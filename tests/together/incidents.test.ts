@@ -25,25 +25,25 @@ afterEach(async () => {
   await served.close();
 });
 
-async function ask(user: string, path: string, body: object, key?: string) {
+async function request(user: string, path: string, body: object, key?: string) {
   const headers = { authorization: user, ...(key !== undefined && { "idempotency-key": key }) };
   const response = await proxy.ask(path, { method: "POST", headers, body: JSON.stringify(body) });
   return { status: response.status, text: await response.text() };
 }
 const chat = (user: string) =>
-  ask(user, "/v1/chat/completions", {
+  request(user, "/v1/chat/completions", {
     model: "delta-5.3",
     stream: true,
     messages: [{ role: "user", content: "hi" }],
   });
 const image = (user: string, key: string) =>
-  ask(user, "/v1/images/generations", { model: "gamma-image-5-0-260128", prompt: "a bird" }, key);
+  request(user, "/v1/images/generations", { model: "gamma-image-5-0-260128", prompt: "a bird" }, key);
 
 type Line = Readonly<Record<string, unknown>>;
 const logged = (): Line[] =>
   proxy.logs.filter((line) => line.startsWith('{"')).map((line) => JSON.parse(line) as Line);
 /** The lines of a user, once as many are there. */
-async function linesOf(user: string, many: number): Promise<readonly Line[]> {
+async function createLines(user: string, many: number): Promise<readonly Line[]> {
   const found = () => logged().filter((line) => line["userId"] === user);
   await expect.poll(() => found().length).toBe(many);
   return found();
@@ -83,10 +83,10 @@ function expectShown(heading: string, lines: readonly Line[]): void {
 }
 
 describe("the log alone tells the operator", () => {
-  test("case 149: why an answer was cut, and what it cost", async () => {
+  test("case 149: why a response was cut, and what it cost", async () => {
     fault = "reset";
     expect((await chat("ann")).text).toContain("upstream_cut");
-    const lines = await linesOf("ann", 2);
+    const lines = await createLines("ann", 2);
     const request = lines.find(({ type }) => type === "request");
     const answer = lines.find(({ job }) => job === "chat");
     // who cut it, where, and what it cost
@@ -103,7 +103,7 @@ describe("the log alone tells the operator", () => {
 
   test("case 149: if a create was billed twice", async () => {
     for (const key of ["one", "one", "two"]) expect((await image("ann", key)).status).toBe(200);
-    const lines = await linesOf("ann", 5);
+    const lines = await createLines("ann", 5);
     const creates = lines.filter(({ job }) => job === "create");
     const replayed = lines.filter((line) => line["isReplay"] === true);
     expect([creates.length, replayed.length]).toEqual([2, 1]);
@@ -119,7 +119,10 @@ describe("the log alone tells the operator", () => {
     for (let times = 0; times < 5; times += 1) await chat("ann");
     expect((await chat("bob")).status).toBe(200);
     expect((await chat("bob")).status).toBe(429);
-    const refused = (await linesOf("ann", 10)).concat(await linesOf("bob", 4), await linesOf("dan", 1));
+    const refused = (await createLines("ann", 10)).concat(
+      await createLines("bob", 4),
+      await createLines("dan", 1),
+    );
     const lines = refused.filter(({ status }) => status === 429);
     expect(lines.map(({ userId, code, limit, budget }) => [userId, code, limit ?? budget])).toEqual([
       ["ann", "budget_exhausted", "user"],

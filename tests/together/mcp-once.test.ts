@@ -7,13 +7,13 @@ import { createMcpServer } from "@sluice/mcp";
 import { createProxy, images, videos } from "@sluice/worker-proxy";
 import { expect, test, vi } from "vitest";
 
-/* An agent behind a proxy with `idempotency()`: a call that is repeated is paid for once, and gets its picture or its task. */
+/* An agent behind a proxy with `idempotency()`: a call that is repeated is paid for once, and gets its image or its task. */
 
-/** Connects an agent to a server behind a proxy, whose first answers are lost on their way. */
+/** Connects an agent to a server behind a proxy, whose first responses are lost. */
 async function agentBehindProxy({ lost }: { lost: number }) {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const bills: string[] = [];
-  const way = {
+  const clientOptions = {
     baseURL: "https://gateway.example",
     apiKey: () => "sk-0123456789-of-the-gateway",
     fetch(request: Request) {
@@ -22,7 +22,7 @@ async function agentBehindProxy({ lost }: { lost: number }) {
     },
   };
   const proxy = createProxy({
-    ...way,
+    ...clientOptions,
     authenticate: () => ({ id: "agent" }),
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     origins: [],
@@ -55,7 +55,7 @@ async function agentBehindProxy({ lost }: { lost: number }) {
 test.each([
   ["image_gamma-image-5-0-260128", { prompt: "A reef" }],
   ["video_start_beta3_0-video", { input: { prompt: "A reef" } }],
-])("A call of %s whose answer was lost is repeated, and paid for once", async (name, input) => {
+])("A call of %s whose response was lost is repeated, and paid for once", async (name, input) => {
   vi.spyOn(console, "error").mockImplementation(() => {});
   const { call, bills } = await agentBehindProxy({ lost: 1 });
   const first = await call(name, input);

@@ -2,7 +2,7 @@ import type { Client } from "@sluice/core";
 import { createAssetStore, createImageStore, createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createRandom } from "../simulation/random.ts";
-import { asset, type Fault, openProxy, picture, reef } from "../support/once-proxy.ts";
+import { asset, type Fault, imageRequest, openProxy, reef } from "../support/once-proxy.ts";
 
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => {});
@@ -53,7 +53,7 @@ describe("Of 1,000 schedules of faults, each", () => {
       story.push(["page", ...mine]);
       return openPage({ faults: mine, retries: one([0, 1, 2]) }).client;
     };
-    let stores = [storeOf(open())];
+    let stores = [createStore(open())];
     for (let nth = 0; nth < 10; nth += 1) {
       const ended = await Promise.all(stores.map((store) => store()));
       story.push(ended);
@@ -63,25 +63,25 @@ describe("Of 1,000 schedules of faults, each", () => {
       // after an error of the proxy it is a new request: a user who sees the first one on the bill does not ask again
       if (made.length > 0 && isError) return { made, shown: "failed", story };
       if (random() < 0.2) kill();
-      // an image and an asset belong to their page; a film is found again after a reload, and in another tab
-      if (kind === "film") stores = [storeOf(open())];
-      if (kind === "film" && !isError && random() < 0.5) stores.push(storeOf(open()));
+      // an image and an asset belong to their page; a video is found again after a reload, and in another tab
+      if (kind === "film") stores = [createStore(open())];
+      if (kind === "film" && !isError && random() < 0.5) stores.push(createStore(open()));
     }
     return { made, shown: undefined, story };
 
     /** A store in its page: each call asks for the same thing. */
-    function storeOf(client: Client) {
-      const images = createImageStore(client, { model: picture.model });
+    function createStore(client: Client) {
+      const images = createImageStore(client, { model: imageRequest.model });
       const video = createVideoTaskStore(client, { storage });
       const assets = createAssetStore(client, { groupId: "g" });
       return async () => {
         if (kind === "image") {
-          const { data, error } = await images.generate({ prompt: picture.prompt });
-          return endOf(data?.images[0]?.url, error);
+          const { data, error } = await images.generate({ prompt: imageRequest.prompt });
+          return toEnd(data?.images[0]?.url, error);
         }
         const { handle, error } =
           kind === "film" ? await video.create(reef) : await assets.create(new URL(asset.URL));
-        return endOf(handle?.id, error);
+        return toEnd(handle?.id, error);
       };
     }
 
@@ -100,7 +100,7 @@ describe("Of 1,000 schedules of faults, each", () => {
     }
   }
 
-  function endOf(shown: string | undefined, error: unknown) {
+  function toEnd(shown: string | undefined, error: unknown) {
     const { status, billing } = (error ?? {}) as { status?: number; billing?: string };
     // an id has the mark of its user
     const id = shown?.split("_")[0];

@@ -20,10 +20,10 @@ import {
   asset,
   createDeferred,
   host,
+  imageRequest,
   KEY,
   openProxy,
   origin,
-  picture,
   reef,
   type Send,
 } from "../support/once-proxy.ts";
@@ -39,7 +39,7 @@ afterEach(() => {
 
 type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
 const creates: readonly (readonly [string, Create])[] = [
-  ["An image", (client, options) => generateImages(client, picture, options)],
+  ["An image", (client, options) => generateImages(client, imageRequest, options)],
   ["A film", (client, options) => createVideoTask(client, reef, options)],
   ["An asset", (client, options) => createAsset(client, asset, options)],
   [
@@ -49,14 +49,14 @@ const creates: readonly (readonly [string, Create])[] = [
   ],
 ];
 
-describe.each(creates)("%s behind a proxy that remembers answers", (_, create) => {
-  test("is paid once where its answer is lost twice and repeated by itself", async () => {
+describe.each(creates)("%s behind a proxy that stores responses", (_, create) => {
+  test("is paid once where its response is lost twice and repeated by itself", async () => {
     const { openPage, bills, keys } = openProxy();
     await create(openPage({ faults: ["lose", "lose"], retries: 2 }).client);
     expect([bills.length, keys.length, new Set(keys).size]).toEqual([1, 3, 1]);
   });
 
-  test("is paid once where the caller asks again with its key, and each time the answer is the same", async () => {
+  test("is paid once where the caller asks again with its key, and each time the response is the same", async () => {
     const { openPage, bills } = openProxy();
     const { client } = openPage({ faults: ["lose"] });
     const idempotencyKey = "the-same-key";
@@ -66,8 +66,8 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
     expect(bills).toHaveLength(1);
   });
 
-  test("is paid once where requests with its key wait for one answer, and one of them leaves", async () => {
-    const { promise: held, resolve: answer } = createDeferred();
+  test("is paid once where requests with its key wait for one response, and one of them leaves", async () => {
+    const { promise: held, resolve: respond } = createDeferred();
     const emulator = createEmulator({ speed: Infinity });
     const { openPage, bills, keys } = openProxy({
       async gateway(request) {
@@ -76,14 +76,14 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
       },
     });
     const { client } = openPage();
-    const leaving = new AbortController();
-    const first = create(client, { idempotencyKey: "k", signal: leaving.signal }).catch(() => "left");
+    const controller = new AbortController();
+    const first = create(client, { idempotencyKey: "k", signal: controller.signal }).catch(() => "left");
     await expect.poll(() => bills.length).toBe(1);
     const others = [create(client, { idempotencyKey: "k" }), create(client, { idempotencyKey: "k" })];
     await expect.poll(() => keys.length).toBe(3);
-    leaving.abort();
+    controller.abort();
     expect(await first).toBe("left");
-    answer();
+    respond();
     const [second, third] = await Promise.all(others);
     expect(answered(third)).toEqual(answered(second));
     expect(bills).toHaveLength(1);
@@ -134,7 +134,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
     expect(bills).toHaveLength(1);
   });
 
-  test("is free to be asked again with its key after the gateway refused it", async () => {
+  test("can be sent again with its key after the gateway refused it", async () => {
     const emulator = createEmulator({ speed: Infinity });
     const { openPage, bills } = openProxy({
       gateway: async (request) =>
@@ -174,9 +174,9 @@ test("A key belongs to one request: another body and another kind of request are
   const { openPage, bills } = openProxy();
   const { client } = openPage();
   const mismatch = { status: 422, code: "idempotency_mismatch", billing: "none" };
-  await generateImages(client, picture, { idempotencyKey: "k" });
+  await generateImages(client, imageRequest, { idempotencyKey: "k" });
   const others = [
-    generateImages(client, { ...picture, prompt: "A wreck" }, { idempotencyKey: "k" }),
+    generateImages(client, { ...imageRequest, prompt: "A wreck" }, { idempotencyKey: "k" }),
     createVideoTask(client, reef, { idempotencyKey: "k" }),
   ];
   // both at once: the second may be refused before the first
@@ -191,7 +191,7 @@ test("A wrong key is 400, and a request without a key is served each time", asyn
       new Request(`${host}/v1/images/generations`, {
         method: "POST",
         headers: { "content-type": "application/json", ...(key !== undefined && { "idempotency-key": key }) },
-        body: JSON.stringify(picture),
+        body: JSON.stringify(imageRequest),
       }),
     );
   for (const key of ["a b", "é", "k".repeat(256), ""]) {
@@ -206,7 +206,7 @@ test("A wrong key is 400, and a request without a key is served each time", asyn
   expect(bills).toHaveLength(2);
 });
 
-test("The feature is on each answer of a create, on its refusals, and on /health", async () => {
+test("The feature is on each response of a create, on its refusals, and on /health", async () => {
   const { reach } = openProxy();
   for (const [method, path] of [
     ["POST", "/v1/images/generations"],
@@ -220,13 +220,15 @@ test("The feature is on each answer of a create, on its refusals, and on /health
     );
 });
 
-describe("A store behind a proxy that remembers answers", () => {
+describe("A store behind a proxy that stores responses", () => {
   test("gets the lost images when the user asks for the same again", async () => {
     const { openPage, bills } = openProxy();
-    const store = createImageStore(openPage({ faults: ["lose", "lose"] }).client, { model: picture.model });
+    const store = createImageStore(openPage({ faults: ["lose", "lose"] }).client, {
+      model: imageRequest.model,
+    });
     const outcomes = [];
     for (let nth = 0; nth < 3; nth += 1)
-      outcomes.push((await store.generate({ prompt: picture.prompt })).status);
+      outcomes.push((await store.generate({ prompt: imageRequest.prompt })).status);
     expect([outcomes, bills.length]).toEqual([["error", "error", "success"], 1]);
   });
 
@@ -244,7 +246,7 @@ describe("A store behind a proxy that remembers answers", () => {
     entries: () => listVideoTasks(client, { storage }),
   });
 
-  test("gets the lost film after a reload, in one entry, and the film can be polled", async () => {
+  test("gets the lost video after a reload, in one entry, and the video can be polled", async () => {
     const { openPage, bills } = openProxy();
     const storage = memoryStorage();
     expect((await visit(openPage({ faults: ["lose"] }).client, storage).video.create(reef)).status).toBe(
@@ -260,7 +262,7 @@ describe("A store behind a proxy that remembers answers", () => {
     expect(bills).toHaveLength(1);
   });
 
-  test("gets the film of a page that was killed while it waited", async () => {
+  test("gets the video of a page that was killed while it waited", async () => {
     const { openPage, bills, keys } = openProxy();
     const storage = memoryStorage();
     const dying = openPage({ faults: ["kill"] });
@@ -275,7 +277,7 @@ describe("A store behind a proxy that remembers answers", () => {
     expect([bills.length, new Set(keys).size]).toEqual([1, 1]);
   });
 
-  test("gets one film where two pages ask for the lost one at once", async () => {
+  test("gets one video where two pages ask for the lost one at once", async () => {
     const { openPage, bills } = openProxy();
     const storage = memoryStorage();
     await visit(openPage({ faults: ["lose"] }).client, storage).video.create(reef);
@@ -285,7 +287,7 @@ describe("A store behind a proxy that remembers answers", () => {
     expect([ids.size, ids.has(undefined), bills.length]).toEqual([1, false, 1]);
   });
 
-  test("gets the lost film after the proxy was restarted", async () => {
+  test("gets the lost video after the proxy was restarted", async () => {
     const { openPage, bills, kill } = openProxy();
     const storage = memoryStorage();
     await visit(openPage({ faults: ["lose"] }).client, storage).video.create(reef);
@@ -295,7 +297,7 @@ describe("A store behind a proxy that remembers answers", () => {
   });
 });
 
-/** The answer in a result. The day in which a film can be queried begins when the answer comes. */
+/** The response in a result. The day in which a video can be queried begins when the response comes. */
 function answered(result: unknown) {
   return { ...(result as object), queryableUntil: undefined };
 }
@@ -318,14 +320,14 @@ function browserOn(from: string, reach: Send) {
         },
       }),
     );
-    const allowed = listOf(preflight, "access-control-allow-headers");
+    const allowed = readList(preflight, "access-control-allow-headers");
     if (!isReadable(preflight) || !own.every((name) => allowed.includes(name)))
       throw new TypeError("Failed to fetch");
     const headers = new Headers(request.headers);
     headers.set("origin", from);
     const response = await reach(new Request(request, { headers }));
     if (!isReadable(response)) throw new TypeError("Failed to fetch");
-    const exposed = ["content-type", ...listOf(response, "access-control-expose-headers")];
+    const exposed = ["content-type", ...readList(response, "access-control-expose-headers")];
     const shown = [...response.headers].filter(([name]) => exposed.includes(name));
     return new Response(response.body, { status: response.status, headers: shown });
   }
@@ -335,6 +337,6 @@ function browserOn(from: string, reach: Send) {
   }
 }
 
-function listOf({ headers }: Response, name: string): string[] {
+function readList({ headers }: Response, name: string): string[] {
   return (headers.get(name) ?? "").toLowerCase().split(/\s*,\s*/);
 }

@@ -30,16 +30,19 @@ const calls =
 
 let server: Server;
 let url: string;
-let answers: (() => Response)[] = [];
-let asked = 0;
+let responses: (() => Response)[] = [];
+let requestCount = 0;
 
 /** Answers each request by asking the gateway, whose answers are the test's. */
 const passOn: RequestListener = async (incoming, outgoing) => {
   incoming.resume();
-  const { client } = clientOf(() => (answers[Math.min(asked++, answers.length - 1)] as () => Response)(), {
-    retry: { limit: 0 },
-    onEvent: () => {},
-  });
+  const { client } = clientOf(
+    () => (responses[Math.min(requestCount++, responses.length - 1)] as () => Response)(),
+    {
+      retry: { limit: 0 },
+      onEvent: () => {},
+    },
+  );
   const response = await toResponse(streamChat(client, question), { headers: { "x-mine": "1" } });
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   Readable.fromWeb(response.body as NodeReadableStream).pipe(outgoing);
@@ -56,8 +59,8 @@ afterAll(() => {
 });
 
 function relaying(...next: (string | (() => Response))[]): { openai: OpenAI; own: Client } {
-  answers = next.map((each) => (typeof each === "string" ? () => streamAnswer(each) : each));
-  asked = 0;
+  responses = next.map((each) => (typeof each === "string" ? () => streamAnswer(each) : each));
+  requestCount = 0;
   return {
     openai: new OpenAI({ baseURL: `${url}/v1`, apiKey: "none", maxRetries: 0 }),
     own: createClient({ baseURL: url, random: () => 0, onEvent: () => {} }),
@@ -122,8 +125,8 @@ test.each([
   [text + DONE, true],
 ])("[DONE] is relayed only if it came: %#", async (content, isDone) => {
   relaying(content);
-  const answer = await (await fetch(url)).text();
-  expect(answer.endsWith("data: [DONE]\n\n")).toBe(isDone);
+  const output = await (await fetch(url)).text();
+  expect(output.endsWith("data: [DONE]\n\n")).toBe(isDone);
 });
 
 const refusal =
@@ -159,7 +162,7 @@ test("a refusal keeps its status, its error and its request id for both clients"
 test("a refusal that may pass is repeated by the next client after the gateway's waiting time", async () => {
   const { own } = relaying(refusal(429, { "retry-after": "0" }), text + frame({}, "stop") + DONE);
   expect(await streamChat(own, question).result()).toMatchObject({ message: { content: "Hello" } });
-  expect(asked).toBe(2);
+  expect(requestCount).toBe(2);
 });
 
 test("an unreachable gateway is a 502, and a broken rule is a 400", async () => {

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 const messages = [{ role: "user", content: "Hello" }] as const;
 
 /** A proxy before a gateway; `signedIn` is the user of the cookie. */
-function proxyOf(signedIn: () => string | "public") {
+function createTestProxy(signedIn: () => string | "public") {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const sent: Request[] = [];
   const proxy = createProxy({
@@ -22,21 +22,21 @@ function proxyOf(signedIn: () => string | "public") {
       return emulator.fetch(request);
     },
   });
-  const pageOf = (user?: string, more: object = {}) =>
+  const createPage = (user?: string, more: object = {}) =>
     createClient({
       baseURL: "https://proxy.example",
       ...(user !== undefined && { user }),
       fetch: (request) => proxy.fetch(request),
       ...more,
     });
-  return { sent, pageOf };
+  return { sent, createPage };
 }
 
 test.each(["ada", "ü@example.com", '"', " ", "\ud83d\ude00"])(
   "A page of the user %j is served",
   async (user) => {
-    const { pageOf, sent } = proxyOf(() => user);
-    const { outcome } = await completeChat(pageOf(user), { model: "delta-5.3", messages });
+    const { createPage, sent } = createTestProxy(() => user);
+    const { outcome } = await completeChat(createPage(user), { model: "delta-5.3", messages });
     expect(outcome).toBe("complete");
     // the gateway hears of no user
     expect([...(sent[0]?.headers.keys() ?? [])].filter((name) => name.startsWith("x-sluice"))).toEqual([]);
@@ -45,8 +45,8 @@ test.each(["ada", "ü@example.com", '"', " ", "\ud83d\ude00"])(
 
 test("A page of a user who has signed out is refused, and nothing is sent or billed", async () => {
   let signedIn = "ada";
-  const { pageOf, sent } = proxyOf(() => signedIn);
-  const page = pageOf("ada");
+  const { createPage, sent } = createTestProxy(() => signedIn);
+  const page = createPage("ada");
   await completeChat(page, { model: "delta-5.3", messages });
   signedIn = "bob";
   const refusal = { status: 409, code: "user_mismatch", source: "proxy", billing: "none" };
@@ -59,14 +59,14 @@ test.each([
   ["a page without a user", "ada", undefined],
   ["a page of any user, where the proxy knows none", "public", "ada"],
 ])("%s is served", async (_, signedIn, user) => {
-  const { pageOf } = proxyOf(() => signedIn);
-  await expect(completeChat(pageOf(user), { model: "delta-5.3", messages })).resolves.toMatchObject({
+  const { createPage } = createTestProxy(() => signedIn);
+  await expect(completeChat(createPage(user), { model: "delta-5.3", messages })).resolves.toMatchObject({
     outcome: "complete",
   });
 });
 
 test("A header says who the user is to a proxy alone, and never in words", async () => {
-  const headersOf = async (options: object) => {
+  const readHeaders = async (options: object) => {
     let headers = new Headers();
     const fetch = (request: Request) => {
       headers = request.headers;
@@ -81,8 +81,8 @@ test("A header says who the user is to a proxy alone, and never in words", async
     await completeChat(client, { model: "delta-5.3", messages }).catch(() => {});
     return [...headers];
   };
-  expect(JSON.stringify(await headersOf({}))).toMatch(/"x-sluice-user","[\d-]+"/);
-  expect(JSON.stringify(await headersOf({}))).not.toContain("ada");
-  const straight = await headersOf({ apiKey: "sk-0123456789", idempotencyKeys: false });
+  expect(JSON.stringify(await readHeaders({}))).toMatch(/"x-sluice-user","[\d-]+"/);
+  expect(JSON.stringify(await readHeaders({}))).not.toContain("ada");
+  const straight = await readHeaders({ apiKey: "sk-0123456789", idempotencyKeys: false });
   expect(straight.filter(([name]) => name.startsWith("x-"))).toEqual([]);
 });

@@ -15,7 +15,7 @@ afterEach(() => {
 let gateways = 0;
 
 /** A store on a gateway whose time is the test's, as is the store's. */
-function videoOf(
+function createVideo(
   prompt: string,
   model: "beta3.0-video" | "gamma-video-2.0" = "beta3.0-video",
   { uploads, ...options }: VideoTaskStoreOptions & Pick<ClientOptions, "uploads"> = {},
@@ -68,7 +68,7 @@ describe("a video task on the emulator", () => {
   ] as const)(
     "%s %s: created once, polled at most four times a minute, and a success",
     async (fault, model) => {
-      const { video, request, seen, counts, untilOver } = videoOf(`A reef at dawn ${fault}`, model);
+      const { video, request, seen, counts, untilOver } = createVideo(`A reef at dawn ${fault}`, model);
       await video.create(request);
       const minutes = await untilOver();
       expect(video.getSnapshot()).toMatchObject({
@@ -88,8 +88,8 @@ describe("a video task on the emulator", () => {
   test.each([
     ["[[fail]]", { name: "TaskError", reason: "failed" }],
     ["[[no-url]]", { name: "TaskError", reason: "no-result" }],
-  ])("%s: an error with the reason, and the task is kept", async (fault, error) => {
-    const { video, request, counts, untilOver } = videoOf(`A reef at dawn ${fault}`);
+  ])("%s: an error with the reason, and the task is stored", async (fault, error) => {
+    const { video, request, counts, untilOver } = createVideo(`A reef at dawn ${fault}`);
     await video.create(request);
     await untilOver();
     expect(video.getSnapshot()).toMatchObject({ status: "error", error, data: undefined });
@@ -98,7 +98,7 @@ describe("a video task on the emulator", () => {
   });
 
   test("has expired if the gateway no longer has it after 24 hours", async () => {
-    const { video, request, clock } = videoOf("A reef at dawn");
+    const { video, request, clock } = createVideo("A reef at dawn");
     await video.create(request);
     expect(video.getSnapshot().handle?.queryableUntil).toBeDefined();
     video.detach();
@@ -115,7 +115,7 @@ describe("a video task on the emulator", () => {
   });
 
   test.each(["[[429]]", "[[500]]"])("%s: refused or uncertain, and not polled", async (fault) => {
-    const { video, request, counts, clock } = videoOf(`A reef at dawn ${fault}`);
+    const { video, request, counts, clock } = createVideo(`A reef at dawn ${fault}`);
     const state = await video.create(request);
     expect(state).toMatchObject({
       status: "error",
@@ -127,7 +127,7 @@ describe("a video task on the emulator", () => {
   });
 
   test("is refused for media beyond a limit before the gateway gets anything", async () => {
-    const { video, counts } = videoOf("", "beta3.0-video", { uploads: uploads() });
+    const { video, counts } = createVideo("", "beta3.0-video", { uploads: uploads() });
     const gif = `data:image/png;base64,${btoa("GIF89a\x40\x01\xf0\x00")}`;
     const media = [{ type: "first_frame", url: gif }] as const;
     expect(await video.create({ model: "beta3.0-video", input: { media } })).toMatchObject({

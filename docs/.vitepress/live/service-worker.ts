@@ -17,9 +17,9 @@ scope.addEventListener("install", () => void scope.skipWaiting());
 scope.addEventListener("activate", (event) => event.waitUntil(scope.clients.claim()));
 answerStarts(async () => {});
 scope.addEventListener("fetch", (event) => {
-  if (event.request.url.startsWith(`${address}/`)) event.respondWith(answer(event.request));
+  if (event.request.url.startsWith(`${address}/`)) event.respondWith(respond(event.request));
 });
 
-async function answer(request: Request): Promise<Response> {
+async function respond(request: Request): Promise<Response> {
   return gateway(await toServerRequest(request, address, "https://gateway.test"));
 }

@@ -11,7 +11,7 @@ export async function createRecords(sql: Sql) {
   // the second function runs after a lost connection, too: all look for what was written meanwhile
   await sql.listen("records", tell, () => tell());
 
-  return async function answer(request: Request, owner: string): Promise<Response> {
+  return async function respond(request: Request, owner: string): Promise<Response> {
     const collection = new URL(request.url).searchParams.get("collection") ?? "";
     if (request.headers.get("accept") === "text/event-stream")
       return follow(owner, collection, request.headers.get("last-event-id") ?? "0");

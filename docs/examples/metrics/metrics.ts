@@ -11,8 +11,8 @@ const requests = counter("sluice_requests_total", "Ended requests", ["route", "m
 const jobs = counter("sluice_jobs_total", "Ended jobs", ["job", "model", "outcome"]);
 const tokens = counter("sluice_tokens_total", "Tokens, as the gateway counts them", ["model"]);
 const spent = counter("sluice_spent_total", "Amounts spent, in the unit of the meter", ["model"]);
-const firstByte = histogram("sluice_first_byte_seconds", "Time to the first byte of an answer");
-const duration = histogram("sluice_request_seconds", "Time to the end of an answer");
+const firstByte = histogram("sluice_first_byte_seconds", "Time to the first byte of a response");
+const duration = histogram("sluice_request_seconds", "Time to the end of a response");
 
 /** Returns a listener of events that counts. `models` are labels. Other models are `other`: a user can send any text. */
 export function countEvents(models: readonly string[]): (event: ProxyEvent) => void {
@@ -31,7 +31,7 @@ export function countEvents(models: readonly string[]): (event: ProxyEvent) => v
   };
 }
 
-/** Answers a scraper that sends the token. Anyone else gets a 404, and so does everyone while the token is short. */
+/** Responds to a scraper that sends the token. Other requests get 404, and a token that is too short is never accepted. */
 export async function answerScraper({ headers }: Request, token = ""): Promise<Response> {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   const isScraper = timingSafeEqual(digest(headers.get("authorization") ?? ""), digest(`Bearer ${token}`));

@@ -88,7 +88,7 @@ function CallBody({ client, call, prices }: CallProps & { readonly client: Clien
           name="First token"
           value={firstChunkMs === undefined ? undefined : formatDuration(firstChunkMs)}
         />
-        <Fact name="Answered by" value={end?.responseModel} />
+        <Fact name="Model" value={end?.responseModel} />
         <Fact name="Finish" value={end?.finishReason} />
         <Fact name="Tokens" value={end?.usage?.total_tokens} />
         <Fact name="Cost" value={prices && formatCost([call], prices)} />
@@ -103,7 +103,7 @@ function CallBody({ client, call, prices }: CallProps & { readonly client: Clien
       <ol className="steps" aria-label="Attempts">
         {attempts.map(({ attempt, status, ms, retry }) => (
           <li key={attempt}>
-            Attempt {attempt}: {status ?? "no answer"}
+            Attempt {attempt}: {status ?? "no response"}
             {ms !== undefined && ` after ${formatDuration(ms)}`}
             {retry && `, repeated after ${formatDuration(retry.delayMs)}: ${client.scrub(retry.message)}`}
           </li>

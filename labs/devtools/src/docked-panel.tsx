@@ -31,8 +31,8 @@ function PanelOfProvider(props: Omit<DockedProps, "client">) {
 }
 
 function DockedPanel({ client, prices }: DockedProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const root = useShadowRoot(place);
+  const container = useRef<HTMLDivElement>(null);
+  const root = useShadowRoot(container);
   useEffect(() => getRecording(client).start(), [client]);
   const panel = (
     <Suspense>
@@ -40,7 +40,7 @@ function DockedPanel({ client, prices }: DockedProps) {
     </Suspense>
   );
   return (
-    <div ref={place} style={{ height: "100%" }}>
+    <div ref={container} style={{ height: "100%" }}>
       {root && createPortal(panel, root)}
     </div>
   );

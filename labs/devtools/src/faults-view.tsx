@@ -88,7 +88,7 @@ function Effect({ call }: { readonly call: CallRecord }) {
       <dt>Outcome</dt>
       <dd>{end?.outcome ?? "in flight"}</dd>
       <dt>User sees</dt>
-      <dd>{!end ? "waits" : end.error === undefined ? "the answer" : describeShown(end.error)}</dd>
+      <dd>{!end ? "waits" : end.error === undefined ? "the response" : describeShown(end.error)}</dd>
       <dt>Repeated</dt>
       <dd>{repeats > 1 ? `${repeats} times` : repeats > 0 ? "once" : "no"}</dd>
       <dt>App knows</dt>

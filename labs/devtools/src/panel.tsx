@@ -46,10 +46,10 @@ export function Panel({ client, prices, onClose }: PanelProps) {
 function Tabs({ selected, onSelect }: { readonly selected: Tab; readonly onSelect: (tab: Tab) => void }) {
   const onKeyDown = ({ key, currentTarget }: KeyboardEvent) => {
     const at = tabs.indexOf(selected);
-    const places = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 };
-    const place = places[key as keyof typeof places];
-    if (place === undefined) return;
-    const next = (place + tabs.length) % tabs.length;
+    const targets = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 };
+    const target = targets[key as keyof typeof targets];
+    if (target === undefined) return;
+    const next = (target + tabs.length) % tabs.length;
     onSelect(tabs[next] ?? selected);
     (currentTarget.children[next] as HTMLElement).focus();
   };

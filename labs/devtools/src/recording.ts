@@ -37,7 +37,7 @@ export interface CallRecord {
 /** Sums of a model since the recording began, including dropped calls. */
 export interface Usage {
   readonly calls: number;
-  readonly tokensIn: number;
+  readonly inputTokens: number;
   readonly tokensOut: number;
   readonly images: number;
 }
@@ -178,7 +178,7 @@ function createRecording(client: Client): Recording {
     const before = usage.get(model);
     usage = new Map(usage).set(model, {
       calls: (before?.calls ?? 0) + 1,
-      tokensIn: (before?.tokensIn ?? 0) + (counts.prompt_tokens ?? 0),
+      inputTokens: (before?.inputTokens ?? 0) + (counts.prompt_tokens ?? 0),
       tokensOut: (before?.tokensOut ?? 0) + (counts.completion_tokens ?? counts.output_tokens ?? 0),
       images: (before?.images ?? 0) + (counts.generated_images ?? 0),
     });

@@ -4,17 +4,17 @@ import { styles } from "./styles.js";
 /**
  * Returns a shadow root. Returns undefined on a server and while the page hydrates.
  *
- * @param place element that the host fills. @default the host is at the end of the page
+ * @param container element that the host fills. @default the host is at the end of the page
  */
-export function useShadowRoot(place?: RefObject<HTMLElement | null>): ShadowRoot | undefined {
+export function useShadowRoot(container?: RefObject<HTMLElement | null>): ShadowRoot | undefined {
   const isHydrated = useIsHydrated();
   const [root] = useState(createShadowRoot);
   useEffect(() => {
     if (!root) return;
-    root.host.toggleAttribute("docked", place !== undefined);
-    (place?.current ?? document.body).append(root.host);
+    root.host.toggleAttribute("docked", container !== undefined);
+    (container?.current ?? document.body).append(root.host);
     return () => root.host.remove();
-  }, [root, place]);
+  }, [root, container]);
   return isHydrated ? root : undefined;
 }
 

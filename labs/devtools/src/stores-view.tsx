@@ -79,20 +79,20 @@ function ChatView({ name, chat, holders }: StoreViewProps & { readonly chat: Cha
     chat.getSnapshot,
   );
   const last = messages.at(-1)?.outcome;
-  const facts = [
+  const details = [
     formatCount(messages.length, "message"),
     `${queued.length} queued`,
     pendingActions.length > 0 && `${pendingActions.length} waiting for the user`,
     persistence?.status,
     persistence && persistence.pending > 0 && `${persistence.pending} pending`,
-    last && `last answer ${last}`,
+    last && `last response ${last}`,
     formatCount(holders, "component"),
   ];
   const tools = messages.flatMap(({ toolCalls = [] }) => toolCalls);
   return (
     <li className="body">
       <strong>chat {name}</strong> <span className="outcome">{status}</span>
-      <p>{facts.filter(Boolean).join(", ")}</p>
+      <p>{details.filter(Boolean).join(", ")}</p>
       {tools.length > 0 && (
         <ul aria-label="Tools">
           {tools.map(({ id, name: tool, state }) => (

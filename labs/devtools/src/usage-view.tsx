@@ -3,7 +3,7 @@ import type { Recorded } from "./recording.js";
 /** Tokens and images by model. */
 export function UsageView({ recorded }: { readonly recorded: Recorded }) {
   const { usage } = recorded;
-  if (usage.size === 0) return <p>No answer has reported its usage yet.</p>;
+  if (usage.size === 0) return <p>No response has reported its usage yet.</p>;
   return (
     <table aria-label="Usage">
       <thead>
@@ -16,11 +16,11 @@ export function UsageView({ recorded }: { readonly recorded: Recorded }) {
         </tr>
       </thead>
       <tbody>
-        {[...usage].map(([model, { calls, tokensIn, tokensOut, images }]) => (
+        {[...usage].map(([model, { calls, inputTokens, tokensOut, images }]) => (
           <tr key={model}>
             <td>{model}</td>
             <td>{calls}</td>
-            <td>{tokensIn}</td>
+            <td>{inputTokens}</td>
             <td>{tokensOut}</td>
             <td>{images}</td>
           </tr>

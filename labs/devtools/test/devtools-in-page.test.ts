@@ -73,7 +73,7 @@ describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where
     await page.getByRole("button", { name: "Lost response" }).click();
     await page.getByRole("button", { name: "Ask" }).click();
     await view(page).getByText("2 requests left the page: 2 billed").waitFor();
-    await view(page).getByText("the answer", { exact: true }).waitFor();
+    await view(page).getByText("the response", { exact: true }).waitFor();
     expect(emulator.requests.slice(before).filter(({ status }) => status === 200)).toHaveLength(2);
     // the policy blocks the style of the page, but nothing of the panel
     expect(problems.filter((text) => !text.includes("inline style"))).toEqual([]);
@@ -107,7 +107,7 @@ describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where
     await page.getByText("ready, success").waitFor();
     await show(page, "Chats");
     await view(page)
-      .getByText(/2 messages.*last answer complete/)
+      .getByText(/2 messages.*last response complete/)
       .waitFor();
     await show(page, "Tasks");
     await view(page).getByText("succeeded").waitFor();

@@ -14,14 +14,14 @@ const storage = indexedDBStorage();
 function App() {
   const { messages, status, send } = useChatStream({ id: "reef", model: "delta-5.3", storage });
   const video = useVideoTask({ storage, intervalMs: 100 });
-  const film = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
+  const videoRequest = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
   return (
     <main>
       <h1>Reef</h1>
       <button type="button" onClick={() => void send("Why is the sky blue?")}>
         Ask
       </button>
-      <button type="button" onClick={() => void video.create(film)}>
+      <button type="button" onClick={() => void video.create(videoRequest)}>
         Film
       </button>
       <p role="status">

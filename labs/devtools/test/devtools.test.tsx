@@ -23,7 +23,7 @@ const question = {
   model: "delta-5.3",
   messages: [{ role: "user", content: "Why is the sky blue?" }],
 } as const;
-const picture = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
+const imageRequest = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
 
 /** Opens the panel for a client of an emulator, whose journal lists the billed requests. */
 async function open({ prices, ...options }: EmulatorOptions & { readonly prices?: Prices } = {}) {
@@ -58,19 +58,20 @@ async function openPanel() {
   };
 }
 
-const ask = async (client: Client): Promise<unknown> =>
+const sendMessage = async (client: Client): Promise<unknown> =>
   streamChat(client, question)
     .result()
     .catch(() => {});
-const paint = async (client: Client): Promise<unknown> => generateImages(client, picture).catch(() => {});
-const calls = { "a chat": ask, "an image": paint };
+const paint = async (client: Client): Promise<unknown> =>
+  generateImages(client, imageRequest).catch(() => {});
+const calls = { "a chat": sendMessage, "an image": paint };
 
 /** Counts the requests that a gateway would bill. */
 const countBilled = ({ requests }: Emulator) =>
   requests.filter(({ method, status }) => method === "POST" && status === 200).length;
 
 /** Reads the names and values of the first list of facts. */
-function readFacts(shadow: ShadowRoot): Record<string, string> {
+function readDetails(shadow: ShadowRoot): Record<string, string> {
   const list = shadow.querySelector("dl");
   const readTexts = (name: string) =>
     [...(list?.querySelectorAll(name) ?? [])].map((it) => it.textContent ?? "");
@@ -79,7 +80,7 @@ function readFacts(shadow: ShadowRoot): Record<string, string> {
 }
 
 describe("a fault on a call shows what the user saw, if it was retried, and what the gateway billed", () => {
-  const repeatedWell = { Outcome: "complete", "User sees": "the answer", "App knows": "billed" };
+  const repeatedWell = { Outcome: "complete", "User sees": "the response", "App knows": "billed" };
   test.each([
     ["Cut", "a chat", { Outcome: "truncated", Repeated: "no", "App knows": "may be billed" }, 1],
     ["Stall", "a chat", { Outcome: "error", Repeated: "no", "App knows": "may be billed" }, 1],
@@ -95,10 +96,10 @@ describe("a fault on a call shows what the user saw, if it was retried, and what
     show("Faults");
     press(fault);
     await act(() => clock.advanceUntil(calls[call](client), 1000));
-    await waitFor(() => expect(readFacts(shadow)).toMatchObject(expected));
+    await waitFor(() => expect(readDetails(shadow)).toMatchObject(expected));
     expect(countBilled(emulator)).toBe(billed);
     const bill = billed === 0 ? "nothing billed" : `${billed} billed`;
-    expect(readFacts(shadow)["Bill"]).toMatch(new RegExp(`: ${bill}$`));
+    expect(readDetails(shadow)["Bill"]).toMatch(new RegExp(`: ${bill}$`));
   });
 });
 
@@ -111,15 +112,15 @@ test.each([
   await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("error"));
   fireEvent.click(view.getByRole("button", { name: /gamma-image/ }));
   const bill = "1 request left the page: 1 may be billed";
-  expect(readFacts(shadow)).toMatchObject({ "App knows": "may be billed", Bill: bill });
+  expect(readDetails(shadow)).toMatchObject({ "App knows": "may be billed", Bill: bill });
 });
 
 test("A key that the proxy bills once is counted once", async () => {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const offerFeatures = async (request: Request) => {
-    const answer = await emulator.fetch(request);
-    answer.headers.set("x-sluice-features", "resumable-streams, idempotency");
-    return answer;
+    const response = await emulator.fetch(request);
+    response.headers.set("x-sluice-features", "resumable-streams, idempotency");
+    return response;
   };
   const client = createClient({
     baseURL: "https://gateway.test",
@@ -130,9 +131,9 @@ test("A key that the proxy bills once is counted once", async () => {
   const { shadow, show, press } = await openPanel();
   show("Faults");
   press("Lost response");
-  await act(() => ask(client));
+  await act(() => sendMessage(client));
   const bill = "2 requests left the page under one key, which the proxy bills once: 1 billed";
-  await waitFor(() => expect(readFacts(shadow)).toMatchObject({ Outcome: "complete", Bill: bill }));
+  await waitFor(() => expect(readDetails(shadow)).toMatchObject({ Outcome: "complete", Bill: bill }));
 });
 
 test.each([1, 7, 1000])("Responses pass unchanged in chunks of %i bytes", async (size) => {
@@ -150,9 +151,9 @@ test.each([1, 7, 1000])("Responses pass unchanged in chunks of %i bytes", async 
   });
   const headers = { "content-type": "text/event-stream", "x-request-id": "r1" };
   const fetch = devtoolsFetch(async () => new Response(stream, { status: 201, headers }));
-  const answer = await fetch?.(new Request("https://gateway.test/v1/chat/completions"));
-  expect([answer?.status, answer?.headers.get("x-request-id")]).toEqual([201, "r1"]);
-  expect(await answer?.text()).toBe(sent);
+  const response = await fetch?.(new Request("https://gateway.test/v1/chat/completions"));
+  expect([response?.status, response?.headers.get("x-request-id")]).toEqual([201, "r1"]);
+  expect(await response?.text()).toBe(sent);
 });
 
 test("An armed fault affects one request, or with “Every time” all requests until it is switched off", async () => {
@@ -193,7 +194,7 @@ test("Offline breaks an open response", async () => {
 
 test("A call shows its attempts, frames and usage, and its texts only on a click", async () => {
   const { client, view, press, text, show, shadow } = await open({ chat: () => "It scatters." });
-  await act(() => ask(client));
+  await act(() => sendMessage(client));
   await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("complete"));
   fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
   expect(view.getByRole("list", { name: "Attempts" }).textContent).toContain("Attempt 1: 200");
@@ -208,7 +209,7 @@ test("A call shows its attempts, frames and usage, and its texts only on a click
 describe("the cost of calls", () => {
   const prices: Prices = {
     currency: "EUR",
-    models: { "delta-5.3": { input: 1_000_000, output: 2_000_000 }, [picture.model]: { image: 0.03 } },
+    models: { "delta-5.3": { input: 1_000_000, output: 2_000_000 }, [imageRequest.model]: { image: 0.03 } },
   };
   const findLastRow = (shadow: ShadowRoot) => shadow.querySelector(".row")?.textContent ?? "";
 
@@ -223,7 +224,7 @@ describe("the cost of calls", () => {
     await waitFor(() => expect(findLastRow(shadow)).toContain(`€${cost}.00`));
     expect(text()).toContain(`These calls cost €${cost}.03.`);
     fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
-    expect(readFacts(shadow)["Cost"]).toBe(`€${cost}.00`);
+    expect(readDetails(shadow)["Cost"]).toBe(`€${cost}.00`);
   });
 
   test("A call with unknown cost says why, and the sum says that it is incomplete", async () => {
@@ -248,11 +249,11 @@ describe("the cost of calls", () => {
 
   test("Without prices a call shows only its tokens", async () => {
     const { client, shadow, text, view } = await open();
-    await act(() => ask(client));
+    await act(() => sendMessage(client));
     await waitFor(() => expect(findLastRow(shadow)).toContain("complete"));
     fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
-    expect(readFacts(shadow)).not.toHaveProperty("Cost");
-    expect(Number(readFacts(shadow)["Tokens"])).toBeGreaterThan(0);
+    expect(readDetails(shadow)).not.toHaveProperty("Cost");
+    expect(Number(readDetails(shadow)["Tokens"])).toBeGreaterThan(0);
     expect(text()).not.toContain("cost");
   });
 });
@@ -264,7 +265,7 @@ test("A key is never shown, even if the gateway repeats it", async () => {
   const client = createClient({ ...options, fetch: devtoolsFetch(fetch) });
   render(<SluiceDevtools client={client} defaultOpen />);
   const { shadow, view, press } = await openPanel();
-  await act(() => ask(client));
+  await act(() => sendMessage(client));
   await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("error"));
   fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
   press("Show content");
@@ -305,7 +306,7 @@ test("The chats of the hooks are listed with their state, without their texts", 
   await act(() => chat?.send("Why is the sky blue?"));
   show("Chats");
   const list = view.getByRole("list", { name: "Chats and images" });
-  await waitFor(() => expect(list.textContent).toMatch(/chat reef ready2 messages.*last answer complete/));
+  await waitFor(() => expect(list.textContent).toMatch(/chat reef ready2 messages.*last response complete/));
   expect(text()).not.toContain("sky");
   show("Faults");
   expect(text()).toContain("devtoolsFetch()");

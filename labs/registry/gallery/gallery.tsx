@@ -76,7 +76,7 @@ export function Gallery() {
       </Part>
       <Part title="Steps">
         <Steps
-          answers={[thought]}
+          replies={[thought]}
           isBusy={false}
           toolTitles={{ draw: "Make an image" }}
           estimateTool={() => ({ amount: 0.04, min: 0.04, currency: "USD", missing: [] })}

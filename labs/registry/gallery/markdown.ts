@@ -1,4 +1,4 @@
-/** A response with formulas, a table, code, and a picture that waits for a press. */
+/** A response with formulas, a table, code, and an image that waits for a press. */
 export const markdown = `## The depth of a sea
 
 The pressure at a depth $h$ is $p = p_0 + \\rho g h$, or for a column of water

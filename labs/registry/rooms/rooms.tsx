@@ -12,7 +12,7 @@ const rooms = { Chat: ChatRoom, Images: ImageRoom, Videos: VideoRoom };
 type RoomName = keyof typeof rooms;
 const names = Object.keys(rooms) as RoomName[];
 
-/** The rooms, and the button between light and dark. What a room asked for goes on in another one. `children` stand in the header. */
+/** The rooms, and the button between light and dark. Requests of a room continue in the others. `children` stand in the header. */
 export function Rooms({ children }: { readonly children?: ReactNode }) {
   const [name, setName] = useState<RoomName>("Chat");
   const Room = rooms[name];

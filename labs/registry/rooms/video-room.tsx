@@ -13,7 +13,7 @@ const options = { storage };
 const parameters = { duration: 5, resolution: "720P" } as const;
 const model = "beta3.0-video";
 
-/** The room where videos are made: each is a task that goes on at the gateway, whatever happens to this page. */
+/** The room for videos. Each is a task that continues at the gateway without this page. */
 export function VideoRoom() {
   const { draft: prompt, setDraft: setPrompt } = useDraft("video", "");
   const { create, reset, phase, error } = useVideoTask(options);
@@ -63,7 +63,7 @@ interface TaskProps {
 }
 
 function Task({ entry, ...rest }: TaskProps) {
-  // only a task that is not checked any more is asked for by its card
+  // only a task that is not checked any more is requested by its card
   const taskId = getVideoState(entry) === "unknown" ? entry.handle?.id : undefined;
   const { refetch } = useVideoTask({ taskId, ...options });
   return <VideoTaskCard entry={entry} onCheck={refetch} {...rest} />;

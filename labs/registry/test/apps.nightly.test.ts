@@ -61,8 +61,8 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     page = await context.newPage();
     problems.length = 0;
     page.on("pageerror", ({ message }) => problems.push(message));
-    page.on("console", (said) => {
-      if (said.type() === "error") problems.push(`${said.text()} ${said.location().url}`);
+    page.on("console", (message) => {
+      if (message.type() === "error") problems.push(`${message.text()} ${message.location().url}`);
     });
     open = (more = "") => page.goto(`${started.url}/?gateway=${gateway.url}${more}`);
     await open();
@@ -70,7 +70,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
   });
 
   const field = () => page.getByRole("textbox", { name: "Message" });
-  const ask = async (text: string) => {
+  const sendMessage = async (text: string) => {
     await field().fill(text);
     await page.keyboard.press("Enter");
   };
@@ -93,10 +93,10 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     expect(registry.missing).toEqual([]);
   });
 
-  test("A message is edited and an answer asked for again; the arrows lead between the versions", {
+  test("A message is edited and a response requested again; the arrows lead between the versions", {
     timeout: 120_000,
   }, async () => {
-    await ask("Hello");
+    await sendMessage("Hello");
     await button("Regenerate").click();
     await button("Previous version").click();
     await page.getByText("1/2").waitFor();
@@ -115,10 +115,10 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     expect(problems).toEqual([]);
   });
 
-  test("An answer has code in colors, a table and a formula, in light and in dark", {
+  test("A response has code in colors, a table and a formula, in light and in dark", {
     timeout: 120_000,
   }, async () => {
-    await ask("Show Markdown");
+    await sendMessage("Show Markdown");
     const answer = page.getByRole("article", { name: "Assistant's answer" });
     const code = answer.getByRole("figure", { name: "Code: ts" });
     const word = code.locator("span[style*=color]").getByText("const", { exact: true });
@@ -133,12 +133,12 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
         .first()
         .evaluate((it) => getComputedStyle(it).fontFamily),
     ).toContain("KaTeX");
-    const colorIn = (isDark: boolean) =>
+    const readColor = (isDark: boolean) =>
       word.evaluate((it, dark) => {
         document.documentElement.classList.toggle("dark", dark);
         return getComputedStyle(it).color;
       }, isDark);
-    expect(await colorIn(true)).not.toBe(await colorIn(false));
+    expect(await readColor(true)).not.toBe(await readColor(false));
     await expect.poll(axe).toEqual([]);
     await code.getByRole("button", { name: "Wrap lines" }).click();
     await code.getByRole("button", { name: "Wrap lines", pressed: true }).waitFor();
@@ -148,7 +148,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     expect(problems).toEqual([]);
   });
 
-  test("A picture goes with a message, opens at its full size, and a file of another kind is refused", {
+  test("An image goes with a message, opens at its full size, and a file of another kind is refused", {
     timeout: 120_000,
   }, async () => {
     await page.getByLabel("Images", { exact: true }).setInputFiles([
@@ -159,7 +159,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     await page.getByRole("list", { name: "Images to send" }).getByRole("img", { name: "dot.png" }).waitFor();
     await expect.poll(axe).toEqual([]);
     await button("Dismiss").click();
-    await ask("What is this?");
+    await sendMessage("What is this?");
     await button("Open image 1").click();
     await page.getByRole("dialog", { name: "Image 1" }).getByRole("img", { name: "Attachment 1" }).waitFor();
     await page.keyboard.press("Escape");
@@ -168,7 +168,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
   });
 
   test("A tool runs after a yes by the keyboard, and its card says so", { timeout: 120_000 }, async () => {
-    await ask('Use the tool save_note for "Buy milk"');
+    await sendMessage('Use the tool save_note for "Buy milk"');
     const card = page.getByRole("group", { name: "Save a note" });
     await card.getByText("Needs your approval").waitFor();
     await expect.poll(axe).toEqual([]);
@@ -182,10 +182,10 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
   test("Conversations are listed, renamed, pinned, deleted and brought back", {
     timeout: 120_000,
   }, async () => {
-    await ask("Tell me of reefs");
+    await sendMessage("Tell me of reefs");
     await page.getByText(/^Cost /).waitFor();
     await button("New chat").click();
-    await ask("Tell me of dunes");
+    await sendMessage("Tell me of dunes");
     await button("Regenerate").waitFor();
     const choose = async (item: string) => {
       await button("Actions for Tell me of reefs").click();
@@ -302,16 +302,16 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     expect(problems).toEqual([]);
   });
 
-  test("An answer that was cut is continued, and one that failed is asked for again", {
+  test("A response that was cut is continued, and one that failed is requested again", {
     timeout: 120_000,
   }, async () => {
-    await ask("Tell me of the sea [[truncate]]");
+    await sendMessage("Tell me of the sea [[truncate]]");
     await button("Continue").waitFor();
     await expect.poll(axe).toEqual([]);
     await button("Continue").click();
     await button("Regenerate").last().waitFor();
     // the client itself sends it three times
-    await ask("And now [[500:3]]");
+    await sendMessage("And now [[500:3]]");
     await button("Try again").waitFor();
     await expect.poll(axe).toEqual([]);
     await button("Try again").click();
@@ -322,7 +322,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
 });
 
 const FENCE = "```";
-/** An answer with what Markdown has to show. */
+/** A response with what Markdown has to show. */
 const ANSWER = `The pressure at a depth $h$:
 
 $$
@@ -337,6 +337,6 @@ ${FENCE}ts
 const pressure = (depth: number) => 1.013 + depth / 10;
 ${FENCE}`;
 
-/** A picture of 16 × 16 pixels. */
+/** An image of 16 × 16 pixels. */
 const DOT =
   "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFklEQVR4nGMwSJhAEmIY1TCqYfhqAAC82CAQcrMTHAAAAABJRU5ErkJggg==";

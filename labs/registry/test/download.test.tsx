@@ -15,8 +15,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function server(answer: () => Response | Promise<Response>) {
-  const fetch = vi.fn(async (_: string, _init?: RequestInit) => answer());
+function server(respond: () => Response | Promise<Response>) {
+  const fetch = vi.fn(async (_: string, _init?: RequestInit) => respond());
   const open = vi.fn();
   vi.stubGlobal("fetch", fetch);
   vi.stubGlobal("open", open);
@@ -80,7 +80,7 @@ test("an address that is none of the web is not opened", async () => {
   expect(open).not.toHaveBeenCalled();
 });
 
-test.each([403, 404, 410])("A link whose server answers %i is expired", async (status) => {
+test.each([403, 404, 410])("A link whose server responds with %i is expired", async (status) => {
   server(() => new Response(null, { status }));
   expect(await downloadMedia(url, "A reef")).toBe("expired");
   expect(saved).toEqual([]);

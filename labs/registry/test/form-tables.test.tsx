@@ -21,12 +21,12 @@ function formatLine({
   isShown,
   ...facts
 }: FormField): string {
-  const written = Object.entries(facts).map(([key, fact]) => `${key} ${textOf(fact)}`.trim());
+  const written = Object.entries(facts).map(([key, fact]) => `${key} ${formatFact(fact)}`.trim());
   const flags = [isAdvanced && "advanced", !isShown && "hidden", path !== name && `at ${path}`];
   return [`${name}: ${kind}`, ...flags.filter(Boolean), ...written].join(", ");
 }
 
-function textOf(fact: unknown): string {
+function formatFact(fact: unknown): string {
   if (!Array.isArray(fact)) return String(fact);
   return fact.map((one) => (typeof one === "string" ? one : `${one.value}(${one.label})`)).join(" ");
 }
@@ -234,10 +234,10 @@ describe("The hidden fields of a form", () => {
 });
 
 test("The default of a shape follows from the media", () => {
-  const ratioOf = (model: VideoModel, values: FormValues) =>
+  const readRatio = (model: VideoModel, values: FormValues) =>
     createVideoForm(model, values).fields.find(({ name }) => name === "ratio")?.default;
   const model = "gamma-video-1-0-pro-fast-251015";
-  expect([ratioOf(model, {}), ratioOf(model, { first_frame: [url] })]).toEqual(["16:9", "adaptive"]);
+  expect([readRatio(model, {}), readRatio(model, { first_frame: [url] })]).toEqual(["16:9", "adaptive"]);
 });
 
 test("A request has the media of its form in the order of the fields", () => {
@@ -258,23 +258,23 @@ test("A request has the media of its form in the order of the fields", () => {
   expect(createVideoRequest("beta3.0-video", {})).toEqual({ model: "beta3.0-video", input: {} });
 });
 
-test("A search of the web is asked for, or left out", () => {
-  const toolsOf = (web_search: boolean) => createVideoRequest("gamma-video-2.0", { web_search });
-  expect(toolsOf(true)).toMatchObject({ tools: [{ type: "web_search" }] });
-  expect(toolsOf(false)).not.toHaveProperty("tools");
+test("A search of the web is requested, or left out", () => {
+  const createSearchRequest = (web_search: boolean) => createVideoRequest("gamma-video-2.0", { web_search });
+  expect(createSearchRequest(true)).toMatchObject({ tools: [{ type: "web_search" }] });
+  expect(createSearchRequest(false)).not.toHaveProperty("tools");
 });
 
-test("A set of images is asked for, or left out", () => {
+test("A set of images is requested, or left out", () => {
   const model = "gamma-image-5-0-260128";
-  const requestOf = (sequential_image_generation: boolean) =>
+  const createRequest = (sequential_image_generation: boolean) =>
     createImageRequest(model, { sequential_image_generation, max_images: 4 });
-  expect(requestOf(true)).toEqual({
+  expect(createRequest(true)).toEqual({
     model,
     prompt: "",
     sequential_image_generation: "auto",
     sequential_image_generation_options: { max_images: 4 },
   });
-  expect(requestOf(false)).toEqual({ model, prompt: "" });
+  expect(createRequest(false)).toEqual({ model, prompt: "" });
 });
 
 test("Stop texts are one text or a list, as the model takes them", () => {

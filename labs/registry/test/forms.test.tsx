@@ -63,7 +63,7 @@ function acceptedBy(field: FormField): readonly NonNullable<FormValues[keyof For
 }
 
 /** Values beside which a field is shown and its value is sent. */
-function contextOf(field: FormField, kind: Kind): FormValues {
+function createContext(field: FormField, kind: Kind): FormValues {
   if (field.name === "last_frame") return { first_frame: [url] };
   if (field.name === "reference_audio") return { reference_image: [url] };
   const contexts: readonly FormValues[] = [{}, { thinking: false }, { sequential_image_generation: true }];
@@ -97,7 +97,7 @@ describe.each(families)("the form of %s", (model, kind) => {
   test("describes only values that the gateway's rules accept, without a warning", () => {
     for (const field of kind.createFields())
       for (const value of acceptedBy(field)) {
-        const values = { ...contextOf(field, kind), [field.name]: value };
+        const values = { ...createContext(field, kind), [field.name]: value };
         expect.soft(kind.collectProblems(values), `${field.name} = ${JSON.stringify(value)}`).toEqual([]);
       }
   });
@@ -107,7 +107,7 @@ describe.each(families)("the form of %s", (model, kind) => {
       // the rules do not count the frames of these models
       if (/^gamma-video-(2|fast)/.test(model) && field.kind === "media") continue;
       for (const value of beyond(field)) {
-        const values = { ...contextOf(field, kind), [field.name]: value };
+        const values = { ...createContext(field, kind), [field.name]: value };
         expect.soft(kind.collectProblems(values), `${field.name} = ${value}`).not.toEqual([]);
       }
     }
@@ -133,13 +133,13 @@ interface ObjectSchema {
 }
 
 /** Paths of all fields of a request's schema, but of those that it refuses and of list items. */
-function pathsOf(schema: ObjectSchema, path = ""): readonly string[] {
-  if (schema.wrapped) return pathsOf(schema.wrapped, path);
-  if (schema.getter) return pathsOf(schema.getter(path === "" ? { content: [] } : undefined), path);
+function listPaths(schema: ObjectSchema, path = ""): readonly string[] {
+  if (schema.wrapped) return listPaths(schema.wrapped, path);
+  if (schema.getter) return listPaths(schema.getter(path === "" ? { content: [] } : undefined), path);
   if (schema.type === "never") return [];
   if (!schema.entries) return [path];
   return Object.entries(schema.entries).flatMap(([name, entry]) =>
-    pathsOf(entry, path ? `${path}.${name}` : name),
+    listPaths(entry, path ? `${path}.${name}` : name),
   );
 }
 
@@ -169,7 +169,7 @@ test.each([
     const paths = (of as (model: string) => Kind)(model)
       .createFields()
       .map(({ name, path }) => (name === "thinking" ? "thinking.type" : path));
-    const all = pathsOf(requestSchemas[model] as unknown as ObjectSchema);
+    const all = listPaths(requestSchemas[model] as unknown as ObjectSchema);
     expect(all.length).toBeGreaterThan(5);
     expect(
       all

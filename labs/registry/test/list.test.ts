@@ -20,15 +20,15 @@ interface Item {
 
 const read = (path: string) => readFileSync(join(folder, path), "utf8");
 const { items } = JSON.parse(read("registry.json")) as { readonly items: readonly Item[] };
-const moduleOf = (path: string) => path.replace(/^.*\//, "").replace(/\.tsx?$/, "");
-const owners = new Map(items.flatMap(({ name, files }) => files.map(({ path }) => [moduleOf(path), name])));
+const findModule = (path: string) => path.replace(/^.*\//, "").replace(/\.tsx?$/, "");
+const owners = new Map(items.flatMap(({ name, files }) => files.map(({ path }) => [findModule(path), name])));
 
 /** The sources of all imports of a module, as they are written. */
-function importsOf(text: string): readonly string[] {
+function listImports(text: string): readonly string[] {
   return [...text.matchAll(/(?:\bfrom |\bimport[ (])"([^"]+)"/g)].map(([, source = ""]) => source);
 }
 
-const packageOf = (source: string) =>
+const findPackage = (source: string) =>
   source
     .split("/")
     .slice(0, source.startsWith("@") ? 2 : 1)
@@ -37,12 +37,12 @@ const packageOf = (source: string) =>
 describe.each(items)(
   "the component $name",
   ({ name, dependencies = [], registryDependencies = [], files }) => {
-    const imports = files.flatMap(({ path }) => importsOf(read(path)));
+    const imports = files.flatMap(({ path }) => listImports(read(path)));
 
     test("Its list names what its files import, and no more", () => {
       const packages = imports
         .filter((source) => !source.startsWith("@/"))
-        .map(packageOf)
+        .map(findPackage)
         // each app that takes it has them
         .filter((source) => source !== "react" && source !== "react-dom");
       const others = imports

@@ -18,7 +18,7 @@ const shadcn = join(source, "node_modules/shadcn/dist/index.js");
 /** The registry of this repository on this machine. */
 export interface ServedRegistry {
   readonly url: string;
-  /** Paths that were asked for and are not there: what shadcn's command wants of its own site. */
+  /** Paths that were requested and are not there: what shadcn's command wants of its own site. */
   readonly missing: readonly string[];
   readonly close: () => Promise<void>;
 }
@@ -30,17 +30,17 @@ export async function serveRegistry(shop: Workshop): Promise<ServedRegistry> {
   const tarballs = shop.pack();
   const packed = dirname([...tarballs.values()][0] ?? "");
   const missing: string[] = [];
-  const server = createServer(({ url = "", headers }, answer) => {
+  const server = createServer(({ url = "", headers }, response) => {
     const path = decodeURIComponent(url.split("?")[0] ?? "");
     const name = path.slice("/npm/".length);
     const tarball = tarballs.get(name);
-    if (tarball) return answer.end(JSON.stringify(packument(name, tarball, `http://${headers.host}`)));
+    if (tarball) return response.end(JSON.stringify(packument(name, tarball, `http://${headers.host}`)));
     const [, kind, file = ""] = /^\/(r|tarballs)\/([\w.-]+)$/.exec(path) ?? [];
     try {
-      answer.end(readFileSync(kind === "r" ? join(built, file) : join(packed, file)));
+      response.end(readFileSync(kind === "r" ? join(built, file) : join(packed, file)));
     } catch {
       missing.push(path);
-      answer.writeHead(404).end();
+      response.writeHead(404).end();
     }
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -55,7 +55,7 @@ export async function serveRegistry(shop: Workshop): Promise<ServedRegistry> {
   };
 }
 
-/** The answer to npm about a package of which there is one version. */
+/** The response to npm about a package of which there is one version. */
 function packument(name: string, tarball: string, host: string) {
   const manifest = JSON.parse(
     execFileSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" }),

@@ -67,15 +67,15 @@ test("a draft is there again after a reload", async () => {
 test("A draft is shown as restoring until its storage was read", async () => {
   const storage = memoryStorage();
   await storage.write("drafts", new Map([["chat/a", "Why is"]]));
-  let answer: () => void = () => {};
+  let respond: () => void = () => {};
   const held = new Promise<void>((resolve) => {
-    answer = resolve;
+    respond = resolve;
   });
   page().show({ storage: { ...storage, read: (collection) => held.then(() => storage.read(collection)) } });
   const shown = () => [field().value, field().getAttribute("aria-busy")];
   await rest();
   expect(shown()).toEqual(["", "true"]);
-  answer();
+  respond();
   await rest();
   expect(shown()).toEqual(["Why is", "false"]);
 });

@@ -19,7 +19,7 @@ const options: Partial<ClientOptions> = {
 };
 
 /** Loses a response: returns or throws what the client gets instead. */
-type Loss = (request: Request, answer: Response) => Promise<Response>;
+type Loss = (request: Request, response: Response) => Promise<Response>;
 
 /** Ways to lose a response that the gateway has created and billed. */
 const losses: Readonly<Record<string, Loss>> = {
@@ -34,15 +34,15 @@ const losses: Readonly<Record<string, Loss>> = {
     new Promise((_, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason));
     }),
-  "an answer that breaks off": async (_, answer) => {
-    const bytes = new Uint8Array(await answer.arrayBuffer());
+  "an answer that breaks off": async (_, response) => {
+    const bytes = new Uint8Array(await response.arrayBuffer());
     const half = new ReadableStream<Uint8Array>({
       start(controller) {
         controller.enqueue(bytes.subarray(0, bytes.length / 2));
       },
       pull: (controller) => controller.error(new TypeError("terminated")),
     });
-    return new Response(half, { status: answer.status, headers: answer.headers });
+    return new Response(half, { status: response.status, headers: response.headers });
   },
 };
 
@@ -95,11 +95,11 @@ async function sendMessage(client: Opened["client"]): Promise<string> {
   return text;
 }
 
-describe.each(routes)("one call is billed once, through the %s", (place) => {
+describe.each(routes)("one call is billed once, through the %s", (route) => {
   describe.each(Object.entries(functions))("%s", (_, run) => {
     test.each(Object.entries(losses))("is not sent again after %s", async (_, lose) => {
       let bills = 0;
-      const opened = open(place, {
+      const opened = open(route, {
         client: options,
         async network(request, send) {
           if (request.method !== "POST") return send(request);
@@ -125,20 +125,20 @@ describe("a proxy that stores chats", () => {
     ],
     ["a message of useChat", sendMessage],
   ] as const)("%s gets the response that was lost, and the gateway is asked once", async (_, run) => {
-    const { openPage, asked } = createScenario();
+    const { openPage, chatRequests } = createScenario();
     const { client } = openPage({ lost: 2, random: () => 0 });
     expect((await run(client)).length).toBeGreaterThan(20);
-    expect(asked).toHaveLength(1);
+    expect(chatRequests).toHaveLength(1);
   });
 
   test("generateText is not sent again: a proxy stores only streams", async () => {
-    const { openPage, asked } = createScenario();
+    const { openPage, chatRequests } = createScenario();
     const { client } = openPage({ lost: 1, random: () => 0 });
     await expect(generateText({ model: createSluice(client)("delta-5.3"), prompt })).rejects.toMatchObject({
       isRetryable: false,
       data: { billing: "maybe" },
     });
-    expect(asked).toHaveLength(1);
+    expect(chatRequests).toHaveLength(1);
   });
 });
 

@@ -24,11 +24,11 @@ function readStream(settings: Parameters<typeof streamText>[0]): Promise<never> 
   });
 }
 
-describe.each(routes)("an error of a chat, through the %s", (place) => {
-  const gatewayFailed = place === "proxy" ? 502 : 500;
+describe.each(routes)("an error of a chat, through the %s", (route) => {
+  const gatewayFailed = route === "proxy" ? 502 : 500;
   /** Reads the proxy's log entries with this code. */
   const readLog = (code: string | undefined) =>
-    place === "proxy" && code ? [expect.stringContaining(`502 ${code}`)] : [];
+    route === "proxy" && code ? [expect.stringContaining(`502 ${code}`)] : [];
 
   const functions = { streamText: readStream, generateText };
   const refusals = [
@@ -43,7 +43,7 @@ describe.each(routes)("an error of a chat, through the %s", (place) => {
     "%s after %s is an APICallError with its status, and only the client retries, where nothing is billed",
     async (_, fault, status, billing, code, count, run) => {
       const log = watchLog();
-      const { sluice, gateway, listPaid } = open(place);
+      const { sluice, gateway, listPaid } = open(route);
       const error = await catchError(() => run({ model: sluice(model), prompt: `Hello ${fault}` }));
       expect(error).toMatchObject({
         statusCode: status,
@@ -62,7 +62,7 @@ describe.each(routes)("an error of a chat, through the %s", (place) => {
   test.each(["[[drop]]", "[[truncate]]", "[[error-frame]]"])(
     "A stream that ends by %s is an error everywhere",
     async (fault) => {
-      const { sluice, gateway } = open(place);
+      const { sluice, gateway } = open(route);
       const errors: unknown[] = [];
       const start = () =>
         streamText({
@@ -91,7 +91,7 @@ describe.each(routes)("an error of a chat, through the %s", (place) => {
     ["[[truncate]]", "upstream_type"],
   ])("generateText with %s is an error without a retry", async (fault, code) => {
     const log = watchLog();
-    const { sluice, gateway } = open(place);
+    const { sluice, gateway } = open(route);
     const error = await catchError(() => generateText({ model: sluice(model), prompt: `Hello ${fault}` }));
     expect(error).toMatchObject({ isRetryable: false, data: { billing: "maybe" } });
     expect(gateway.requests).toHaveLength(1);
@@ -99,7 +99,7 @@ describe.each(routes)("an error of a chat, through the %s", (place) => {
   });
 
   test("A broken rule is an error with its field, and nothing is sent", async () => {
-    const { sluice, gateway } = open(place);
+    const { sluice, gateway } = open(route);
     const settings = { model: sluice(model), prompt: "Hello", maxOutputTokens: 9_999_999 };
     for (const run of [() => generateText(settings), () => readStream(settings)])
       expect(await catchError(run)).toMatchObject({
@@ -111,7 +111,7 @@ describe.each(routes)("an error of a chat, through the %s", (place) => {
   });
 
   test("A stopped stream stops at the gateway, by the signal and by a break of the loop", async () => {
-    const { sluice, gateway } = open(place);
+    const { sluice, gateway } = open(route);
     const stop = new AbortController();
     const stopped = streamText({ model: sluice(model), prompt: "Hello [[stall]]", abortSignal: stop.signal });
     for await (const _ of stopped.textStream) stop.abort();
@@ -236,7 +236,7 @@ describe("a tool call", () => {
       0,
     ],
   ])(
-    "A call of an answer that %s is given to the SDK, and runs, or not at all",
+    "A call of a response that %s is given to the SDK, and runs, or not at all",
     async (name, edit, count) => {
       const warnings = [TOOLS_UNLISTED, ...(name === "has no finish_reason" ? ["chat.unconfirmed"] : [])];
       const { model: edited, gateway } = createCallingModel(edit, warnings);

@@ -25,9 +25,9 @@ const tools = {
 
 const listToolWarnings = (model: string) => (model === "delta-5.3" ? [TOOLS_UNLISTED] : []);
 
-describe.each(routes)("the chat models, through the %s", (place) => {
+describe.each(routes)("the chat models, through the %s", (route) => {
   test.each(chatModels)("%s returns the message and usage to generateText", async (model) => {
-    const { sluice, listPaid } = open(place);
+    const { sluice, listPaid } = open(route);
     const result = await generateText({ model: sluice(model), prompt });
     expect(result.text.length).toBeGreaterThan(20);
     expect(result.finishReason).toBe("stop");
@@ -37,7 +37,7 @@ describe.each(routes)("the chat models, through the %s", (place) => {
   });
 
   test.each(chatModels)("%s streams the same text as its parts", async (model) => {
-    const { sluice, listPaid } = open(place, {
+    const { sluice, listPaid } = open(route, {
       client: { gateway: { includeUsage: true }, clock: systemClock },
     });
     const result = streamText({ model: sluice(model), prompt });
@@ -53,7 +53,7 @@ describe.each(routes)("the chat models, through the %s", (place) => {
   test.each(thinking)(
     "%s shows its thinking, and the next request sends it back with the tool result",
     async (model) => {
-      const { sluice, gateway, listPaid } = open(place, { warnings: listToolWarnings(model) });
+      const { sluice, gateway, listPaid } = open(route, { warnings: listToolWarnings(model) });
       const result = streamText({
         model: sluice(model),
         prompt: "Use get_depth for the Elbe",
@@ -80,7 +80,7 @@ describe.each(routes)("the chat models, through the %s", (place) => {
   );
 
   test.each(thinking)("%s runs a tool in generateText, in two steps", async (model) => {
-    const { sluice, listPaid } = open(place, { warnings: listToolWarnings(model) });
+    const { sluice, listPaid } = open(route, { warnings: listToolWarnings(model) });
     const result = await generateText({
       model: sluice(model),
       prompt: "Use get_depth for the Elbe",
@@ -99,9 +99,9 @@ describe.each(routes)("the chat models, through the %s", (place) => {
   });
 
   test.each(chatModels)(
-    "%s answers with an object of a schema, which it reads in the instructions",
+    "%s responds with an object of a schema, which it reads in the instructions",
     async (model) => {
-      const { sluice, gateway, listPaid } = open(place);
+      const { sluice, gateway, listPaid } = open(route);
       const { output } = await generateText({
         model: sluice(model),
         prompt,
@@ -123,7 +123,7 @@ describe.each(routes)("the chat models, through the %s", (place) => {
   );
 
   test("An object streams as growing partial objects", async () => {
-    const { sluice } = open(place);
+    const { sluice } = open(route);
     const result = streamText({
       model: sluice("alpha-v4.1-flash"),
       prompt,

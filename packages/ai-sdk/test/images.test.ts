@@ -13,9 +13,9 @@ function catchFailure(run: PromiseLike<unknown>): Promise<unknown> {
   );
 }
 
-describe.each(routes)("the image models, through the %s", (place) => {
+describe.each(routes)("the image models, through the %s", (route) => {
   test.each([model, "gamma-image-4-0-250828"])("%s draws, and returns the bytes and the link", async (id) => {
-    const { sluice, listPaid } = open(place);
+    const { sluice, listPaid } = open(route);
     const { image, providerMetadata, usage } = await generateImage({ model: sluice.imageModel(id), prompt });
     expect(image.mediaType).toBe("image/png");
     expect(image.uint8Array.length).toBeGreaterThan(1000);
@@ -27,7 +27,7 @@ describe.each(routes)("the image models, through the %s", (place) => {
   });
 
   test("Three images are three requests", async () => {
-    const { sluice, listPaid } = open(place);
+    const { sluice, listPaid } = open(route);
     const { images, warnings } = await generateImage({
       model: sluice.imageModel("gamma-image-4-0-250828"),
       size: "1024x1024",

@@ -19,12 +19,12 @@ async function readParts(opened: ReturnType<typeof open>, text: string) {
   return { parts, response };
 }
 
-describe.each(routes)("the result of a call, through the %s", (place) => {
+describe.each(routes)("the result of a call, through the %s", (route) => {
   const requestId = expect.stringMatching(/\S/);
   const headers = expect.objectContaining({ "x-request-id": requestId });
 
   test("generateText has the headers, and the gateway's id of the request, the id and the time of the response", async () => {
-    const { sluice } = open(place);
+    const { sluice } = open(route);
     const { response, providerMetadata } = await generateText({ model: sluice("delta-5.3"), prompt });
     expect(response).toMatchObject({ headers, id: expect.stringMatching(/^chatcmpl/), modelId: "delta-5.3" });
     // the gateway's time is in whole seconds
@@ -33,7 +33,7 @@ describe.each(routes)("the result of a call, through the %s", (place) => {
   });
 
   test("streamText has the headers, ids and time of the response", async () => {
-    const { sluice } = open(place);
+    const { sluice } = open(route);
     const result = streamText({ model: sluice("delta-5.3"), prompt });
     await result.consumeStream();
     const { response, providerMetadata } = await result.finalStep;
@@ -44,7 +44,7 @@ describe.each(routes)("the result of a call, through the %s", (place) => {
   test.each(["Hello", "Hello [[drop]]"])(
     "the stream of %s has id and time before its first text",
     async (text) => {
-      const { parts, response } = await readParts(open(place), text);
+      const { parts, response } = await readParts(open(route), text);
       expect(response).toEqual({ headers });
       expect(parts.slice(0, 3)).toMatchObject([
         { type: "stream-start" },
@@ -61,7 +61,7 @@ describe.each(routes)("the result of a call, through the %s", (place) => {
   );
 
   test("generateImage has the headers and the time, and each image its own request id", async () => {
-    const { sluice } = open(place);
+    const { sluice } = open(route);
     const { responses, providerMetadata } = await generateImage({
       model: sluice.imageModel(IMAGE),
       prompt,

@@ -3,7 +3,7 @@ import { cleanup } from "@testing-library/react";
 import { tool } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { joinText, type Options, openPage, type World, waitUntil } from "./support/page.js";
+import { joinText, type Options, openPage, type Scenario, waitUntil } from "./support/page.js";
 import {
   createScenario,
   createTextStorage,
@@ -15,147 +15,147 @@ import {
 afterEach(cleanup);
 
 test("A message stops at the gateway when its component unmounts", async () => {
-  const world = createScenario();
-  world.answerByHand();
-  const page = openPage(world, { storage: createTextStorage() });
+  const scenario = createScenario();
+  scenario.writeByHand();
+  const page = openPage(scenario, { storage: createTextStorage() });
   void page.getChat().sendMessage({ text: "Hello" });
-  await waitUntil(() => expect(world.written).toHaveLength(1));
-  world.written[0]?.write(toTextFrame("one "));
+  await waitUntil(() => expect(scenario.written).toHaveLength(1));
+  scenario.written[0]?.write(toTextFrame("one "));
   await page.shows("one ");
   page.unmount();
-  await waitUntil(() => expect(world.written[0]?.isLeft).toBe(true));
+  await waitUntil(() => expect(scenario.written[0]?.isLeft).toBe(true));
 });
 
 describe("a reload", () => {
-  async function begin(world: World, options: Options = {}) {
-    world.answerByHand();
+  async function begin(scenario: Scenario, options: Options = {}) {
+    scenario.writeByHand();
     const storage = createTextStorage();
-    const page = openPage(world, { storage, ...options });
+    const page = openPage(scenario, { storage, ...options });
     void page.getChat().sendMessage({ text: "Hello" });
-    await waitUntil(() => expect(world.written).toHaveLength(1));
-    return { storage, page, answer: world.written[0] as World["written"][number] };
+    await waitUntil(() => expect(scenario.written).toHaveLength(1));
+    return { storage, page, response: scenario.written[0] as Scenario["written"][number] };
   }
 
   /** Reloads in the middle of a message, which continues in the second page. */
-  async function resumeAfterReload(world: World) {
-    const { storage, page, answer } = await begin(world);
-    answer.write(toTextFrame("one "));
+  async function resumeAfterReload(scenario: Scenario) {
+    const { storage, page, response } = await begin(scenario);
+    response.write(toTextFrame("one "));
     await page.shows("one ");
-    const after = openPage(world, { storage, messages: page.leave(), resume: true });
+    const after = openPage(scenario, { storage, messages: page.disconnect(), resume: true });
     await after.shows("one ");
-    return { storage, answer, after };
+    return { storage, response, after };
   }
 
   test.each([false, true])(
-    "An answer goes on after a reload, and is paid once (strict mode: %s)",
+    "A response goes on after a reload, and is paid once (strict mode: %s)",
     async (strict) => {
-      const world = createScenario();
-      const { storage, page, answer } = await begin(world);
-      answer.write(toTextFrame("one "));
+      const scenario = createScenario();
+      const { storage, page, response } = await begin(scenario);
+      response.write(toTextFrame("one "));
       await page.shows("one ");
       const { id } = page.getLast() ?? {};
-      const messages = page.leave();
-      const after = openPage(world, { storage, messages, resume: true, strict });
+      const messages = page.disconnect();
+      const after = openPage(scenario, { storage, messages, resume: true, strict });
       await after.shows("one ");
-      answer.write(toTextFrame("two") + toEndFrames());
-      answer.end();
+      response.write(toTextFrame("two") + toEndFrames());
+      response.end();
       await after.shows("one two");
       await after.is("ready");
       expect(after.getLast()?.id).toBe(id);
       expect(after.getChat().messages).toHaveLength(2);
-      expect(world.asked).toHaveLength(1);
-      expect(world.stopped).toEqual([]);
+      expect(scenario.chatRequests).toHaveLength(1);
+      expect(scenario.stopped).toEqual([]);
       await waitUntil(() => expect([...storage.texts]).toEqual([]));
     },
   );
 
   test("A page reloaded before the first token gets its message", async () => {
-    const world = createScenario();
-    const { storage, page, answer } = await begin(world);
+    const scenario = createScenario();
+    const { storage, page, response } = await begin(scenario);
     await waitUntil(() => expect(storage.texts.size).toBe(1));
-    const messages = page.leave();
-    answer.write(toTextFrame("late") + toEndFrames());
-    answer.end();
-    const after = openPage(world, { storage, messages, resume: true });
+    const messages = page.disconnect();
+    response.write(toTextFrame("late") + toEndFrames());
+    response.end();
+    const after = openPage(scenario, { storage, messages, resume: true });
     await after.shows("late");
     await after.is("ready");
-    expect(world.asked).toHaveLength(1);
+    expect(scenario.chatRequests).toHaveLength(1);
   });
 
   describe("a reload before the response headers", () => {
     /** Sends a message, and reloads when the gateway has the request but the page has no response. */
-    async function leaveEarly(world: World) {
-      const { storage, page, answer } = await begin(world, { page: { isDeaf: true } });
-      answer.write(toTextFrame("one answer") + toEndFrames());
-      answer.end();
-      const messages = page.leave();
+    async function leaveEarly(scenario: Scenario) {
+      const { storage, page, response } = await begin(scenario, { page: { isDeaf: true } });
+      response.write(toTextFrame("one answer") + toEndFrames());
+      response.end();
+      const messages = page.disconnect();
       expect(messages.map(({ role }) => role)).toEqual(["user"]);
-      const after = openPage(world, { storage, messages, resume: true });
+      const after = openPage(scenario, { storage, messages, resume: true });
       await after.is("ready");
       return { after, storage };
     }
 
     test("regenerate() gets the message without another payment, and the next regenerate() gets another message", async () => {
-      const world = createScenario();
-      const { after, storage } = await leaveEarly(world);
+      const scenario = createScenario();
+      const { after, storage } = await leaveEarly(scenario);
       void after.getChat().regenerate();
       await after.shows("one answer");
       await after.is("ready");
-      expect(world.asked).toHaveLength(1);
+      expect(scenario.chatRequests).toHaveLength(1);
       await waitUntil(() => expect([...storage.texts]).toEqual([]));
       void after.getChat().regenerate();
-      await waitUntil(() => expect(world.asked).toHaveLength(2));
+      await waitUntil(() => expect(scenario.chatRequests).toHaveLength(2));
     });
 
     /** Replies to the second request, which the page shows. */
     const replyAgain = async (
-      world: ReturnType<typeof createScenario>,
+      scenario: ReturnType<typeof createScenario>,
       after: ReturnType<typeof openPage>,
     ) => {
-      await waitUntil(() => expect(world.written).toHaveLength(2));
-      world.written[1]?.write(toTextFrame("another answer") + toEndFrames());
-      world.written[1]?.end();
+      await waitUntil(() => expect(scenario.written).toHaveLength(2));
+      scenario.written[1]?.write(toTextFrame("another answer") + toEndFrames());
+      scenario.written[1]?.end();
       await after.shows("another answer");
-      expect(world.asked).toHaveLength(2);
+      expect(scenario.chatRequests).toHaveLength(2);
     };
 
     test("another prompt is another request", async () => {
-      const world = createScenario();
-      const { after } = await leaveEarly(world);
+      const scenario = createScenario();
+      const { after } = await leaveEarly(scenario);
       void after.getChat().sendMessage({ text: "And now?" });
-      await replyAgain(world, after);
+      await replyAgain(scenario, after);
     });
 
     test("a stopped message is not resumed", async () => {
-      const world = createScenario();
-      const { storage, page } = await begin(world, { page: { isDeaf: true } });
+      const scenario = createScenario();
+      const { storage, page } = await begin(scenario, { page: { isDeaf: true } });
       await page.getChat().stop();
       await waitUntil(() => expect([...storage.texts]).toEqual([]));
-      const after = openPage(world, { storage, messages: page.leave(), resume: true });
+      const after = openPage(scenario, { storage, messages: page.disconnect(), resume: true });
       void after.getChat().regenerate();
-      await replyAgain(world, after);
+      await replyAgain(scenario, after);
     });
   });
 
   test("A second resumption takes over the message, and stops nothing", async () => {
-    const world = createScenario();
-    const { after, answer } = await resumeAfterReload(world);
+    const scenario = createScenario();
+    const { after, response } = await resumeAfterReload(scenario);
     void after.getChat().resumeStream();
-    answer.write(toTextFrame("two ") + toTextFrame("three") + toEndFrames());
-    answer.end();
+    response.write(toTextFrame("two ") + toTextFrame("three") + toEndFrames());
+    response.end();
     await after.shows("one two three");
     await after.is("ready");
-    expect(world.stopped).toEqual([]);
-    expect(world.asked).toHaveLength(1);
+    expect(scenario.stopped).toEqual([]);
+    expect(scenario.chatRequests).toHaveLength(1);
   });
 
   test("stop() stops a resumed message", async () => {
-    const world = createScenario();
-    const { after, storage, answer } = await resumeAfterReload(world);
+    const scenario = createScenario();
+    const { after, storage, response } = await resumeAfterReload(scenario);
     await after.is("streaming");
     await after.getChat().stop();
     await waitUntil(() => {
-      expect(answer.isLeft).toBe(true);
+      expect(response.isLeft).toBe(true);
       expect([...storage.texts]).toEqual([]);
     });
     expect(joinText(after.getLast())).toBe("one ");
@@ -163,25 +163,25 @@ describe("a reload", () => {
 
   test("A tool of a resumed message runs once, and all steps survive another reload", async () => {
     let runs = 0;
-    const world = createScenario();
+    const scenario = createScenario();
     const tools = {
       get_depth: tool({ inputSchema: z.object({ river: z.string() }), execute: () => `${++runs} metres` }),
     };
-    const { storage, page, answer } = await begin(world, { tools });
-    answer.write(toTextFrame("Let me see. "));
+    const { storage, page, response } = await begin(scenario, { tools });
+    response.write(toTextFrame("Let me see. "));
     await page.shows("Let me see. ");
-    const second = openPage(world, { storage, messages: page.leave(), resume: true, tools });
+    const second = openPage(scenario, { storage, messages: page.disconnect(), resume: true, tools });
     await second.shows("Let me see. ");
-    answer.write(toCallFrame("get_depth", { river: "Elbe" }) + toEndFrames("tool_calls"));
-    answer.end();
-    await waitUntil(() => expect(world.written).toHaveLength(2));
-    world.written[1]?.write(toTextFrame("It is "));
+    response.write(toCallFrame("get_depth", { river: "Elbe" }) + toEndFrames("tool_calls"));
+    response.end();
+    await waitUntil(() => expect(scenario.written).toHaveLength(2));
+    scenario.written[1]?.write(toTextFrame("It is "));
     await second.shows("Let me see. It is ");
     // the app's stored messages end in the middle of the second step
-    const third = openPage(world, { storage, messages: second.leave(), resume: true, tools });
+    const third = openPage(scenario, { storage, messages: second.disconnect(), resume: true, tools });
     await third.shows("Let me see. It is ");
-    world.written[1]?.write(toTextFrame("1 metre") + toEndFrames());
-    world.written[1]?.end();
+    scenario.written[1]?.write(toTextFrame("1 metre") + toEndFrames());
+    scenario.written[1]?.end();
     await third.shows("Let me see. It is 1 metre");
     await third.is("ready");
     expect(third.getChat().messages).toHaveLength(2);
@@ -198,7 +198,7 @@ describe("a reload", () => {
       output: "1 metres",
     });
     expect(runs).toBe(1);
-    expect(world.asked).toHaveLength(2);
+    expect(scenario.chatRequests).toHaveLength(2);
   });
 
   test.each([
@@ -206,22 +206,22 @@ describe("a reload", () => {
     ["no id", JSON.stringify({ streamId: "../secrets", messageId: "m", earlier: [] })],
     ["no record", "nonsense"],
   ])("A record that is %s leaves the chat ready, and is removed", async (_, text) => {
-    const world = createScenario();
+    const scenario = createScenario();
     const storage = createTextStorage();
     storage.setItem("sluice/ai-sdk//chat", text);
-    const page = openPage(world, { storage, resume: true });
+    const page = openPage(scenario, { storage, resume: true });
     if (text !== "nonsense") await waitUntil(() => expect([...storage.texts]).toEqual([]));
     await page.is("ready");
     expect(page.getChat().messages).toEqual([]);
-    expect(world.asked).toEqual([]);
+    expect(scenario.chatRequests).toEqual([]);
   });
 
   test("A failing storage does not break the chat", async () => {
-    const world = createScenario();
+    const scenario = createScenario();
     const fail = () => {
       throw new DOMException("full", "QuotaExceededError");
     };
-    const page = openPage(world, {
+    const page = openPage(scenario, {
       storage: { getItem: fail, setItem: fail, removeItem: fail },
       resume: true,
     });
@@ -230,9 +230,9 @@ describe("a reload", () => {
   });
 
   test("A stalled storage does not break the chat, and a warning reports it", async () => {
-    const world = createScenario();
+    const scenario = createScenario();
     const warnings: string[] = [];
-    const page = openPage(world, {
+    const page = openPage(scenario, {
       storage: { getItem: waitForever, setItem: waitForever, removeItem: waitForever },
       resume: true,
       page: {
@@ -252,7 +252,7 @@ describe("a reload", () => {
     await page.is("ready");
     void page.getChat().sendMessage({ text: "Hello" });
     await waitUntil(() => expect(page.finished).toMatchObject([{ isError: false }]));
-    expect(world.asked).toHaveLength(1);
+    expect(scenario.chatRequests).toHaveLength(1);
   });
 });
 

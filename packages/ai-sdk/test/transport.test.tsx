@@ -16,8 +16,10 @@ afterEach(cleanup);
 
 describe("useChat over the proxy", () => {
   test("A message streams, and a second turn sends the first turn with its thinking", async () => {
-    const world = createScenario({ emulator: { chat: () => ({ content: "A river", reasoning: "Water" }) } });
-    const page = openPage(world, { instructions: "Be brief", params: { max_tokens: 50 } });
+    const scenario = createScenario({
+      emulator: { chat: () => ({ content: "A river", reasoning: "Water" }) },
+    });
+    const page = openPage(scenario, { instructions: "Be brief", params: { max_tokens: 50 } });
     void page.getChat().sendMessage({ text: "Hello" });
     await page.shows("A river");
     await page.is("ready");
@@ -29,7 +31,7 @@ describe("useChat over the proxy", () => {
     void page.getChat().sendMessage({ text: "And now?" });
     await waitUntil(() => expect(page.getChat().messages).toHaveLength(4));
     await page.is("ready");
-    expect(world.asked[1]).toMatchObject({
+    expect(scenario.chatRequests[1]).toMatchObject({
       model: "delta-5.3",
       max_tokens: 50,
       messages: [
@@ -40,12 +42,12 @@ describe("useChat over the proxy", () => {
       ],
     });
     expect(page.finished).toMatchObject([{ finishReason: "stop", isError: false }, { finishReason: "stop" }]);
-    expect(world.asked).toHaveLength(2);
+    expect(scenario.chatRequests).toHaveLength(2);
   });
 
   test("regenerate() replaces the message, and the body of a message overrides the options", async () => {
-    const world = createScenario();
-    const page = openPage(world);
+    const scenario = createScenario();
+    const page = openPage(scenario);
     void page
       .getChat()
       .sendMessage({ text: "Hello" }, { body: { model: "alpha-v4.1-flash", reasoning_effort: "max" } });
@@ -56,15 +58,15 @@ describe("useChat over the proxy", () => {
     // React renders the messages after `onFinish`
     await waitUntil(() => expect(page.getChat().messages).toHaveLength(2));
     expect(page.getLast()?.id).not.toBe(id);
-    expect(world.asked).toMatchObject([
+    expect(scenario.chatRequests).toMatchObject([
       { model: "alpha-v4.1-flash", reasoning_effort: "max" },
       { model: "delta-5.3" },
     ]);
   });
 
   test("The result of a message becomes its metadata, with usage", async () => {
-    const world = createScenario();
-    const page = openPage(world, {
+    const scenario = createScenario();
+    const page = openPage(scenario, {
       model: "alpha-v4.1-flash",
       messageMetadata: ({ usage, outcome }) => ({ tokens: usage?.total_tokens, outcome }),
     });
@@ -80,41 +82,41 @@ describe("useChat over the proxy", () => {
     ["[[truncate]]", false],
     ["[[error-frame]]", true],
   ])("A message that ends by %s is an error, and its text stays unfinished", async (fault, isLogged) => {
-    const world = createScenario({ isLogged });
-    const page = openPage(world, { storage: createTextStorage() });
+    const scenario = createScenario({ isLogged });
+    const page = openPage(scenario, { storage: createTextStorage() });
     void page.getChat().sendMessage({ text: `Hello ${fault}` });
     await page.is("error");
     expect(page.getChat().error).toMatchObject({ name: "StreamError" });
     expect(page.getLast()?.parts.at(-1)).toMatchObject({ type: "text", state: "streaming" });
     expect(joinText(page.getLast())?.length).toBeGreaterThan(0);
     expect(page.finished).toMatchObject([{ isError: true }]);
-    expect(world.asked).toHaveLength(1);
+    expect(scenario.chatRequests).toHaveLength(1);
   });
 
   test("A refusal is the client's own error, and leaves no message", async () => {
-    const world = createScenario();
-    const page = openPage(world, { params: { max_tokens: 9_999_999 } });
+    const scenario = createScenario();
+    const page = openPage(scenario, { params: { max_tokens: 9_999_999 } });
     void page.getChat().sendMessage({ text: "Hello" });
     await page.is("error");
     expect(page.getChat().error).toMatchObject({ name: "ValidationError", billing: "none" });
     expect(page.getChat().messages).toHaveLength(1);
-    expect(world.asked).toEqual([]);
+    expect(scenario.chatRequests).toEqual([]);
   });
 
   test.each([true, false])(
-    "stop() stops the answer at the gateway, and keeps its text (stream log: %s)",
+    "stop() stops the response at the gateway, and keeps its text (stream log: %s)",
     async (isLogged) => {
-      const world = createScenario({ isLogged });
-      world.answerByHand();
+      const scenario = createScenario({ isLogged });
+      scenario.writeByHand();
       const storage = createTextStorage();
-      const page = openPage(world, { storage });
+      const page = openPage(scenario, { storage });
       void page.getChat().sendMessage({ text: "Hello" });
-      await waitUntil(() => expect(world.written).toHaveLength(1));
-      world.written[0]?.write(toTextFrame("one "));
+      await waitUntil(() => expect(scenario.written).toHaveLength(1));
+      scenario.written[0]?.write(toTextFrame("one "));
       await page.shows("one ");
       await page.getChat().stop();
       await waitUntil(() => {
-        expect(world.written[0]?.isLeft).toBe(true);
+        expect(scenario.written[0]?.isLeft).toBe(true);
         expect(page.getChat().status).toBe("ready");
         expect([...storage.texts]).toEqual([]);
       });
@@ -129,8 +131,8 @@ describe("tools of the page", () => {
 
   test("A tool runs once in the page, and the model continues in the same message", async () => {
     let runs = 0;
-    const world = createScenario();
-    const page = openPage(world, { tools: { get_depth: measureDepth(() => `${++runs} metres`) } });
+    const scenario = createScenario();
+    const page = openPage(scenario, { tools: { get_depth: measureDepth(() => `${++runs} metres`) } });
     void page.getChat().sendMessage({ text: "Use get_depth for the Elbe" });
     await waitUntil(() => expect(joinText(page.getLast())).toContain("1 metres"));
     await page.is("ready");
@@ -138,8 +140,8 @@ describe("tools of the page", () => {
     expect(page.getLast()?.parts.filter(({ type }) => type === "tool-get_depth")).toMatchObject([
       { state: "output-available", output: "1 metres" },
     ]);
-    expect(world.asked).toHaveLength(2);
-    expect(world.asked[1]).toMatchObject({
+    expect(scenario.chatRequests).toHaveLength(2);
+    expect(scenario.chatRequests[1]).toMatchObject({
       tools: [{ function: { name: "get_depth", parameters: { type: "object", required: ["river"] } } }],
       messages: [
         {},
@@ -151,9 +153,9 @@ describe("tools of the page", () => {
   });
 
   test("A tool without execute waits for the app", async () => {
-    const world = createScenario();
+    const scenario = createScenario();
     const waiting = tool({ inputSchema: z.object({ river: z.string() }), outputSchema: z.string() });
-    const page = openPage(world, { tools: { get_depth: waiting } });
+    const page = openPage(scenario, { tools: { get_depth: waiting } });
     void page.getChat().sendMessage({ text: "Use get_depth for the Elbe" });
     await waitUntil(() =>
       expect(page.getLast()?.parts).toContainEqual(expect.objectContaining({ state: "input-available" })),
@@ -162,7 +164,7 @@ describe("tools of the page", () => {
     const call = page.getLast()?.parts.find((part) => "toolCallId" in part) as { toolCallId: string };
     void page.getChat().addToolOutput({ tool: "get_depth", toolCallId: call.toolCallId, output: "9 metres" });
     await waitUntil(() => expect(joinText(page.getLast())).toContain("9 metres"));
-    expect(world.asked).toHaveLength(2);
+    expect(scenario.chatRequests).toHaveLength(2);
   });
 
   test.each([
@@ -170,8 +172,8 @@ describe("tools of the page", () => {
     [false, "denied", 0],
   ])("A call that needs approval runs only after it (%s)", async (approved, text, runs) => {
     let count = 0;
-    const world = createScenario();
-    const page = openPage(world, {
+    const scenario = createScenario();
+    const page = openPage(scenario, {
       tools: {
         get_depth: measureDepth(() => {
           count += 1;
@@ -190,19 +192,19 @@ describe("tools of the page", () => {
       approval: { id: string };
     };
     void page.getChat().addToolApprovalResponse({ id: call.approval.id, approved });
-    await waitUntil(() => expect(world.asked).toHaveLength(2));
+    await waitUntil(() => expect(scenario.chatRequests).toHaveLength(2));
     await page.is("ready");
-    expect(JSON.stringify(world.asked[1])).toContain(text);
+    expect(JSON.stringify(scenario.chatRequests[1])).toContain(text);
     expect(count).toBe(runs);
-    expect(world.asked).toHaveLength(2);
+    expect(scenario.chatRequests).toHaveLength(2);
   });
 
   test.each([
     ["an error", new Error("no such river")],
     ["a plain object", { code: 404, message: "no such river" }],
   ])("the model gets the message of %s that a tool throws", async (_, thrown) => {
-    const world = createScenario();
-    const page = openPage(world, {
+    const scenario = createScenario();
+    const page = openPage(scenario, {
       tools: {
         get_depth: measureDepth(() => {
           throw thrown;
@@ -210,9 +212,9 @@ describe("tools of the page", () => {
       },
     });
     void page.getChat().sendMessage({ text: "Use get_depth for the Elbe" });
-    await waitUntil(() => expect(world.asked).toHaveLength(2));
+    await waitUntil(() => expect(scenario.chatRequests).toHaveLength(2));
     await page.is("ready");
-    expect(JSON.stringify(world.asked[1])).toContain("no such river");
+    expect(JSON.stringify(scenario.chatRequests[1])).toContain("no such river");
   });
 
   test.each([
@@ -221,34 +223,34 @@ describe("tools of the page", () => {
     ["cut at its length", toEndFrames("length"), "ready"],
   ])("A message %s runs no tool, and nothing more is sent", async (_, end, status) => {
     let runs = 0;
-    const world = createScenario({ isLogged: false });
-    world.answerByHand();
-    const page = openPage(world, { tools: { get_depth: measureDepth(() => ++runs) } });
+    const scenario = createScenario({ isLogged: false });
+    scenario.writeByHand();
+    const page = openPage(scenario, { tools: { get_depth: measureDepth(() => ++runs) } });
     void page.getChat().sendMessage({ text: "Hello" });
-    await waitUntil(() => expect(world.written).toHaveLength(1));
-    const [answer] = world.written;
-    answer?.write(toCallFrame("get_depth", { river: "Elbe" }));
+    await waitUntil(() => expect(scenario.written).toHaveLength(1));
+    const [response] = scenario.written;
+    response?.write(toCallFrame("get_depth", { river: "Elbe" }));
     await waitUntil(() =>
       expect(page.getLast()?.parts).toContainEqual(expect.objectContaining({ state: "input-streaming" })),
     );
     if (end) {
-      answer?.write(end);
-      answer?.end();
-    } else answer?.cut();
+      response?.write(end);
+      response?.end();
+    } else response?.cut();
     await waitUntil(() => expect(page.finished).toHaveLength(1));
     await page.is(status);
     expect(runs).toBe(0);
-    expect(world.asked).toHaveLength(1);
+    expect(scenario.chatRequests).toHaveLength(1);
   });
 
   test("A model that keeps calling tools is stopped at the limit of steps", async () => {
-    const world = createScenario({
+    const scenario = createScenario({
       emulator: { chat: () => ({ toolCalls: [{ name: "get_depth", arguments: { river: "Elbe" } }] }) },
     });
-    const page = openPage(world, { tools: { get_depth: measureDepth() }, maxSteps: 3 });
+    const page = openPage(scenario, { tools: { get_depth: measureDepth() }, maxSteps: 3 });
     void page.getChat().sendMessage({ text: "Hello" });
     await page.is("error");
-    expect(page.getChat().error?.message).toContain("the limit of 3 answers");
-    expect(world.asked).toHaveLength(3);
+    expect(page.getChat().error?.message).toContain("the limit of 3 responses");
+    expect(scenario.chatRequests).toHaveLength(3);
   });
 });

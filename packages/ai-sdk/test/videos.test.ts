@@ -25,12 +25,12 @@ function createStill() {
   return clock;
 }
 
-describe.each(routes)("the video models, through the %s", (place) => {
+describe.each(routes)("the video models, through the %s", (route) => {
   test.each([beta, "gamma-video-2.0"])("%s continues from stored JSON, and is paid once", async (id) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const clock = createStill();
-    const { sluice, client, listPaid } = open(place, { emulator: { clock, speed: 1 } });
+    const { sluice, client, listPaid } = open(route, { emulator: { clock, speed: 1 } });
     const started = await startVideo({ model: sluice.videoModel(id), prompt, duration: 5 });
     const requestId = expect.stringMatching(/\S/);
     const headers = expect.objectContaining({ "x-request-id": requestId });
@@ -59,7 +59,7 @@ describe.each(routes)("the video models, through the %s", (place) => {
   });
 
   test("generateVideo waits for a video and downloads it, and it is paid once", async () => {
-    const { sluice, gateway, listPaid } = open(place);
+    const { sluice, gateway, listPaid } = open(route);
     const { video, providerMetadata } = await generateVideo({
       model: sluice.videoModel(beta),
       prompt,

@@ -100,7 +100,7 @@ export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd
 }
 
 const LEFT =
-  "the run ended before the gateway answered: this request may have been made and billed; check your account";
+  "the run ended before the gateway responded: this request may have been made and billed; check your account";
 
 async function send(
   { options, features }: RunContext,
@@ -110,25 +110,25 @@ async function send(
 ): Promise<Partial<BatchRecord>> {
   const { headers, timeout, retry: retries } = options();
   const more = { headers, timeout, retry: retries, ...given, checks } as RequestOptions<false>;
-  const asked = request as AnyRequest;
+  const anyRequest = request as AnyRequest;
   if (kind === "video")
-    return { state: "created", handle: await createVideoTask(client, asked, more), open: false };
-  if (kind === "image") return toAnsweredRecord(assertImages(await generateImages(client, asked, more)));
+    return { state: "created", handle: await createVideoTask(client, anyRequest, more), open: false };
+  if (kind === "image") return toResultRecord(assertImages(await generateImages(client, anyRequest, more)));
   // without a proxy that recognizes the key, a repeated chat may be billed twice
   const retry = (await features.has(kind)) ? more.retry : { ...more.retry, limit: 0 };
-  return toAnsweredRecord(await streamChat(client, asked, { ...more, ...(retry && { retry }) }).result());
+  return toResultRecord(await streamChat(client, anyRequest, { ...more, ...(retry && { retry }) }).result());
 }
 
 /** Rejects a response without images, which would count as done. */
 function assertImages(result: ImageResult): ImageResult {
   if (result.images.length > 0) return result;
   const billing = result.usage?.generated_images === 0 ? "none" : "maybe";
-  const error = new ResponseError("the gateway answered without an image", { path: "data", body: "" });
+  const error = new ResponseError("the response contains no image", { path: "data", body: "" });
   throw Object.assign(error, { billing });
 }
 
-function toAnsweredRecord({ raw: _, ...result }: ImageResult | ChatResult): Partial<BatchRecord> {
-  return { state: "answered", result, open: false };
+function toResultRecord({ raw: _, ...result }: ImageResult | ChatResult): Partial<BatchRecord> {
+  return { state: "received", result, open: false };
 }
 
 /** Creates a client that slows the run down after a 429, even if the client retries it. */

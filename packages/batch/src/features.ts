@@ -21,17 +21,17 @@ export interface Features {
 
 /** Creates the features of a client's proxy. A client without keys never fetches them. */
 export function createFeatures(client: Client): Features {
-  let asked: Promise<readonly string[]> | undefined;
+  let fetched: Promise<readonly string[]> | undefined;
   return { has, canReplay };
 
   async function has(kind: Entry["kind"]): Promise<boolean> {
     if (!client.idempotencyKeys) return false;
-    asked ??= fetchFeatures(client);
+    fetched ??= fetchFeatures(client);
     // retries an unavailable proxy at the next use
-    asked.catch(() => {
-      asked = undefined;
+    fetched.catch(() => {
+      fetched = undefined;
     });
-    return (await asked).includes(kind === "chat" ? "resumable-streams" : "idempotency");
+    return (await fetched).includes(kind === "chat" ? "resumable-streams" : "idempotency");
   }
 
   async function canReplay({ kind, record }: Entry): Promise<boolean> {

@@ -9,9 +9,9 @@ export interface BatchRecord {
   readonly rev: number;
   /**
    * `waiting`: ready to send. `sending`: sent, now or when its run ended. `created`: the gateway generates the video.
-   * `answered`: the result exists, but `onResult` has not resolved.
+   * `received`: the result exists, but `onResult` has not resolved.
    */
-  readonly state: "waiting" | "sending" | "created" | "answered" | "done" | "failed" | "unconfirmed";
+  readonly state: "waiting" | "sending" | "created" | "received" | "done" | "failed" | "unconfirmed";
   /** Fingerprint of the request. */
   readonly fingerprint: string;
   /** The `idempotency-key` of its attempts. */
@@ -37,7 +37,7 @@ export const shownStates: Readonly<Record<BatchRecord["state"], BatchItemState>>
   waiting: "waiting",
   sending: "running",
   created: "running",
-  answered: "running",
+  received: "running",
   done: "done",
   failed: "failed",
   unconfirmed: "unconfirmed",
@@ -51,8 +51,8 @@ export function toStoredError(error: Error, billing: Billing | undefined): Store
 }
 
 /** Restores an error from its stored fields. */
-export function restoreError(kept: StoredError): Error {
-  return Object.assign(new Error(), kept);
+export function restoreError(stored: StoredError): Error {
+  return Object.assign(new Error(), stored);
 }
 
 /**
@@ -68,7 +68,7 @@ export function parseRecord(value: unknown, fingerprint: string): BatchRecord {
     Number.isSafeInteger(rev) &&
     typeof record.fingerprint === "string" &&
     (state !== "created" || typeof record.handle?.id === "string") &&
-    ((state !== "answered" && state !== "done") || isRecord(record.result));
+    ((state !== "received" && state !== "done") || isRecord(record.result));
   if (isWhole) return record as BatchRecord;
   const message = "the ledger's record of this request can't be read: it may have been sent";
   const error: StoredError = { name: "Error", message, billing: "maybe" };

@@ -80,7 +80,7 @@ export function startWork(run: RunContext, halt: (error: unknown) => void): Work
 /** Yields paid requests first, then sent requests, then the others. */
 function* orderEntries(entries: Iterable<Entry>): Generator<Entry, undefined> {
   const all = [...entries];
-  for (const state of ["answered", "created", "sending"])
+  for (const state of ["received", "created", "sending"])
     yield* all.filter(({ record }) => record?.state === state);
   yield* all;
 }
@@ -171,7 +171,7 @@ async function pollVideo(run: RunContext, entry: Entry): Promise<Partial<BatchRe
     const { headers, timeout, retry, intervalMs, deadlineMs } = options();
     const watch = { headers, timeout, retry, intervalMs, deadlineMs, signal: stopped, seenBefore: true };
     const { raw: _, ...result } = await watchVideoTask(client, entry.record?.handle ?? "", watch).result();
-    return { state: "answered", result };
+    return { state: "received", result };
   } catch (error) {
     stopped.throwIfAborted();
     if (isFatal(error)) throw error;

@@ -7,7 +7,7 @@ import { openOnce } from "../../core/test/support/once.js";
 import { createImageResponse, createReefs, createRefusal, openBatch, readPrompt } from "./support/batches.js";
 
 type Network = (request: Request) => Promise<Response>;
-/** The place of a crash: before or after the nth write of the process, or after its nth answer. */
+/** The moment of a crash: before or after the nth write of the process, or after its nth response. */
 type Crash = readonly ["before write" | "after write" | "after answer", number];
 
 /**
@@ -16,7 +16,7 @@ type Crash = readonly ["before write" | "after write" | "after answer", number];
 function createProcess(
   storage: RecordStorage,
   network: Network,
-  { crash, keys = false, list = createReefs(4), concurrency = 2 }: World = {},
+  { crash, keys = false, list = createReefs(4), concurrency = 2 }: Scenario = {},
 ) {
   const counts = { "before write": 0, "after write": 0, "after answer": 0 };
   let isDead = false;
@@ -24,9 +24,9 @@ function createProcess(
   const died = new Promise<"died">((resolve) => {
     die = () => resolve("died");
   });
-  const pass = async (place: Crash[0]) => {
-    counts[place] += 1;
-    isDead ||= crash?.[0] === place && counts[place] >= crash[1];
+  const pass = async (moment: Crash[0]) => {
+    counts[moment] += 1;
+    isDead ||= crash?.[0] === moment && counts[moment] >= crash[1];
     if (!isDead) return;
     die();
     await new Promise(() => {});
@@ -43,41 +43,41 @@ function createProcess(
     return response;
   };
   const lock = async () => ({ write, release: async () => {} });
-  const world = openBatch(list, {
+  const scenario = openBatch(list, {
     concurrency,
     storage: { ...storage, write, lock },
     client: { fetch, idempotencyKeys: keys },
   });
-  const end = () => world.clock.advanceUntil(Promise.race([world.batch.run(), died]), 1000);
-  return { ...world, end };
+  const end = () => scenario.clock.advanceUntil(Promise.race([scenario.batch.run(), died]), 1000);
+  return { ...scenario, end };
 }
 
-interface World {
+interface Scenario {
   readonly crash?: Crash;
   readonly keys?: boolean;
   readonly list?: readonly BatchRequest[];
   readonly concurrency?: number;
 }
 
-/** A proxy that remembers, with a gateway that makes what it is asked for. */
+/** A proxy that stores responses, in front of a gateway that runs every request. */
 function createRememberingGateway(features: string | null = "idempotency") {
   const proxy = openOnce(async (_, request) => createImageResponse(await readPrompt(request)), { features });
   const { fetch } = proxy.page();
   return { ...proxy, network: fetch as Network };
 }
 
-const film: BatchRequest = { video: { model: "beta3.0-video", input: { prompt: "A film" } } };
+const video: BatchRequest = { video: { model: "beta3.0-video", input: { prompt: "A film" } } };
 const chat: BatchRequest = { chat: { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } };
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-const places = (["before write", "after write", "after answer"] as const).flatMap((place) =>
-  [1, 2, 3, 4, 6, 8, 12].map((nth): Crash => [place, nth]),
+const moments = (["before write", "after write", "after answer"] as const).flatMap((moment) =>
+  [1, 2, 3, 4, 6, 8, 12].map((nth): Crash => [moment, nth]),
 );
 
-describe.each(places)("a process that dies %s %i", (...crash) => {
+describe.each(moments)("a process that dies %s %i", (...crash) => {
   test("leaves a batch in which nothing is billed twice, and names what may be billed", async () => {
     const storage = memoryStorage();
     const bills: string[] = [];
@@ -96,7 +96,7 @@ describe.each(places)("a process that dies %s %i", (...crash) => {
     expect(await end()).toMatchObject({ done: 4, unconfirmed: 0 });
   });
 
-  test("leaves a batch behind `idempotency()` that comes to its end: four pictures, four bills", async () => {
+  test("leaves a batch behind `idempotency()` that comes to its end: four images, four bills", async () => {
     const storage = memoryStorage();
     const { network, sent } = createRememberingGateway();
     await createProcess(storage, network, { crash, keys: true }).end();
@@ -111,10 +111,10 @@ describe.each(places)("a process that dies %s %i", (...crash) => {
 test("a process that dies with 16 requests in flight leaves them unconfirmed, and the next one sends the rest", async () => {
   const storage = memoryStorage();
   const more = { list: createReefs(20), concurrency: 16 };
-  const answer = async (request: Request) => createImageResponse(await readPrompt(request));
-  const killed = createProcess(storage, answer, { ...more, crash: ["after answer", 1] });
+  const respond = async (request: Request) => createImageResponse(await readPrompt(request));
+  const killed = createProcess(storage, respond, { ...more, crash: ["after answer", 1] });
   expect(await killed.end()).toBe("died");
-  expect(await createProcess(storage, answer, more).end()).toMatchObject({
+  expect(await createProcess(storage, respond, more).end()).toMatchObject({
     status: "done",
     unconfirmed: 16,
     done: 4,
@@ -205,22 +205,22 @@ test("a video is still polled after a crash, and never created twice", async () 
           data: { status: "SUCCESS", result_url: "https://files.test/1.mp4" },
         });
   };
-  await createProcess(storage, gateway, { list: [film], crash: ["after answer", 2] }).end();
-  const { batch, end } = createProcess(storage, gateway, { list: [film] });
+  await createProcess(storage, gateway, { list: [video], crash: ["after answer", 2] }).end();
+  const { batch, end } = createProcess(storage, gateway, { list: [video] });
   expect(await end()).toMatchObject({ status: "done", done: 1 });
   expect([creates.length, batch.getItem("0")?.handle]).toMatchObject([1, { id: "t-1" }]);
 });
 
-describe("a chat whose answer is cut off", () => {
+describe("a chat whose response is cut off", () => {
   const gateway = (features?: string) => {
     const bills: string[] = [];
-    const answers = new Map<string | null, number>();
+    const responses = new Map<string | null, number>();
     const network: Network = async (request) => {
       const headers: HeadersInit = features ? { "x-sluice-features": features } : {};
       if (request.method === "GET") return Response.json({}, { headers });
       const key = request.headers.get("idempotency-key");
-      const nth = (answers.get(key) ?? 0) + 1;
-      answers.set(key, nth);
+      const nth = (responses.get(key) ?? 0) + 1;
+      responses.set(key, nth);
       if (nth === 1 || !features) bills.push(await readPrompt(request));
       const text = frame({ content: "Hi" }) + (nth === 1 ? "" : frame({}, "stop") + DONE);
       return new Response(streamAnswer(text).body, {
@@ -244,7 +244,7 @@ describe("a chat whose answer is cut off", () => {
     expect([bills.length, results]).toMatchObject([1, [{ result: { message: { content: "Hi" } } }]]);
   });
 
-  test("is not sent twice by a gateway that answers 500 first", async () => {
+  test("is not sent twice by a gateway that responds with 500 first", async () => {
     const sent: string[] = [];
     const { end } = createProcess(
       memoryStorage(),

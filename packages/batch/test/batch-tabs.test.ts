@@ -6,14 +6,14 @@ import { createImageResponse, createReefs, createRefusal, openBatch } from "./su
 
 const withoutLock = ({ lock: _, ...storage }: RecordStorage): RecordStorage => storage;
 
-/** Two tabs with the same batch. The gateway answers when the test says so. */
+/** Two tabs with the same batch. The gateway responds when the test says so. */
 function openTwoTabs(storage: RecordStorage, count = 3) {
   const open: (() => void)[] = [];
-  const answer = (prompt: string) =>
+  const respond = (prompt: string) =>
     new Promise<Response>((resolve) =>
       open.push(() => resolve(prompt === "reef 0" ? createRefusal(400) : createImageResponse(prompt))),
     );
-  const tab = () => openBatch(createReefs(count), { storage, answer, concurrency: 1 });
+  const tab = () => openBatch(createReefs(count), { storage, respond, concurrency: 1 });
   return { open, one: tab(), other: tab() };
 }
 

@@ -12,7 +12,9 @@ import {
   watchWrites,
 } from "./support/batches.js";
 
-const film = (prompt: string): BatchRequest => ({ video: { model: "beta3.0-video", input: { prompt } } });
+const createVideo = (prompt: string): BatchRequest => ({
+  video: { model: "beta3.0-video", input: { prompt } },
+});
 const chat = (content: string): BatchRequest => ({
   chat: { model: "delta-5.3", messages: [{ role: "user", content }] },
 });
@@ -37,24 +39,27 @@ test("a batch sends nothing before it is run, and each request once", async () =
 });
 
 test("images, videos and chats of one batch end with their own results", async () => {
-  const { results, run } = openBatch([createReef("A reef", "picture"), film("A film"), chat("Hello")], {
-    async answer(prompt, _, request) {
-      if (request.url.includes("/video/")) return receipt("t-1");
-      return prompt === "Hello"
-        ? streamAnswer(frame({ content: "Hi" }, "stop") + DONE)
-        : createImageResponse(prompt);
-    },
-    client: {
-      fetch: async (request) => {
-        if (request.method === "GET") return finished("t-1");
+  const { results, run } = openBatch(
+    [createReef("A reef", "picture"), createVideo("A film"), chat("Hello")],
+    {
+      async respond(prompt, _, request) {
         if (request.url.includes("/video/")) return receipt("t-1");
-        const prompt = await readPrompt(request);
         return prompt === "Hello"
           ? streamAnswer(frame({ content: "Hi" }, "stop") + DONE)
           : createImageResponse(prompt);
       },
+      client: {
+        fetch: async (request) => {
+          if (request.method === "GET") return finished("t-1");
+          if (request.url.includes("/video/")) return receipt("t-1");
+          const prompt = await readPrompt(request);
+          return prompt === "Hello"
+            ? streamAnswer(frame({ content: "Hi" }, "stop") + DONE)
+            : createImageResponse(prompt);
+        },
+      },
     },
-  });
+  );
   expect(await run(5000)).toMatchObject({ status: "done", done: 3 });
   const byId = Object.fromEntries(results.map((item) => [item.id, item]));
   expect(byId["picture"]).toMatchObject({ kind: "image", result: { images: [{ url: expect.any(String) }] } });
@@ -67,7 +72,7 @@ test("sends a model that is not listed with checks: false, and no other request 
   const sent: unknown[] = [];
   const list: BatchRequest[] = [{ image: zeta, checks: false }, { image: zeta } as never];
   const { run } = openBatch(list, {
-    async answer(prompt, _, request) {
+    async respond(prompt, _, request) {
       sent.push(await request.json());
       return createImageResponse(prompt);
     },
@@ -81,7 +86,7 @@ test("no more requests are in flight than `concurrency` allows", async () => {
   let most = 0;
   const { run } = openBatch(createReefs(20), {
     concurrency: 3,
-    async answer(prompt) {
+    async respond(prompt) {
       inFlight += 1;
       most = Math.max(most, inFlight);
       await settled();
@@ -93,10 +98,10 @@ test("no more requests are in flight than `concurrency` allows", async () => {
   expect(most).toBe(3);
 });
 
-describe("one bad answer", () => {
+describe("one bad response", () => {
   test("A 400 fails its request, and the others continue", async () => {
     const { batch, run, prompts } = openBatch(createReefs(3), {
-      answer: (prompt, nth) =>
+      respond: (prompt, nth) =>
         prompt === "reef 1" && nth === 1 ? createRefusal(400) : createImageResponse(prompt),
     });
     expect(await run()).toMatchObject({ status: "done", done: 2, failed: 1 });
@@ -108,7 +113,7 @@ describe("one bad answer", () => {
 
   test("An unreadable response leaves its request unconfirmed, and it is not sent again", async () => {
     const { batch, run, prompts } = openBatch(createReefs(2), {
-      answer: (prompt) => (prompt === "reef 0" ? Response.json({ hello: 1 }) : createImageResponse(prompt)),
+      respond: (prompt) => (prompt === "reef 0" ? Response.json({ hello: 1 }) : createImageResponse(prompt)),
     });
     expect(await run()).toMatchObject({ status: "done", done: 1, unconfirmed: 1 });
     await run();
@@ -118,14 +123,14 @@ describe("one bad answer", () => {
 
   test("A response without an image is not a result: its request fails if it cost nothing, and is unconfirmed otherwise", async () => {
     const { batch, run, results } = openBatch(createReefs(3), {
-      answer(prompt) {
+      respond(prompt) {
         if (prompt === "reef 0") return Response.json({ data: [] });
         if (prompt === "reef 1") return Response.json({ data: [], usage: { generated_images: 0 } });
         return createImageResponse(prompt);
       },
     });
     expect(await run()).toMatchObject({ status: "done", done: 1, failed: 1, unconfirmed: 1 });
-    const message = "the gateway answered without an image";
+    const message = "the response contains no image";
     expect(batch.getItem("0")).toMatchObject({ state: "unconfirmed", error: { message } });
     expect(batch.getItem("1")).toMatchObject({ state: "failed", error: { message, billing: "none" } });
     expect(results).toHaveLength(1);
@@ -135,7 +140,7 @@ describe("one bad answer", () => {
     let isValid = false;
     const { run, prompts } = openBatch(createReefs(9), {
       concurrency: 1,
-      answer: (prompt) => (isValid ? createImageResponse(prompt) : createRefusal(401)),
+      respond: (prompt) => (isValid ? createImageResponse(prompt) : createRefusal(401)),
     });
     expect(await run()).toMatchObject({ status: "error", waiting: 9, error: { status: 401 } });
     expect(prompts).toHaveLength(1);
@@ -146,7 +151,7 @@ describe("one bad answer", () => {
   test("A 429 with a Retry-After of a day pauses the batch for ten minutes, and the state shows it", async () => {
     const { batch, clock, prompts } = openBatch(createReefs(4), {
       concurrency: 1,
-      answer: (prompt, nth) =>
+      respond: (prompt, nth) =>
         prompt === "reef 0" && nth === 1
           ? createRefusal(429, { "retry-after": "86400" })
           : createImageResponse(prompt),
@@ -167,7 +172,7 @@ test("the concurrency falls after a 429, once for all requests in flight, and gr
   let most = 0;
   const { batch, clock } = openBatch(createReefs(80), {
     concurrency: 8,
-    async answer(prompt, nth) {
+    async respond(prompt, nth) {
       if (nth === 1 && Number(prompt.split(" ")[1]) < 8) return createRefusal(429, { "retry-after": "1" });
       inFlight += 1;
       most = Math.max(most, inFlight);
@@ -187,7 +192,7 @@ describe("a batch in which nothing moves", () => {
     let isBusy = true;
     const { run, prompts } = openBatch(createReefs(3), {
       concurrency: 1,
-      answer: (prompt) => (isBusy ? createRefusal(429) : createImageResponse(prompt)),
+      respond: (prompt) => (isBusy ? createRefusal(429) : createImageResponse(prompt)),
     });
     expect(await run(60_000)).toMatchObject({ status: "error", waiting: 3, error: { status: 429 } });
     expect(prompts).toHaveLength(13);
@@ -198,7 +203,7 @@ describe("a batch in which nothing moves", () => {
   test("ends after ten unconfirmed requests in a row: the rest could be billed for nothing", async () => {
     const { batch, run, prompts } = openBatch(createReefs(50), {
       concurrency: 1,
-      answer: () => createRefusal(500),
+      respond: () => createRefusal(500),
     });
     expect(await run()).toMatchObject({
       status: "error",
@@ -216,7 +221,7 @@ describe("a batch in which nothing moves", () => {
     let isOffline = true;
     const { batch, clock, prompts } = openBatch(createReefs(2), {
       concurrency: 1,
-      answer(prompt) {
+      respond(prompt) {
         if (isOffline)
           throw Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNREFUSED" } });
         return createImageResponse(prompt);
@@ -232,7 +237,7 @@ describe("a batch in which nothing moves", () => {
   test("fails a video after its deadline, and polls the same task after a retry", async () => {
     let isMade = false;
     let creates = 0;
-    const { batch, run } = openBatch([film("A film")], {
+    const { batch, run } = openBatch([createVideo("A film")], {
       deadlineMs: 60_000,
       client: {
         async fetch(request) {
@@ -257,24 +262,24 @@ describe("a stop", () => {
     const open: (() => void)[] = [];
     const { batch, clock, prompts } = openBatch(createReefs(5), {
       concurrency: 2,
-      answer: (prompt) => new Promise((resolve) => open.push(() => resolve(createImageResponse(prompt)))),
+      respond: (prompt) => new Promise((resolve) => open.push(() => resolve(createImageResponse(prompt)))),
     });
     const ended = batch.run();
     await expect.poll(() => open.length).toBe(2);
     batch.stop();
     expect(batch.getSnapshot()).toMatchObject({ status: "stopped", running: 2, waiting: 3 });
-    for (const answer of open.splice(0)) answer();
+    for (const release of open.splice(0)) release();
     expect(await clock.advanceUntil(ended, 10)).toMatchObject({ status: "stopped", done: 2, waiting: 3 });
     const again = batch.run();
-    const answering = setInterval(() => open.shift()?.(), 1);
+    const timer = setInterval(() => open.shift()?.(), 1);
     expect(await clock.advanceUntil(again, 10)).toMatchObject({ status: "done", done: 5 });
-    clearInterval(answering);
+    clearInterval(timer);
     expect(prompts).toEqual(["reef 0", "reef 1", "reef 2", "reef 3", "reef 4"]);
   });
 
   test("ends a pause at once", async () => {
     const { batch, clock } = openBatch(createReefs(2), {
-      answer: () => createRefusal(429, { "retry-after": "600" }),
+      respond: () => createRefusal(429, { "retry-after": "600" }),
     });
     const ended = batch.run();
     await shows(batch, ({ status }) => status === "paused");
@@ -285,7 +290,7 @@ describe("a stop", () => {
   test("leaves a video to the gateway, and the next run polls it", async () => {
     const sent: string[] = [];
     let isMade = false;
-    const { batch, clock, run } = openBatch([film("A film")], {
+    const { batch, clock, run } = openBatch([createVideo("A film")], {
       client: {
         async fetch(request) {
           sent.push(request.method);
@@ -386,7 +391,7 @@ describe("a list that has changed", () => {
     const storage = memoryStorage();
     const first = openBatch(createReefs(2), {
       storage,
-      answer: (prompt) => (prompt === "reef 0" ? createRefusal(400) : createImageResponse(prompt)),
+      respond: (prompt) => (prompt === "reef 0" ? createRefusal(400) : createImageResponse(prompt)),
     });
     await first.run();
     const { batch, run } = openBatch([createReef("a better one"), ...createReefs(1, 1)], { storage });
@@ -452,7 +457,7 @@ test("a batch writes nothing after its user has signed out", async () => {
   const open: (() => void)[] = [];
   const { batch, client, clock, storage } = openBatch(createReefs(3), {
     concurrency: 1,
-    answer: (prompt, _, request) =>
+    respond: (prompt, _, request) =>
       new Promise((resolve, reject) => {
         open.push(() => resolve(createImageResponse(prompt)));
         request.signal.addEventListener("abort", () => reject(request.signal.reason));
@@ -477,7 +482,7 @@ test("retry rejects if the ledger can't be written", async () => {
   const { storage } = watchWrites(memoryStorage(), () => {
     if (isBroken) throw new Error("no space");
   });
-  const { batch, run } = openBatch(createReefs(1), { storage, answer: () => createRefusal(400) });
+  const { batch, run } = openBatch(createReefs(1), { storage, respond: () => createRefusal(400) });
   await run();
   isBroken = true;
   expect(await catchError(batch.retry("0"))).toMatchObject({ message: "no space" });

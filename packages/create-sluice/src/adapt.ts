@@ -142,8 +142,8 @@ const SSR_PLUGIN = PLUGIN.replace("cloudflare()", 'cloudflare({ viteEnvironment:
 const WRANGLER = `"compatibility_flags": ["enable_request_signal"],
 ${WORKER.join(",\n")}
 and in your Worker:
-import { answer } from "./server/answer.ts";
-if (new URL(request.url).pathname.startsWith("/api/")) return answer(request, env, context);`;
+import { respond } from "./server/respond.ts";
+if (new URL(request.url).pathname.startsWith("/api/")) return respond(request, env, context);`;
 
 function adaptToWrangler(file: File, read: App["read"]): Adapted {
   const own = ["wrangler.jsonc", "wrangler.json", "wrangler.toml"].find((path) => read(path) !== undefined);

@@ -45,7 +45,7 @@ async function run() {
   if (values.help) return console.log(HELP);
   if (values.version) return console.log(readVersion());
   if (positionals.length > 1) throw new Error(`one folder, please: got ${positionals.join(", ")}.`);
-  const folder = resolve(positionals[0] ?? (values.add ? "." : await askForFolder()));
+  const folder = resolve(positionals[0] ?? (values.add ? "." : await promptForFolder()));
   // an empty folder gets a new app
   const add = values.add && hasApp(folder);
   checkFolder(folder, add);
@@ -65,7 +65,7 @@ function chooseTemplate(given: string | undefined, folder: string, add: boolean)
   throw new Error(`there is no template ${name}; there are ${names}.`);
 }
 
-async function askForFolder(): Promise<string> {
+async function promptForFolder(): Promise<string> {
   const usual = "sluice-app";
   if (!process.stdin.isTTY) return usual;
   const terminal = createInterface({ input: process.stdin, output: process.stdout });

@@ -42,7 +42,7 @@ function formatList(title: string, paths: readonly string[]): readonly string[] 
 function formatByHand(byHand: Plan["byHand"]): readonly string[] {
   if (byHand.length === 0) return [];
   const edits = byHand.map(({ file, edit }) => `${file}\n\n${indent(edit)}`);
-  return ["TO DO: make these edits yourself. The app does not run before.", ...edits];
+  return ["TO DO: make these edits yourself. The app does not run without them.", ...edits];
 }
 
 function formatNext(shown: string, folder: string, isUnfinished: boolean): readonly string[] {
@@ -52,7 +52,7 @@ function formatNext(shown: string, folder: string, isUnfinished: boolean): reado
     `${isUnfinished ? "After the edits" : "Next"}:\n\n${indent(steps.join("\n"))}`,
     `It runs on the gateway's emulator: offline, free of charge, without a key. ${
       existsSync(join(folder, "SLUICE.md")) ? "SLUICE.md" : "README.md"
-    } has the rest, the way to production too.`,
+    } explains the rest, including production.`,
   ];
 }
 

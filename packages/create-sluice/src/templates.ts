@@ -30,7 +30,7 @@ const server = {
   "server/models.ts": "the models, for the page and the server: change the list here",
   "server/proxy.ts": "the proxy that adds the gateway's key, and its limits",
   "server/sign-in.ts": "who the user is",
-  "server/development.ts": "when somebody is the development user",
+  "server/development.ts": "who the development user is",
   "scripts/check-deploy.ts": "the list that production has to meet",
 };
 /** The chat. The example shows it in a page without a sign-in. */

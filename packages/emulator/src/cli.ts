@@ -77,7 +77,7 @@ async function runWithCommand(command: readonly string[], { url, close }: Served
   try {
     process.exitCode = await runBeside(command, env);
   } catch (error) {
-    return exit((error as Error).message);
+    return exit((error as Error).message, 2);
   } finally {
     await close();
   }
@@ -136,7 +136,7 @@ async function open(
   try {
     return await serve(handler, { port, host });
   } catch (error) {
-    return exit(describeListenError(error, port, host));
+    return exit(describeListenError(error, port, host), 1);
   }
 }
 
@@ -173,17 +173,18 @@ function describeListenError(error: unknown, port: number, host: string): string
   return `Can't listen on ${host}:${port}: ${describeThrown(error)}`;
 }
 
+/** Ends the process with 2, as `sluice` does, if the arguments are wrong. */
 function runOrExit<Result>(attempt: () => Result): Result {
   try {
     return attempt();
   } catch (error) {
-    return exit(`${describeThrown(error)}\nSee sluice-emulator --help.`);
+    return exit(`${describeThrown(error)}\nSee sluice-emulator --help.`, 2);
   }
 }
 
-function exit(message: string): never {
+function exit(message: string, code: 1 | 2): never {
   const { columns } = process.stderr;
   const lines = message.split("\n").flatMap((line) => (columns ? wrap(line, columns) : line));
   console.error(lines.join("\n"));
-  process.exit(1);
+  process.exit(code);
 }

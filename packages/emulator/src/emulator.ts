@@ -159,9 +159,9 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     const { request } = exchange;
     if (fault === "refuse") throw createRefusedError();
     if (fault === "hang") return waitForAbort(request.signal);
-    const answer = differences.change(await handle(exchange), exchange);
+    const response = differences.change(await handle(exchange), exchange);
     request.signal.throwIfAborted();
-    return respond(fault === "reset" ? breakBody(answer) : answer, exchange);
+    return respond(fault === "reset" ? breakBody(response) : response, exchange);
   }
 
   function handle(exchange: Exchange): HandlerResponse | Promise<HandlerResponse> {

@@ -35,9 +35,9 @@ function createPacedEmulator(speed = 1) {
 }
 
 async function register(emulator: Emulator, fields: object = {}): Promise<string> {
-  const answer = await readBody<{ Id: string }>(send(emulator, CREATE, { ...hero, ...fields }));
-  expect(Object.keys(answer)).toEqual(["Id"]);
-  return answer.Id;
+  const created = await readBody<{ Id: string }>(send(emulator, CREATE, { ...hero, ...fields }));
+  expect(Object.keys(created)).toEqual(["Id"]);
+  return created.Id;
 }
 
 function lookUp(emulator: Emulator, Id: string): Promise<Asset> {

@@ -40,12 +40,12 @@ describe("the command", () => {
     ["not there", undefined, "can't be read"],
     ["not JSON", '{ "replies": [\n { "prompt" "hi" } ] }', "line 2"],
     ["wrong", '{ "replies": [{ "contnet": "hi" }] }', "replies.0.contnet is not a field of a reply"],
-  ])("refuses a script that is %s, with its file and place", async (_, text, place) => {
+  ])("refuses a script that is %s, and names the file and the line", async (_, text, folder) => {
     const path = text === undefined ? "/nowhere.json" : writeScript(text);
     const { code, errors } = await runToEnd("--port", "0", "--script", path);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(errors).toContain(path);
-    expect(errors).toContain(place);
+    expect(errors).toContain(folder);
   });
 
   test("records, and replays what it recorded", async () => {
@@ -77,10 +77,16 @@ describe("the command", () => {
     [["--recordings", "recordings", "--cors"], "--cors has no use here"],
     [["--recordings", "recordings", "--differs", "stream-done"], "--differs has no use here"],
     [["recordings"], "Unexpected argument 'recordings'"],
-  ])("refuses %j", async (args, place) => {
+    [["--port", "lots"], "--help"],
+    [["--port", "70000"], "--help"],
+    [["--speed", "fast"], "--help"],
+    [["--color"], "--help"],
+    [["--key="], "--help"],
+    [["--key", " "], "--help"],
+  ])("ends with 2 for the arguments %j, and says why", async (args, text) => {
     const { code, errors } = await runToEnd(...args);
-    expect(code).toBe(1);
-    expect(errors).toContain(place);
+    expect(code).toBe(2);
+    expect(errors).toContain(text);
   });
 
   test("prints its version", async () => {
@@ -88,7 +94,7 @@ describe("the command", () => {
     expect([code, output]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   });
 
-  test("says so when the port is taken", async () => {
+  test("ends with 1 if the port is taken, and names --port 0", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     onTestFinished(() => void other.close());
     await once(other, "listening");
@@ -99,29 +105,16 @@ describe("the command", () => {
     expect(errors).toContain("--port 0");
   });
 
-  test.each([
-    ["--port", "lots"],
-    ["--port", "70000"],
-    ["--speed", "fast"],
-    ["--color"],
-    ["--key="],
-    ["--key", " "],
-  ])("refuses %s %s", async (...args) => {
-    const { code, errors } = await runToEnd(...args);
-    expect(code).toBe(1);
-    expect(errors).toContain("--help");
-  });
-
-  test("a command beside the emulator that is not there ends it in words", async () => {
+  test("ends with 2 if the command beside the emulator does not exist, and names it", async () => {
     const { code, errors } = await runToEnd("--", "no-such-command");
-    expect([code, errors]).toEqual([1, "Can't run no-such-command. Is it installed?\n"]);
+    expect([code, errors]).toEqual([2, "Can't run no-such-command. Is it installed?\n"]);
     expect(await runToEnd("--")).toMatchObject({
-      code: 1,
+      code: 2,
       errors: expect.stringContaining("needs a command"),
     });
   });
 
-  test("a signal ends the command beside the emulator, too", async () => {
+  test("ends the command beside the emulator with itself after a signal", async () => {
     const wait = "console.log('waits'); setInterval(() => {}, 1000)";
     const command = run(["--", process.execPath, "--eval", wait]);
     await new Promise<void>((resolve) =>

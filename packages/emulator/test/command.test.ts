@@ -22,7 +22,7 @@ describe("the command", () => {
     expect(frames.at(-1)).toBe("[DONE]");
   });
 
-  test.each(["SIGINT", "SIGTERM"] as const)("ends on %s, streams under way or not", async (signal) => {
+  test.each(["SIGINT", "SIGTERM"] as const)("ends on %s, with or without open streams", async (signal) => {
     const { command, url } = await start("--port", "0", "--key", KEY);
     const response = await sendTo({ url }, createRequest("hi [[stall]]", { stream: true }));
     const reading = readFrames(response);
@@ -49,7 +49,7 @@ describe("the command", () => {
     expect(refused + unknown).not.toContain("canary");
   });
 
-  test("answers as a script says", async () => {
+  test("responds as a script says", async () => {
     const path = writeScript({ replies: [{ prompt: "weather", content: "It rains." }] });
     const { url } = await start("--port", "0", "--key", KEY, "--speed", "Infinity", "--script", path);
     expect(await (await sendTo({ url }, createRequest("The weather?"))).json()).toMatchObject({
@@ -85,7 +85,7 @@ describe("the command", () => {
     const { frames } = await readFrames(await sendTo({ url }, createRequest("hi", { stream: true })));
     expect(frames).not.toContain("[DONE]");
     const { code, errors } = await runToEnd("--differs", "stream-dome");
-    expect([code, errors]).toEqual([1, expect.stringContaining('there is no "stream-dome"')]);
+    expect([code, errors]).toEqual([2, expect.stringContaining('there is no "stream-dome"')]);
   });
 
   test("explains itself with --help", async () => {
@@ -108,7 +108,7 @@ describe("the command", () => {
     expect(output.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
 
-  test("a command beside the emulator finds the gateway in its environment, and its exit code is the end", async () => {
+  test("a command beside the emulator finds the gateway in its environment, and its exit code is returned", async () => {
     const ask = `const { GATEWAY_URL: url, GATEWAY_API_KEY: key } = process.env;
     const answer = await fetch(url + "/v1/video/generations/none", { headers: { authorization: "Bearer " + key } });
     console.log(answer.status, process.argv[1]);

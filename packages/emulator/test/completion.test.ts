@@ -157,7 +157,7 @@ describe("limits", () => {
     },
   );
 
-  test("an answer within max_tokens ends by itself", async () => {
+  test("a response within max_tokens ends by itself", async () => {
     const { choices } = await complete(createFastEmulator(), createRequest("hi", { max_tokens: 5000 }));
     expect(choices[0]?.finish_reason).toBe("stop");
   });
@@ -181,19 +181,19 @@ describe("the text of a reply", () => {
   test("is short for a greeting and long for a question", async () => {
     const emulator = createFastEmulator();
     const greeting = (await readMessage(emulator, createRequest("hi"))).content ?? "";
-    const answer = (await readMessage(emulator, createRequest("Tell me about tea"))).content ?? "";
+    const text = (await readMessage(emulator, createRequest("Tell me about tea"))).content ?? "";
     expect(greeting.length).toBeLessThan(100);
-    expect(answer.length).toBeGreaterThan(300);
+    expect(text.length).toBeGreaterThan(300);
   });
 
   test("differs from prompt to prompt and from model to model", async () => {
     const emulator = createFastEmulator();
     const prompts = ["Plan my day", "Plan my week", "Plan my year"];
     const requests = prompts.flatMap((prompt) => models.map((model) => createRequest(prompt, { model })));
-    const answers = await Promise.all(
+    const texts = await Promise.all(
       requests.map(async (request) => (await readMessage(emulator, request)).content),
     );
-    expect(new Set(answers).size).toBe(9);
+    expect(new Set(texts).size).toBe(9);
   });
 
   test("shows a heading, a table, code and other scripts when the prompt requests Markdown", async () => {

@@ -24,8 +24,8 @@ test("a new task is unknown to its first query only, also after a reset", async 
       body: JSON.stringify({ model: "beta3.0-video", input: { prompt: "A reef" } }),
     });
     const { id } = (await created.json()) as { id: string };
-    const ask = () => emulator.fetch(`https://gateway.test/v1/video/generations/${id}`, { headers });
-    return [(await ask()).status, (await ask()).status];
+    const request = () => emulator.fetch(`https://gateway.test/v1/video/generations/${id}`, { headers });
+    return [(await request()).status, (await request()).status];
   };
   expect(await query()).toEqual([404, 200]);
   emulator.reset();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createFastEmulator, createLeapingClock, readBody, readRefusal, send } from "./support.js";
 
-interface EpsilonAnswer {
+interface EpsilonResponse {
   code: number;
   data: { task_id: string; task_status: string; task_result?: { videos: { url: string }[] } };
 }
@@ -14,10 +14,10 @@ describe.each(routes)("%s", (path) => {
     async (createBody) => {
       const clock = createLeapingClock();
       const emulator = createFastEmulator({ clock, speed: 1 });
-      const { code, data } = await readBody<EpsilonAnswer>(send(emulator, path, createBody));
+      const { code, data } = await readBody<EpsilonResponse>(send(emulator, path, createBody));
       expect(code).toBe(0);
       const words = new Set([data.task_status]);
-      const query = () => readBody<EpsilonAnswer>(send(emulator, `/epsilon/v1/videos/${data.task_id}`));
+      const query = () => readBody<EpsilonResponse>(send(emulator, `/epsilon/v1/videos/${data.task_id}`));
       for (let second = 0; second < 120; second++) {
         words.add((await query()).data.task_status);
         clock.pass(1000);
@@ -31,10 +31,10 @@ describe.each(routes)("%s", (path) => {
   test("gives a task whose result is a video", async () => {
     const clock = createLeapingClock();
     const emulator = createFastEmulator({ clock });
-    const { data } = await readBody<EpsilonAnswer>(send(emulator, path, { prompt: "A lake" }));
+    const { data } = await readBody<EpsilonResponse>(send(emulator, path, { prompt: "A lake" }));
     clock.pass(120_000);
     const { task_result } = (
-      await readBody<EpsilonAnswer>(send(emulator, `/epsilon/v1/videos/${data.task_id}`))
+      await readBody<EpsilonResponse>(send(emulator, `/epsilon/v1/videos/${data.task_id}`))
     ).data;
     const file = await emulator.fetch(task_result?.videos[0]?.url ?? "");
     expect(file.headers.get("content-type")).toBe("video/mp4");
@@ -50,7 +50,7 @@ describe.each(routes)("%s", (path) => {
     const createBody = (fault: string) => ({ input: { text: `A reef ${fault}` } });
     expect((await send(emulator, path, createBody("[[429]]"))).status).toBe(429);
     expect((await send(emulator, path, createBody("[[500]]"))).status).toBe(500);
-    const { data } = await readBody<EpsilonAnswer>(send(emulator, path, createBody("[[fail]]")));
+    const { data } = await readBody<EpsilonResponse>(send(emulator, path, createBody("[[fail]]")));
     expect(data).toMatchObject({ task_status: "failed" });
     expect(data).not.toHaveProperty("task_result");
   });
@@ -65,7 +65,7 @@ test("a task is gone after 24 hours, after a reset, and after 2,000 more", async
   const clock = createLeapingClock();
   const emulator = createFastEmulator({ clock });
   const [path = ""] = routes;
-  const make = async () => (await readBody<EpsilonAnswer>(send(emulator, path, {}))).data.task_id;
+  const make = async () => (await readBody<EpsilonResponse>(send(emulator, path, {}))).data.task_id;
   const readStatus = async (id: string) => (await send(emulator, `/epsilon/v1/videos/${id}`)).status;
   const first = await make();
   expect(await readStatus(first)).toBe(200);

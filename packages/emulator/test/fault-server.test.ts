@@ -141,10 +141,10 @@ describe("a body", () => {
 
   test("ends with the client or after eleven minutes if it stalls", async () => {
     const stalled = own([{ status: 200, pieces: [{ text: ": hi\n\n" }], end: "stall" }]);
-    const leaving = new AbortController();
+    const controller = new AbortController();
     const emulator = createEmulator({ faultCases: [stalled] });
-    const reading = readFrames(await post(emulator, "ours", { signal: leaving.signal }));
-    leaving.abort();
+    const reading = readFrames(await post(emulator, "ours", { signal: controller.signal }));
+    controller.abort();
     expect((await reading).failure).toMatchObject({ name: "AbortError" });
     const clock = createLeapingClock();
     const { failure } = await readFrames(

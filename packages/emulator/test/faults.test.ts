@@ -43,7 +43,7 @@ describe("[[429]] and [[500]]", () => {
     expect(await readRefusal(response)).toMatchObject({ type: "server_error", code: "internal_error" });
   });
 
-  test.each([429, 500])("[[%i:2]] refuses two requests with that body, then answers", async (status) => {
+  test.each([429, 500])("[[%i:2]] refuses two requests with that body, then responds", async (status) => {
     const emulator = createFastEmulator();
     const send = async (prompt: string) => (await post(emulator, createRequest(prompt))).status;
     const request = `hi [[${status}:2]]`;
@@ -57,7 +57,7 @@ describe("[[429]] and [[500]]", () => {
 });
 
 test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
-  "[[%s:1]] breaks one answer to a body, and the next is whole",
+  "[[%s:1]] breaks one response to a body, and the next is whole",
   async (fault) => {
     const emulator = createFastEmulator();
     const send = (prompt: string) =>
@@ -137,23 +137,25 @@ test("[[slow]] takes its time without a stream too", async () => {
 describe("[[stall]]", () => {
   test("says something, then nothing until the request aborts", async () => {
     const emulator = createFastEmulator();
-    const leaving = new AbortController();
-    const response = await post(emulator, createRequest("hi [[stall]]", stream), { signal: leaving.signal });
+    const controller = new AbortController();
+    const response = await post(emulator, createRequest("hi [[stall]]", stream), {
+      signal: controller.signal,
+    });
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     for (let frame = 0; frame < 9; frame++) expect((await reader.read()).done).toBe(false);
     const next = reader.read();
     const reason = new Error("enough");
-    leaving.abort(reason);
+    controller.abort(reason);
     await expect(next).rejects.toBe(reason);
     expect(emulator.requests[0]).toMatchObject({ status: 200, deltas: 8, aborted: true, finished: false });
   });
 
-  test("never answers a request without a stream", async () => {
+  test("never responds to a request without a stream", async () => {
     const emulator = createFastEmulator();
-    const leaving = new AbortController();
-    const answer = post(emulator, createRequest("hi [[stall]]", gamma), { signal: leaving.signal });
-    leaving.abort();
-    await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+    const controller = new AbortController();
+    const response = post(emulator, createRequest("hi [[stall]]", gamma), { signal: controller.signal });
+    controller.abort();
+    await expect(response).rejects.toMatchObject({ name: "AbortError" });
     expect(emulator.requests[0]).toMatchObject({ status: undefined, aborted: true });
   });
 });
@@ -169,7 +171,7 @@ describe("[[truncate]]", () => {
     expect(chunks.every(({ choices }) => choices[0]?.finish_reason === null)).toBe(true);
   });
 
-  test("cuts the JSON of an answer without a stream", async () => {
+  test("cuts the JSON of a response without a stream", async () => {
     const response = await post(createFastEmulator(), createRequest("hi [[truncate]]", gamma));
     expect(response.status).toBe(200);
     await expect(response.json()).rejects.toThrow(SyntaxError);
@@ -185,7 +187,7 @@ describe("[[drop]]", () => {
     expect(emulator.requests[0]).toMatchObject({ aborted: false, finished: false });
   });
 
-  test("breaks within the body of an answer without a stream", async () => {
+  test("breaks within the body of a response without a stream", async () => {
     const response = await post(createFastEmulator(), createRequest("hi [[drop]]", gamma));
     await expect(response.text()).rejects.toBeInstanceOf(TypeError);
   });
@@ -203,7 +205,7 @@ describe("[[malformed]]", () => {
     expect(frames.slice(broken + 1).every(isJSON)).toBe(true);
   });
 
-  test("answers broken JSON without a stream", async () => {
+  test("responds with broken JSON without a stream", async () => {
     const response = await post(createFastEmulator(), createRequest("hi [[malformed]]", gamma));
     expect(response.headers.get("content-type")).toMatch(/^application\/json/);
     await expect(response.json()).rejects.toThrow(SyntaxError);
@@ -226,7 +228,7 @@ describe("[[unconfirmed]]", () => {
     expect(chunks.map(({ choices }) => choices[0]?.finish_reason ?? null)).toEqual(chunks.map(() => null));
   });
 
-  test("The finish_reason of a whole answer is null", async () => {
+  test("The finish_reason of a whole response is null", async () => {
     const { choices } = await complete(createFastEmulator(), createRequest("hi [[unconfirmed]]", gamma));
     expect(choices[0]).toMatchObject({ finish_reason: null, message: { content: expect.any(String) } });
   });
@@ -253,7 +255,7 @@ describe("[[error-frame]]", () => {
 test.each([
   ["length", "length"],
   ["filter", "content_filter"],
-])("[[%s]] cuts the answer and says so", async (fault, reason) => {
+])("[[%s]] cuts the response and says so", async (fault, reason) => {
   const { choices } = await complete(createFastEmulator(), createRequest(`hi [[${fault}]]`, gamma));
   expect(choices[0]?.finish_reason).toBe(reason);
   expect(choices[0]?.message.content).not.toBe("");
@@ -262,7 +264,7 @@ test.each([
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe(reason);
 });
 
-test("[[json]] answers in JSON", async () => {
+test("[[json]] responds in JSON", async () => {
   const { content } = await readMessage(
     createFastEmulator(),
     createRequest("Tell me about tea [[json]]", gamma),
@@ -270,7 +272,7 @@ test("[[json]] answers in JSON", async () => {
   expect(JSON.parse(content ?? "")).toMatchObject({ topic: "tea" });
 });
 
-test("a fault happens even if the answer is a single token", async () => {
+test("a fault happens even if the response is a single token", async () => {
   const response = await post(
     createFastEmulator(),
     createRequest("hi [[drop]]", { ...stream, max_tokens: 1 }),
@@ -278,7 +280,7 @@ test("a fault happens even if the answer is a single token", async () => {
   expect((await readFrames(response)).failure).toBeInstanceOf(TypeError);
 });
 
-test("thinking comes first, so that a broken answer still has text", async () => {
+test("thinking comes first, so that a broken response still has text", async () => {
   const { frames } = await readFrames(
     await post(createFastEmulator(), createRequest("hi [[drop]]", { stream: true })),
   );

@@ -175,10 +175,10 @@ describe("the option media", () => {
       "mov",
     ]);
     await emulator.fetch(content.last_frame_url);
-    const picture = { width: 480, height: 856, index: 0, seed: id, prompt: "A reef" };
+    const image = { width: 480, height: 856, index: 0, seed: id, prompt: "A reef" };
     expect(described).toEqual([
-      { ...picture, seconds: 7 },
-      { ...picture, isLastFrame: true },
+      { ...image, seconds: 7 },
+      { ...image, isLastFrame: true },
     ]);
   });
 
@@ -200,7 +200,7 @@ describe("the option media", () => {
     expect(calls).toBe(6);
   });
 
-  test("breaks an answer with its error, and is asked again at the next fetch", async () => {
+  test("breaks a response with its error, and is fetched again the next time", async () => {
     const problems = [new Error("no fixture")];
     const image = async () => {
       const problem = problems.pop();
@@ -286,9 +286,9 @@ test("HEAD knows no ranges", async () => {
 test.each([
   ["image", createImageURL],
   ["video", createVideoURL],
-])("HEAD describes the %s without sending it", async (_, urlOf) => {
+])("HEAD describes the %s without sending it", async (_, createURL) => {
   const emulator = createFastEmulator();
-  const url = await urlOf(emulator);
+  const url = await createURL(emulator);
   const get = await emulator.fetch(url);
   const head = await emulator.fetch(url, { method: "HEAD" });
   expect(head.status).toBe(200);
@@ -356,7 +356,7 @@ describe("an address", () => {
 
   test.each<[string, Partial<EmulatorOptions>, string]>([
     ["where the request came to", {}, "https://gateway.test/files/"],
-    ["the origin that was asked for", { origin: "https://media.example/" }, "https://media.example/files/"],
+    ["the origin of the request", { origin: "https://media.example/" }, "https://media.example/files/"],
   ])("begins with %s", async (_, options, start) => {
     const emulator = createFastEmulator(options);
     for (const url of [await createImageURL(emulator), await createVideoURL(emulator)])

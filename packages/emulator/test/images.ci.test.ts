@@ -32,10 +32,10 @@ describe.each(painters)("$id", ({ id: model, sizes }) => {
 
 test("The pixels are others for each image of a set", async () => {
   const set = await generateImages({ size: "864x1152", sequential_image_generation: "auto" });
-  const pictures = await Promise.all(
+  const images = await Promise.all(
     set.map(async ({ response }) => hash("sha1", (await readPNG(await readBytes(response))).rows)),
   );
-  expect(new Set(pictures).size).toBe(4);
+  expect(new Set(images).size).toBe(4);
 });
 
 test("An image of the most pixels is a small file", async () => {

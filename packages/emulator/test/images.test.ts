@@ -135,7 +135,7 @@ describe("the pixels", () => {
   });
 });
 
-test("the same requests in the same order get the same answers", async () => {
+test("the same requests in the same order get the same responses", async () => {
   const run = async () => {
     const emulator = createFastEmulator({ clock: createLeapingClock() });
     return [await generate(emulator), await generate(emulator), await generate(emulator, { seed: 1 })];
@@ -166,11 +166,11 @@ test("a generation takes as long as the options say, whatever its length", async
 });
 
 test("an abort ends the wait", async () => {
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const emulator = createFastEmulator({ speed: 0.001 });
-  const answer = send(emulator, PATH, fox, { signal: leaving.signal });
-  leaving.abort();
-  await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+  const response = send(emulator, PATH, fox, { signal: controller.signal });
+  controller.abort();
+  await expect(response).rejects.toMatchObject({ name: "AbortError" });
   expect(emulator.requests[0]).toMatchObject({ aborted: true, status: undefined });
 });
 
@@ -210,7 +210,7 @@ describe("faults", () => {
     expect([await readStatus("[[500]]"), await readStatus("[[500]]")]).toEqual([500, 500]);
   });
 
-  test("[[truncate:1]] breaks the first answer to a body, and counts no refusal of it", async () => {
+  test("[[truncate:1]] breaks the first response to a body, and counts no refusal of it", async () => {
     const emulator = createFastEmulator();
     const request = { ...fox, prompt: "[[429:1]] [[truncate:1]]" };
     const readOutcome = async () => {
@@ -224,7 +224,7 @@ describe("faults", () => {
     expect([await readOutcome(), await readOutcome(), await readOutcome()]).toEqual([429, "half", "whole"]);
   });
 
-  test("[[truncate]] and [[malformed]] answer no JSON, [[drop]] breaks off", async () => {
+  test("[[truncate]] and [[malformed]] return no JSON, [[drop]] breaks off", async () => {
     const emulator = createFastEmulator();
     for (const fault of ["[[truncate]]", "[[malformed]]"])
       await expect((await send(emulator, PATH, { ...fox, prompt: fault })).json()).rejects.toThrow(
@@ -235,15 +235,15 @@ describe("faults", () => {
     );
   });
 
-  test("[[stall]] never answers", async () => {
-    const leaving = new AbortController();
-    const answer = send(
+  test("[[stall]] never responds", async () => {
+    const controller = new AbortController();
+    const response = send(
       createFastEmulator(),
       PATH,
       { ...fox, prompt: "[[stall]]" },
-      { signal: leaving.signal },
+      { signal: controller.signal },
     );
-    leaving.abort(new Error("enough"));
-    await expect(answer).rejects.toThrow("enough");
+    controller.abort(new Error("enough"));
+    await expect(response).rejects.toThrow("enough");
   });
 });

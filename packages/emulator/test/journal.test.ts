@@ -51,12 +51,12 @@ test("each request is reported once, when its response has ended", async () => {
     faults: ({ path }) => (path === "/refused" ? "refuse" : undefined),
     onEnd: ({ path, aborted, finished }) => ended.push(`${path} ${aborted} ${finished}`),
   });
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const stalled = await post(emulator, createRequest("hi [[stall]]", { stream: true }), {
-    signal: leaving.signal,
+    signal: controller.signal,
   });
   expect(ended).toEqual([]);
-  leaving.abort();
+  controller.abort();
   await expect(stalled.text()).rejects.toThrow();
   await (await send(emulator, "/nowhere")).text();
   await expect(send(emulator, "/refused")).rejects.toThrow();

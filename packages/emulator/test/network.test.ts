@@ -40,23 +40,23 @@ describe("a stream", () => {
 
   test("fails with the signal's reason when the request aborts between two reads", async () => {
     const emulator = createFastEmulator();
-    const leaving = new AbortController();
-    const reader = getReader(await post(emulator, streamed, { signal: leaving.signal }));
+    const controller = new AbortController();
+    const reader = getReader(await post(emulator, streamed, { signal: controller.signal }));
     await reader.read();
-    leaving.abort();
+    controller.abort();
     await expect(reader.read()).rejects.toMatchObject({ name: "AbortError" });
     expect(emulator.requests[0]).toMatchObject({ deltas: 0, aborted: true, finished: false });
   });
 
   test("fails when the request aborts while the model is at work", async () => {
-    const leaving = new AbortController();
+    const controller = new AbortController();
     const clock = createSleepingClock();
     const emulator = createFastEmulator({ clock, speed: 1 });
-    const reader = getReader(await post(emulator, streamed, { signal: leaving.signal }));
+    const reader = getReader(await post(emulator, streamed, { signal: controller.signal }));
     await reader.read();
     const next = reader.read();
     await clock.asleep;
-    leaving.abort(new Error("too slow"));
+    controller.abort(new Error("too slow"));
     await expect(next).rejects.toThrow("too slow");
     expect(emulator.requests[0]).toMatchObject({ deltas: 0, aborted: true });
   });
@@ -76,9 +76,9 @@ describe("a stream", () => {
 
   test("A stream that was read to its end is finished, and a later abort changes nothing", async () => {
     const emulator = createFastEmulator();
-    const leaving = new AbortController();
-    await readFrames(await post(emulator, streamed, { signal: leaving.signal }));
-    leaving.abort();
+    const controller = new AbortController();
+    await readFrames(await post(emulator, streamed, { signal: controller.signal }));
+    controller.abort();
     expect(emulator.requests[0]).toMatchObject({ aborted: false, finished: true });
   });
 });
@@ -92,13 +92,13 @@ test("a request that has been aborted is not received at all", async () => {
 });
 
 test("an abort ends the wait for a response without a stream", async () => {
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const clock = createSleepingClock();
   const emulator = createFastEmulator({ clock, speed: 1 });
-  const answer = post(emulator, createRequest("Tell me about tea"), { signal: leaving.signal });
+  const response = post(emulator, createRequest("Tell me about tea"), { signal: controller.signal });
   await clock.asleep;
-  leaving.abort();
-  await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+  controller.abort();
+  await expect(response).rejects.toMatchObject({ name: "AbortError" });
   expect(emulator.requests[0]).toMatchObject({ aborted: true, finished: false });
 });
 
@@ -123,10 +123,10 @@ describe("the network", () => {
 
   test("hangs until the request aborts", async () => {
     const emulator = createFastEmulator({ faults: () => "hang" });
-    const leaving = new AbortController();
-    const answer = post(emulator, createRequest("hi"), { signal: leaving.signal });
-    leaving.abort(new Error("no patience"));
-    await expect(answer).rejects.toThrow("no patience");
+    const controller = new AbortController();
+    const response = post(emulator, createRequest("hi"), { signal: controller.signal });
+    controller.abort(new Error("no patience"));
+    await expect(response).rejects.toThrow("no patience");
   });
 
   test("resets a stream within its frames", async () => {
@@ -137,7 +137,7 @@ describe("the network", () => {
     expect(emulator.requests[0]).toMatchObject({ status: 200, aborted: false, finished: false });
   });
 
-  test("resets a JSON answer halfway", async () => {
+  test("resets a JSON response halfway", async () => {
     const emulator = createFastEmulator({ faults: () => "reset" });
     const reader = getReader(await post(emulator, createRequest("hi")));
     expect((await reader.read()).value?.length).toBeGreaterThan(100);
@@ -209,16 +209,16 @@ describe("fetch", () => {
   });
 
   test("hears the signal of a Request", async () => {
-    const leaving = new AbortController();
+    const controller = new AbortController();
     const emulator = createFastEmulator();
     const request = new Request(URL_OF_CHAT, {
       ...init,
       body: JSON.stringify(streamed),
-      signal: leaving.signal,
+      signal: controller.signal,
     });
     const reader = getReader(await emulator.fetch(request));
     await reader.read();
-    leaving.abort();
+    controller.abort();
     await expect(reader.read()).rejects.toMatchObject({ name: "AbortError" });
   });
 });

@@ -20,16 +20,16 @@ test("streams a chat", async () => {
   expect(joinText(listDeltas(chunks))).not.toBe("");
 });
 
-test("an abort reaches an answer under way", async () => {
-  const leaving = new AbortController();
-  const answer = send(
+test("an abort reaches a response in flight", async () => {
+  const controller = new AbortController();
+  const response = send(
     createFastEmulator(),
     "/v1/images/generations",
     { model: "gamma-image-4-0-250828", prompt: "[[stall]]" },
-    { signal: leaving.signal },
+    { signal: controller.signal },
   );
-  leaving.abort();
-  await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+  controller.abort();
+  await expect(response).rejects.toMatchObject({ name: "AbortError" });
 });
 
 test("draws the largest image", async () => {
@@ -72,6 +72,6 @@ test("registers an asset from a form", async () => {
 });
 
 test("takes a task of the second vendor", async () => {
-  const answer = send(createFastEmulator(), "/epsilon/v1/videos/text2video", { prompt: "A reef" });
-  expect(await readBody(answer)).toMatchObject({ code: 0, data: { task_id: expect.any(String) } });
+  const response = send(createFastEmulator(), "/epsilon/v1/videos/text2video", { prompt: "A reef" });
+  expect(await readBody(response)).toMatchObject({ code: 0, data: { task_id: expect.any(String) } });
 });

@@ -67,7 +67,7 @@ const createInit = (body: object): RequestInit => ({
   body: JSON.stringify(body),
 });
 
-function createReplayOf(folder: string, options: Partial<ReplayOptions> = {}) {
+function replayFolder(folder: string, options: Partial<ReplayOptions> = {}) {
   const replay = createReplay({ recordings: readRecordings(folder), speed: Infinity, ...options });
   const play = (path: string, init?: RequestInit) =>
     replay.fetch(new Request(`https://replay.test${path}`, init));
@@ -88,7 +88,7 @@ describe("a recorded exchange", () => {
     );
     const refusal = await refused.text();
 
-    const { play, unused } = createReplayOf(folder);
+    const { play, unused } = replayFolder(folder);
     const streamed = await play("/v1/chat/completions", stream);
     expect(streamed.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     expect(await streamed.text()).toBe(sent);
@@ -105,7 +105,7 @@ describe("a recorded exchange", () => {
     const { frames, failure } = await readFrames(await recorder.fetch("/v1/chat/completions", init));
     expect(failure).toBeInstanceOf(TypeError);
     expect(readRecordings(folder)[0]?.recording.response.end).toBe("broken");
-    const replayed = await readFrames(await createReplayOf(folder).play("/v1/chat/completions", init));
+    const replayed = await readFrames(await replayFolder(folder).play("/v1/chat/completions", init));
     expect(replayed.frames).toEqual(frames);
     expect(replayed.failure).toBeInstanceOf(TypeError);
   });
@@ -153,8 +153,8 @@ describe("a recorded exchange", () => {
     const { readDisk, ended, ...recorder } = await startRecorder({
       fetch: async () => new Response(png, { headers }),
     });
-    const answer = await recorder.fetch("/files/a.png");
-    expect(new Uint8Array(await answer.arrayBuffer())).toEqual(png);
+    const response = await recorder.fetch("/files/a.png");
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(png);
     expect(readDisk()).toBe("");
     expect(ended[0]?.note).toBe("not recorded: image/png");
   });
@@ -165,9 +165,9 @@ describe("a recorded exchange", () => {
       save: () => expect.fail("a recording was saved"),
       fetch: async () => Promise.reject(new TypeError("fetch failed")),
     });
-    const answer = await recorder.fetch(new Request("https://recorder.test/v1/chat/completions"));
-    expect(answer.status).toBe(502);
-    expect(await answer.text()).toMatch(/can't reach the gateway/);
+    const response = await recorder.fetch(new Request("https://recorder.test/v1/chat/completions"));
+    expect(response.status).toBe(502);
+    expect(await response.text()).toMatch(/can't reach the gateway/);
   });
 });
 
@@ -175,23 +175,23 @@ describe("a secret is never on the disk", () => {
   const CANARY = "canary-0123456789abcdef";
   const authorized = { authorization: `Bearer ${CANARY}`, "content-type": "application/json" };
 
-  /** Records one exchange with a gateway that responds with `answer`. Returns everything on the disk. */
+  /** Records one exchange with a gateway that responds with `respond`. Returns everything on the disk. */
   async function recordExchange(
-    answer: () => Response,
+    respond: () => Response,
     path = "/v1/chat/completions",
     init: RequestInit = {},
   ) {
-    const { readDisk, ...recorder } = await startRecorder({ fetch: async () => answer() });
+    const { readDisk, ...recorder } = await startRecorder({ fetch: async () => respond() });
     const given = { method: "POST", headers: authorized, body: "{}", ...init };
     await (await recorder.fetch(path, given)).text().catch(() => {});
     expect(readDisk()).toContain('"version": 1');
     return readDisk();
   }
-  const answerOf =
+  const createResponse =
     (body: string, headers: HeadersInit = { "content-type": "application/json" }) =>
     () =>
       new Response(body, { headers });
-  const fine = answerOf("{}");
+  const fine = createResponse("{}");
 
   /** Creates a stream of exactly these chunks. */
   const createStream =
@@ -222,7 +222,7 @@ describe("a secret is never on the disk", () => {
   ])("a secret in the header %s: %s is not written, even if the gateway repeats it", async (name, value) => {
     const headers = { "content-type": "application/json", [name]: value };
     const body = JSON.stringify({ error: { message: `no access for ${CANARY}, ${value}` } });
-    const text = await recordExchange(answerOf(body), undefined, { headers });
+    const text = await recordExchange(createResponse(body), undefined, { headers });
     expect(text).toContain("no access for");
     expect(text).not.toContain(CANARY);
     expect(text).not.toContain(btoa(`name:${CANARY}`));
@@ -234,7 +234,7 @@ describe("a secret is never on the disk", () => {
     ["a path", `/v1/keys/${CANARY}`],
     ["a path with another key", `/v1/keys/sk-${CANARY}`],
   ])("a secret in %s is not written", async (_, path) => {
-    expect(await recordExchange(answerOf(`{"seen":"${CANARY}"}`), path)).not.toContain(CANARY);
+    expect(await recordExchange(createResponse(`{"seen":"${CANARY}"}`), path)).not.toContain(CANARY);
   });
 
   test.each([
@@ -266,7 +266,7 @@ describe("a secret is never on the disk", () => {
     ["an error page", `<html>Bearer ${CANARY}</html>`],
     ["a cut answer", `{"text":"${CANARY}`],
   ])("a secret in %s is not written", async (_, body) => {
-    const text = await recordExchange(answerOf(body));
+    const text = await recordExchange(createResponse(body));
     expect(text).not.toContain(CANARY);
     expect(text).not.toContain("u0063");
   });
@@ -277,7 +277,9 @@ describe("a secret is never on the disk", () => {
       "set-cookie": `id=other-${CANARY}`,
       "x-request-id": CANARY,
     };
-    expect(await recordExchange(answerOf(`{"text":"other-${CANARY}"}`, headers))).not.toContain("canary");
+    expect(await recordExchange(createResponse(`{"text":"other-${CANARY}"}`, headers))).not.toContain(
+      "canary",
+    );
   });
 
   test.each([
@@ -325,8 +327,8 @@ describe("a secret is never on the disk", () => {
       "as another key, over many events",
       createStream(...[..."sk-", ...CANARY].map((content) => toFrame({ content }))),
     ],
-  ])("a secret in a stream is not written: %s", async (_, answer) => {
-    const text = await recordExchange(answer);
+  ])("a secret in a stream is not written: %s", async (_, respond) => {
+    const text = await recordExchange(respond);
     expect(text).not.toContain(CANARY);
     // the joined text of the deltas
     const written = [
@@ -342,12 +344,12 @@ describe("a secret is never on the disk", () => {
 
   test("A secret in a response that its client aborts is not written", async () => {
     const { readDisk, ended, ...recorder } = await startRecorder(createFastEmulator({ apiKeys: [CANARY] }));
-    const leaving = new AbortController();
+    const controller = new AbortController();
     const body = JSON.stringify(createRequest(`${CANARY} [[stall]]`, { stream: true }));
-    const init = { method: "POST", headers: authorized, body, signal: leaving.signal };
-    const answer = await recorder.fetch("/v1/chat/completions", init);
-    await answer.body?.getReader().read();
-    leaving.abort();
+    const init = { method: "POST", headers: authorized, body, signal: controller.signal };
+    const response = await recorder.fetch("/v1/chat/completions", init);
+    await response.body?.getReader().read();
+    controller.abort();
     await expect.poll(() => ended).toHaveLength(1);
     expect(readDisk()).toContain('"end": "aborted"');
     expect(readDisk()).not.toContain(CANARY);
@@ -397,12 +399,12 @@ describe("a replay", () => {
     [Infinity, []],
   ])("at speed %d waits as long as was recorded, divided", async (speed, sleeps) => {
     const clock = createLeapingClock();
-    const answer = await post(
+    const response = await post(
       same,
       createReplay({ recordings: [createRecording("0001.json")], speed, clock }),
     );
-    expect(answer.headers.get("x-sluice-recording")).toBe("0001.json");
-    expect(await answer.text()).toBe('data: {"n":1}\n\ndata: {"n":2}\n\ndata: [DONE]\n\n');
+    expect(response.headers.get("x-sluice-recording")).toBe("0001.json");
+    expect(await response.text()).toBe('data: {"n":1}\n\ndata: {"n":2}\n\ndata: [DONE]\n\n');
     expect(clock.sleeps).toEqual(sleeps);
   });
 
@@ -421,9 +423,9 @@ describe("a replay", () => {
 
   test("refuses a request that fits no recording, and names the field that differs from the nearest", async () => {
     const replay = createReplay({ recordings: [createRecording("0001.json")] });
-    const answer = await post({ ...same, messages: ["Hallo"] }, replay);
-    expect(answer.status).toBe(400);
-    const { error } = (await answer.json()) as { error: { code: string; message: string } };
+    const response = await post({ ...same, messages: ["Hallo"] }, replay);
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
     expect(error).toMatchObject({
       code: "no_recording",
       message:
@@ -471,47 +473,47 @@ describe("a replay", () => {
         URL: btoa(createImage(seed).repeat(6)),
       }),
     ],
-  ])("does not answer %s", async (_, path, body) => {
+  ])("does not replay %s", async (_, path, body) => {
     const { folder, readDisk, ...recorder } = await startRecorder(createFastEmulator());
     await (await recorder.fetch(path, createInit(body("one")))).text();
     expect(readDisk()).not.toContain(createImage("one").slice(0, 30));
-    const { play } = createReplayOf(folder);
+    const { play } = replayFolder(folder);
     expect((await play(path, createInit(body("one")))).status).toBe(200);
     const other = await play(path, createInit(body("two")));
     expect(other.status).toBe(400);
     expect(await other.text()).toMatch(/differs: .*\[redacted \w{16}\].*, is .*\[redacted \w{16}\]/);
   });
 
-  test("does not answer a form with another file of the same name and size", async () => {
-    const createForm = (picture: string) => {
+  test("does not replay a form with another file of the same name and size", async () => {
+    const createForm = (image: string) => {
       const body = new FormData();
       const fields = { model: "gamma-asset", GroupId: "g", Name: "Castle", AssetType: "Image" };
       for (const [name, value] of Object.entries(fields)) body.set(name, value);
-      body.set("URL", new File([picture], "castle.png", { type: "image/png" }));
+      body.set("URL", new File([image], "castle.png", { type: "image/png" }));
       return { method: "POST", headers: { authorization: `Bearer ${KEY}` }, body };
     };
     const { folder, ...recorder } = await startRecorder(createFastEmulator());
     await (await recorder.fetch("/gamma/asset/CreateAsset", createForm("one"))).text();
-    const { play } = createReplayOf(folder);
+    const { play } = replayFolder(folder);
     expect((await play("/gamma/asset/CreateAsset", createForm("one"))).status).toBe(200);
     expect((await play("/gamma/asset/CreateAsset", createForm("two"))).status).toBe(400);
   });
 
   test("names no secret of a request that fits no recording", async () => {
     const replay = createReplay({ recordings: [createRecording("0001.json")] });
-    const answer = await post({ ...same, messages: ["sk-canary-123456"] }, replay);
-    expect(await answer.text()).not.toContain("canary");
+    const response = await post({ ...same, messages: ["sk-canary-123456"] }, replay);
+    expect(await response.text()).not.toContain("canary");
   });
 
   test.each([
     ["that is no JSON", "{", "it is not JSON"],
     ["without a field", '{ "version": 1 }', "recordedAt"],
     ["of another version", JSON.stringify({ ...hello, version: 2 }), "version"],
-  ])("names a file %s, with its place", (_, text, place) => {
+  ])("names a file %s, and where it is", (_, text, path) => {
     const folder = createFolder();
     writeFileSync(join(folder, "0001.json"), text);
     expect(() => readRecordings(folder)).toThrow(/0001\.json is no recording/);
-    expect(() => readRecordings(folder)).toThrow(place);
+    expect(() => readRecordings(folder)).toThrow(path);
   });
 
   test("A replay of an empty folder is an error that says what to do", () => {

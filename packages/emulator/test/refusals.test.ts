@@ -106,7 +106,7 @@ describe("a path", () => {
   });
 });
 
-describe("a path of a wrong base URL is answered with the right path", () => {
+describe("a path of a wrong base URL gets a hint with the right path", () => {
   const BASES =
     " An OpenAI client needs the base URL https://gateway.test/v1, a Sluice client https://gateway.test.";
 
@@ -280,7 +280,7 @@ test("options that can't work are refused at once", () => {
   expect(() => createFastEmulator({ speed: Number.NaN })).toThrow(/speed/);
 });
 
-test("The list of models and the responses endpoint, which tools ask first, are 404 with the way out", async () => {
+test("The list of models and the responses endpoint, which tools ask first, are 404 with a hint", async () => {
   const { fetch } = createFastEmulator();
   const readHint = async (path: string) => {
     const response = await fetch(`https://gateway.test${path}`);
@@ -293,7 +293,7 @@ test("The list of models and the responses endpoint, which tools ask first, are 
     expect(await readHint(path)).toMatch(/Ask by chat completions: POST \/v1\/chat\/completions\./);
 });
 
-describe("What other clients send for an answer that the gateway never gives is refused with the way out", () => {
+describe("What other clients send for a response that the gateway never gives is refused with a hint", () => {
   const schema = { type: "object" };
   test.each([
     ["functions", "alpha-v4.1-flash", { functions: [{ name: "x" }] }, /use `tools`/],

@@ -13,7 +13,7 @@ import {
 type Script = NonNullable<EmulatorOptions["script"]>;
 const createScripted = (...replies: Script["replies"]) => createFastEmulator({ script: { replies } });
 
-describe("an answer of a script", () => {
+describe("a response of a script", () => {
   test("is given to the requests whose prompt has its words, in any case", async () => {
     const emulator = createScripted({
       prompt: "weather",
@@ -46,7 +46,7 @@ describe("an answer of a script", () => {
     expect((await readMessage(emulator, createRequest("hi"))).content).toBe("first");
   });
 
-  test("calls a tool, and answers its result by another rule", async () => {
+  test("calls a tool, and replies to its result by another rule", async () => {
     const emulator = createScripted(
       { prompt: "weather", toolCalls: [{ name: "get_weather", arguments: { city: "Paris" } }] },
       { tool: "get_weather", content: "It rains in Paris." },
@@ -117,7 +117,7 @@ describe("a script that is wrong", () => {
     [{ replies: ["hi"] }, "replies.0 must be a reply"],
     [{ answer: [] }, "answer is not a field of a script"],
     [[], "must be a script"],
-  ])("%j is refused with its place", (script, message) => {
+  ])("%j is refused, and its path is named", (script, message) => {
     expect(() => createEmulator({ script: script as unknown as Script })).toThrow(message);
   });
 });

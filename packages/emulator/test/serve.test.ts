@@ -18,7 +18,7 @@ async function serveEmulator(options: Partial<EmulatorOptions> = {}) {
 }
 
 describe("over real sockets", () => {
-  test("an answer and a stream arrive whole", async () => {
+  test("a response and a stream arrive whole", async () => {
     const { served } = await serveEmulator();
     expect(await (await sendTo(served, createRequest("hi"))).json()).toMatchObject({
       object: "chat.completion",
@@ -59,23 +59,23 @@ describe("over real sockets", () => {
 
   test("a client that aborts is recorded as gone", async () => {
     const { emulator, served } = await serveEmulator();
-    const leaving = new AbortController();
+    const controller = new AbortController();
     const response = await sendTo(served, createRequest("hi [[stall]]", { stream: true }), {
-      signal: leaving.signal,
+      signal: controller.signal,
     });
     await (response.body as ReadableStream<Uint8Array>).getReader().read();
     expect(emulator.requests[0]?.aborted).toBe(false);
-    leaving.abort();
+    controller.abort();
     await expect.poll(() => emulator.requests[0]).toMatchObject({ aborted: true, finished: false });
   });
 
   test("a client that disconnects before the response is recorded too", async () => {
     const { emulator, served } = await serveEmulator();
-    const leaving = new AbortController();
-    const answer = sendTo(served, createRequest("hi [[stall]]"), { signal: leaving.signal });
+    const controller = new AbortController();
+    const response = sendTo(served, createRequest("hi [[stall]]"), { signal: controller.signal });
     await expect.poll(() => emulator.requests).toHaveLength(1);
-    leaving.abort();
-    await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+    controller.abort();
+    await expect(response).rejects.toMatchObject({ name: "AbortError" });
     await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);
   });
 
@@ -119,7 +119,7 @@ describe("over real sockets", () => {
   });
 
   test.each(["cancels", "leaves", "reads a piece and cancels"])(
-    "An answer that refuses a body reaches its client, where the handler %s",
+    "A response that refuses a body reaches its client, where the handler %s",
     async (act) => {
       let isFirst = true;
       const fetch = async (request: Request) => {
@@ -156,8 +156,8 @@ describe("over real sockets", () => {
     const served = await serve({ fetch: fetchServed }, { port: 0 });
     closing.push(served.close);
     for (; turns < 40; turns += 1) {
-      const answer = await fetch(served.url, { method: "POST", body: "a".repeat(1000) });
-      expect([answer.status, await answer.text()]).toEqual([413, "refused"]);
+      const response = await fetch(served.url, { method: "POST", body: "a".repeat(1000) });
+      expect([response.status, await response.text()]).toEqual([413, "refused"]);
     }
   });
 

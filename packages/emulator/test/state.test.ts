@@ -17,20 +17,20 @@ function restart() {
   return createEmulator({ state, clock: { now: () => now, sleep: async () => {} } });
 }
 
-async function answerOf(emulator: ReturnType<typeof restart>, path: string, body?: unknown) {
+async function readResponse(emulator: ReturnType<typeof restart>, path: string, body?: unknown) {
   const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   const headers = { "content-type": "application/json" };
   return await (await emulator.fetch(`https://gateway.test${path}`, { ...init, headers })).json();
 }
 
-const film = { model: "beta3.0-video", input: { prompt: "A lighthouse" } };
-const filmPath = "/v1/video/generations";
+const videoRequest = { model: "beta3.0-video", input: { prompt: "A lighthouse" } };
+const videoPath = "/v1/video/generations";
 
 test("A video task continues in the next emulator, with its file", async () => {
-  const { task_id: id } = await answerOf(restart(), filmPath, film);
+  const { task_id: id } = await readResponse(restart(), videoPath, videoRequest);
   now += 10 * 60_000;
   const later = restart();
-  const found = JSON.stringify(await answerOf(later, `${filmPath}/${id}`));
+  const found = JSON.stringify(await readResponse(later, `${videoPath}/${id}`));
   const [url = ""] = /https:[^"]+\.mp4[^"]*/.exec(found) ?? [];
   const again = restart();
   expect((await again.fetch(url, { method: "HEAD" })).status).toBe(200);
@@ -38,15 +38,16 @@ test("A video task continues in the next emulator, with its file", async () => {
 
 test("The next emulator never repeats an id", async () => {
   const ids = [];
-  for (let turn = 0; turn < 3; turn += 1) ids.push((await answerOf(restart(), filmPath, film)).task_id);
+  for (let turn = 0; turn < 3; turn += 1)
+    ids.push((await readResponse(restart(), videoPath, videoRequest)).task_id);
   expect(new Set(ids).size).toBe(3);
 });
 
 test("An image and an asset survive in the next emulator", async () => {
   const first = restart();
   const image = { model: "gamma-image-4-0-250828", prompt: "A lighthouse" };
-  const { data } = await answerOf(first, "/v1/images/generations", image);
-  const { Id } = await answerOf(first, "/gamma/asset/CreateAsset", {
+  const { data } = await readResponse(first, "/v1/images/generations", image);
+  const { Id } = await readResponse(first, "/gamma/asset/CreateAsset", {
     model: "gamma-asset",
     Name: "Hero",
     AssetType: "Image",
@@ -56,12 +57,12 @@ test("An image and an asset survive in the next emulator", async () => {
   const later = restart();
   expect((await later.fetch(data[0].url, { method: "HEAD" })).status).toBe(200);
   now += 60_000;
-  expect(await answerOf(later, "/gamma/asset/GetAsset", { Id })).toMatchObject({ Status: "Active" });
+  expect(await readResponse(later, "/gamma/asset/GetAsset", { Id })).toMatchObject({ Status: "Active" });
 });
 
 test("A reset leaves no entry in the state", async () => {
   const emulator = restart();
-  await answerOf(emulator, filmPath, film);
+  await readResponse(emulator, videoPath, videoRequest);
   expect(state.size).toBeGreaterThan(0);
   emulator.reset();
   expect([...state]).toEqual([]);

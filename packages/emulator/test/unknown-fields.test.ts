@@ -130,7 +130,7 @@ describe("the errors speak of HTTP, and of no library's functions", () => {
   });
 });
 
-describe("keys that can't work are refused with a way out", () => {
+describe("keys that can't work are refused with a hint", () => {
   test.each<[string, unknown]>([
     ["an empty list", { apiKeys: [] }],
     ["one key outside a list", { apiKeys: "sk-test" }],

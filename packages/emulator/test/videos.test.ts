@@ -34,7 +34,7 @@ interface Bare {
 const PATH = "/v1/video/generations";
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
-const picture = "https://pictures.example/a.png";
+const image = "https://pictures.example/a.png";
 
 const createBetaRequest = (prompt = "A reef", fields: object = {}) => ({
   model: "beta3.0-video",
@@ -274,8 +274,8 @@ test("gamma-video-2.0 returns the last frame when asked to", async () => {
 });
 
 test("the label says which workflow it was", async () => {
-  const createFrame = (type: string) => ({ type, url: picture });
-  const createItem = (role: string) => ({ type: "image_url", image_url: { url: picture }, role });
+  const createFrame = (type: string) => ({ type, url: image });
+  const createItem = (role: string) => ({ type: "image_url", image_url: { url: image }, role });
   const readAction = async (body: object) => (await readFinished(body)).action;
   const withMedia = (...media: object[]) =>
     createBetaRequest("A reef", { input: { prompt: "A reef", media } });
@@ -390,7 +390,7 @@ describe("faults", () => {
 
   test("are found in the text items of a request with images", async () => {
     const items = [
-      { type: "image_url", image_url: { url: picture }, role: "first_frame" },
+      { type: "image_url", image_url: { url: image }, role: "first_frame" },
       { type: "text", text: "A reef [[fail]]" },
     ];
     const result = await readFinished({ model: "gamma-video-1-5-pro-251215", content: items });
@@ -444,17 +444,17 @@ describe("memory", () => {
   });
 });
 
-test("the same requests in the same order get the same answers", async () => {
+test("the same requests in the same order get the same responses", async () => {
   const run = async () => {
     const { clock, emulator } = createPacedEmulator();
-    const answers: unknown[] = [];
+    const responses: unknown[] = [];
     for (const body of Object.values(families)) {
       const receipt = await create(emulator, body);
-      answers.push(receipt, await query(emulator, receipt.id));
+      responses.push(receipt, await query(emulator, receipt.id));
       clock.pass(100 * SECOND);
-      answers.push(await query(emulator, receipt.id));
+      responses.push(await query(emulator, receipt.id));
     }
-    return answers;
+    return responses;
   };
   expect(await run()).toEqual(await run());
 });
@@ -467,14 +467,14 @@ test("an unknown task is not found", async () => {
 
 describe("the rules", () => {
   const pro = "gamma-video-1-5-pro-251215";
-  const frame = { type: "first_frame", url: picture };
+  const frame = { type: "first_frame", url: image };
   test.each<[string, object]>([
     ["input.prompt", createBetaRequest("")],
     ["input.prompt", createBetaRequest("x".repeat(5001))],
     ["input.media", createBetaRequest("A reef", { input: { media: [frame, frame] } })],
     [
       "input.media",
-      createBetaRequest("A reef", { input: { media: [frame, { type: "reference_image", url: picture }] } }),
+      createBetaRequest("A reef", { input: { media: [frame, { type: "reference_image", url: image }] } }),
     ],
     ["parameters.resolution", createBetaRequest("A reef", { parameters: { resolution: "1080p" } })],
     ["parameters.duration", createBetaRequest("A reef", { parameters: { duration: 31 } })],

@@ -91,9 +91,9 @@ function toChatTool(connection: McpConnection, tool: McpTool, name: string, opti
       // the tool's own time limit ends first, so that the chat reports it
       const limits = { signal, timeout: timeoutMs + 1000, resetTimeoutOnProgress: true, onprogress() {} };
       const result = (await connection.callTool(params, limits)) as Called;
-      const says = readText(result);
-      if (result.isError) throw new Error(says || "the tool failed without a reason");
-      return says;
+      const text = readText(result);
+      if (result.isError) throw new Error(text || "the tool failed without a reason");
+      return text;
     },
   });
 }

@@ -132,14 +132,14 @@ describe("sluice chat", () => {
 
 describe("The exit code 5 and an error in the JSON report a paid but incomplete result:", () => {
   test.each([
-    ["[[length]]", "The answer is cut: it reached max_tokens."],
-    ["[[filter]]", "The answer is cut by the content filter."],
-  ])("a chat with %s", async (fault, says) => {
+    ["[[length]]", "The response was cut: it reached max_tokens."],
+    ["[[filter]]", "The response was cut by the content filter."],
+  ])("a chat with %s", async (fault, text) => {
     const { runSluice } = await openEmulator();
     const { code, err } = await runSluice(["chat", `A story ${fault}`]);
-    expect([code, err]).toEqual([5, `${says}\n`]);
+    expect([code, err]).toEqual([5, `${text}\n`]);
     const json = await runSluice(["chat", `A story ${fault}`, "--json"]);
-    expect([json.code, JSON.parse(json.out).error.message]).toEqual([5, says]);
+    expect([json.code, JSON.parse(json.out).error.message]).toEqual([5, text]);
   });
 
   test("one refused image of three", async () => {
@@ -212,7 +212,7 @@ describe("Before anything is paid,", () => {
     ["http://127.0.0.1:1", "Nothing listens at 127.0.0.1:1."],
     ["refused", "Nothing listens at 127.0.0.1:"],
     ["http://no-such-host.invalid", "There is no host no-such-host.invalid."],
-  ])("the wrong base URL %s is reported", async (address, says) => {
+  ])("the wrong base URL %s is reported", async (address, text) => {
     const { runSluice } = await openEmulator();
     const closed = address === "refused" ? await serve(createEmulator(), { port: 0 }) : undefined;
     await closed?.close();
@@ -220,7 +220,7 @@ describe("Before anything is paid,", () => {
     const client = { retry: { limit: 0 } };
     for (const command of ["chat", "image", "video"]) {
       const { code, err } = await runSluice([command, "Hi", "--base-url", url], { client });
-      expect([code, err]).toEqual([1, expect.stringContaining(says)]);
+      expect([code, err]).toEqual([1, expect.stringContaining(text)]);
       expect(err).toMatch(/Nothing was billed\.\n$/);
     }
   });
@@ -314,7 +314,7 @@ describe("sluice video", () => {
     stopped.abort(new Error("Stopped by SIGINT."));
     const { code, err } = await running;
     expect(code).toBe(130);
-    expect(err).toContain("The gateway has not answered for this id.");
+    expect(err).toContain("The gateway has not responded for this id.");
     expect(err).not.toContain("continues");
   });
 
@@ -380,12 +380,12 @@ describe("The exit code", () => {
     [1, ["chat", "Hi [[no-such-scene]]"], "Nothing was billed."],
     [3, ["image", "Hi [[drop]]"], "It may be billed."],
     [3, ["chat", "Hi [[drop]]"], "It may be billed."],
-  ])("is %i for sluice %j", async (code, args, says) => {
+  ])("is %i for sluice %j", async (code, args, text) => {
     const { runSluice } = await openEmulator();
     const { err, ...result } = await runSluice(args);
-    expect(err).toContain(says);
+    expect(err).toContain(text);
     expect(result.code).toBe(code);
-    expect(result.out).not.toContain(says);
+    expect(result.out).not.toContain(text);
   });
 
   test("is 1 for a refused key, which is not shown", async () => {

@@ -58,8 +58,8 @@ describe("Without --spend, sluice doctor", () => {
   test("sends no request that the gateway charges", async () => {
     const { doctor, emulator } = openEmulator();
     const { out } = await doctor(["--json"]);
-    const answered = emulator.requests.filter(({ status = 0 }) => status < 400);
-    expect(answered.map(({ path }) => path)).toEqual(["/"]);
+    const requests = emulator.requests.filter(({ status = 0 }) => status < 400);
+    expect(requests.map(({ path }) => path)).toEqual(["/"]);
     expect(JSON.parse(out).requests).toBe(emulator.requests.length);
   });
 

@@ -46,9 +46,9 @@ test.each([
 ])("case 213: a file %s is not read, and nothing is sent", async (_, path) => {
   const { call, listBills, folder } = await openFolder();
   const address = `${pathToFileURL(folder).href}/${path}`;
-  const answer = await call(IMAGE, { prompt: "A cat", image: [address] });
-  expect(answer.isError).toBe(true);
-  expect(joinTexts(answer)).toMatch(/^Nothing was sent: file:/);
+  const result = await call(IMAGE, { prompt: "A cat", image: [address] });
+  expect(result.isError).toBe(true);
+  expect(joinTexts(result)).toMatch(/^Nothing was sent: file:/);
   expect(listBills()).toBe(0);
 });
 

@@ -16,7 +16,7 @@ const read = {
 const remove = { name: "remove_file", description: "Removes a file", inputSchema: schema };
 
 /** Connects a client to a server that lists `tools` in pages of one. */
-async function connectServer(tools: readonly (typeof read | typeof remove)[], answer: object) {
+async function connectServer(tools: readonly (typeof read | typeof remove)[], result: object) {
   const calls: unknown[] = [];
   const server = new Server({ name: "files", version: "1" }, { capabilities: { tools: {} } });
   server.setRequestHandler("tools/list", ({ params }) => {
@@ -25,7 +25,7 @@ async function connectServer(tools: readonly (typeof read | typeof remove)[], an
   });
   server.setRequestHandler("tools/call", ({ params }) => {
     calls.push(params);
-    return answer as { content: [] };
+    return result as { content: [] };
   });
   const mcp = new McpClient({ name: "test", version: "1" });
   const [one, other] = InMemoryTransport.createLinkedPair();

@@ -102,15 +102,15 @@ const clock = {
   },
 };
 
-/** Runs `sluice chat` against `answers`, one for each POST. Returns the keys of the requests. */
-async function runChat(answers: readonly (() => Response)[], features: string) {
+/** Runs `sluice chat` against `responses`, one for each POST. Returns the keys of the requests. */
+async function runChat(responses: readonly (() => Response)[], features: string) {
   const keys: (string | null)[] = [];
   let out = "";
   const fetch = async (request: Request) => {
     if (request.method !== "POST") return new Response("ok", { headers: { "x-sluice-features": features } });
-    const answer = answers[keys.length];
+    const respond = responses[keys.length];
     keys.push(request.headers.get("idempotency-key"));
-    return answer?.() ?? new Response("", { status: 500 });
+    return respond?.() ?? new Response("", { status: 500 });
   };
   const code = await run({
     args: ["chat", "Why?", "--base-url", "https://proxy.test"],

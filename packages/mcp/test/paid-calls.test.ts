@@ -110,12 +110,12 @@ describe("An idempotency_key", () => {
     async (tool, input) => {
       const { call, emulator } = await connect();
       for (const idempotency_key of [...wrong, "k".repeat(256)]) {
-        const answer = await call(tool, { ...input, idempotency_key });
-        expect(answer.isError).toBe(true);
-        expect(joinTexts(answer)).toMatch(
+        const result = await call(tool, { ...input, idempotency_key });
+        expect(result.isError).toBe(true);
+        expect(joinTexts(result)).toMatch(
           /^Nothing was sent: idempotency_key must be a text of 8 to 255 ASCII letters, .*got /,
         );
-        expect(joinTexts(answer)).toContain(`got ${JSON.stringify(idempotency_key)}`);
+        expect(joinTexts(result)).toContain(`got ${JSON.stringify(idempotency_key)}`);
       }
       expect(emulator.requests).toEqual([]);
     },
@@ -176,7 +176,7 @@ describe("The ledger in the folder", () => {
   test("keeps a lost call even if a proxy refuses its repetition", async () => {
     const folder = await openLedger();
     let requests = 0;
-    const answers = [() => Promise.reject(new TypeError("fetch failed")), createBusy, createBusy];
+    const responses = [() => Promise.reject(new TypeError("fetch failed")), createBusy, createBusy];
     const { call } = await connect({
       server: { folder },
       client: {
@@ -184,12 +184,12 @@ describe("The ledger in the folder", () => {
           if (request.method !== "POST")
             return new Response("", { headers: { "x-sluice-features": "idempotency" } });
           keys.push(request.headers.get("idempotency-key"));
-          return (await answers[requests++]?.()) as Response;
+          return (await responses[requests++]?.()) as Response;
         },
       },
     });
     const keys: (string | null)[] = [];
-    for (const _ of answers) expect((await call(IMAGE, reef)).isError).toBe(true);
+    for (const _ of responses) expect((await call(IMAGE, reef)).isError).toBe(true);
     expect(keys).toEqual([expect.any(String), keys[0], keys[0]]);
   });
 
@@ -202,13 +202,13 @@ describe("The ledger in the folder", () => {
       bills += 1;
       throw new TypeError("fetch failed");
     };
-    const world = { server: { folder }, client: { fetch: fetchAndLose } };
-    await (await connect(world)).call(IMAGE, { ...reef, idempotency_key: key });
+    const setup = { server: { folder }, client: { fetch: fetchAndLose } };
+    await (await connect(setup)).call(IMAGE, { ...reef, idempotency_key: key });
     const records = await fileStorage(toLedgerPath(folder)).read("calls");
     const [[, record] = []] = records;
     const old = { ...(record as object), sentAt: Date.now() - 24 * 3_600_000 };
     await fileStorage(toLedgerPath(folder)).write("calls", new Map([[key, old]]));
-    const { call } = await connect(world);
+    const { call } = await connect(setup);
     expect(joinTexts(await call(IMAGE, { ...reef, idempotency_key: key }))).toMatch(
       /^Nothing was sent: an earlier/,
     );
@@ -230,8 +230,8 @@ describe("The ledger in the folder", () => {
     const folder = await openLedger();
     await writeFile(toLedgerPath(folder), bytes);
     const { call, listBills } = await connect({ server: { folder } });
-    const answer = await call(IMAGE, { ...reef, idempotency_key: key });
-    expect(joinTexts(answer)).toMatch(/^Nothing was sent: .*sluice-calls\.jsonl/);
+    const result = await call(IMAGE, { ...reef, idempotency_key: key });
+    expect(joinTexts(result)).toMatch(/^Nothing was sent: .*sluice-calls\.jsonl/);
     expect(listBills()).toBe(0);
     expect(await readFile(toLedgerPath(folder))).toEqual(bytes);
   });
@@ -241,8 +241,8 @@ describe("The ledger in the folder", () => {
     await writeFile(join(folder, "a-file"), "x");
     for (const impossible of [join(folder, "a-file", "pictures"), "/proc/sluice/pictures"]) {
       const { call, listBills } = await connect({ server: { folder: impossible } });
-      const answer = await call(IMAGE, { ...reef, idempotency_key: key });
-      expect(joinTexts(answer)).toMatch(
+      const result = await call(IMAGE, { ...reef, idempotency_key: key });
+      expect(joinTexts(result)).toMatch(
         /^Nothing was sent: the record of paid calls failed: No files can be saved in/,
       );
       expect(listBills()).toBe(0);

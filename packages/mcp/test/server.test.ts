@@ -93,29 +93,31 @@ describe("The list of tools", () => {
 describe("A call", () => {
   test("A chat returns the message", async () => {
     const { call } = await connect({ emulator: { chat: () => "Light scatters." } });
-    const answer = await call(CHAT, question);
-    expect(joinTexts(answer)).toBe("Light scatters.");
-    expect(answer.structuredContent).toMatchObject({ outcome: "complete" });
+    const result = await call(CHAT, question);
+    expect(joinTexts(result)).toBe("Light scatters.");
+    expect(result.structuredContent).toMatchObject({ outcome: "complete" });
   });
 
   test("A chat says that its message is cut", async () => {
     const { call } = await connect();
     const messages = [{ role: "user", content: "Tell me a story [[length]]" }];
-    expect(joinTexts(await call(CHAT, { messages }))).toMatch(/The answer is cut: it reached max_tokens\.$/);
+    expect(joinTexts(await call(CHAT, { messages }))).toMatch(
+      /The response was cut: it reached max_tokens\.$/,
+    );
   });
 
   test("An image returns a link, and also the image if it is small", async () => {
     const { call } = await connect();
-    const answer = await call(IMAGE, { prompt: "A reef" });
-    expect(answer.content.map(({ type }) => type)).toEqual(["text", "resource_link", "image"]);
-    expect(answer.content[1]?.uri).toMatch(/^https:/);
-    expect(answer.content[2]?.mimeType).toBe("image/png");
+    const result = await call(IMAGE, { prompt: "A reef" });
+    expect(result.content.map(({ type }) => type)).toEqual(["text", "resource_link", "image"]);
+    expect(result.content[1]?.uri).toMatch(/^https:/);
+    expect(result.content[2]?.mimeType).toBe("image/png");
     expect(
-      Buffer.from(answer.content[2]?.data ?? "", "base64")
+      Buffer.from(result.content[2]?.data ?? "", "base64")
         .subarray(1, 4)
         .toString(),
     ).toBe("PNG");
-    expect(joinTexts(answer)).toContain("save the file");
+    expect(joinTexts(result)).toContain("save the file");
   });
 
   test.each([
@@ -124,30 +126,30 @@ describe("A call", () => {
   ])("A result shows at most 750 kB of images: %s", async (_, isSaved) => {
     const server = isSaved ? { folder: await createFolder() } : {};
     const { call } = await connect({ ...createImagesOfSizes([700_000, 60_000, 40_000]), server });
-    const answer = await call(IMAGE, { prompt: "A reef", sequential_image_generation: "auto" });
-    const sizes = answer.content.flatMap(({ data }) => (data ? Buffer.from(data, "base64").length : []));
+    const result = await call(IMAGE, { prompt: "A reef", sequential_image_generation: "auto" });
+    const sizes = result.content.flatMap(({ data }) => (data ? Buffer.from(data, "base64").length : []));
     expect(sizes).toEqual([700_000, 40_000]);
-    expect(answer.content.filter(({ type }) => type === "resource_link")).toHaveLength(3);
+    expect(result.content.filter(({ type }) => type === "resource_link")).toHaveLength(3);
   });
 
   test("An image saves its file in the folder, and returns the path", async () => {
     const at = await createFolder();
     const { call } = await connect({ server: { folder: join(at, "new") } });
-    const answer = await call(IMAGE, { prompt: "A reef" });
+    const result = await call(IMAGE, { prompt: "A reef" });
     const [file] = (await readdir(join(at, "new"))).filter((name) => name.startsWith("image-"));
     expect(file).toMatch(/^image-[\da-f]{8}-1-[\da-f]{8}\.(png|jpg)$/);
-    const path = fileURLToPath(answer.content[1]?.uri ?? "");
+    const path = fileURLToPath(result.content[1]?.uri ?? "");
     expect(path).toBe(join(at, "new", file ?? ""));
-    expect(joinTexts(answer)).toContain(path);
+    expect(joinTexts(result)).toContain(path);
     expect((await readFile(path)).length).toBeGreaterThan(1000);
   });
 
   test("An image whose file cannot be saved keeps the link, since it is paid for", async () => {
     const { call } = await connect({ server: { folder: await createFolder(), maxBytes: 10 } });
-    const answer = await call(IMAGE, { prompt: "A reef" });
-    expect(answer.isError).toBeUndefined();
-    expect(answer.content[1]?.uri).toMatch(/^https:/);
-    expect(joinTexts(answer)).toContain("it could not be saved: the file is larger than 10 bytes");
+    const result = await call(IMAGE, { prompt: "A reef" });
+    expect(result.isError).toBeUndefined();
+    expect(result.content[1]?.uri).toMatch(/^https:/);
+    expect(joinTexts(result)).toContain("it could not be saved: the file is larger than 10 bytes");
   });
 
   test("A video returns the id of its task, and video_wait returns its file", async () => {
@@ -185,16 +187,16 @@ describe("A call", () => {
   test("A short video_wait says that the task continues", async () => {
     const { call } = await connect({ emulator: { speed: 1 } });
     const { structuredContent } = await call(VIDEO, { input: { prompt: "A reef" } });
-    const answer = await call("video_wait", { ...structuredContent, seconds: -1 });
-    expect(answer.isError).toBe(true);
-    expect(joinTexts(answer)).toMatch(/call again with its id, and do not start another/);
+    const result = await call("video_wait", { ...structuredContent, seconds: -1 });
+    expect(result.isError).toBe(true);
+    expect(joinTexts(result)).toMatch(/call again with its id, and do not start another/);
   });
 
   test("An unknown tool gets an error that lists the tools", async () => {
     const { call } = await connect({ server: { models: ["gamma-asset"] } });
-    const answer = await call("draw", {});
-    expect(answer).toMatchObject({ isError: true });
-    expect(joinTexts(answer)).toBe("There is no tool draw. There are asset_create.");
+    const result = await call("draw", {});
+    expect(result).toMatchObject({ isError: true });
+    expect(joinTexts(result)).toBe("There is no tool draw. There are asset_create.");
   });
 
   test("An asset returns its URL", async () => {
@@ -209,11 +211,11 @@ describe("A call", () => {
 describe("An error", () => {
   test("An error about a broken rule says that nothing was sent, and what to correct", async () => {
     const { call, listBills } = await connect();
-    const answer = await call(VIDEO, { input: { prompt: "A reef" }, parameters: { duration: 31 } });
-    expect(answer.isError).toBe(true);
+    const result = await call(VIDEO, { input: { prompt: "A reef" }, parameters: { duration: 31 } });
+    expect(result.isError).toBe(true);
     // an agent validates the result with the tool's schema, which an error does not match
-    expect(answer.structuredContent).toBeUndefined();
-    expect(joinTexts(answer)).toMatch(
+    expect(result.structuredContent).toBeUndefined();
+    expect(joinTexts(result)).toMatch(
       /^parameters\.duration: must be .*\nNothing was billed\. Nothing was sent\. Correct/,
     );
     expect(listBills()).toBe(0);
@@ -228,9 +230,9 @@ describe("An error", () => {
 
   test("An error about a lost response says that it may be billed and must not be repeated", async () => {
     const { call } = await connect({ client: { idempotencyKeys: false } });
-    const answer = await call(IMAGE, { prompt: "A reef [[drop]]" });
-    expect(answer.isError).toBe(true);
-    expect(joinTexts(answer)).toMatch(
+    const result = await call(IMAGE, { prompt: "A reef [[drop]]" });
+    expect(result.isError).toBe(true);
+    expect(joinTexts(result)).toMatch(
       /It may have been done, and may be billed\. Do not call it again by yourself: each call would be paid for\. Tell the user\.$/,
     );
   });
@@ -239,7 +241,7 @@ describe("An error", () => {
     const { call } = await connect({ emulator: { chat: () => "One two three four five six seven eight" } });
     const messages = [{ role: "user", content: "Count [[drop]]" }];
     expect(joinTexts(await call(CHAT, { messages }))).toMatch(
-      /may be billed[\s\S]*The answer so far:\nOne two/,
+      /may be billed[\s\S]*The response so far:\nOne two/,
     );
   });
 
@@ -247,9 +249,9 @@ describe("An error", () => {
     "of %s for an id that the gateway does not know says so",
     async (tool) => {
       const { call } = await connect({ client: { clock: shortWaits } });
-      const answer = await call(tool, { id: "nobody-knows" });
-      expect(answer.isError).toBe(true);
-      expect(joinTexts(answer)).toMatch(
+      const result = await call(tool, { id: "nobody-knows" });
+      expect(result.isError).toBe(true);
+      expect(joinTexts(result)).toMatch(
         /^No task with this id: the gateway does not know nobody-knows\. Check the id/,
       );
     },
@@ -270,11 +272,11 @@ describe("An error", () => {
     ["video_wait", {}, "id must be a text that is not empty, got undefined"],
     ["video_wait", { id: "v", seconds: "long" }, 'seconds must be a number, got "long"'],
     ["video_status", { id: "v", model: 3 }, "model must be a text that is not empty, got 3"],
-  ])("An error about %s with the arguments %j says what is expected", async (tool, input, says) => {
+  ])("An error about %s with the arguments %j says what is expected", async (tool, input, text) => {
     const { call, emulator } = await connect();
-    const answer = await call(tool, input);
-    expect(answer.isError).toBe(true);
-    expect(joinTexts(answer)).toBe(`Nothing was sent: ${says}.`);
+    const result = await call(tool, input);
+    expect(result.isError).toBe(true);
+    expect(joinTexts(result)).toBe(`Nothing was sent: ${text}.`);
     expect(emulator.requests).toEqual([]);
   });
 });
@@ -326,8 +328,8 @@ test("case 214: an id with a path in it names a file inside the folder", async (
     client: { fetch: respondReady },
     server: { folder: join(at, "inside") },
   });
-  const answer = await call("video_wait", { id: "..%2f..\\..:outside" });
-  expect(joinTexts(answer)).toContain("is ready");
+  const result = await call("video_wait", { id: "..%2f..\\..:outside" });
+  expect(joinTexts(result)).toContain("is ready");
   expect(await readdir(at)).toEqual(["inside"]);
   expect(await readdir(join(at, "inside"))).toEqual([
     expect.stringMatching(/^video-___2f______outside-[\da-f]{8}\.mp4$/),
@@ -367,10 +369,10 @@ test("case 215: an error of the gateway that repeats the key is shown without it
     [VIDEO, { input: { prompt: "A reef" } }],
     ["video_status", { id: "t-1" }],
   ] as const) {
-    const answer = await call(name, args);
-    expect(answer.isError).toBe(true);
-    expect(JSON.stringify(answer)).not.toContain("canary");
-    expect(joinTexts(answer)).toContain("redacted");
+    const result = await call(name, args);
+    expect(result.isError).toBe(true);
+    expect(JSON.stringify(result)).not.toContain("canary");
+    expect(joinTexts(result)).toContain("redacted");
   }
 });
 
@@ -382,8 +384,8 @@ test("case 215: a complete or partial message that repeats the key is shown with
     client: { apiKey: key, headers: {} },
   });
   for (const content of ["Say it", "Say it [[drop]]"]) {
-    const answer = await call(CHAT, { messages: [{ role: "user", content }] });
-    expect(joinTexts(answer)).toContain("The key is");
-    expect(JSON.stringify(answer)).not.toContain("canary");
+    const result = await call(CHAT, { messages: [{ role: "user", content }] });
+    expect(joinTexts(result)).toContain("The key is");
+    expect(JSON.stringify(result)).not.toContain("canary");
   }
 });

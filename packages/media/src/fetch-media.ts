@@ -107,17 +107,17 @@ function createRequest(url: string | URL, signal: AbortSignal): Request {
 
 async function fetchResponse(client: Client, { signal, abort, firstChunkMs }: Exchange, request: Request) {
   signal.throwIfAborted();
-  const answered = new AbortController();
+  const received = new AbortController();
   const late = () =>
     abort(new TimeoutError(`no response after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk"));
   // one more task: when a frozen page resumes, its timer and the response are due together, and the response must win
-  callAfter(client.clock, firstChunkMs, answered.signal, () =>
-    callAfter(client.clock, 0, answered.signal, late),
+  callAfter(client.clock, firstChunkMs, received.signal, () =>
+    callAfter(client.clock, 0, received.signal, late),
   );
   try {
     return await rejectOnAbort(client.fetch(request), signal);
   } finally {
-    answered.abort(null);
+    received.abort(null);
   }
 }
 

@@ -27,7 +27,7 @@ function createBrowser(storage: RecordStorage = memoryStorage()) {
   const uploads = createUploads();
   const clock = stoppedClock();
   const events: ClientEvent[] = [];
-  return { uploads, storage, clock, events, open, leave };
+  return { uploads, storage, clock, events, open, leave: startAndLeave };
 
   function open(settings: Partial<ClientOptions> = {}) {
     const onEvent = (event: ClientEvent) => events.push(event);
@@ -39,13 +39,13 @@ function createBrowser(storage: RecordStorage = memoryStorage()) {
       ...settings,
     });
     uploads.log.length = 0;
-    const upload = (file: Blob, kept: RecordStorage = storage) =>
-      clock.advanceUntil(uploadMedia(client, file, { storage: kept }), 100);
+    const upload = (file: Blob, recordStorage: RecordStorage = storage) =>
+      clock.advanceUntil(uploadMedia(client, file, { storage: recordStorage }), 100);
     return { client, upload };
   }
 
   /** Uploads the first part of a file, and closes the page. */
-  async function leave(file: File, page = open()) {
+  async function startAndLeave(file: File, page = open()) {
     const stop = new AbortController();
     const began = uploadMedia(page.client, file, {
       storage,
@@ -61,8 +61,8 @@ const anew = [`POST 0+${PART}`, `PATCH ${PART}+${PART}`, `PATCH ${2 * PART}+5`];
 
 describe("an upload with a storage", () => {
   test("An upload continues after a reload", async () => {
-    const { leave, open, uploads } = createBrowser();
-    await leave(createVideo());
+    const { leave: startAndLeave, open, uploads } = createBrowser();
+    await startAndLeave(createVideo());
     const { id } = await open().upload(createVideo());
     expect(uploads.log).toEqual(onward);
     expect(uploads.files.get(id)?.content.length).toBe(SIZE);
@@ -82,16 +82,16 @@ describe("an upload with a storage", () => {
     ["size", { size: SIZE + 1 }],
     ["name", { name: "other.mp4" }],
   ])("A file with other %s does not continue an upload", async (_, changes) => {
-    const { leave, open, uploads } = createBrowser();
-    await leave(createVideo());
+    const { leave: startAndLeave, open, uploads } = createBrowser();
+    await startAndLeave(createVideo());
     await open().upload(createVideo(changes));
     expect(uploads.log[0]).toBe(`POST 0+${PART}`);
     expect(uploads.files.size).toBe(2);
   });
 
   test("An upload that the proxy no longer has begins again, and its new id is stored", async () => {
-    const { leave, open, uploads } = createBrowser();
-    await leave(createVideo());
+    const { leave: startAndLeave, open, uploads } = createBrowser();
+    await startAndLeave(createVideo());
     uploads.files.clear();
     await open().upload(createVideo());
     expect(uploads.log).toEqual(["GET", "GET", ...anew]);
@@ -103,18 +103,18 @@ describe("an upload with a storage", () => {
     ["a 404", () => createRefusal(404, "not_found")],
     ["a page of HTML", () => new Response("<h1>Sign in</h1>")],
     ["a lost connection", () => Promise.reject(new TypeError("fetch failed"))],
-  ])("One look-up with %s does not lose what an earlier page has uploaded", async (_, answer) => {
-    const { leave, open, uploads } = createBrowser();
-    await leave(createVideo());
+  ])("One look-up with %s does not lose what an earlier page has uploaded", async (_, respond) => {
+    const { leave: startAndLeave, open, uploads } = createBrowser();
+    await startAndLeave(createVideo());
     const page = open();
-    uploads.failures.push(answer);
+    uploads.failures.push(respond);
     await page.upload(createVideo());
     expect(uploads.log).toEqual(["GET", ...onward]);
   });
 
   test("An upload at another proxy, without the storage, or of a Blob begins at its start", async () => {
-    const { leave, open, uploads } = createBrowser();
-    await leave(createVideo());
+    const { leave: startAndLeave, open, uploads } = createBrowser();
+    await startAndLeave(createVideo());
     await open({ baseURL: "https://other.test" }).upload(createVideo());
     expect(uploads.log).toEqual(anew);
     await open().upload(createVideo(), memoryStorage());
@@ -128,8 +128,8 @@ describe("an upload with a storage", () => {
   });
 
   test("Another user of the browser does not continue an upload", async () => {
-    const { leave, open, uploads } = createBrowser();
-    await leave(createVideo(), open({ user: "ann" }));
+    const { leave: startAndLeave, open, uploads } = createBrowser();
+    await startAndLeave(createVideo(), open({ user: "ann" }));
     await open({ user: "bob" }).upload(createVideo());
     expect(uploads.log).toEqual(anew);
     await open({ user: "ann" }).upload(createVideo());
@@ -137,8 +137,8 @@ describe("an upload with a storage", () => {
   });
 
   test("Two tabs with one file store it completely, and each gets a URL", async () => {
-    const { leave, open, uploads } = createBrowser();
-    await leave(createVideo());
+    const { leave: startAndLeave, open, uploads } = createBrowser();
+    await startAndLeave(createVideo());
     const [one, two] = await Promise.all([open().upload(createVideo()), open().upload(createVideo())]);
     expect(one.id).toBe(two.id);
     expect([...uploads.files.values()].map(({ content }) => content.length)).toEqual([SIZE]);
@@ -147,11 +147,11 @@ describe("an upload with a storage", () => {
   test.each([
     ["refuses", () => Promise.reject(new DOMException("full", "QuotaExceededError"))],
     ["never answers", () => new Promise<never>(() => {})],
-  ])("A storage that %s is reported, and the file is uploaded", async (_, answer) => {
+  ])("A storage that %s is reported, and the file is uploaded", async (_, respond) => {
     const { open, uploads, events, clock } = createBrowser({
       ...memoryStorage(),
-      read: answer,
-      write: answer,
+      read: respond,
+      write: respond,
     });
     const page = open();
     await page.upload(createVideo());
@@ -161,8 +161,8 @@ describe("an upload with a storage", () => {
   });
 
   test("A storage with invalid records counts as empty", async () => {
-    const { leave, open, uploads, storage, events } = createBrowser();
-    await leave(createVideo());
+    const { leave: startAndLeave, open, uploads, storage, events } = createBrowser();
+    await startAndLeave(createVideo());
     for (const [key] of await storage.read("uploads/https://app.test"))
       for (const record of [
         null,
@@ -189,10 +189,10 @@ describe("an upload with a storage", () => {
     );
     await storage.write("uploads/https://app.test", new Map(old));
     await open().upload(createVideo());
-    const kept = await storage.read("uploads/https://app.test");
-    expect(kept.size).toBe(100);
-    expect(kept.has("old-999")).toBe(true);
-    const [record] = [...kept].filter(([key]) => !key.startsWith("old-"));
+    const stored = await storage.read("uploads/https://app.test");
+    expect(stored.size).toBe(100);
+    expect(stored.has("old-999")).toBe(true);
+    const [record] = [...stored].filter(([key]) => !key.startsWith("old-"));
     expect(record?.[0]).toMatch(/^[\da-f]{64}$/);
     expect(Object.keys(record?.[1] as object)).toEqual(["id", "at", "until"]);
   });
@@ -215,9 +215,9 @@ describe("an upload with a storage", () => {
   test("An expired upload is not continued, and its record is removed", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
-    const { leave, open, uploads, storage } = createBrowser();
-    await leave(createVideo());
-    await leave(createVideo({ name: "other.mp4" }));
+    const { leave: startAndLeave, open, uploads, storage } = createBrowser();
+    await startAndLeave(createVideo());
+    await startAndLeave(createVideo({ name: "other.mp4" }));
     vi.setSystemTime(Date.now() + 86_400_000);
     await open().upload(createVideo());
     expect(uploads.log).toEqual(anew);
@@ -225,8 +225,8 @@ describe("an upload with a storage", () => {
   });
 
   test("The progress of a continued upload begins at 0, and then jumps to the stored bytes", async () => {
-    const { leave, open, storage, clock } = createBrowser();
-    await leave(createVideo());
+    const { leave: startAndLeave, open, storage, clock } = createBrowser();
+    await startAndLeave(createVideo());
     const shares: number[] = [];
     const onProgress = ({ loadedBytes }: { readonly loadedBytes: number }) => shares.push(loadedBytes);
     await clock.advanceUntil(uploadMedia(open().client, createVideo(), { storage, onProgress }), 100);
@@ -234,8 +234,8 @@ describe("an upload with a storage", () => {
   });
 
   test("An upload store continues after a reload", async () => {
-    const { leave, open, uploads, storage } = createBrowser();
-    await leave(createVideo());
+    const { leave: startAndLeave, open, uploads, storage } = createBrowser();
+    await startAndLeave(createVideo());
     const store = createUploadStore(open().client, { storage });
     const { data } = await store.upload(createVideo());
     expect(data?.id).toBe("file-1");

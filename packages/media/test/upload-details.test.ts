@@ -11,14 +11,14 @@ const createSmall = () => new Blob([new Uint8Array(1000).fill(7)]);
 const createLarge = () => new Blob([new Uint8Array(PART + 5).fill(7)]);
 const DAY_MS = 86_400_000;
 
-type Answer = (request: Request, nth: number) => Response | Promise<Response>;
+type Respond = (request: Request, nth: number) => Response | Promise<Response>;
 
-/** Creates a page whose proxy is `answer`. */
-function createPage(answer: Answer, settings: Partial<ClientOptions> = {}) {
+/** Creates a page whose proxy is `respond`. */
+function createPage(respond: Respond, settings: Partial<ClientOptions> = {}) {
   const clock = stoppedClock();
   const events: ClientEvent[] = [];
   const onEvent = (event: ClientEvent) => events.push(event);
-  const { client, requests } = clientOf(answer, { clock, random: () => 1, onEvent, ...settings });
+  const { client, requests } = clientOf(respond, { clock, random: () => 1, onEvent, ...settings });
   const upload = (file = createSmall()) => clock.advanceUntil(uploadMedia(client, file), 1000);
   /** Lists the steps of all calls in short form. */
   const listSteps = () =>
@@ -148,13 +148,13 @@ test("An upload without an end counts as expired, and its id is stored for a day
   const { client, requests } = createPage(() =>
     Response.json({ id: "f", offset: 4, url: "https://app.test/f" }),
   );
-  const film = new File(["film"], "film.mp4");
-  const media = await uploadMedia(client, film, { storage });
+  const video = new File(["film"], "film.mp4");
+  const media = await uploadMedia(client, video, { storage });
   expect(media).toEqual({ id: "f", url: "https://app.test/f", expiresAt: 0, type: undefined });
   const [record] = (await storage.read("uploads/https://gateway.test")).values();
   const { at, until } = record as { at: number; until: number };
   expect(until - at).toBe(DAY_MS);
-  await uploadMedia(client, film, { storage });
+  await uploadMedia(client, video, { storage });
   expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
 });
 
@@ -246,18 +246,18 @@ describe("The response of an archive", () => {
     storedUntil: 2,
     bytes: 3,
   };
-  const findIn = (files: unknown) =>
+  const findArchived = (files: unknown) =>
     getArchivedMedia(createPage(() => Response.json({ files })).client, { tasks: ["a"] });
   const { name: _, ...known } = copy;
   test("lists the copies by name", async () => {
-    expect(await findIn([copy])).toEqual(new Map([["a", known]]));
+    expect(await findArchived([copy])).toEqual(new Map([["a", known]]));
     const lastFrame = { ...known, id: "2" };
-    expect(await findIn([{ ...copy, lastFrame }])).toEqual(new Map([["a", { ...known, lastFrame }]]));
+    expect(await findArchived([{ ...copy, lastFrame }])).toEqual(new Map([["a", { ...known, lastFrame }]]));
   });
   test.each(["name", "id", "url", "type", "expiresAt", "storedUntil", "bytes"])(
     "can't be read where a copy has no %s",
     async (field) => {
-      const error = await catchError(findIn([copy, { ...copy, [field]: null }]));
+      const error = await catchError(findArchived([copy, { ...copy, [field]: null }]));
       expect(error).toBeInstanceOf(ResponseError);
       expect(error).toMatchObject({ path: "files" });
     },
@@ -265,11 +265,11 @@ describe("The response of an archive", () => {
   test.each([null, 5, "x", [], { ...known, url: 5 }])(
     "can't be read where the last frame is %j",
     async (lastFrame) => {
-      await expect(findIn([{ ...copy, lastFrame }])).rejects.toBeInstanceOf(ResponseError);
+      await expect(findArchived([{ ...copy, lastFrame }])).rejects.toBeInstanceOf(ResponseError);
     },
   );
   test.each([null, 5, "x", {}, [null], ["x"]])("can not be read if its files are %j", async (files) => {
-    await expect(findIn(files)).rejects.toBeInstanceOf(ResponseError);
+    await expect(findArchived(files)).rejects.toBeInstanceOf(ResponseError);
   });
 });
 

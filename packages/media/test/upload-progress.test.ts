@@ -14,10 +14,10 @@ const rejectDropped = () => Promise.reject(new TypeError("fetch failed"));
 const createHTML = () =>
   new Response("<h1>Sign in to the Wi-Fi</h1>", { headers: { "content-type": "text/html" } });
 
-type Answer = (request: Request, nth: number) => Response | Promise<Response>;
+type Respond = (request: Request, nth: number) => Response | Promise<Response>;
 
-/** Creates a page whose proxy is `answer`. `log` contains its requests. */
-function createPage(answer: Answer, settings: Partial<ClientOptions> = {}) {
+/** Creates a page whose proxy is `respond`. `log` contains its requests. */
+function createPage(respond: Respond, settings: Partial<ClientOptions> = {}) {
   const clock = stoppedClock();
   const log: string[] = [];
   const delays: number[] = [];
@@ -31,7 +31,7 @@ function createPage(answer: Answer, settings: Partial<ClientOptions> = {}) {
       if (nth > 60) return createRefusal(403, "one request too many");
       sentBytes += (await request.clone().arrayBuffer()).byteLength;
       log.push(request.method);
-      return answer(request, nth);
+      return respond(request, nth);
     },
     { clock, random: () => 1, onEvent, uploads: uploads({ check: false }), ...settings },
   );
@@ -50,14 +50,14 @@ function createPage(answer: Answer, settings: Partial<ClientOptions> = {}) {
 /** Creates a page whose proxy works, except for the requests in `failAt`. */
 function createWorkingPage(failAt: Readonly<Record<number, () => Response | Promise<Response>>> = {}) {
   const uploads = createUploads();
-  const answer: Answer = (request, nth) => failAt[nth]?.() ?? uploads.answer(request);
-  return { ...createPage(answer), files: uploads.files, failures: uploads.failures };
+  const respond: Respond = (request, nth) => failAt[nth]?.() ?? uploads.answer(request);
+  return { ...createPage(respond), files: uploads.files, failures: uploads.failures };
 }
 
 const respondAt = (offset: unknown) => Response.json({ id: "f", offset });
 
 describe("an upload whose proxy never stores more", () => {
-  const never: readonly (readonly [name: string, answer: Answer])[] = [
+  const never: readonly (readonly [name: string, answer: Respond])[] = [
     [
       "forgets the file after its first part",
       (r) => (r.method === "POST" ? respondAt(PART) : createRefusal(404, "gone")),
@@ -75,16 +75,16 @@ describe("an upload whose proxy never stores more", () => {
     ["is another server", createHTML],
   ];
 
-  test.each(never)("An upload whose proxy %s ends with an error, after waits", async (_, answer) => {
-    const { uploadToEnd, sentBytes, delays } = createPage(answer);
+  test.each(never)("An upload whose proxy %s ends with an error, after waits", async (_, respond) => {
+    const { uploadToEnd, sentBytes, delays } = createPage(respond);
     expect((await uploadToEnd()).billing).toBe("none");
     expect(delays.length).toBeGreaterThan(0);
     expect(delays).toEqual([1000, 2000, 4000, 8000, 16_000].slice(0, delays.length));
     expect(sentBytes()).toBeLessThanOrEqual(MOST_BYTES);
   });
 
-  test.each(never)("An upload whose proxy %s is not retried with a limit of 0", async (_, answer) => {
-    const { uploadToEnd, log, delays } = createPage(answer, { retry: { limit: 0 } });
+  test.each(never)("An upload whose proxy %s is not retried with a limit of 0", async (_, respond) => {
+    const { uploadToEnd, log, delays } = createPage(respond, { retry: { limit: 0 } });
     await uploadToEnd();
     expect(delays).toEqual([]);
     expect(log.length).toBeLessThanOrEqual(2);
@@ -145,12 +145,12 @@ describe("one bad response", () => {
   const requests = { "the start": 1, "a part": 2, "a look-up": 3 };
 
   test.each(
-    bad.flatMap(([name, answer]) =>
-      Object.entries(requests).map(([request, nth]) => [name, request, nth, answer] as const),
+    bad.flatMap(([name, respond]) =>
+      Object.entries(requests).map(([request, nth]) => [name, request, nth, respond] as const),
     ),
-  )("An upload is whole after %s to %s", async (_name, request, nth, answer) => {
+  )("An upload is whole after %s to %s", async (_name, request, nth, respond) => {
     const { upload, files, delays } = createWorkingPage(
-      request === "a look-up" ? { 2: rejectDropped, 3: answer } : { [nth]: answer },
+      request === "a look-up" ? { 2: rejectDropped, 3: respond } : { [nth]: respond },
     );
     await upload();
     expect([...files.values()].map(({ content }) => content.length)).toEqual([SIZE]);
@@ -278,7 +278,7 @@ describe("a failure before the upload is sent", () => {
   test.each([
     ["headers", { headers: () => Promise.reject(new Error("session expired")) }],
     ["apiKey", { apiKey: () => Promise.reject(new Error("session expired")) }],
-  ] as const)("The words of `%s` that reject are kept, and nothing is sent", async (_, settings) => {
+  ] as const)("A rejected `%s` keeps its message, and nothing is sent", async (_, settings) => {
     const { uploadToEnd, log, delays } = createPage(() => respondAt(0), settings);
     expect(await uploadToEnd()).toMatchObject({
       name: "ConfigurationError",

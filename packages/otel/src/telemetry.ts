@@ -110,7 +110,7 @@ export function createTelemetry({
     throw new TypeError(`maxOpenSpans: must be a number from 1 up, got ${maxOpenSpans}`);
   const tracer = tracerProvider.getTracer(NAME, undefined, { schemaUrl: SCHEMA_URL });
   const open = createOpenSpans(maxOpenSpans);
-  const answers = createAnswers(maxOpenSpans);
+  const messageSpans = createMessageSpans(maxOpenSpans);
   const server: Attributes = baseURL === undefined ? {} : createServerAttributes(baseURL);
   let instruments: Instruments | undefined;
   return { headers, onEvent };
@@ -155,7 +155,7 @@ export function createTelemetry({
 
   function endCall(span: Span, event: EndEvent): void {
     if (event.messageId !== undefined && event.outcome === "tool-calls")
-      answers.keep(event.messageId, span.spanContext());
+      messageSpans.add(event.messageId, span.spanContext());
     span.setAttributes(createEndAttributes(event));
     // without the error's message, which may quote the prompt
     if (getErrorType(event)) span.setStatus({ code: SpanStatusCode.ERROR });
@@ -191,8 +191,8 @@ export function createTelemetry({
   }
 
   function startTool(event: ToolEvent, ms: number): Span {
-    const answer = answers.of(event.messageId);
-    const parent = answer ? trace.setSpanContext(context.active(), answer) : context.active();
+    const message = messageSpans.get(event.messageId);
+    const parent = message ? trace.setSpanContext(context.active(), message) : context.active();
     const attributes = createToolAttributes(event);
     return tracer.startSpan(`execute_tool ${event.name}`, { attributes, ...computeStart(ms) }, parent);
   }
@@ -230,14 +230,14 @@ function createResponseAttributes({
 }
 
 /** Stores the spans of the last messages with tool calls, by message id. */
-function createAnswers(most: number) {
+function createMessageSpans(max: number) {
   const known = new Map<string, SpanContext>();
   return {
-    of: (messageId: string) => known.get(messageId),
-    keep(messageId: string, span: SpanContext): void {
+    get: (messageId: string) => known.get(messageId),
+    add(messageId: string, span: SpanContext): void {
       known.set(messageId, span);
       const [oldest] = known.keys();
-      if (known.size > most && oldest !== undefined) known.delete(oldest);
+      if (known.size > max && oldest !== undefined) known.delete(oldest);
     },
   };
 }

@@ -15,7 +15,7 @@ import { createChatStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { openSDK, openTraced } from "./support.js";
 
-const ask = (content: string) =>
+const createRequest = (content: string) =>
   ({ model: "alpha-v4.1-flash", messages: [{ role: "user", content }] }) as const;
 const rejected = (call: Promise<unknown>) =>
   call.then(
@@ -26,7 +26,7 @@ const rejected = (call: Promise<unknown>) =>
 describe("the span of a call", () => {
   test("describes a streamed message by the conventions: model, id, reason, tokens, first chunk", async () => {
     const { client, spans, emulator } = openTraced();
-    const { usage, id, model } = await streamChat(client, ask("Hello")).result();
+    const { usage, id, model } = await streamChat(client, createRequest("Hello")).result();
     const [span] = spans();
     expect(spans()).toHaveLength(1);
     expect(span).toMatchObject({
@@ -61,7 +61,9 @@ describe("the span of a call", () => {
   test("is a child of the span that is active when the call is made", async () => {
     const { client, spans, tracerProvider } = openTraced();
     const parent = tracerProvider.getTracer("app").startSpan("route");
-    await context.with(trace.setSpan(context.active(), parent), () => completeChat(client, ask("Hello")));
+    await context.with(trace.setSpan(context.active(), parent), () =>
+      completeChat(client, createRequest("Hello")),
+    );
     parent.end();
     const [span] = spans();
     expect(span).toMatchObject({
@@ -73,7 +75,7 @@ describe("the span of a call", () => {
 
   test("has an event for each retry, and one traceparent for all attempts", async () => {
     const { client, spans, emulator } = openTraced();
-    await completeChat(client, ask("Hello [[500:2]]"));
+    await completeChat(client, createRequest("Hello [[500:2]]"));
     const [span] = spans();
     expect(span?.events.map(({ name, attributes }) => [name, attributes?.["error.type"]])).toEqual([
       ["sluice.retry", "500"],
@@ -94,7 +96,7 @@ describe("the span of a call", () => {
     ["[[error-frame]]", "StreamError"],
   ])("is an error after %s, with its class and without its message", async (fault, errorType) => {
     const { client, spans } = openTraced({ retry: { limit: 0 } });
-    const error = await rejected(streamChat(client, ask(`Hello ${fault}`)).result());
+    const error = await rejected(streamChat(client, createRequest(`Hello ${fault}`)).result());
     expect(error).toBeInstanceOf(Error);
     const [span] = spans();
     expect(span?.status).toEqual({ code: SpanStatusCode.ERROR });
@@ -103,7 +105,7 @@ describe("the span of a call", () => {
 
   test("exists for a request that breaks a rule and is never sent, with its length", async () => {
     const { client, spans, emulator } = openTraced();
-    await rejected(completeChat(client, { ...ask("Hello"), max_tokens: 0 } as never));
+    await rejected(completeChat(client, { ...createRequest("Hello"), max_tokens: 0 } as never));
     expect(spans()).toMatchObject([
       {
         name: "chat alpha-v4.1-flash",
@@ -120,7 +122,7 @@ describe("the span of a call", () => {
   ])("ends once, and is no error, if the caller stops it by %s", async (_, stop) => {
     const { client, spans } = openTraced();
     const caller = new AbortController();
-    const stream = streamChat(client, ask("Hello [[stall]]"), { signal: caller.signal });
+    const stream = streamChat(client, createRequest("Hello [[stall]]"), { signal: caller.signal });
     const read = async () => {
       for await (const delta of stream) if (delta.type === "text-delta" && stop(stream, caller)) break;
     };
@@ -170,13 +172,13 @@ describe("the tools of a chat", () => {
     });
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", id: "trip", tools: [weather] });
     await chat.send("How is the weather?");
-    const [asked, tool, answered] = spans();
-    expect(asked?.attributes["gen_ai.response.finish_reasons"]).toEqual(["tool_calls"]);
+    const [first, tool, second] = spans();
+    expect(first?.attributes["gen_ai.response.finish_reasons"]).toEqual(["tool_calls"]);
     expect(tool).toMatchObject({
       name: "execute_tool weather",
       kind: SpanKind.INTERNAL,
-      parentId: asked?.spanId,
-      traceId: asked?.traceId,
+      parentId: first?.spanId,
+      traceId: first?.traceId,
       attributes: {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": "weather",
@@ -188,7 +190,7 @@ describe("the tools of a chat", () => {
     expect(spans().map(({ attributes }) => attributes["gen_ai.conversation.id"])).toEqual(
       Array(3).fill("trip"),
     );
-    expect(answered?.attributes["sluice.outcome"]).toBe("complete");
+    expect(second?.attributes["sluice.outcome"]).toBe("complete");
     expect(await points()).toContainEqual(
       expect.objectContaining({ name: "gen_ai.execute_tool.duration", unit: "s", count: 1 }),
     );
@@ -215,9 +217,9 @@ describe("the tools of a chat", () => {
 describe("the metrics", () => {
   test("have the duration, the first chunk and the tokens of each operation, by model and outcome", async () => {
     const { client, points } = openTraced({ retry: { limit: 0 } }, { provider: "acme" });
-    const { usage } = await streamChat(client, ask("Hello")).result();
-    await completeChat(client, ask("Hello"));
-    await rejected(completeChat(client, ask("Hello [[500]]")));
+    const { usage } = await streamChat(client, createRequest("Hello")).result();
+    await completeChat(client, createRequest("Hello"));
+    await rejected(completeChat(client, createRequest("Hello [[500]]")));
     const all = await points();
     const base = {
       "gen_ai.operation.name": "chat",
@@ -284,9 +286,9 @@ describe("no export", () => {
     });
     await chat.send(`tool please, ${canary}`);
     await chat.send(`${canary} refuse this`);
-    await rejected(completeChat(client, ask(`${canary} refuse this`)));
-    await rejected(streamChat(client, ask(`${canary} [[error-frame]]`)).result());
-    await rejected(completeChat(client, { ...ask(canary), [canary]: canary }, { checks: false }));
+    await rejected(completeChat(client, createRequest(`${canary} refuse this`)));
+    await rejected(streamChat(client, createRequest(`${canary} [[error-frame]]`)).result());
+    await rejected(completeChat(client, { ...createRequest(canary), [canary]: canary }, { checks: false }));
     await generateImages(client, { model: "gamma-image-5-0-260128", prompt: canary, size: "2048x2048" });
     expect(spans().length).toBeGreaterThan(6);
     expect(await all()).not.toContain(canary);
@@ -304,7 +306,7 @@ describe("no export", () => {
 describe("spans that never end", () => {
   test("are limited to `maxOpenSpans`: another span ends the oldest as abandoned", async () => {
     const { client, spans } = openTraced({}, { maxOpenSpans: 3 });
-    const streams = Array.from({ length: 5 }, () => streamChat(client, ask("Hello [[stall]]")));
+    const streams = Array.from({ length: 5 }, () => streamChat(client, createRequest("Hello [[stall]]")));
     // the streams are not read to their end
     await Promise.all(streams.map((stream) => stream[Symbol.asyncIterator]().next()));
     expect(spans().map(({ attributes }) => attributes["sluice.outcome"])).toEqual(["abandoned", "abandoned"]);
@@ -345,7 +347,10 @@ describe("the options of a client", () => {
   test("serve several clients, and spread into `createClient`", async () => {
     const { client, spans, telemetry, emulator } = openTraced();
     const other = createClient({ ...emulator.clientOptions, ...telemetry });
-    await Promise.all([completeChat(client, ask("Hello")), completeChat(other, ask("Hello"))]);
+    await Promise.all([
+      completeChat(client, createRequest("Hello")),
+      completeChat(other, createRequest("Hello")),
+    ]);
     expect(spans()).toHaveLength(2);
   });
 
@@ -362,7 +367,7 @@ describe("the options of a client", () => {
   test("do not affect a client without an SDK: its calls work, and no header is sent", async () => {
     const emulator = createEmulator({ speed: Infinity });
     const client = createClient({ ...emulator.clientOptions, ...createTelemetry() });
-    await completeChat(client, ask("Hello"));
+    await completeChat(client, createRequest("Hello"));
     expect(emulator.requests[0]?.headers).not.toHaveProperty("traceparent");
   });
 });

@@ -45,7 +45,7 @@ function openClient() {
 }
 
 // a span is 500 bytes and a key 30: 90,000 of either would be 3 MB and more
-test("100,000 calls that end hold no more memory than 10,000, with the answers that called tools", {
+test("100,000 calls that end hold no more memory than 10,000, with the responses that called tools", {
   timeout: TIMEOUT,
 }, () => {
   const { headers, emit, createSteps } = openClient();

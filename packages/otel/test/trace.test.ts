@@ -9,7 +9,8 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openSDK } from "./support.js";
 
 const KEY = "sk-gateway-0123456789abcdef";
-const ask = (content: string) => ({ model: "delta-5.3", messages: [{ role: "user", content }] }) as const;
+const createRequest = (content: string) =>
+  ({ model: "delta-5.3", messages: [{ role: "user", content }] }) as const;
 
 /** A clock without waits between attempts, whose limits never expire. */
 const clock = {
@@ -18,7 +19,7 @@ const clock = {
 };
 
 /** Creates a page and a Worker, each with its own SDK, and a gateway behind them. */
-function openWay() {
+function openTrace() {
   const page = openSDK();
   const worker = openSDK();
   const emulator = createEmulator({ speed: Infinity, apiKeys: [KEY] });
@@ -46,10 +47,10 @@ function openWay() {
 
 describe("page, Worker and gateway", () => {
   test("are one trace: the Worker's span is a child of the page's call, and the gateway is a child of the Worker's", async () => {
-    const { page, worker, emulator, client, listEnded } = openWay();
+    const { page, worker, emulator, client, listEnded } = openTrace();
     const click = page.tracerProvider.getTracer("app").startSpan("click");
     await context.with(trace.setSpan(context.active(), click), () =>
-      streamChat(client, ask("Hello")).result(),
+      streamChat(client, createRequest("Hello")).result(),
     );
     await listEnded(1);
     const [call] = page.spans();
@@ -77,8 +78,8 @@ describe("page, Worker and gateway", () => {
   test("have a span of the Worker for each attempt under the one call, and an error if it failed", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => log.mockRestore());
-    const { page, worker, client, listEnded } = openWay();
-    await completeChat({ ...client, clock }, ask("Hello [[500:1]]"));
+    const { page, worker, client, listEnded } = openTrace();
+    await completeChat({ ...client, clock }, createRequest("Hello [[500:1]]"));
     await listEnded(2);
     expect(log.mock.calls).toEqual([[expect.stringContaining("502 upstream_error")]]);
     const [call] = page.spans();
@@ -101,9 +102,9 @@ describe("page, Worker and gateway", () => {
   });
 
   test("have a separate trace of the Worker for a request without a valid traceparent", async () => {
-    const { page, worker, client, listEnded } = openWay();
+    const { page, worker, client, listEnded } = openTrace();
     const plain = { ...client, headers: async () => new Headers({ traceparent: "00-canary-canary-01" }) };
-    await completeChat(plain, ask("Hello"));
+    await completeChat(plain, createRequest("Hello"));
     await listEnded(1);
     expect(worker.spans()[0]?.parentId).toBeUndefined();
     expect(worker.spans()[0]?.traceId).not.toBe(page.spans()[0]?.traceId);
@@ -111,9 +112,11 @@ describe("page, Worker and gateway", () => {
 
   test("do not report a refused request as an error of the server, and export no id, key or text", async () => {
     const canary = "canary-3d1f";
-    const { page, worker, client, listEnded } = openWay();
-    await completeChat(client, { ...ask(canary), model: "gamma-chat-1-6-251015" } as never).catch(() => {});
-    await completeChat(client, ask(`${canary} Hello`));
+    const { page, worker, client, listEnded } = openTrace();
+    await completeChat(client, { ...createRequest(canary), model: "gamma-chat-1-6-251015" } as never).catch(
+      () => {},
+    );
+    await completeChat(client, createRequest(`${canary} Hello`));
     await listEnded(2);
     expect(worker.spans()[0]).toMatchObject({
       status: { code: SpanStatusCode.UNSET },

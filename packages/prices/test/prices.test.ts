@@ -22,7 +22,7 @@ const prices = definePrices({
     "gamma-asset": { asset: 0.001 },
   },
 });
-const answer = (fields: Partial<ChatMessage> = {}): ChatMessage => ({
+const createReply = (fields: Partial<ChatMessage> = {}): ChatMessage => ({
   id: "a",
   role: "assistant",
   content: "Blue.",
@@ -45,7 +45,7 @@ const coins = (amount: number, missing: Cost["missing"] = []) => ({ amount, curr
 
 describe("chats", () => {
   test("a response costs its tokens", () => {
-    expect(calculateCost(answer(), prices)).toEqual(coins(0.0018));
+    expect(calculateCost(createReply(), prices)).toEqual(coins(0.0018));
   });
 
   test.each([
@@ -53,24 +53,24 @@ describe("chats", () => {
     ["prompt_cache_hit_tokens", { prompt_cache_hit_tokens: 900, prompt_cache_miss_tokens: 100 }],
   ])("tokens of the cache cost less, as %s reports them", (_name, cached) => {
     const usage = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500, ...cached };
-    expect(calculateCost(answer({ model: "alpha-v4.1-flash", usage }), prices)).toEqual(coins(0.000507));
-    expect(calculateCost(answer({ usage }), prices)).toEqual(coins(0.0018));
+    expect(calculateCost(createReply({ model: "alpha-v4.1-flash", usage }), prices)).toEqual(coins(0.000507));
+    expect(calculateCost(createReply({ usage }), prices)).toEqual(coins(0.0018));
   });
 
   test("a conversation costs its responses, including those of hidden branches", () => {
     const node = (message: ChatMessage) => ({ id: message.id, parentId: undefined, message });
-    expect(calculateCost([question, answer(), answer({ id: "b" })], prices)).toEqual(coins(0.0036));
-    expect(calculateCost([node(question), node(answer()), node(answer({ id: "b" }))], prices)).toEqual(
-      coins(0.0036),
-    );
+    expect(calculateCost([question, createReply(), createReply({ id: "b" })], prices)).toEqual(coins(0.0036));
+    expect(
+      calculateCost([node(question), node(createReply()), node(createReply({ id: "b" }))], prices),
+    ).toEqual(coins(0.0036));
   });
 
   test("an unknown cost is listed as missing and never counts as free", () => {
-    const { usage: _, ...unreported } = answer();
+    const { usage: _, ...unreported } = createReply();
     const { outcome: _outcome, ...inFlight } = unreported;
-    const halfRead = answer({ usage: { prompt_tokens: 5 } as never });
+    const halfRead = createReply({ usage: { prompt_tokens: 5 } as never });
     const cost = calculateCost(
-      [answer(), unreported, unreported, halfRead, inFlight, answer({ model: "new-1" })],
+      [createReply(), unreported, unreported, halfRead, inFlight, createReply({ model: "new-1" })],
       prices,
     );
     expect(cost).toEqual(
@@ -80,13 +80,13 @@ describe("chats", () => {
         { reason: "unknown-model", model: "new-1", count: 1 },
       ]),
     );
-    expect(calculateCost(answer({ model: "gamma-image-5-0-260128" }), prices).missing[0]?.reason).toBe(
+    expect(calculateCost(createReply({ model: "gamma-image-5-0-260128" }), prices).missing[0]?.reason).toBe(
       "no-price",
     );
   });
 
   test("a rejected request costs nothing, and the cost of a broken response is unknown", () => {
-    const { usage: _, ...lost } = answer({ outcome: "error" });
+    const { usage: _, ...lost } = createReply({ outcome: "error" });
     const failed = (billing: string) => ({ ...lost, error: Object.assign(new Error("lost"), { billing }) });
     expect(calculateCost([failed("none")], prices)).toEqual(coins(0));
     expect(calculateCost(failed("maybe"), prices).missing).toEqual([
@@ -99,7 +99,7 @@ describe("chats", () => {
     const { amount, min } = estimateCost({ model: "delta-5.3", messages, max_tokens: 500 }, prices);
     const bytes = new TextEncoder().encode(messages[0]?.content).length;
     const usage = { prompt_tokens: bytes, completion_tokens: 500, total_tokens: bytes + 500 };
-    expect(amount).toBeGreaterThanOrEqual(calculateCost(answer({ usage }), prices).amount);
+    expect(amount).toBeGreaterThanOrEqual(calculateCost(createReply({ usage }), prices).amount);
     expect(amount).toBeLessThan(0.003);
     expect(min).toBe(0);
     const body = { model: "delta-5.3", messages, max_tokens: 500 };
@@ -118,7 +118,7 @@ describe("chats", () => {
   });
 
   test("a server counts a response by its request and its usage", () => {
-    const { usage } = answer();
+    const { usage } = createReply();
     expect(calculateCost({ request: { model: "delta-5.3" }, usage }, prices)).toEqual(coins(0.0018));
     const request = { model: "gamma-image-4-0-250828", size: "4096x4096" };
     expect(calculateCost({ request, usage: { generated_images: 2 } }, prices)).toEqual(coins(0.16));
@@ -345,7 +345,7 @@ describe("sums", () => {
   test("a sum is exact, in any order and however it is grouped", () => {
     const messages = Array.from({ length: 3000 }, (_, at) => {
       const [prompt_tokens, completion_tokens] = [(at * 7919) % 9973, (at * 104_729) % 4999];
-      return answer({
+      return createReply({
         usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
       });
     });
@@ -377,7 +377,7 @@ describe("sums", () => {
   });
 
   test("a cost survives JSON, with its missing costs", () => {
-    const cost = calculateCost([answer(), answer({ model: "new-1" })], prices);
+    const cost = calculateCost([createReply(), createReply({ model: "new-1" })], prices);
     expect(calculateCost([JSON.parse(JSON.stringify(cost)), cost], prices)).toEqual(
       coins(0.0036, [{ reason: "unknown-model", model: "new-1", count: 2 }]),
     );
@@ -385,7 +385,9 @@ describe("sums", () => {
 
   test("costs of two currencies are not added", () => {
     const other: Cost = { amount: 1, currency: "shells", missing: [] };
-    expect(() => calculateCost([answer(), other], prices)).toThrow("calculateCost: adds shells to coins");
+    expect(() => calculateCost([createReply(), other], prices)).toThrow(
+      "calculateCost: adds shells to coins",
+    );
   });
 
   test("a value without a cost is an error that names it", () => {
@@ -420,10 +422,12 @@ describe("tables", () => {
     ["no table", undefined as never, "currency: give a text"],
   ])("a table with %s is refused, and the field named", (_name, table, text) => {
     expect(() => definePrices(table)).toThrow(text);
-    expect(() => calculateCost(answer(), table)).toThrow(text);
+    expect(() => calculateCost(createReply(), table)).toThrow(text);
   });
 
   test("a model named like an Object.prototype property has no price", () => {
-    expect(calculateCost(answer({ model: "constructor" }), prices).missing[0]?.reason).toBe("unknown-model");
+    expect(calculateCost(createReply({ model: "constructor" }), prices).missing[0]?.reason).toBe(
+      "unknown-model",
+    );
   });
 });

@@ -1,32 +1,32 @@
 import { openAICompatible } from "@genkit-ai/compat-oai";
 import { genkit, z } from "genkit";
-import type { Access, Ask, Client, RiverTool } from "../client.ts";
+import type { Access, ChatCall, Client, RiverTool } from "../client.ts";
 import { testClient } from "../test-client.ts";
 
 /** The object of the others, in the version of zod that it reads. */
 const schema = z.object({ river: z.string().min(3), locks: z.number().int().min(0).max(7) });
 
 testClient("Genkit", (access): Client => {
-  const ai = aiOf(access);
+  const ai = createAI(access);
 
-  async function answer(ask: Ask, tools: readonly RiverTool[] = []) {
-    const { text, usage, reasoning } = await ai.generate(requestOf(ask, toolsOf(tools)));
+  async function complete(call: ChatCall, tools: readonly RiverTool[] = []) {
+    const { text, usage, reasoning } = await ai.generate(toRequest(call, toTools(tools)));
     return { text, tokens: usage.totalTokens, thinking: reasoning };
   }
 
-  async function stream(ask: Ask, tools: readonly RiverTool[] = []) {
-    const { stream: pieces, response } = ai.generateStream(requestOf(ask, toolsOf(tools)));
+  async function stream(call: ChatCall, tools: readonly RiverTool[] = []) {
+    const { stream: pieces, response } = ai.generateStream(toRequest(call, toTools(tools)));
     response.catch(() => undefined);
     let text = "";
     for await (const { text: piece } of pieces) {
       if (!piece) continue;
       text += piece;
-      ask.onPiece?.(piece);
+      call.onPiece?.(piece);
     }
     return { text, tokens: (await response).usage.totalTokens };
   }
 
-  function toolsOf(tools: readonly RiverTool[]) {
+  function toTools(tools: readonly RiverTool[]) {
     const inputSchema = z.object({ river: z.string() });
     return tools.map(({ name, description, run }) =>
       ai.dynamicTool({ name, description, inputSchema, outputSchema: z.string() }, async ({ river }) =>
@@ -36,29 +36,29 @@ testClient("Genkit", (access): Client => {
   }
 
   return {
-    answer: (ask) => answer(ask),
-    stream: (ask) => stream(ask),
-    runTools: answer,
+    complete: (call) => complete(call),
+    stream: (call) => stream(call),
+    runTools: complete,
     streamTools: stream,
-    async callTool(ask, tool) {
+    async callTool(given, tool) {
       const { toolRequests } = await ai.generate({
-        ...requestOf(ask, toolsOf([tool])),
+        ...toRequest(given, toTools([tool])),
         returnToolRequests: true,
       });
       const [call] = toolRequests;
       return call && { name: call.toolRequest.name, input: call.toolRequest.input };
     },
     // it writes the schema into the messages
-    bySchema: async (ask) => (await ai.generate({ ...requestOf(ask), output: { schema } })).output,
+    bySchema: async (call) => (await ai.generate({ ...toRequest(call), output: { schema } })).output,
   };
 });
 
-function aiOf({ baseURL, apiKey }: Access) {
+function createAI({ baseURL, apiKey }: Access) {
   return genkit({ plugins: [openAICompatible({ name: "gateway", apiKey, baseURL })] });
 }
 
-function requestOf(
-  { model, turns, system, image, maxTokens, temperature, stop, signal }: Ask,
+function toRequest(
+  { model, turns, system, image, maxTokens, temperature, stop, signal }: ChatCall,
   tools: unknown[] = [],
 ) {
   const messages = turns.map(({ role, text }, at) => ({

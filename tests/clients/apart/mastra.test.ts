@@ -1,33 +1,33 @@
 import { Agent } from "@mastra/core/agent";
 import { createTool } from "@mastra/core/tools";
-import type { Access, Ask, Client, RiverTool } from "../client.ts";
+import type { Access, ChatCall, Client, RiverTool } from "../client.ts";
 import { riverSchema, toolInput } from "../rivers.ts";
 import { testClient } from "../test-client.ts";
 
 testClient("Mastra", (access): Client => {
-  async function answer(ask: Ask, tools: readonly RiverTool[] = []) {
-    const output = await agentOf(access, ask, tools).generate(saidIn(ask), optionsOf(ask));
+  async function complete(call: ChatCall, tools: readonly RiverTool[] = []) {
+    const output = await createAgent(access, call, tools).generate(toMessages(call), toOptions(call));
     if (output.error) throw output.error;
     return { text: output.text, tokens: output.totalUsage.totalTokens, thinking: output.reasoningText };
   }
 
-  async function stream(ask: Ask, tools: readonly RiverTool[] = []) {
-    const output = await agentOf(access, ask, tools).stream(saidIn(ask), optionsOf(ask));
+  async function stream(call: ChatCall, tools: readonly RiverTool[] = []) {
+    const output = await createAgent(access, call, tools).stream(toMessages(call), toOptions(call));
     let text = "";
     for await (const part of output.fullStream) {
       if (part.type === "error") throw part.payload.error;
       if (part.type !== "text-delta") continue;
       text += part.payload.text;
-      ask.onPiece?.(part.payload.text);
+      call.onPiece?.(part.payload.text);
     }
     return { text, tokens: (await output.totalUsage).totalTokens };
   }
 
-  async function objectOf(ask: Ask, jsonPromptInjection: boolean) {
+  async function requestObject(call: ChatCall, jsonPromptInjection: boolean) {
     const structuredOutput = { schema: riverSchema, jsonPromptInjection };
-    const options = { ...optionsOf(ask), structuredOutput };
-    const { object, error } = await agentOf(access, { ...ask, system: undefined }).generate(
-      saidIn(ask),
+    const options = { ...toOptions(call), structuredOutput };
+    const { object, error } = await createAgent(access, { ...call, system: undefined }).generate(
+      toMessages(call),
       options,
     );
     if (error) throw error;
@@ -35,16 +35,20 @@ testClient("Mastra", (access): Client => {
   }
 
   return {
-    answer: (ask) => answer(ask),
-    stream: (ask) => stream(ask),
-    runTools: answer,
+    complete: (call) => complete(call),
+    stream: (call) => stream(call),
+    runTools: complete,
     streamTools: stream,
-    bySchema: (ask) => objectOf(ask, false),
-    byJSON: (ask) => objectOf(ask, true),
+    bySchema: (call) => requestObject(call, false),
+    byJSON: (call) => requestObject(call, true),
   };
 });
 
-function agentOf({ baseURL, apiKey }: Access, { model, system }: Ask, tools: readonly RiverTool[] = []) {
+function createAgent(
+  { baseURL, apiKey }: Access,
+  { model, system }: ChatCall,
+  tools: readonly RiverTool[] = [],
+) {
   return new Agent({
     id: "guide",
     name: "Guide",
@@ -59,7 +63,7 @@ function agentOf({ baseURL, apiKey }: Access, { model, system }: Ask, tools: rea
   });
 }
 
-function optionsOf({ maxTokens, temperature, stop, signal }: Ask) {
+function toOptions({ maxTokens, temperature, stop, signal }: ChatCall) {
   return {
     maxSteps: 3,
     modelSettings: {
@@ -73,7 +77,7 @@ function optionsOf({ maxTokens, temperature, stop, signal }: Ask) {
   };
 }
 
-function saidIn({ turns, image }: Ask) {
+function toMessages({ turns, image }: ChatCall) {
   return turns.map(({ role, text }, at) => {
     if (!image || at < turns.length - 1) return { role, content: text };
     return {

@@ -1,5 +1,5 @@
 import type { FaultCase, FaultOutcome } from "@sluice/emulator/faults";
-import { wordsOf } from "../words.ts";
+import { joinMessages } from "../join-messages.ts";
 
 /** The part of a response that a client hands to its user. */
 export interface Reading {
@@ -51,14 +51,14 @@ const order = ["right", "acceptable", "wrong words"] as const;
 
 function judgeError(error: unknown, { outcome, words = "" }: FaultOutcome): FaultVerdict {
   if (outcome !== "error" && outcome !== "truncated") return "wrong";
-  return `${wordsOf(error)} ${statusesOf(error)}`.includes(words) ? "right" : "wrong words";
+  return `${joinMessages(error)} ${listStatuses(error)}`.includes(words) ? "right" : "wrong words";
 }
 
 /** Returns the HTTP statuses of an error and of those in it. */
-function statusesOf(error: unknown): string {
+function listStatuses(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const { status, statusCode, cause, errors } = error as Record<string, unknown>;
-  const inside = [cause, ...(Array.isArray(errors) ? errors : [])].map(statusesOf);
+  const inside = [cause, ...(Array.isArray(errors) ? errors : [])].map(listStatuses);
   return [status, statusCode, ...inside].filter(Boolean).join(" ");
 }
 

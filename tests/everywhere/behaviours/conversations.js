@@ -1,13 +1,13 @@
-import { clientOf, equal, mark } from "./world.js";
+import { createTestClient, equal, mark } from "./setup.js";
 
 /*
  * A conversation: tools, branches, and a thread that is read again.
  */
 
-/** The model calls a tool, gets its result, and answers with it. */
-export async function tools(world) {
-  const { defineTool } = world.core;
-  const { createChatStore } = world.stores;
+/** The model calls a tool, gets its result, and responds with it. */
+export async function tools(setup) {
+  const { defineTool } = setup.core;
+  const { createChatStore } = setup.stores;
   const calls = [];
   const depth = defineTool({
     name: "get_depth",
@@ -17,18 +17,18 @@ export async function tools(world) {
       return "7 metres";
     },
   });
-  const store = createChatStore(clientOf(world), { model: "alpha-v4.1-flash", tools: [depth] });
+  const store = createChatStore(createTestClient(setup), { model: "alpha-v4.1-flash", tools: [depth] });
   const { outcome } = await store.send("Use the tool get_depth: how deep is the river?");
-  const answer = store.getSnapshot().messages.at(-1)?.content ?? "";
-  equal([outcome, calls, answer.includes("7 metres")], ["complete", [["river"]], true]);
+  const stream = store.getSnapshot().messages.at(-1)?.content ?? "";
+  equal([outcome, calls, stream.includes("7 metres")], ["complete", [["river"]], true]);
 }
 
-/** A thread: an answer, a stopped one, another branch; a second store reads all of it from the storage. */
-export async function chatStore(world) {
-  const { createChatStore, indexedDBStorage, memoryStorage } = world.stores;
+/** A thread: a response, a stopped one, another branch; a second store reads all of it from the storage. */
+export async function chatStore(setup) {
+  const { createChatStore, indexedDBStorage, memoryStorage } = setup.stores;
   const storage = "indexedDB" in globalThis ? indexedDBStorage() : memoryStorage();
   const options = { id: mark(), model: "delta-5.3", storage, throttleMs: 0 };
-  const store = createChatStore(clientOf(world), options);
+  const store = createChatStore(createTestClient(setup), options);
   const hello = await store.send("Hello");
   const stopped = store.send("And then? [[stall]]");
   await change(store, ({ messages }) => messages.at(-1)?.role === "assistant" && messages.at(-1).content);
@@ -40,7 +40,7 @@ export async function chatStore(world) {
   const texts = ({ messages }) => messages.map(({ role, content }) => [role, content]);
   const shown = texts(store.getSnapshot());
   store.close();
-  const again = createChatStore(clientOf(world), options);
+  const again = createChatStore(createTestClient(setup), options);
   await change(again, ({ persistence }) => persistence.status !== "restoring");
   equal(texts(again.getSnapshot()), shown);
   equal(again.getSnapshot().messages[2]?.branches?.length, 2);

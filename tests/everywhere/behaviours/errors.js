@@ -1,13 +1,13 @@
-import { chatOf, clientOf, equal, failureOf } from "./world.js";
+import { createChatRequest, createTestClient, equal, readFailure } from "./setup.js";
 
 const CLOSED = "http://127.0.0.1:2";
 
 /** Every failure is an error of the family, with what a program needs to act on it. */
-export async function errors(world) {
-  const { streamChat, isGatewayError } = world.core;
-  const client = clientOf(world, { retry: { limit: 0 } });
+export async function errors(setup) {
+  const { streamChat, isGatewayError } = setup.core;
+  const client = createTestClient(setup, { retry: { limit: 0 } });
   const failed = async (content, options) => {
-    const error = await failureOf(streamChat(client, chatOf(content), options).result());
+    const error = await readFailure(streamChat(client, createChatRequest(content), options).result());
     equal([content, isGatewayError(error), error instanceof Error], [content, true, true]);
     return error;
   };
@@ -27,9 +27,11 @@ export async function errors(world) {
     [silent.name, silent.phase, JSON.stringify(silent.partial).length > 50],
     ["TimeoutError", "chunk", true],
   );
-  const wrong = await failureOf(streamChat(client, { ...chatOf("Rivers"), max_tokens: 0 }).result());
+  const wrong = await readFailure(
+    streamChat(client, { ...createChatRequest("Rivers"), max_tokens: 0 }).result(),
+  );
   equal([wrong.name, wrong.billing, wrong.issues[0].path], ["ValidationError", "none", "max_tokens"]);
-  const nowhere = clientOf({ ...world, baseURL: CLOSED }, { retry: { limit: 0 } });
-  const unreachable = await failureOf(streamChat(nowhere, chatOf("Rivers")).result());
+  const nowhere = createTestClient({ ...setup, baseURL: CLOSED }, { retry: { limit: 0 } });
+  const unreachable = await readFailure(streamChat(nowhere, createChatRequest("Rivers")).result());
   equal(unreachable.name, "ConnectionError");
 }

@@ -1,4 +1,4 @@
-import { clientOf, equal, failureOf } from "./world.js";
+import { createTestClient, equal, readFailure } from "./setup.js";
 
 /*
  * Images, videos and assets, and what can be read of their files.
@@ -7,17 +7,17 @@ import { clientOf, equal, failureOf } from "./world.js";
 const image = { model: "gamma-image-4-0-250828", prompt: "A lock on a canal", size: "1024x1024" };
 
 /** An image is made, and its address gives the file. */
-export async function images(world) {
-  const made = await world.core.generateImages(clientOf(world), image);
+export async function images(setup) {
+  const made = await setup.core.generateImages(createTestClient(setup), image);
   const file = await fetch(made.images[0]?.url ?? "");
   equal([made.images.length, file.status, file.headers.get("content-type")], [1, 200, "image/png"]);
   await file.blob();
 }
 
 /** A task is watched through its states until it has succeeded; one that fails says so. */
-export async function video(world) {
-  const { createVideoTask, watchVideoTask } = world.core;
-  const client = clientOf(world);
+export async function video(setup) {
+  const { createVideoTask, watchVideoTask } = setup.core;
+  const client = createTestClient(setup);
   const request = (prompt) => ({ model: "beta3.0-video", input: { prompt } });
   const states = new Set();
   let last;
@@ -28,29 +28,29 @@ export async function video(world) {
   equal([file.status, file.headers.get("content-type")], [200, "video/mp4"]);
   await file.blob();
   const failing = await createVideoTask(client, request("A reef at dawn [[fail]]"));
-  const error = await failureOf(watchVideoTask(client, failing, { intervalMs: 10 }).result());
+  const error = await readFailure(watchVideoTask(client, failing, { intervalMs: 10 }).result());
   equal([error.name, error.handle.id === failing.id], ["TaskError", true]);
 }
 
 /** A file is registered as a form, and looked up until it is active. */
-export async function asset(world) {
-  const { createAsset, createClient, generateImages, watchAsset } = world.core;
+export async function asset(setup) {
+  const { createAsset, createClient, generateImages, watchAsset } = setup.core;
   const assetLookup = "/gamma/asset/GetAsset";
-  const client = createClient({ baseURL: world.baseURL, gateway: { assetLookup } });
+  const client = createClient({ baseURL: setup.baseURL, gateway: { assetLookup } });
   const { images } = await generateImages(client, image);
   const file = await (await fetch(images[0]?.url ?? "")).blob();
   const about = { model: "gamma-asset", GroupId: "group-1", Name: "canal.png", AssetType: "Image" };
-  const handle = await createAsset(client, { ...about, URL: await world.media.toDataURI(file) });
+  const handle = await createAsset(client, { ...about, URL: await setup.media.toDataURI(file) });
   const { state } = await watchAsset(client, handle, { intervalMs: 10 }).result();
   equal([state, handle.uri], ["active", `asset://${handle.id}`]);
 }
 
 /** Files are measured and checked, a video with mediabunny. */
-export async function media(world) {
-  const { checkMedia, probeMedia, toDataURI } = world.media;
-  const parser = world.mediabunny;
-  const { createVideoTask, generateImages, watchVideoTask } = world.core;
-  const client = clientOf(world);
+export async function media(setup) {
+  const { checkMedia, probeMedia, toDataURI } = setup.media;
+  const parser = setup.mediabunny;
+  const { createVideoTask, generateImages, watchVideoTask } = setup.core;
+  const client = createTestClient(setup);
   const { images } = await generateImages(client, image);
   const drawn = await (await fetch(images[0]?.url ?? "")).blob();
   const { kind, type, width, height } = await probeMedia(drawn);
@@ -66,7 +66,7 @@ export async function media(world) {
     parameters,
   });
   const { url } = await watchVideoTask(client, task, { intervalMs: 10 }).result();
-  const film = await probeMedia(await (await fetch(url)).blob(), { parser });
-  equal([film.kind, film.type, Math.round(film.durationSeconds ?? 0)], ["video", "video/mp4", 5]);
-  equal(Math.min(film.width ?? 0, film.height ?? 0), 480);
+  const file = await probeMedia(await (await fetch(url)).blob(), { parser });
+  equal([file.kind, file.type, Math.round(file.durationSeconds ?? 0)], ["video", "video/mp4", 5]);
+  equal(Math.min(file.width ?? 0, file.height ?? 0), 480);
 }

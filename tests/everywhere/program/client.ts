@@ -30,8 +30,8 @@ export const client = createClient({
   },
 });
 
-/** An answer, delta by delta. */
-export async function ask(question: string): Promise<string> {
+/** A response, delta by delta. */
+export async function requestText(question: string): Promise<string> {
   let text = "";
   const stream = streamChat(client, {
     model: "delta-5.3",
@@ -72,7 +72,7 @@ export async function paint(): Promise<(string | undefined)[]> {
 }
 
 /** A video with a file of the user. */
-export async function film(file: Blob): Promise<string | undefined> {
+export async function checkVideo(file: Blob): Promise<string | undefined> {
   const { kind } = await probeMedia(file);
   const { url } = await uploadMedia(client, file, { use: "reference_video" });
   const uploads = createUploadStore(client, { use: "reference_video" });

@@ -11,20 +11,20 @@ import { toast } from "@/components/sluice/toasts";
 
 interface AssetCardProps {
   readonly name: string;
-  /** The picture: a data URI, or a link that the page may load. */
+  /** The image: a data URI, or a link that the page may load. */
   readonly picture: string;
   /** Id and URI at the gateway. Undefined before the response. */
   readonly handle: { readonly id: string; readonly uri: string } | undefined;
   /** Request of this page: in flight, or its error. Undefined after a reload. */
   readonly request: "sending" | { readonly error: unknown } | undefined;
-  /** Registers the picture again. */
+  /** Registers the image again. */
   readonly onRetry: () => void;
   readonly onRemove: () => void;
   /** Actions of a ready asset. */
   readonly children?: ReactNode;
 }
 
-/** A picture that is registered at the gateway, and its state. */
+/** An image that is registered at the gateway, and its state. */
 export function AssetCard(props: AssetCardProps) {
   const { handle, request } = props;
   if (handle) return <Registered {...props} handle={handle} />;
@@ -62,7 +62,7 @@ function Registered(props: RegisteredProps) {
   );
 }
 
-/** A picture that the gateway may not have. The page may have been reloaded during its request. */
+/** An image that the gateway may not have. The page may have been reloaded during its request. */
 function Unregistered({ error, ...props }: AssetCardProps & { readonly error: unknown }) {
   const known = error === undefined ? undefined : describeError(error);
   const isBilled = known?.billing !== "none";
@@ -100,15 +100,15 @@ const tones = {
   unknown: "warn",
 } as const;
 
-function Card({ name, picture, state, text, actions, onRemove }: CardProps) {
-  const link = useMediaLink(picture);
+function Card({ name, picture: image, state, text, actions, onRemove }: CardProps) {
+  const link = useMediaLink(image);
   return (
     <article aria-label={name} className="flex h-full flex-col overflow-hidden rounded-xl border bg-card">
       <div className="relative aspect-4/3 bg-secondary">
         <MediaFrame
           link={link}
           kind="preview"
-          element={<LinkedImage link={link} src={picture} alt="" className="size-full object-cover" />}
+          element={<LinkedImage link={link} src={image} alt="" className="size-full object-cover" />}
         />
       </div>
       <div className="flex grow flex-col gap-2 p-3">

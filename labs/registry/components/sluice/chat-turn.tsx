@@ -3,7 +3,7 @@
 import type { ChatMessage, ChatToolCall, ErrorDescription, UseChatStreamResult } from "@sluice/react";
 import { RefreshCw } from "lucide-react";
 import { memo, type ReactNode, useEffect, useRef, useState } from "react";
-import { AssistantMessage } from "@/components/sluice/answer";
+import { AssistantMessage } from "@/components/sluice/assistant-message";
 import { Branches } from "@/components/sluice/branches";
 import { IconButton, onPressOnce } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
@@ -37,10 +37,10 @@ export interface ChatTurnProps {
   readonly describe?: ((error: Error) => ErrorDescription) | undefined;
 }
 
-/** A question, and the answers to it: several where the model calls tools. A turn far from the window is plain text. */
+/** A question, and the responses to it: several where the model calls tools. A turn far from the window is plain text. */
 export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
   const {
-    turn: { question, answers },
+    turn: { question, replies },
     chat,
     isLast,
     toolTitles = {},
@@ -52,10 +52,10 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
   const renderText = isNear ? props.renderText : undefined;
   const { regenerate, edit, switchBranch, approve, deny, retry, send } = chat;
   const isBusy = isLast && isStreaming(chat);
-  const last = answers.at(-1);
+  const last = replies.at(-1);
   const isOver = last !== undefined && last.outcome !== undefined && !isBusy;
-  const versioned = answers.find(({ branches = [] }) => branches.length > 1);
-  const text = answers
+  const versioned = replies.find(({ branches = [] }) => branches.length > 1);
+  const text = replies
     .map(({ content }) => content)
     .join("\n\n")
     .trim();
@@ -72,12 +72,12 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
       )}
       {last && (
         <AssistantMessage
-          answers={answers}
+          replies={replies}
           isBusy={isBusy}
           {...(renderText && { renderText })}
           before={
             <Steps
-              answers={answers}
+              replies={replies}
               isBusy={isBusy}
               toolTitles={toolTitles}
               onApprove={approve}
@@ -112,12 +112,12 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
                 <IconButton
                   label={chatWords.regenerate}
                   disabled={isStreaming(chat)}
-                  {...onPressOnce(() => void regenerate(answers[0]?.id))}
+                  {...onPressOnce(() => void regenerate(replies[0]?.id))}
                 >
                   <RefreshCw aria-hidden />
                 </IconButton>
               )}
-              <span className="px-2 text-xs">{describeTurn(answers)}</span>
+              <span className="px-2 text-xs">{describeTurn(replies)}</span>
             </div>
           )}
         </AssistantMessage>
@@ -136,8 +136,8 @@ function isSameTurn(one: ChatTurnProps, other: ChatTurnProps): boolean {
     one.renderText === other.renderText &&
     isStreaming(one.chat) === isStreaming(other.chat) &&
     one.turn.question === other.turn.question &&
-    one.turn.answers.length === other.turn.answers.length &&
-    one.turn.answers.every((answer, at) => answer === other.turn.answers[at])
+    one.turn.replies.length === other.turn.replies.length &&
+    one.turn.replies.every((reply, at) => reply === other.turn.replies[at])
   );
 }
 
@@ -146,9 +146,9 @@ function isStreaming({ status }: Pick<UseChatStreamResult, "status">): boolean {
 }
 
 /** Returns the model of a turn and its time: `Delta 5.3 · 2.1 s`. */
-function describeTurn(answers: readonly ChatMessage[]): string {
-  const model = answers.at(-1)?.model;
-  const ms = answers.reduce((sum, { timing }) => sum + (timing?.totalMs ?? 0), 0);
+function describeTurn(replies: readonly ChatMessage[]): string {
+  const model = replies.at(-1)?.model;
+  const ms = replies.reduce((sum, { timing }) => sum + (timing?.totalMs ?? 0), 0);
   return [model && formatModel(model), ms > 0 && `${(ms / 1000).toFixed(1)} s`].filter(Boolean).join(" · ");
 }
 

@@ -21,7 +21,7 @@ const ChatTurn = lazy(async () => ({ default: (await loadTurn()).ChatTurn }));
 type Shown = "renderText" | "toolTitles" | "estimateTool" | "renderTool" | "describe";
 
 interface ChatLogProps extends Pick<ChatTurnProps, Shown> {
-  /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during an answer. */
+  /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during a response. */
   readonly chat: UseChatStreamResult;
   /** Id of the conversation. */
   readonly id: string;
@@ -32,7 +32,7 @@ interface ChatLogProps extends Pick<ChatTurnProps, Shown> {
 }
 
 interface ChatProps extends ChatLogProps {
-  /** Model of the next answer. */
+  /** Model of the next response. */
   readonly model: string;
   /** Name of the draft. @default `id` */
   readonly draftKey?: string;
@@ -80,7 +80,7 @@ export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
   );
 }
 
-/** A whole chat: its messages, and the place to write more. */
+/** A whole chat: its messages and the composer. */
 export function Chat({ model, draftKey, controls, onModel, ...log }: ChatProps) {
   const { chat, id } = log;
   const { status, queued } = chat;

@@ -14,7 +14,7 @@ interface ComposerProps {
   readonly text: string;
   readonly onText: (text: string) => void;
   readonly onSend: () => void;
-  /** True while an answer is in flight. @default false */
+  /** True while a response is in flight. @default false */
   readonly isBusy?: boolean;
   readonly onStop?: (() => void) | undefined;
   /** True where there is something to send beside the text. @default false */
@@ -31,7 +31,7 @@ interface ComposerProps {
   readonly children?: ReactNode;
 }
 
-/** The place to write a message. Enter sends, and Shift + Enter begins a line. */
+/** The field for a message. Enter sends, and Shift + Enter begins a line. */
 export function Composer(props: ComposerProps) {
   const { text, onText, onSend, isBusy = false, hasFiles = false, isBlocked = false } = props;
   const own = useRef<HTMLTextAreaElement>(null);
@@ -100,12 +100,12 @@ export function Composer(props: ComposerProps) {
 }
 
 interface QueueProps {
-  /** Messages that wait for the answer in flight: `queued` of `useChatStream`. */
+  /** Messages that wait for the response in flight: `queued` of `useChatStream`. */
   readonly queued: ChatState["queued"];
   readonly isBusy: boolean;
   /** Drops one: `cancelQueued`. */
   readonly onCancel: (id: string) => void;
-  /** Sends them after an error or a reload, and the failed answer before: `retry`. */
+  /** Sends them after an error or a reload, and the failed response before: `retry`. */
   readonly onRetry: () => void;
 }
 

@@ -154,7 +154,7 @@ interface TitleFormProps {
   readonly onClose: () => void;
 }
 
-/** The field for a title, in place of its row. Escape changes nothing. */
+/** The field for a title. It replaces the row. Escape changes nothing. */
 function TitleForm({ title, onRename, onClose }: TitleFormProps) {
   const [text, setText] = useState(title);
   const submit = (event?: FormEvent) => {

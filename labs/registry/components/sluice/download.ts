@@ -23,7 +23,7 @@ const REVOKE_AFTER_MS = 60_000;
  * @param name begin of the file's name, of any text: a prompt will do. The extension follows from the file's type.
  * @example
  * ```tsx
- * function Picture({ url, prompt }: { url: string; prompt: string }) {
+ * function Image({ url, prompt }: { url: string; prompt: string }) {
  *   const [result, setResult] = useState<DownloadResult>();
  *   const download = async () => setResult(await downloadMedia(url, prompt));
  *   if (result === "expired") return <p>This image has expired.</p>;
@@ -55,7 +55,7 @@ export type ShareResult = "shared" | "cancelled" | "saved";
  * @param name begin of the file's name, of any text: a prompt will do. The extension follows from the file's type.
  * @example
  * ```tsx
- * function Picture({ url, prompt }: { url: string; prompt: string }) {
+ * function Image({ url, prompt }: { url: string; prompt: string }) {
  *   const [result, setResult] = useState<ShareResult | DownloadResult>();
  *   const share = async () => setResult(await shareMedia(url, prompt));
  *   return <button onClick={() => void share()}>{result === "saved" ? "Saved as a file" : "Share"}</button>;

@@ -9,17 +9,17 @@ import { endingWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
 interface EndingProps {
-  /** The answer that ended. */
+  /** The response that ended. */
   readonly message: ChatMessage;
-  /** Asks again: `retry` of `useChatStream`. @default the end offers nothing, as that of an answer in the middle */
+  /** Sends the question again: `retry` of `useChatStream`. @default no button */
   readonly onRetry?: (() => unknown) | undefined;
-  /** Asks for the rest of the text. @default no button for it */
+  /** Requests the rest of the text. @default no button */
   readonly onContinue?: (() => unknown) | undefined;
   /** Words of an error. @default `describeError` */
   readonly describe?: ((error: Error) => ErrorDescription) | undefined;
 }
 
-/** The end of an answer that is not whole: the reason, and one way on. */
+/** The end of an incomplete response: the reason, and a button to continue. */
 export function Ending({ message, onRetry, onContinue, describe }: EndingProps) {
   const { outcome, error } = message;
   const onRest = onContinue && (
@@ -43,14 +43,14 @@ export function Ending({ message, onRetry, onContinue, describe }: EndingProps) 
   );
 }
 
-/** Failures after which the text so far is good, and its rest can be asked for. */
+/** Failures that keep the text so far, so that the rest can be requested. */
 const breaks: readonly ErrorDescription["kind"][] = ["cutOff", "connectionLost", "stalled", "timedOut"];
 
 function hasRest({ error, content, toolCalls = [] }: ChatMessage): boolean {
   return content !== "" && toolCalls.length === 0 && breaks.includes(describeError(error).kind);
 }
 
-/** Says if the end of an answer offers to ask again. Another button for the same would only confuse. */
+/** Returns true if the end of a response offers a retry. A second button for it would confuse. */
 export function canRetry({ outcome, error, content }: ChatMessage): boolean {
   if (error) {
     const { action } = describeError(error);
@@ -69,7 +69,7 @@ interface UnansweredProps extends Pick<EndingProps, "describe"> {
   readonly onRetry: () => unknown;
 }
 
-/** The place of an answer that never began. */
+/** Shown for a response that never began. */
 export function Unanswered({ error, onRetry, describe }: UnansweredProps) {
   if (error) return <ErrorNote error={error} onRetry={onRetry} describe={describe} />;
   return (

@@ -38,7 +38,7 @@ export function findField<Kind extends FormField["kind"]>(
   );
 }
 
-/** Chips of the shape of a picture or video: each ratio with a glyph, "Auto" first. */
+/** Chips of the shape of an image or video: each ratio with a glyph, "Auto" first. */
 export function ShapeChips({ form }: FormProps) {
   const sizes = findField(form, "choice", "size");
   const field = sizes ?? findField(form, "choice", "ratio");

@@ -99,7 +99,7 @@ export function listURLs(values: FormValues, name: FieldName): readonly string[]
   return Array.isArray(value) ? value : [];
 }
 
-/** Place of a field: path in the request, and the flags that are not the usual ones. */
+/** Path of a field in the request, and its unusual flags. */
 interface Place {
   readonly path?: string;
   readonly isAdvanced?: boolean;

@@ -8,12 +8,12 @@ export type Problems = ReadonlyMap<FieldName, string>;
 
 /** Fields and words for rules that are about several fields, or about none. */
 const rules: readonly (readonly [rule: RegExp, field: FieldName, text: string])[] = [
-  [/prompt-required|content-empty/, "prompt", problemWords.promptOrPicture],
+  [/prompt-required|content-empty/, "prompt", problemWords.promptOrImage],
   [/prompt-empty|one-text|\.text$/, "prompt", problemWords.prompt],
   [/last-frame-needs-first/, "first_frame", problemWords.firstFrame],
   [/audio-needs-picture/, "reference_audio", problemWords.pictureForSound],
-  [/one-image|first-frame-count/, "first_frame", problemWords.onePicture],
-  [/last-frame-count/, "last_frame", problemWords.onePicture],
+  [/one-image|first-frame-count/, "first_frame", problemWords.oneImage],
+  [/last-frame-count/, "last_frame", problemWords.oneImage],
   [/reference-video\.seconds-in-all/, "reference_video", problemWords.videoSeconds],
   [/reference-audio\.seconds-in-all/, "reference_audio", problemWords.soundSeconds],
   [/input-and-output-seconds/, "duration", problemWords.allSeconds],

@@ -37,11 +37,11 @@ export const formWords = {
 
 /** Words about what is wrong with a field, or with a file of it. */
 export const problemWords = {
-  promptOrPicture: "Add a prompt or a picture.",
+  promptOrImage: "Add a prompt or a picture.",
   prompt: "Add a prompt.",
   firstFrame: "Add a first frame, too.",
   pictureForSound: "Add a picture or a video, too.",
-  onePicture: "Use one picture.",
+  oneImage: "Use one picture.",
   videoSeconds: "All videos: 15 s at most.",
   soundSeconds: "All sounds: 15 s at most.",
   allSeconds: "Video and references: 30 s at most.",
@@ -55,7 +55,7 @@ export const problemWords = {
   text: "Add a text.",
   otherValue: "Choose another value.",
   wholeNumber: "Use a whole number.",
-  characters: (most: number) => `At most ${most} characters.`,
-  between: (least: number, most: number, unit: string) => `From ${least} to ${most} ${unit}`.trim(),
-  atLeast: (least: number) => `At least ${least}.`,
+  characters: (max: number) => `At most ${max} characters.`,
+  between: (min: number, max: number, unit: string) => `From ${min} to ${max} ${unit}`.trim(),
+  atLeast: (min: number) => `At least ${min}.`,
 };

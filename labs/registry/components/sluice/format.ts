@@ -20,7 +20,7 @@ export function formatModel(id: string): string {
     .join(" ");
 }
 
-/** Width and height of an image from its size, `2048x1536`; `[1, 1]` where nobody says them. */
+/** Width and height of an image from its size, `2048x1536`; `[1, 1]` if the size is unknown. */
 export function parseSize(size: string | undefined): readonly [number, number] {
   const [width, height] = (size ?? "").split("x").map(Number);
   return width && height ? [width, height] : [1, 1];

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Language of the block that keeps the place of a formula. */
+/** Language of the code block that stands for a formula until it is drawn. */
 export const FORMULA = "formula-place";
 
 /** Code, where a `$` or a `\\(` means nothing. */
@@ -16,15 +16,15 @@ const OPEN = /\\\[(?:(?!\n\n)[\s\S])*$|\\\([^\n]*$|(?<![\\$\w])\$(?![\s\d$])(?=[
 interface Formulas {
   /** The text with all formulas between `$$`: `\\( \\)`, `\\[ \\]` and `$ $` become that. */
   readonly tex: string;
-  /** The text with a place for each formula, until they can be drawn. */
+  /** The text with a placeholder for each formula. */
   readonly places: string;
   readonly hasMath: boolean;
 }
 
-/** Shown of a formula that has no end: a place while the answer comes, or nothing where it was cut. */
+/** Shown for a formula without an end: a placeholder while the response streams, or nothing if it was cut. */
 type OpenFormula = "place" | "nothing" | "text";
 
-/** Finds the formulas of an answer. */
+/** Finds the formulas of a response. */
 export function findFormulas(text: string, open: OpenFormula): Formulas {
   if (!/\$|\\[([]/.test(text)) return { tex: text, places: text, hasMath: false };
   const parts = text.split(CODE);
@@ -57,7 +57,7 @@ function replaceOpen(part: string, replaced: (tex: string) => string): string {
   return open ? part.slice(0, open.index) + replaced(open[0]) : part;
 }
 
-/** A sign that no text has: the place of a formula in a line is code of nothing else. */
+/** A character that no text contains. Inline code of this character alone is a placeholder. */
 const PLACE = "\uE000";
 const LONGEST = 30;
 
@@ -67,7 +67,7 @@ function formatPlaceholder(tex: string): string {
   return `\`${PLACE.repeat(Math.min(LONGEST, Math.max(1, signs)))}\``;
 }
 
-/** Width of the place of a formula, in characters; undefined for other code. */
+/** Returns the width of a formula's placeholder, in characters; undefined for other code. */
 export function placeWidth(code: ReactNode): number | undefined {
   return typeof code === "string" && code.startsWith(PLACE) ? code.length : undefined;
 }

@@ -12,7 +12,7 @@ export interface HighlightOrder {
 }
 
 /** The code in colored pieces. */
-export interface HighlightAnswer {
+export interface HighlightResponse {
   readonly id: number;
   readonly tokens: HighlightResult["tokens"];
 }
@@ -28,13 +28,13 @@ addEventListener("message", ({ data }: MessageEvent<HighlightOrder>) => {
   const { id, code, isIncomplete } = data;
   const language = data.language as Parameters<typeof highlighter.supportsLanguage>[0];
   const known = highlighter.supportsLanguage(language) ? language : "text";
-  const answer = ({ tokens }: HighlightResult) => {
-    const message: HighlightAnswer = { id, tokens };
+  const respond = ({ tokens }: HighlightResult) => {
+    const message: HighlightResponse = { id, tokens };
     postMessage(message);
   };
   const ready = highlighter.highlight(
     { code, language: known as typeof language, themes, isIncomplete },
-    answer,
+    respond,
   );
-  if (ready) answer(ready);
+  if (ready) respond(ready);
 });

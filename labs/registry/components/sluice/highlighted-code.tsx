@@ -1,7 +1,7 @@
 "use client";
 
 import { useEffect, useRef, useState } from "react";
-import type { HighlightAnswer, HighlightOrder } from "@/components/sluice/highlight-worker";
+import type { HighlightOrder, HighlightResponse } from "@/components/sluice/highlight-worker";
 
 interface CodeProps {
   readonly code: string;
@@ -55,11 +55,11 @@ function createStyle(style: Record<string, string> | string | undefined) {
   return { color: `light-dark(${color}, ${dark})` };
 }
 
-type Tokens = HighlightAnswer["tokens"];
+type Tokens = HighlightResponse["tokens"];
 
 let worker: Worker | undefined;
 let orders = 0;
-/** Receivers of the answers of the worker. */
+/** Callbacks for the responses of the worker. */
 const receivers = new Map<number, (tokens: Tokens | undefined) => void>();
 
 /** Finds the colors of some code; undefined where the worker can't be loaded now. */
@@ -73,7 +73,7 @@ function highlight(order: Omit<HighlightOrder, "id">): Promise<Tokens | undefine
 
 function startWorker(): Worker {
   const started = new Worker(new URL("./highlight-worker.ts", import.meta.url), { type: "module" });
-  started.onmessage = ({ data: { id, tokens } }: MessageEvent<HighlightAnswer>) => {
+  started.onmessage = ({ data: { id, tokens } }: MessageEvent<HighlightResponse>) => {
     receivers.get(id)?.(tokens);
     receivers.delete(id);
   };

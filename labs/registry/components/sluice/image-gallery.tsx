@@ -173,8 +173,10 @@ function listImages(order: ImageOrder, notFinished: string): readonly ShownImage
 }
 
 function createSlide({ key, order: { request }, image: { url, size } }: ShownImage) {
-  const facts = [formatModel(request.model), size?.replace("x", " × ")].filter((fact) => fact !== undefined);
-  return url ? [{ key, url, prompt: request.prompt, size, facts }] : [];
+  const details = [formatModel(request.model), size?.replace("x", " × ")].filter(
+    (detail) => detail !== undefined,
+  );
+  return url ? [{ key, url, prompt: request.prompt, size, details }] : [];
 }
 
 /** Names an image for screen readers. The images of a set have numbers. */

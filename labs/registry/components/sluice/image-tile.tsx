@@ -19,7 +19,7 @@ interface ImageTileProps {
   readonly prompt: string;
   /** Name of the image, for screen readers. @default the prompt */
   readonly name?: string;
-  /** Its size, or the one that was asked for: `2048x1536`. */
+  /** Its size, or the one that was requested: `2048x1536`. */
   readonly size: string | undefined;
   /** Shows it in the whole window. */
   readonly onOpen: () => void;

@@ -7,7 +7,7 @@ import { formatDuration, parseSize } from "@/components/sluice/format";
 import { imageWords } from "@/components/sluice/media-words";
 import { useNow } from "@/components/sluice/use-now";
 
-/** Style of an item, which gives an image of a size (`2048x1536`) its place. */
+/** Style of an item, with the shape of an image of this size (`2048x1536`). */
 export type StyleOf = (size: string | undefined) => CSSProperties;
 
 interface ImageWallProps {
@@ -58,7 +58,7 @@ export function ImageWall({ label, list, children }: ImageWallProps) {
 
 interface PendingImagesProps {
   readonly createStyle: StyleOf;
-  /** Size that was asked for. */
+  /** Size that was requested. */
   readonly size: string | undefined;
   /** Most images that may come. @default 1 */
   readonly count?: number;
@@ -68,7 +68,7 @@ interface PendingImagesProps {
   readonly onStop: () => void;
 }
 
-/** The images that are on their way, in their shape. */
+/** Placeholders of the images in progress, with their shape. */
 export function PendingImages({ createStyle, size, count = 1, since, onStop }: PendingImagesProps) {
   const now = useNow(1000);
   const [width, height] = parseSize(size);

@@ -14,7 +14,7 @@ export interface LightboxImage {
   /** `2048x1536` */
   readonly size?: string | undefined;
   /** Model, size and seed, in words. */
-  readonly facts: readonly string[];
+  readonly details: readonly string[];
 }
 
 interface LightboxProps {
@@ -24,7 +24,7 @@ interface LightboxProps {
   /** What can be done with an image. */
   readonly listActions: (image: LightboxImage) => readonly (MenuItem & { readonly stays?: boolean })[];
   readonly onClose: () => void;
-  /** Element in which it stands. @default the body */
+  /** Element that contains it. @default the body */
   readonly root?: HTMLElement | null;
 }
 
@@ -67,13 +67,13 @@ interface DetailsProps {
   readonly onClose: () => void;
 }
 
-function Details({ image: { prompt, facts }, actions, onClose }: DetailsProps) {
+function Details({ image: { prompt, details }, actions, onClose }: DetailsProps) {
   return (
     <div className="absolute inset-x-0 bottom-0 flex flex-col items-center gap-2 bg-linear-to-t from-black/90 to-transparent p-4 pt-12 text-center text-white">
       <p dir="auto" className="line-clamp-3 max-w-3xl text-base">
         {prompt}
       </p>
-      <p className="text-sm text-white/80">{facts.join(" · ")}</p>
+      <p className="text-sm text-white/80">{details.join(" · ")}</p>
       <div className="flex flex-wrap justify-center gap-1">
         {actions.map(({ label, icon, stays = false, onSelect }) => (
           <button

@@ -18,7 +18,7 @@ function styled<Tag extends keyof React.JSX.IntrinsicElements>(Tag: Tag, classes
 
 const heading = "font-semibold tracking-tight text-balance";
 
-/** The elements of an answer. Its headings stand below the one of the turn. */
+/** The elements of a response. Its headings are one level below that of the turn. */
 export const elements: Components = {
   h1: styled("h3", `${heading} mt-3 text-2xl`),
   h2: styled("h3", `${heading} mt-3 text-lg`),
@@ -55,7 +55,7 @@ export const elements: Components = {
 
 const Plain = styled("code", "rounded-md bg-secondary px-1.5 py-0.5 font-mono text-[0.875em]");
 
-/** Code within a line, or the place of a formula that is still loading. */
+/** Inline code, or the placeholder of a formula that is still loading. */
 function InlineCode(props: ComponentProps<"code"> & ExtraProps) {
   const width = placeWidth(props.children);
   if (width === undefined) return <Plain {...props} />;
@@ -83,7 +83,7 @@ function Link({ node: _, children, href, ...rest }: ComponentProps<"a"> & ExtraP
   );
 }
 
-/** A shadow at the edge behind which a wide table goes on. At the end of the table, a cover hides the shadow. */
+/** A shadow at the edge of a wide table that continues. At the end of the table, a cover hides the shadow. */
 const edgeShadow =
   "[background:linear-gradient(to_left,var(--color-background),transparent)_right/2rem_100%_no-repeat_local,linear-gradient(to_left,rgb(128_128_128/0.35),transparent)_right/1rem_100%_no-repeat_scroll]";
 

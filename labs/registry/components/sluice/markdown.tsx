@@ -11,11 +11,11 @@ interface MarkdownProps {
   readonly text: string;
   /** Says if the text still grows: Markdown that is not finished is closed then. @default false */
   readonly isLive?: boolean;
-  /** Says if the text ends before its end: what it leaves open is closed, too. @default false */
+  /** True if the text is cut. Open elements are then closed. @default false */
   readonly isCut?: boolean;
 }
 
-/** An answer's text: Markdown with code in colors, tables and formulas. */
+/** A response's text: Markdown with code in colors, tables and formulas. */
 export const Markdown = memo(function Markdown(props: MarkdownProps) {
   const { text, isLive = false, isCut = false } = props;
   const isOpen = isLive || isCut;
@@ -75,7 +75,7 @@ async function loadMath(): Promise<PluginConfig> {
 /** Signs of emphasis or code at the end, that nothing follows yet: they would be shown as they are. */
 const OPEN_MARK = /(?<=^|[\s(])[*_~`]{1,3}$/;
 
-/** Leaves out the head of a table until its second line is there: before, it would be a line of bars. */
+/** Omits the head of a table until its second line arrives. Before, it would be a line of bars. */
 function cutTableHead(text: string): string {
   const lines = text.split("\n");
   const before = lines.findLastIndex((line) => !line.trimStart().startsWith("|"));

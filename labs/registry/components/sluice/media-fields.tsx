@@ -22,7 +22,7 @@ interface MediaFieldsProps {
   readonly onBusy?: (isBusy: boolean) => void;
 }
 
-/** The pictures, videos and other files of a request: as files, as links, and by drag and drop. */
+/** The images, videos and other files of a request: as files, as links, and by drag and drop. */
 export function MediaFields({ form, upload, onBusy }: MediaFieldsProps) {
   const [refusals, setRefusals] = useState<readonly string[]>([]);
   const [isAdding, setIsAdding] = useState(false);

@@ -7,7 +7,7 @@ import type { LinkPhase, MediaLink } from "@/components/sluice/media-link";
 import { frameWords } from "@/components/sluice/media-words";
 import { cn } from "@/lib/utils";
 
-/** Kind of what a frame shows: a preview stands for something else that goes on without it. */
+/** Kind of the shown file. A preview is optional: the page works without it. */
 type MediaKind = "image" | "video" | "preview";
 
 /** Says why a frame does not show its file; undefined while it loads or is shown. */
@@ -26,12 +26,12 @@ interface MediaFrameProps {
   readonly caption?: string;
   /** Saves the file. @default no button for it */
   readonly onDownload?: () => void;
-  /** Buttons for what is left to do once the file is not to be had any more. */
+  /** Buttons to show when the file is gone. */
   readonly children?: ReactNode;
 }
 
 /**
- * A place for an image or a film. Where the file can't be shown, it says why, and offers what helps. The element stays
+ * A frame for an image or a video. If the file can't be shown, it says why, and offers help. The element stays
  * below that and loads again.
  */
 export function MediaFrame({ link, kind, element, caption, onDownload, children }: MediaFrameProps) {
@@ -70,11 +70,11 @@ interface MediaNoteProps {
   readonly text?: string | undefined;
   /** True for a problem of the request; false for a file that this page can't show. @default false */
   readonly isError?: boolean;
-  /** Buttons for what is left to do. */
+  /** Buttons to show. */
   readonly children?: ReactNode;
 }
 
-/** Fills the place of an image or a video with the reason why there is none. */
+/** Shows the reason why an image or a video is missing. */
 export function MediaNote({ title, text, isError = false, children }: MediaNoteProps) {
   return (
     <div className="flex size-full flex-col items-center justify-center-safe gap-2 overflow-y-auto p-4 text-center text-sm">

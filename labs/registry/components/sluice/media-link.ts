@@ -6,7 +6,7 @@ import { useNow } from "@/components/sluice/use-now";
  *
  * - `loading`: its element loads
  * - `shown`: its element shows it
- * - `unloadable`: it could not be loaded, and nobody knows that it is gone; it is loaded again by itself
+ * - `unloadable`: it could not be loaded, but may exist; it is loaded again automatically
  * - `unplayable`: the file is there, and this browser can't show it
  * - `gone`: its server says that it is no longer there
  * - `expired`: its time is over
@@ -139,7 +139,7 @@ function useHealing(
   }, [phase, failures, url, send]);
 }
 
-/** Asks the server for a file, and reads no more than the head of the answer: a signed link may be for GET alone. */
+/** Requests a file, and reads only the headers: a signed link may allow only GET. */
 async function find(url: string): Promise<Finding> {
   const reading = new AbortController();
   try {

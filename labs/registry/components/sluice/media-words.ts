@@ -2,7 +2,7 @@ import type { DownloadResult, ShareResult } from "@/components/sluice/download";
 
 /* The words of the components for images and videos. */
 
-/** Words of a place for an image or a film whose file can't be shown. */
+/** Words of a frame whose image or video can't be shown. */
 export const frameWords = {
   unloadable: "Could not load",
   unshowable: { image: "Can't show here", video: "Can't play here", preview: "Can't show here" },
@@ -74,7 +74,7 @@ export const mediaFormWords = {
   tooMany: (max: number) => `Only ${max} can be used.`,
 };
 
-/** Words of a picture that is registered at the gateway. */
+/** Words of an image that is registered at the gateway. */
 export const assetWords = {
   states: {
     sending: "Sending",

@@ -18,7 +18,7 @@ const LONG_CHARACTERS = 900;
 
 interface UserMessageProps {
   readonly message: ChatMessage;
-  /** True while an answer is in flight: nothing can be edited then. @default false */
+  /** True while a response is in flight: nothing can be edited then. @default false */
   readonly isBusy?: boolean;
   /** Sends the message anew with another text: `edit` of `useChatStream`. @default no button for it */
   readonly onEdit?: (messageId: string, text: string) => unknown;

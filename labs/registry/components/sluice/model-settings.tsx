@@ -14,7 +14,7 @@ interface Settings {
   readonly values: FormValues;
   /** Says if tools are offered. */
   readonly offersTools: boolean;
-  /** Says if the answer is a JSON object. */
+  /** Says if the response is a JSON object. */
   readonly wantsJSON: boolean;
   /** System prompt. */
   readonly instructions: string;

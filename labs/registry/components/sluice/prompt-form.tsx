@@ -27,7 +27,7 @@ export interface PromptFormProps {
   readonly onDismiss?: () => void;
   /** Button that sends the form, for the focus. */
   readonly button?: RefObject<HTMLButtonElement | null>;
-  /** Content above the prompt: the pictures of the request. */
+  /** Content above the prompt: the images of the request. */
   readonly above?: ReactNode;
   /** Settings beside the button. */
   readonly children?: ReactNode;

@@ -1,6 +1,6 @@
 const waiting: (() => void)[] = [];
 
-/** Runs work in a task of its own, the newest first: many answers at once would block the page. */
+/** Runs each work in a separate task, the newest first: many responses at once would block the page. */
 export function runSoon(work: () => void): void {
   waiting.push(work);
   if (waiting.length === 1) setTimeout(next);

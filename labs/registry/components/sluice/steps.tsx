@@ -3,16 +3,16 @@
 import type { ChatMessage, ChatToolCall, ToolCallState } from "@sluice/react";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
-import { renderPlainText } from "@/components/sluice/answer";
+import { renderPlainText } from "@/components/sluice/assistant-message";
 import type { ShownEstimate } from "@/components/sluice/cost-text";
 import { ToolCallCard } from "@/components/sluice/tool-approval";
 import { stepWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
 export interface StepsProps {
-  /** The answers to one question: several where the model calls tools. */
-  readonly answers: readonly ChatMessage[];
-  /** True while the answer is in flight in this tab. */
+  /** The responses to one question: several where the model calls tools. */
+  readonly replies: readonly ChatMessage[];
+  /** True while the response is in flight in this tab. */
   readonly isBusy: boolean;
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
@@ -29,22 +29,22 @@ export interface StepsProps {
 }
 
 /** Says if a tool call waits for the user. */
-export function isAsking(answers: readonly ChatMessage[]): boolean {
-  return answers.some(({ toolCalls = [] }) =>
+export function isAsking(replies: readonly ChatMessage[]): boolean {
+  return replies.some(({ toolCalls = [] }) =>
     toolCalls.some(({ state }) => state === "needs-approval" || state === "needs-output"),
   );
 }
 
 /** Thinking and tool calls of a turn, in one box that opens while they go on. */
 export function Steps(props: StepsProps) {
-  const { answers, isBusy, toolTitles = {} } = props;
+  const { replies, isBusy, toolTitles = {} } = props;
   const [chosen, setChosen] = useState<boolean>();
   const id = useId();
-  const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls);
-  const count = calls.length + answers.filter(({ reasoning }) => reasoning).length;
+  const calls = replies.flatMap(({ toolCalls = [] }) => toolCalls);
+  const count = calls.length + replies.filter(({ reasoning }) => reasoning).length;
   if (count === 0) return null;
-  const doing = isBusy ? describeStep(answers, toolTitles) : undefined;
-  const isOpen = chosen ?? (isAsking(answers) || doing !== undefined);
+  const doing = isBusy ? describeStep(replies, toolTitles) : undefined;
+  const isOpen = chosen ?? (isAsking(replies) || doing !== undefined);
   return (
     <div className="flex flex-col">
       <button
@@ -56,19 +56,19 @@ export function Steps(props: StepsProps) {
       >
         <ChevronRight aria-hidden className={cn("size-4 transition-transform", isOpen && "rotate-90")} />
         <span className={cn(doing && "animate-pulse")}>
-          {doing ?? summarizeSteps(answers, calls, toolTitles)}
+          {doing ?? summarizeSteps(replies, calls, toolTitles)}
         </span>
       </button>
       <ol id={id} hidden={!isOpen} className="ml-2 flex flex-col gap-4 border-l pt-2 pb-1 pl-5">
-        {isOpen && answers.map((answer) => <StepsOf key={answer.id} {...props} answer={answer} />)}
+        {isOpen && replies.map((reply) => <MessageSteps key={reply.id} {...props} reply={reply} />)}
       </ol>
     </div>
   );
 }
 
-function StepsOf(props: StepsProps & { readonly answer: ChatMessage }) {
-  const { answer, toolTitles = {}, estimateTool, onApprove, onDeny, renderText = renderPlainText } = props;
-  const { content, reasoning, outcome, toolCalls = [] } = answer;
+function MessageSteps(props: StepsProps & { readonly reply: ChatMessage }) {
+  const { reply, toolTitles = {}, estimateTool, onApprove, onDeny, renderText = renderPlainText } = props;
+  const { content, reasoning, outcome, toolCalls = [] } = reply;
   return (
     <>
       {reasoning && (
@@ -128,21 +128,21 @@ function renderIcon(state: ToolCallState): ReactNode {
 
 type Titles = NonNullable<StepsProps["toolTitles"]>;
 
-/** The step that goes on now; undefined while the text of the answer comes. */
-function describeStep(answers: readonly ChatMessage[], titles: Titles): string | undefined {
-  const last = answers.at(-1);
+/** Describes the running step; undefined while the text streams. */
+function describeStep(replies: readonly ChatMessage[], titles: Titles): string | undefined {
+  const last = replies.at(-1);
   const call = last?.toolCalls?.find(({ state }) => state === "streaming" || state === "running");
   if (call) return stepWords.doing(getTitle(call, titles));
   return last?.content === "" && last.outcome === undefined ? stepWords.thinking : undefined;
 }
 
 function summarizeSteps(
-  answers: readonly ChatMessage[],
+  replies: readonly ChatMessage[],
   calls: readonly ChatToolCall[],
   titles: Titles,
 ): string {
   if (calls.length === 0) return stepWords.reasoning;
-  const count = calls.length + answers.filter(({ reasoning }) => reasoning).length;
+  const count = calls.length + replies.filter(({ reasoning }) => reasoning).length;
   const used = [...new Set(calls.map((call) => getTitle(call, titles)))].join(", ");
   const missed = calls.find(({ state }) => state === "denied" || state === "cancelled" || state === "failed");
   return `${used} · ${missed ? stepWords.states[missed.state] : stepWords.steps(count)}`;

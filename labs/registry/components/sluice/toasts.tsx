@@ -8,7 +8,7 @@ import { toastWords } from "@/components/sluice/words";
 
 const manager = Toast.createToastManager();
 
-/** Messages that came before there was a place for them. */
+/** Messages from before `Toasts` was mounted. */
 const waiting: (() => void)[] = [];
 let isShown = false;
 
@@ -20,7 +20,7 @@ interface ToastOptions {
 /** Milliseconds in which a user can undo. */
 export const UNDO_MS = 10_000;
 
-/** Shows a short message in the place of `Toasts`, with "Undo" where there is a way back. */
+/** Shows a short message in `Toasts`, with "Undo" if the action can be undone. */
 export function toast(title: string, options: ToastOptions = {}): void {
   if (isShown) add(title, options);
   else waiting.push(() => add(title, options));
@@ -42,7 +42,7 @@ function add(title: string, { onUndo }: ToastOptions): void {
   });
 }
 
-/** The messages of `toast`; stands once in the page. */
+/** The messages of `toast`. Mount it once in the page. */
 export function Toasts() {
   useEffect(() => {
     isShown = true;

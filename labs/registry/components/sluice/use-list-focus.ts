@@ -2,8 +2,8 @@
 
 import { type FocusEvent, useEffect, useRef } from "react";
 
-/** The place of the keyboard in a list. */
-interface FocusPlace {
+/** The row with the keyboard focus. */
+interface FocusTarget {
   /** Element that had the focus last: in a row, or in the menu of one. */
   readonly element: Element;
   /** `data-row` of its row. */
@@ -13,21 +13,21 @@ interface FocusPlace {
 }
 
 /**
- * Keeps the keyboard's place in a list whose rows become a field, go to another part of it, or are removed. Where the
- * element with the focus is gone, the menu button of its row has it; of a row that is gone, the one that has come into its
- * place, until an undo brings the first one back. Rows have `data-row`, a name of their own. The props are those of the
- * element around them.
+ * Keeps the keyboard focus in a list whose rows change: a row may become a field, move, or be removed.
+ *
+ * If the focused element is gone, the menu button of its row gets the focus. If the row is gone, the next row gets it,
+ * until an undo restores the first one. Rows need a unique `data-row`. Spread the returned props on the list.
  */
 export function useListFocus<T extends HTMLElement>() {
   const ref = useRef<T>(null);
-  const place = useRef<FocusPlace>(undefined);
-  /** Row that was removed with the focus in it, and the element that has the focus in its place. */
+  const place = useRef<FocusTarget>(undefined);
+  /** The row that was removed with the focus in it, and the element that got the focus. */
   const gone = useRef<{ readonly row: string; readonly instead: Element }>(undefined);
   useEffect(() => {
     const keep = () => {
       const list = ref.current;
       const last = place.current;
-      // the page changes with each word of an answer
+      // the page changes with each word of a response
       if (!list || (!gone.current && last?.element.isConnected !== false)) return;
       const { activeElement: active, body } = document;
       const isLost = active === null || active === body;

@@ -14,7 +14,7 @@ interface LinkBadgeProps {
   readonly expiresAt: number | undefined;
 }
 
-/** Says how long the link of a film works. */
+/** Says how long the link of a video works. */
 export function LinkBadge({ expiresAt }: LinkBadgeProps) {
   const now = useNow(1000, expiresAt !== undefined);
   if (expiresAt === undefined) return null;
@@ -28,7 +28,7 @@ interface LastFrameProps {
   readonly label: string;
 }
 
-/** The link of the frame that the video ends with, where one was asked for. The spec shows no field for it. */
+/** The link of the frame that the video ends with, where one was requested. The spec shows no field for it. */
 export function LastFrame({ task: { raw }, label }: LastFrameProps) {
   const url = [raw, within(raw, "data"), within(within(raw, "data"), "data")]
     .map((one) => within(within(one, "content"), "last_frame_url"))

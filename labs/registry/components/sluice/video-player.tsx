@@ -9,7 +9,7 @@ import { videoWords } from "@/components/sluice/media-words";
 interface VideoPlayerProps {
   readonly video: SucceededVideoTask;
   readonly label: string;
-  /** Picture that is shown until the first frame is there. */
+  /** Image that is shown until the first frame is there. */
   readonly poster: string | undefined;
   readonly link: MediaLink;
 }

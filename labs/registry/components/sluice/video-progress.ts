@@ -6,7 +6,7 @@ import { useNow } from "@/components/sluice/use-now";
 
 const words = videoWords.progress;
 
-/** State of a video for people. A create without an answer, or a task that is not checked any more, is `unknown`. */
+/** State of a video for people. A create without a response, or a task that is not checked any more, is `unknown`. */
 type VideoState = "running" | "done" | "failed" | "unknown";
 
 /** State of a video for people. */
@@ -18,7 +18,7 @@ export function getVideoState({ task, error, state }: VideoTaskEntry): VideoStat
 
 /** Progress of a video, for a bar and a line of text. Between two reports of the gateway it is an estimate. */
 interface Progress {
-  /** From 0 to 1; undefined where nobody knows. */
+  /** From 0 to 1; undefined if unknown. */
   readonly share: number | undefined;
   readonly text: string;
 }

@@ -15,17 +15,17 @@ import { getVideoState, useProgress } from "@/components/sluice/video-progress";
 interface VideoTaskCardProps {
   /** A task of `useVideoTasks`. */
   readonly entry: VideoTaskEntry;
-  /** Picture that is shown until the film is there. */
+  /** Image that is shown until the video is there. */
   readonly poster?: string | undefined;
   /** Milliseconds that videos of the model took. */
   readonly usualMs?: number | undefined;
   /** True while there is no network. @default false */
   readonly isOffline?: boolean;
-  /** Asks again how far it is, after an error: `refetch` of `useVideoTask`. */
+  /** Polls again after an error: `refetch` of `useVideoTask`. */
   readonly onCheck: (taskId: string) => void;
   /** Fills its form again. @default no button for it */
   readonly onReuse?: (() => void) | undefined;
-  /** Sends it again, where nobody knows if it was ordered. @default no button for it */
+  /** Sends the request again if its result is unknown. @default no button */
   readonly onRetry?: (() => void) | undefined;
   readonly onRemove: () => void;
 }
@@ -109,13 +109,13 @@ function Running({ entry, poster, usualMs, isOffline = false }: VideoTaskCardPro
       )}
       <div className="absolute inset-x-0 bottom-0 flex flex-col gap-2 bg-linear-to-t from-black/80 to-black/0 p-3 pt-10 text-sm text-white">
         <p className="tabular-nums">{isOffline ? videoWords.offline(entry.state === "created") : text}</p>
-        <ProgressBar label={videoWords.label} share={share} text={text} isOnPicture />
+        <ProgressBar label={videoWords.label} share={share} text={text} isOnImage />
       </div>
     </>
   );
 }
 
-/** A video that failed, that is not checked any more, or that nobody knows about. */
+/** A video that failed, is no longer polled, or is unknown. */
 function Problem({ entry, onCheck, onReuse, onRetry }: VideoTaskCardProps) {
   const { task, handle, error } = entry;
   if (task?.state === "failed")

@@ -36,7 +36,7 @@ export const messageWords = {
 /** Words of the arrows between the versions of a message. */
 export const branchWords = { previous: "Previous version", next: "Next version" };
 
-/** Words of the place to write a message. */
+/** Words of the composer. */
 export const composerWords = {
   message: "Message",
   placeholder: "Ask anything",
@@ -84,7 +84,7 @@ export const toolWords = {
   deny: "Deny",
 };
 
-/** Words of the steps before an answer. */
+/** Words of the steps before a response. */
 export const stepWords = {
   states: toolStates,
   thinking: "Thinking…",
@@ -93,7 +93,7 @@ export const stepWords = {
   steps: (count: number) => `${count} ${count === 1 ? "step" : "steps"}`,
 };
 
-/** Reasons why an answer is not whole; absent of one that is, and of one whose error says it. */
+/** Reasons why a response is incomplete. A complete response, and a response with an error, have none. */
 export const outcomeWords: { readonly [Outcome in NonNullable<ChatMessage["outcome"]>]?: string } = {
   length: "The answer reached its length limit.",
   stopped: "Stopped",
@@ -103,7 +103,7 @@ export const outcomeWords: { readonly [Outcome in NonNullable<ChatMessage["outco
   "insufficient-resource": "The model ran out of capacity.",
 };
 
-/** Words at the end of an answer. */
+/** Words at the end of a response. */
 export const endingWords = {
   outcomes: outcomeWords,
   unanswered: "No answer yet",
@@ -176,7 +176,7 @@ export const costWords = {
   later: "Known afterwards",
 };
 
-/** Words of what an answer shows: code, formulas and pictures. */
+/** Words of what a response shows: code, formulas and images. */
 export const markdownWords = {
   /** Name of a block of code in a language. */
   code: (language: string) => `Code: ${language}`,
@@ -184,8 +184,8 @@ export const markdownWords = {
   noLanguage: "text",
   wrap: "Wrap lines",
   download: "Download",
-  /** Name of the place of a formula that is still loading. */
+  /** Name of a formula that is still loading. */
   formula: "Formula",
-  /** Button that loads a picture of another server; undefined where the address names none. */
+  /** Button that loads an image of another server; undefined where the address names none. */
   showImage: (host: string | undefined) => (host ? `Show image from ${host}` : "Show image"),
 };

@@ -100,7 +100,7 @@ function toAssistantMessage({ content }: MessageOf<"assistant">, warnings: Warni
       });
     // an approval request stays in the page, and is not sent to the model
     else if ((part.type as string) !== "tool-approval-request")
-      warnings.unsupported(`${part.type} in an answer`, "it was left out of the request");
+      warnings.unsupported(`${part.type} in a response`, "it was left out of the request");
   return {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,

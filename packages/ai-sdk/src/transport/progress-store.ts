@@ -62,7 +62,7 @@ export function createProgressStore(client: Client, storage: StreamStorage | und
     try {
       return await awaitWithin(client.clock, ms, work(), "the storage");
     } catch (cause) {
-      const message = `failed, so that an answer may not continue after a reload: ${cause}`;
+      const message = `failed, so that a response may not continue after a reload: ${cause}`;
       client.warn({ path: "storage", message, rule: "ai-sdk.storage" });
       return undefined;
     }

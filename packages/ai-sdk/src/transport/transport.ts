@@ -144,6 +144,6 @@ function assertStepLeft(message: UIMessage | undefined, maxSteps: number): void 
   const steps = message?.parts.filter(({ type }) => type === "step-start").length ?? 0;
   if (steps >= maxSteps)
     throw new Error(
-      `the limit of ${maxSteps} answers in one message was reached (maxSteps); nothing was sent`,
+      `the limit of ${maxSteps} responses in one message was reached (maxSteps); nothing was sent`,
     );
 }

@@ -9,7 +9,7 @@ import { StrictMode } from "react";
 import { expect } from "vitest";
 import type { createScenario, PageOptions } from "./scenario.js";
 
-export type World = ReturnType<typeof createScenario>;
+export type Scenario = ReturnType<typeof createScenario>;
 export type Options = Partial<ChatTransportOptions> & {
   readonly messages?: UIMessage[];
   readonly resume?: boolean;
@@ -24,10 +24,10 @@ export const joinText = (message: UIMessage | undefined) =>
 
 /** Opens a page with a chat. */
 export function openPage(
-  world: World,
+  scenario: Scenario,
   { messages = [], resume = false, strict = false, page = {}, ...options }: Options = {},
 ) {
-  const { client, leave } = world.openPage(page);
+  const { client, disconnect } = scenario.openPage(page);
   const transport = createChatTransport(client, { model: "delta-5.3", ...options });
   const finished: { finishReason?: string | undefined; isError: boolean; isAbort: boolean }[] = [];
   const { result, unmount } = renderHook(
@@ -55,8 +55,8 @@ export function openPage(
     is: (status: string) => waitUntil(() => expect(getChat().status).toBe(status)),
     unmount,
     /** Reloads the page: connections are closed without a message. */
-    leave() {
-      leave();
+    disconnect() {
+      disconnect();
       return structuredClone(getChat().messages);
     },
   };

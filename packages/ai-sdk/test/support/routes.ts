@@ -27,7 +27,7 @@ interface Opened {
 
 /** Creates an emulator, and the provider for a client of it. */
 export function open(
-  place: (typeof routes)[number] = "gateway",
+  route: (typeof routes)[number] = "gateway",
   { emulator, client, network = (request, send) => send(request), warnings = [] }: Opened = {},
 ) {
   const warned = new Set<string>();
@@ -55,7 +55,7 @@ export function open(
     secret: () => "a secret of the proxy's own, of more than 32 letters",
   });
   const used = createClient({
-    ...(place === "gateway"
+    ...(route === "gateway"
       ? {
           baseURL: "https://gateway.test",
           apiKey: KEY,

@@ -53,7 +53,7 @@ export function createScenario({
 } = {}) {
   const gateway = createEmulator({ speed: Infinity, apiKeys: [KEY], ...emulator });
   /** Bodies of the chat requests that reached the gateway. */
-  const asked: Record<string, unknown>[] = [];
+  const chatRequests: Record<string, unknown>[] = [];
   const stopped: string[] = [];
   const written: Written[] = [];
   let isByHand = false;
@@ -65,7 +65,7 @@ export function createScenario({
 
   const fetchGateway = async (request: Request): Promise<Response> => {
     if (new URL(request.url).pathname !== CHAT) return gateway.fetch(request);
-    asked.push(await request.clone().json());
+    chatRequests.push(await request.clone().json());
     return isByHand ? respondByHand(request) : gateway.fetch(request);
   };
   const upstream = { baseURL: "https://gateway.test", apiKey: () => KEY, fetch: fetchGateway };
@@ -84,11 +84,11 @@ export function createScenario({
 
   return {
     gateway,
-    asked,
+    chatRequests,
     stopped,
     written,
     openPage,
-    answerByHand() {
+    writeByHand() {
       isByHand = true;
     },
   };
@@ -96,7 +96,7 @@ export function createScenario({
   /** Opens a page: a client whose connections can be lost, as in a reload. */
   function openPage({ isDeaf = false, lost = 0, ...options }: PageOptions = {}) {
     const gone = new AbortController();
-    let answers = 0;
+    let responseCount = 0;
     const client = createClient({
       baseURL: "https://proxy.test",
       resume: streamResumption(),
@@ -110,14 +110,14 @@ export function createScenario({
         // a lost connection tells the proxy nothing except a disconnect
         const { body, ...head } = await fetchProxy(request);
         if (isDeaf && request.method === "POST") return waitForever();
-        if (request.method === "POST" && ++answers <= lost) {
+        if (request.method === "POST" && ++responseCount <= lost) {
           await body?.cancel();
           throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
         }
-        return new Response(body && breakOnLeave(body, gone.signal), head);
+        return new Response(body && breakOnDisconnect(body, gone.signal), head);
       },
     });
-    return { client, leave: () => gone.abort(new TypeError("terminated")) };
+    return { client, disconnect: () => gone.abort(new TypeError("terminated")) };
   }
 
   /** Creates a response that never arrives. The request fails at the end of the test, so that no timer remains. */
@@ -170,7 +170,7 @@ export function createScenario({
 }
 
 /** Breaks a body when its page is closed. */
-function breakOnLeave(body: ReadableStream<Uint8Array>, left: AbortSignal): ReadableStream<Uint8Array> {
+function breakOnDisconnect(body: ReadableStream<Uint8Array>, left: AbortSignal): ReadableStream<Uint8Array> {
   return body.pipeThrough(new TransformStream(), { signal: left });
 }
 

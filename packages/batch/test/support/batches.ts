@@ -3,8 +3,8 @@ import type { ClientEvent, ClientOptions, RecordStorage } from "@sluice/core";
 import { memoryStorage } from "@sluice/stores";
 import { clientOf, stoppedClock } from "../../../core/test/support/gateway.js";
 
-/** The answer to one request; `nth` counts the requests for the same prompt from 1. */
-type Answer = (prompt: string, nth: number, request: Request) => Response | Promise<Response>;
+/** The response to one request; `nth` counts the requests for the same prompt from 1. */
+type Respond = (prompt: string, nth: number, request: Request) => Response | Promise<Response>;
 
 /** Requests for images, `count` of them: "reef 0", "reef 1", … */
 export function createReefs(count: number, from = 0): BatchRequest[] {
@@ -60,14 +60,14 @@ export function watchWrites(
 type BatchResult = Parameters<NonNullable<BatchOptions["onResult"]>>[0];
 
 interface Opened extends Partial<BatchOptions> {
-  readonly answer?: Answer;
+  readonly respond?: Respond;
   readonly client?: Partial<ClientOptions>;
 }
 
-/** A batch before a gateway that answers as `answer` says, and whose clock the test moves. */
+/** Creates a batch whose gateway is `respond`. The test moves the clock. */
 export function openBatch(
   requests: readonly BatchRequest[],
-  { answer = createImageResponse, client: more = {}, storage = memoryStorage(), ...options }: Opened = {},
+  { respond = createImageResponse, client: more = {}, storage = memoryStorage(), ...options }: Opened = {},
 ) {
   const clock = stoppedClock();
   const prompts: string[] = [];
@@ -77,7 +77,7 @@ export function openBatch(
     async (request) => {
       const prompt = await readPrompt(request);
       prompts.push(prompt);
-      return answer(prompt, prompts.filter((each) => each === prompt).length, request);
+      return respond(prompt, prompts.filter((each) => each === prompt).length, request);
     },
     {
       apiKey: "sk-0123456789",

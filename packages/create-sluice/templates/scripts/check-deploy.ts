@@ -129,7 +129,7 @@ function isIgnored(file: string): boolean {
 
 function priceProblem(): string | undefined {
   const open = Object.entries<{ max_tokens?: number }>(models).find(([, caps]) => !caps.max_tokens);
-  return open && `${open[0]} has no max_tokens in server/models.ts: one answer could cost any amount.`;
+  return open && `${open[0]} has no max_tokens in server/models.ts: one response could cost any amount.`;
 }
 
 async function healthProblem(): Promise<string | undefined> {
@@ -138,7 +138,7 @@ async function healthProblem(): Promise<string | undefined> {
   if (status === 0) return `${APP_URL} can't be reached. Deploy the app first. (${code})`;
   if (status === 404) return `${APP_URL}/api/health is not there. Is APP_URL the address of this app?`;
   if (code === "origin_not_allowed") return `The deployed APP_URL is another one. Deploy again.`;
-  return `/api/health answers ${status} ${code}. The server's log names what is missing.`;
+  return `/api/health responds with ${status} ${code}. The server's log names what is missing.`;
 }
 
 async function strangersProblem(): Promise<string | undefined> {
@@ -146,14 +146,14 @@ async function strangersProblem(): Promise<string | undefined> {
   if (session.status === 0) return UNREACHED;
   if (session.status === 401 && chat.status === 401) return undefined;
   if (session.status === 200) return "Everybody gets a session. Run the app with NODE_ENV=production.";
-  return `Requests without a sign-in are answered with ${session.status} and ${chat.status}, not with 401.`;
+  return `Requests without a sign-in get ${session.status} and ${chat.status}, not 401.`;
 }
 
 async function developmentProblem(): Promise<string | undefined> {
   const forged = own["SESSION_SECRET"] ?? "the secret of a development server";
   const { status } = await askChat(await sign("session", "ada", 60, forged));
   if (status === 0) return UNREACHED;
-  return status === 401 ? undefined : `A token of development is answered with ${status}, not with 401.`;
+  return status === 401 ? undefined : `A token of development gets ${status}, not 401.`;
 }
 
 async function usersProblem(): Promise<string | undefined> {
@@ -162,7 +162,7 @@ async function usersProblem(): Promise<string | undefined> {
   if (code === "model_not_allowed") return undefined;
   if (status === 0) return UNREACHED;
   if (status === 401) return `The deployed SESSION_SECRET is not that of ${FILE}. ${KEEP_SECRET}`;
-  return `A signed-in user is answered with ${status} ${code}. The server's log says why.`;
+  return `A signed-in user gets ${status} ${code}. The server's log says why.`;
 }
 
 function askChat(token?: string) {

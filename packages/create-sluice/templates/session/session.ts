@@ -26,7 +26,7 @@ export async function openSession(): Promise<Session | null> {
   const headers: HeadersInit = kept === null ? {} : { authorization: `Bearer ${kept}` };
   const response = await fetch("/api/session", { method: "POST", headers });
   if (response.status === 401) return null;
-  if (!response.ok) throw new Error(`Signing in was answered with ${response.status}.`);
+  if (!response.ok) throw new Error(`The response to the sign-in was ${response.status}.`);
   return response.json();
 }
 

@@ -2,7 +2,7 @@
 export interface Hints {
   readonly prompt: string;
   readonly quotes: string[];
-  readonly places: readonly string[];
+  readonly fields: readonly string[];
   readonly numbers: number[];
 }
 
@@ -20,14 +20,14 @@ export function readHints(prompt: string): Hints {
     quotes: [...prompt.matchAll(QUOTE)].map(
       ([, straight, curly, single]) => straight ?? curly ?? single ?? "",
     ),
-    places: [...prompt.matchAll(PLACE)].map(([, place]) => place ?? ""),
+    fields: [...prompt.matchAll(PLACE)].map(([, field]) => field ?? ""),
     numbers: (prompt.match(NUMBER) ?? []).map(Number),
   };
 }
 
 /** Finds a string of the prompt that fits a property of this name. */
-export function findString(name: string, { prompt, quotes, places }: Hints): string | undefined {
-  if (PLACE_NAMES.test(name) && places.length > 0) return places[0];
+export function findString(name: string, { prompt, quotes, fields }: Hints): string | undefined {
+  if (PLACE_NAMES.test(name) && fields.length > 0) return fields[0];
   if (quotes.length > 0) return quotes[0];
   return TEXT_NAMES.test(name) && prompt !== "" ? prompt : undefined;
 }

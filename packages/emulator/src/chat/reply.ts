@@ -76,7 +76,7 @@ function writeContent(job: ChatJob, subject: Subject): string {
 }
 
 function writeJSON({ images, toolResults }: ChatJob, { topic, turn }: Subject): string {
-  const answer = {
+  const reply = {
     topic,
     turn,
     summary: `An answer of the emulator about “${topic}”, as JSON.`,
@@ -84,7 +84,7 @@ function writeJSON({ images, toolResults }: ChatJob, { topic, turn }: Subject): 
     ...(images.length > 0 ? { images: images.map(describeImage) } : {}),
     ...(toolResults.length > 0 ? { toolResults } : {}),
   };
-  return JSON.stringify(answer, null, 2);
+  return JSON.stringify(reply, null, 2);
 }
 
 function writeAboutTools({ toolResults }: ChatJob, { topic }: Subject): string {
@@ -94,8 +94,8 @@ function writeAboutTools({ toolResults }: ChatJob, { topic }: Subject): string {
 
 function writeAboutImages({ images }: ChatJob, { quote }: Subject): string {
   const count = images.length === 1 ? "1 image" : `${images.length} images`;
-  const asked = quote === "" ? "" : ` You wrote: “${quote}”`;
-  return `You sent me ${count}: ${images.map(describeImage).join(", ")}.${asked} I am the emulator and have no eyes, so I can't tell what is in a picture.`;
+  const prompt = quote === "" ? "" : ` You wrote: “${quote}”`;
+  return `You sent me ${count}: ${images.map(describeImage).join(", ")}.${prompt} I am the emulator and have no eyes, so I can't tell what is in a picture.`;
 }
 
 function describeImage(url: string): string {

@@ -59,7 +59,7 @@ export async function* writeFrames(plan: StreamPlan, signal: AbortSignal): Async
 
 /** Error of the fault `error-frame`. */
 const midwayError = createErrorBody(
-  "The model failed while it was answering.",
+  "The model failed during its response.",
   "server_error",
   "upstream_error",
 );

@@ -1,7 +1,7 @@
 import { faultTables } from "../server/fault-tables.js";
 import { pick } from "../server/hash.js";
 import type { Effort } from "./job.js";
-import { findKnownAnswer } from "./known-answers.js";
+import { findKnownReply } from "./known-replies.js";
 
 /** Subject of the texts. */
 export interface Subject {
@@ -21,32 +21,32 @@ const EMULATOR =
   "This text comes from the Sluice emulator, which stands in for the gateway. It is offline and free of charge.";
 
 const details: readonly [string, ...string[]] = [
-  "The text arrives word by word, at the pace of a person who reads. You can stop it, reload the page or lose the network, and your app meets what it will meet with a real model.",
+  "The text arrives word by word, at the pace of a person who reads. You can stop it, reload the page or lose the network, and your app then does what it will do with a real model.",
   "The request was checked by the rules of the gateway, and the answer has the fields of a real one: an id, the reason for its end, and the tokens that it would be billed for. So your app runs the same code as later.",
   "Each piece of this text is an event of the stream, as the gateway sends it. Your app adds the pieces to one message, keeps it, and shows when it is complete.",
 ];
 
 const nextSteps: readonly [string, ...string[]] = [
   "Three things are worth a try. Ask “What can you do?” to see the failures that the emulator can play. Say “use the tool” if your app offers a tool. Ask for Markdown to see headings, a table and code.",
-  "To decide the answers yourself, give the emulator a script, or a function in a test. To see a real model, set the address and the key of your gateway. Nothing else in your app changes.",
+  "To decide the replies yourself, give the emulator a script, or a function in a test. To see a real model, set the address and the key of your gateway. Nothing else in your app changes.",
 ];
 
-/** Replies in plain sentences: the answer if the emulator knows it, and where the text comes from. */
+/** Replies in plain sentences: the response if the emulator knows it, and where the text comes from. */
 export function writeLongReply(subject: Subject): string {
   const { seed, turn, quote, model } = subject;
-  const answer =
-    findKnownAnswer(quote) ??
+  const text =
+    findKnownReply(quote) ??
     `You wrote: “${quote}” The emulator has no model that could think about it, so it can't answer as ${model} would. It sends these sentences instead, and they are long enough to be read while they come.`;
-  const parts = [answer, EMULATOR, pick(details, `${seed} detail`), pick(nextSteps, `${seed} next`)];
+  const parts = [text, EMULATOR, pick(details, `${seed} detail`), pick(nextSteps, `${seed} next`)];
   return [...(turn > 1 ? [writeFollowUp(subject)] : []), ...parts].join("\n\n");
 }
 
 /** Replies to a greeting, thanks or a single word in a line or two. */
 export function writeShortReply(subject: Subject): string {
   const { topic, turn } = subject;
-  const answer =
+  const text =
     findGreeting(topic) ?? `“${topic}” is one word. Write a question about it, and I answer at length.`;
-  return turn > 1 ? `${answer} ${writeFollowUp(subject)}` : answer;
+  return turn > 1 ? `${text} ${writeFollowUp(subject)}` : text;
 }
 
 /** Replies with every kind of Markdown, for an app that renders it. */

@@ -28,6 +28,12 @@ const OPTIONS: Rows = [
   ["--help", "this text"],
 ];
 
+const CODES: Rows = [
+  ["0", "stopped by a signal; after --, the code of the command"],
+  ["1", "the port can't be used, or a request had no recording"],
+  ["2", "a mistake in the arguments"],
+];
+
 const BESIDE =
   "A command after -- gets the address and a key as GATEWAY_URL and GATEWAY_API_KEY, and for OpenAI clients as OPENAI_BASE_URL and OPENAI_API_KEY. The port is then any free one.";
 
@@ -38,6 +44,7 @@ export function createHelp(width: number): string {
     formatRows(USAGE, width),
     formatRows(OPTIONS, width),
     wrap(BESIDE, width).join("\n"),
+    `Exit codes:\n${formatRows(CODES, width)}`,
   ];
   return parts.join("\n\n");
 }
@@ -71,7 +78,7 @@ export function parseArguments(args: readonly string[]) {
   const task = given ?? (record ? "record" : recordings ? "replay" : "emulate");
   if (task !== "emulate")
     for (const [name, value] of Object.entries({ key, script, cors, differs, " <command>": command }))
-      if (value) throw new Error(`--${name} has no use here: it is for the emulator's own answers.`);
+      if (value) throw new Error(`--${name} has no use here: recordings and the list of faults ignore it.`);
   return {
     task,
     host: rest.host,

@@ -3,7 +3,7 @@ import type { Bytes } from "../server/http.js";
 /** Encoded frames, and the parameter sets that a player needs. */
 export interface Encoded {
   readonly sequence: Bytes;
-  readonly picture: Bytes;
+  readonly frame: Bytes;
   readonly frames: readonly Bytes[];
 }
 
@@ -19,11 +19,11 @@ const MATRIX = [1, 0, 0, 0, 1, 0, 0, 0, 0x4000].flatMap((value, at) =>
 );
 
 /** Writes an MP4 with one video track and its index in front. */
-export function writeMP4({ sequence, picture, frames }: Encoded, track: Track): Bytes {
+export function writeMP4({ sequence, frame, frames }: Encoded, track: Track): Bytes {
   const samples = frames.map((frame) => [...toU32(frame.length)]);
   const sizes = frames.map(({ length }) => length + 4);
   const type = writeBox("ftyp", toASCII("isom"), toU32(0x200), toASCII("isomiso2avc1mp41"));
-  const writeIndex = (offset: number) => writeMovie(track, sizes, sequence, picture, offset);
+  const writeIndex = (offset: number) => writeMovie(track, sizes, sequence, frame, offset);
   const offset = type.length + writeIndex(0).length + 8;
   const total = sizes.reduce((sum, size) => sum + size, 0);
   const file = new Uint8Array(offset + total);
@@ -43,7 +43,7 @@ function writeMovie(
   track: Track,
   sizes: readonly number[],
   sequence: Bytes,
-  picture: Bytes,
+  frame: Bytes,
   offset: number,
 ): number[] {
   const { framesPerSecond: rate } = track;
@@ -83,7 +83,7 @@ function writeMovie(
           writeBox("dinf", writeFullBox("dref", 0, toU32(1), writeFullBox("url ", 1))),
           writeBox(
             "stbl",
-            writeFullBox("stsd", 0, toU32(1), writeSampleEntry(track, sequence, picture)),
+            writeFullBox("stsd", 0, toU32(1), writeSampleEntry(track, sequence, frame)),
             writeFullBox("stts", 0, [1, length, 1].flatMap(toU32)),
             writeFullBox("stss", 0, [1, 1].flatMap(toU32)),
             writeFullBox("stsc", 0, [1, 1, length, 1].flatMap(toU32)),
@@ -96,13 +96,13 @@ function writeMovie(
   );
 }
 
-function writeSampleEntry({ width, height }: Track, sequence: Bytes, picture: Bytes): number[] {
+function writeSampleEntry({ width, height }: Track, sequence: Bytes, frame: Bytes): number[] {
   const size = [...toU16(width), ...toU16(height)];
   const settings = writeBox(
     "avcC",
     [1, ...sequence.subarray(1, 4), 0xff, 0xe1],
     [...toU16(sequence.length), ...sequence],
-    [1, ...toU16(picture.length), ...picture],
+    [1, ...toU16(frame.length), ...frame],
   );
   const resolution = [...toU32(0x48_0000), ...toU32(0x48_0000)];
   return writeBox(

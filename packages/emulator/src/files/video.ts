@@ -34,7 +34,7 @@ function encode(bitmap: Bitmap, frames: number): Encoded {
   );
   return {
     sequence: encodeSequence(bitmap, columns, rows),
-    picture: Uint8Array.of(0x68, ...packBits("110011100011110011")),
+    frame: Uint8Array.of(0x68, ...packBits("110011100011110011")),
     frames: [encodeFirstFrame(bitmap, columns, rows), ...moved],
   };
 }

@@ -56,11 +56,11 @@ export function readImageJob(request: ImageRequestBody, added?: string): ImageJo
   };
 }
 
-/** Length of a sequence: the number in the prompt (“three pictures”), else the maximum. */
+/** Length of a sequence: the number in the prompt (“three images”), else the maximum. */
 function readCount(request: ImageRequestBody, prompt: string): number {
   if (request.sequential_image_generation !== "auto") return 1;
-  const most = request.sequential_image_generation_options?.max_images;
+  const max = request.sequential_image_generation_options?.max_images;
   const [, digits, word] = NUMBER.exec(prompt) ?? [];
   const named = word ? words.indexOf(word.toLowerCase()) + 2 : Number(digits ?? 0);
-  return Math.min(named || (most ?? USUAL_SEQUENCE), most ?? MAX_SEQUENCE, MAX_SEQUENCE);
+  return Math.min(named || (max ?? USUAL_SEQUENCE), max ?? MAX_SEQUENCE, MAX_SEQUENCE);
 }

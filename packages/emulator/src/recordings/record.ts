@@ -69,52 +69,52 @@ export function createRecorder(options: RecorderOptions) {
     const at = clock.now();
     const bytes = await request.clone().arrayBuffer();
     const { text } = await readBody(request);
-    const asked = toRecordedRequest(request, text);
-    addSecrets(request, asked.body, redactor);
+    const recorded = toRecordedRequest(request, text);
+    addSecrets(request, recorded.body, redactor);
     const end = (status: number | undefined, note: string) => {
       const { pathname: path } = new URL(request.url);
-      onEnd?.({ method: request.method, path, body: asked.body, status, at, ms: clock.now() - at, note });
+      onEnd?.({ method: request.method, path, body: recorded.body, status, at, ms: clock.now() - at, note });
     };
 
-    let answer: Response;
+    let upstream: Response;
     try {
-      answer = await send(forward(request, bytes));
+      upstream = await send(forward(request, bytes));
     } catch (error) {
       end(undefined, `not recorded: the gateway can't be reached (${describeReason(error)})`);
       if (request.signal.aborted) throw request.signal.reason;
       return createUnreachable();
     }
-    addResponseSecrets(answer.headers, redactor);
+    addResponseSecrets(upstream.headers, redactor);
     const headMs = clock.now() - at;
-    const headers = new Headers([...answer.headers].filter(([name]) => !OWN_HEADERS.test(name)));
+    const headers = new Headers([...upstream.headers].filter(([name]) => !OWN_HEADERS.test(name)));
     const pieces: Chunk[] = [];
     const body = createPulledBody(
       request,
-      () => read(answer, pieces),
+      () => read(upstream, pieces),
       (how) => {
-        end(answer.status, saveExchange(how));
+        end(upstream.status, saveExchange(how));
       },
     );
-    return new Response(isEmpty(answer) ? finishEmpty() : body, { status: answer.status, headers });
+    return new Response(isEmpty(upstream) ? finishEmpty() : body, { status: upstream.status, headers });
 
     /** Ends a response that must not have a body. */
     function finishEmpty(): null {
-      end(answer.status, saveExchange("finished"));
+      end(upstream.status, saveExchange("finished"));
       return null;
     }
 
     function saveExchange(how: BodyEnd): string {
-      const type = answer.headers.get("content-type") ?? "";
+      const type = upstream.headers.get("content-type") ?? "";
       if (pieces.length > 0 && !READABLE.test(type))
-        return `not recorded: ${type || "an answer without a type"}`;
-      const response = toRecordedResponse(answer, pieces, headMs, how);
+        return `not recorded: ${type || "a response without a type"}`;
+      const response = toRecordedResponse(upstream, pieces, headMs, how);
       const recording: Recording = {
         version: 1,
         recordedAt: new Date(at).toISOString(),
         request: {
-          method: asked.method,
-          path: redactor.redactText(asked.path),
-          ...(asked.body === undefined ? {} : { body: redactor.redactValue(asked.body) }),
+          method: recorded.method,
+          path: redactor.redactText(recorded.path),
+          ...(recorded.body === undefined ? {} : { body: redactor.redactValue(recorded.body) }),
         },
         response,
       };
@@ -140,10 +140,10 @@ export function createRecorder(options: RecorderOptions) {
     });
   }
 
-  async function* read(answer: Response, pieces: Chunk[]) {
+  async function* read(response: Response, pieces: Chunk[]) {
     const decoder = new TextDecoder();
     let last = clock.now();
-    for await (const bytes of answer.body ?? []) {
+    for await (const bytes of response.body ?? []) {
       const now = clock.now();
       pieces.push({ afterMs: now - last, text: decoder.decode(bytes, { stream: true }) });
       last = now;
@@ -152,17 +152,17 @@ export function createRecorder(options: RecorderOptions) {
   }
 
   function toRecordedResponse(
-    answer: Response,
+    response: Response,
     pieces: readonly Chunk[],
     headMs: number,
     how: BodyEnd,
   ): RecordedResponse {
     const headers = Object.fromEntries(
-      [...answer.headers]
+      [...response.headers]
         .filter(([name]) => KEPT_HEADERS.test(name))
         .map(([name, value]) => [name, redactor.redactText(value)]),
     );
-    const head = { status: answer.status, headers, end: how };
+    const head = { status: response.status, headers, end: how };
     const isStream = /^text\/event-stream/i.test(headers["content-type"] ?? "");
     if (isStream || how !== "finished")
       return { ...head, afterMs: headMs, events: redactEvents(splitEvents(pieces), redactor) };
@@ -187,8 +187,8 @@ export function createRecorder(options: RecorderOptions) {
   }
 }
 
-function isEmpty(answer: Response): boolean {
-  return answer.body === null || [204, 205, 304].includes(answer.status);
+function isEmpty(response: Response): boolean {
+  return response.body === null || [204, 205, 304].includes(response.status);
 }
 
 function createUnreachable(): Response {

@@ -64,19 +64,19 @@ export function createReplay({ recordings, speed = 1, clock = systemClock, onEnd
     const request = toRequest(input, init);
     const at = clock.now();
     const { text } = await readBody(request);
-    const asked = redactRequest(request, text);
+    const recorded = redactRequest(request, text);
     const end = (status: number, note: string) => {
       const { pathname: path } = new URL(request.url);
-      onEnd?.({ method: request.method, path, body: asked.body, status, at, ms: clock.now() - at, note });
+      onEnd?.({ method: request.method, path, body: recorded.body, status, at, ms: clock.now() - at, note });
     };
 
-    const key = computeKey(asked);
+    const key = computeKey(recorded);
     const queue = queues.get(key) ?? [];
     const nth = used.get(key) ?? 0;
     used.set(key, nth + 1);
     const found = queue[Math.min(nth, queue.length - 1)];
     if (!found) {
-      const problem = `no recording fits ${asked.method} ${asked.path}: ${findNearest(asked, recordings) ?? "none has this method and path"}`;
+      const problem = `no recording fits ${recorded.method} ${recorded.path}: ${findNearest(recorded, recordings) ?? "none has this method and path"}`;
       misses.push(problem);
       end(400, problem);
       const { body, headers } = createBadRequest(
@@ -125,8 +125,8 @@ const endTexts = {
 
 function redactRequest(request: Request, text: string) {
   const redactor = createRedactor();
-  const asked = toRecordedRequest(request, text);
-  addSecrets(request, asked.body, redactor);
-  const body = asked.body === undefined ? {} : { body: redactor.redactValue(asked.body) };
-  return { method: asked.method, path: redactor.redactText(asked.path), ...body };
+  const recorded = toRecordedRequest(request, text);
+  addSecrets(request, recorded.body, redactor);
+  const body = recorded.body === undefined ? {} : { body: redactor.redactValue(recorded.body) };
+  return { method: recorded.method, path: redactor.redactText(recorded.path), ...body };
 }

@@ -1,5 +1,5 @@
 /**
- * Returns the first `most` characters of `text` as a new string. A slice would retain the whole text in memory.
+ * Returns the first `max` characters of `text` as a new string. A slice would retain the whole text in memory.
  */
 export function cut(text: string, max: number): string {
   // a character may have two code units

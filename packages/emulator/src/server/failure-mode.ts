@@ -15,7 +15,7 @@ export function respondJSON(
     case "stall":
       return waitForAbort(signal);
     case "error-frame":
-      return createServerError("The model failed while it was answering.");
+      return createServerError("The model failed during its response.");
     case "truncate":
       return createJSONBody(half);
     case "malformed":

@@ -1,12 +1,13 @@
 /** Faults of every request that creates something and is not streamed. */
 const commonFaults = {
-  "429": "refused with 429 and Retry-After: 1; [[429:2]] refuses 2 requests with that body, then answers one",
-  "500": "fails with 500; [[500:2]] fails 2 requests with that body, then answers one",
-  stall: "it is made, but no answer comes for as long as the client waits",
+  "429":
+    "refused with 429 and Retry-After: 1; [[429:2]] refuses 2 requests with that body, then responds to one",
+  "500": "fails with 500; [[500:2]] fails 2 requests with that body, then responds to one",
+  stall: "it is made, but no response comes for as long as the client waits",
   truncate:
-    "it is made, but the answer is half of the JSON; [[truncate:1]] breaks one answer to that body, and the next is whole; so it is with the others",
-  drop: "it is made, but the connection breaks within the answer",
-  malformed: "it is made, but the answer is broken JSON",
+    "it is made, but the response is half of the JSON; [[truncate:1]] breaks one response to that body, and the next is complete; the other faults take a number, too",
+  drop: "it is made, but the connection breaks within the response",
+  malformed: "it is made, but the response is broken JSON",
 } as const;
 
 /** Faults of the `Name` of an asset, written `[[name]]`, with their effects. */
@@ -20,17 +21,17 @@ const assetFaults = {
 const chatFaults = {
   "429": commonFaults["429"],
   "500": commonFaults["500"],
-  slow: "a long answer of at least 50 deltas, at least 20 ms apart whatever the speed",
+  slow: "a long response of at least 50 deltas, at least 20 ms apart whatever the speed",
   stall: "some text, then silence for as long as the client waits",
   truncate:
-    "some text, then the stream ends as if complete, without finish_reason or [DONE]; [[truncate:1]] cuts one answer to that body, and the next is whole; so it is with the others",
+    "some text, then the stream ends as if complete, without finish_reason or [DONE]; [[truncate:1]] cuts one response to that body, and the next is whole; so it is with the others",
   unconfirmed: "some text, then [DONE] without finish_reason",
   drop: "some text, then the connection breaks",
   malformed: "some text, then a frame of broken JSON",
   "error-frame": "some text, then an error object inside the stream",
-  length: "the answer is cut, finish_reason length",
-  filter: "the answer is cut, finish_reason content_filter",
-  json: "the answer is JSON",
+  length: "the response is cut, finish_reason length",
+  filter: "the response is cut, finish_reason content_filter",
+  json: "the response is JSON",
 } as const;
 
 /** Faults of any string of an epsilon request, written `[[name]]`, with their effects. */
@@ -53,10 +54,10 @@ const videoFaults = {
   slow: "takes five minutes instead of one or two, divided by the speed",
   fail: "the task ends as FAILURE, or failed",
   "no-url": "the task succeeds without a URL; [[no-url:2]] only in the first 2 queries that see the success",
-  flat: "gamma-video-2.0 and gamma-video-fast answer queries without the envelope",
+  flat: "gamma-video-2.0 and gamma-video-fast respond to queries without the envelope",
   unknown: "the first 2 queries show a status word that nobody knows; [[unknown:5]] the first 5",
-  late: "the first 2 queries answer 404, as if the task were not there yet; [[late:5]] the first 5",
-  busy: "the first 2 queries answer 429 with Retry-After: 1; [[busy:5]] the first 5",
+  late: "the first 2 queries get 404, as if the task were not there yet; [[late:5]] the first 5",
+  busy: "the first 2 queries get 429 with Retry-After: 1; [[busy:5]] the first 5",
 } as const;
 
 /** The faults of each endpoint, with their effects. */

@@ -19,11 +19,11 @@ export function createResetError(): TypeError {
 }
 
 /** Breaks the body of a response: a stream within its fourth frame, any other body halfway. */
-export function breakBody(answer: HandlerResponse): HandlerResponse {
-  const { body } = answer;
-  if (typeof body === "function") return { ...answer, body: breakWriter(body, WHOLE_FRAMES) };
+export function breakBody(response: HandlerResponse): HandlerResponse {
+  const { body } = response;
+  if (typeof body === "function") return { ...response, body: breakWriter(body, WHOLE_FRAMES) };
   return {
-    ...answer,
+    ...response,
     body: breakWriter(async function* () {
       yield body;
     }, 0),

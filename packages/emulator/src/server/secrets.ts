@@ -137,11 +137,11 @@ function mergeSpans(spans: readonly Span[]): Span[] {
 function removeSpans(part: string, offset: number, spans: readonly Span[]): string {
   const end = offset + part.length;
   let at = offset;
-  let kept = "";
+  let unchanged = "";
   for (const { start: from, end: to, sign } of spans) {
     if (to <= offset || from >= end) continue;
-    if (from >= offset) kept += part.slice(at - offset, from - offset) + sign;
+    if (from >= offset) unchanged += part.slice(at - offset, from - offset) + sign;
     at = Math.min(to, end);
   }
-  return kept + part.slice(at - offset);
+  return unchanged + part.slice(at - offset);
 }

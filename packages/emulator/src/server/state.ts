@@ -15,10 +15,10 @@ export interface StatePart<Value> {
 /** Creates the part of a state that belongs to one endpoint. Without a state, nothing is stored. */
 export function createStatePart<Value>(state: EmulatorState | undefined, name: string): StatePart<Value> {
   const prefix = `${name}/`;
-  const kept = [...(state ?? [])].filter(([key]) => key.startsWith(prefix));
+  const stored = [...(state ?? [])].filter(([key]) => key.startsWith(prefix));
   return {
     // only this part has set these values
-    entries: kept.map(([key, value]) => [key.slice(prefix.length), value as Value]),
+    entries: stored.map(([key, value]) => [key.slice(prefix.length), value as Value]),
     set: (id, value) => void state?.set(prefix + id, value),
     delete: (id) => void state?.delete(prefix + id),
   };

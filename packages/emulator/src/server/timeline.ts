@@ -40,7 +40,7 @@ export function planTimeline(
       startedAt: toTime(usualMs * 0.06),
       finishedAt: toTime(usualMs),
     };
-  const spread = (part: string, most: number) => Number.parseInt(part, 16) % most;
+  const spread = (part: string, max: number) => Number.parseInt(part, 16) % max;
   const started = MIN_START_MS + spread(digest.slice(0, 6), START_SPREAD_MS);
   const finished = slow ? SLOW_MS : MIN_MS + spread(digest.slice(6, 12), SPREAD_MS);
   return {

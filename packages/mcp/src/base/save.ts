@@ -11,7 +11,7 @@ import type { Content } from "./tool.js";
 /** A file of a result: its link, and a sentence for the reader. */
 export interface Saved {
   readonly link: Content;
-  readonly says: string;
+  readonly text: string;
   /** Path of the file. Absent if the result is only a link. */
   readonly path?: string;
   /** Reason why the file could not be saved. */
@@ -49,7 +49,7 @@ export async function saveMedia(
 ): Promise<Saved> {
   const { folder, maxBytes, signal } = options;
   const link: Content = { type: "resource_link", uri: url, name };
-  if (folder === undefined) return { link, says: `${url} (a link that ends in about a day: save the file)` };
+  if (folder === undefined) return { link, text: `${url} (a link that ends in about a day: save the file)` };
   const hash = createHash("sha256").update(`${client.baseURL}\n${name}`).digest("hex").slice(0, 8);
   const base = resolve(folder, `${name.replace(/[^\w-]/g, "_").slice(0, 100)}-${hash}`);
   try {
@@ -68,7 +68,7 @@ export async function saveMedia(
     return toSaved(path, file.type);
   } catch (cause) {
     const error = describeThrown(cause);
-    return { link, says: `${url} (it could not be saved: ${error}. The link ends in about a day)`, error };
+    return { link, text: `${url} (it could not be saved: ${error}. The link ends in about a day)`, error };
   }
 }
 
@@ -84,7 +84,7 @@ function toSaved(path: string, mimeType?: string): Saved {
   const uri = pathToFileURL(path).href;
   return {
     link: { type: "resource_link", uri, name: basename(path), ...(mimeType && { mimeType }) },
-    says: path,
+    text: path,
     path,
   };
 }

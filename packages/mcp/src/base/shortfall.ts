@@ -1,10 +1,10 @@
 import type { ChatResult } from "@sluice/core";
 
 const ENDINGS: Partial<Readonly<Record<ChatResult["outcome"], string>>> = {
-  length: "The answer is cut: it reached max_tokens.",
-  "content-filter": "The answer is cut by the content filter.",
-  "insufficient-resource": "The answer is cut: the gateway had no capacity left.",
-  unconfirmed: "The answer may lack its end.",
+  length: "The response was cut: it reached max_tokens.",
+  "content-filter": "The response was cut by the content filter.",
+  "insufficient-resource": "The response was cut: the gateway had no capacity left.",
+  unconfirmed: "The response may be incomplete.",
 };
 
 /** Explains why a message is incomplete. Returns undefined for a complete message. */

@@ -10,14 +10,14 @@ const MIN_WIDTH = 6;
  */
 export function formatBar(
   progress: number | undefined,
-  says: string,
+  text: string,
   { seconds, columns = 80 }: { seconds?: number | undefined; columns?: number | undefined } = {},
 ): string {
   const time = seconds === undefined ? "" : `  ${formatTime(seconds)}`;
   const limit = columns - 1;
-  if (progress === undefined) return `${says}${time}`.slice(0, limit);
+  if (progress === undefined) return `${text}${time}`.slice(0, limit);
   const share = Math.min(Math.max(progress, 0), 1);
-  const rest = `${String(Math.round(share * 100)).padStart(3)} %  ${says}${time}`;
+  const rest = `${String(Math.round(share * 100)).padStart(3)} %  ${text}${time}`;
   const width = Math.min(WIDTH, limit - rest.length - 3);
   if (width < MIN_WIDTH) return rest.trim().slice(0, limit);
   const full = Math.round(share * width);

@@ -43,7 +43,7 @@ export async function runDoctor({ args, env, out, err, signal, client = {} }: Do
     fetch: (request) => fetch(request),
     clock: client.clock ?? systemClock,
     signal,
-    say: (text) => void err.write(`${text}\n`),
+    print: (text) => void err.write(`${text}\n`),
     save:
       write === undefined ? undefined : (recording) => writeRecording(join(write, "recordings"), recording),
   }).catch((error) => {

@@ -149,22 +149,6 @@ function formatOption(name: string, own: typeof OPTIONS = {}): readonly [string,
   return [`--${name}${value && ` ${value}`}`, text];
 }
 
-/** Text of `sluice-mcp --help`. */
-export const MCP_HELP = `A server of the Model Context Protocol over stdio, with tools that chat, draw,
-make videos and register assets.
-
-  sluice-mcp [options]         for the configuration of an agent; not for people
-
-  --models <ids>          models that get a tool, with commas (default: all)
-  --folder <folder>       folder of the files and of the record of paid calls
-                          (default: none, and results are links)
-  --base-url <address>    the gateway or a proxy (default: $GATEWAY_URL)
-  --version, --help
-
-The key is in the environment alone: GATEWAY_API_KEY for the gateway, or
-PROXY_TOKEN for a proxy.
-`;
-
 const MIN_TEXT_COLUMNS = 20;
 
 /** Formats rows of two columns, or the second below the first in a narrow terminal. */

@@ -16,21 +16,21 @@ export async function runImage(task: Task): Promise<number> {
   const { images } = await generate(task, request as unknown as ImageRequest, { checks, idempotencyKey });
   const results = [];
   for (const [index, { url, error }] of images.entries()) {
-    if (error) results.push({ error: error.message, says: `Not made: ${error.message}` });
+    if (error) results.push({ error: error.message, text: `Not made: ${error.message}` });
     else {
       const name = `image-${idempotencyKey.slice(0, 8)}-${index + 1}`;
       const options = { folder: args.out, maxBytes: undefined, signal };
       const saved = await saveMedia(task.client, url, name, options);
-      results.push({ url, path: saved.path, error: saved.error, says: saved.says });
+      results.push({ url, path: saved.path, error: saved.error, text: saved.text });
     }
   }
   const failed = results.filter(({ error }) => error !== undefined);
   const shortfall = `${failed.length} of ${results.length} images were not made or not saved.`;
   if (args.json) {
     const error = failed.length > 0 && { error: { name: "InPart", message: shortfall } };
-    out.write(formatJSON({ model, images: results.map(({ says: _, ...rest }) => rest), ...error }));
+    out.write(formatJSON({ model, images: results.map(({ text: _, ...rest }) => rest), ...error }));
   } else {
-    for (const { says } of results) out.write(`${says}\n`);
+    for (const { text } of results) out.write(`${text}\n`);
     if (failed.length > 0) err.write(`${shortfall}\n`);
   }
   return failed.length > 0 ? PARTIAL : 0;

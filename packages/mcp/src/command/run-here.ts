@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { run } from "./run.js";
 
 /** Runs a command in this process. The first Ctrl+C stops it in order, the second at once. */
-export async function runHere(args: readonly string[], help?: string): Promise<void> {
+export async function runHere(args: readonly string[]): Promise<void> {
   const stopped = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const)
     process.once(name, () => stopped.abort(new Error(`Stopped by ${name}.`)));
@@ -17,13 +17,11 @@ export async function runHere(args: readonly string[], help?: string): Promise<v
     err: process.stderr,
     input: () => text(process.stdin),
     hasInput: hasInput(),
-    ...(help !== undefined && { help }),
   });
 }
 
 /**
- * Checks if the input is a pipe or a file, as in `cat notes
- * sluice`.
+ * Checks if the input is a pipe or a file, as in `cat notes | sluice chat`.
  */
 function hasInput(): boolean {
   try {

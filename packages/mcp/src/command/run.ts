@@ -19,8 +19,6 @@ export interface CommandOptions extends Pick<Task, "input" | "signal" | "hasInpu
   readonly err: Output;
   readonly args: readonly string[];
   readonly env: Environment;
-  /** Text of `--help`. */
-  readonly help?: string;
   /** Additional client options. Only tests set them. */
   readonly client?: Partial<ClientOptions>;
 }
@@ -38,10 +36,8 @@ export async function run(options: CommandOptions): Promise<number> {
   try {
     const args = parseArguments(options.args);
     if (args.help)
-      return say(
-        options.help ?? (args.command ? createCommandHelp(args.command, columns) : createHelp(columns)),
-      );
-    if (args.version) return say(`sluice ${formatVersion()}\n`);
+      return print(args.command ? createCommandHelp(args.command, columns) : createHelp(columns));
+    if (args.version) return print(`sluice ${formatVersion()}\n`);
     if (args.command === "doctor") {
       // most commands need neither the checks nor the emulator's package
       const { runDoctor } = await import("./doctor.js");
@@ -61,7 +57,7 @@ export async function run(options: CommandOptions): Promise<number> {
     return code;
   }
 
-  function say(text: string): number {
+  function print(text: string): number {
     out.write(text);
     return 0;
   }
@@ -130,11 +126,11 @@ function describeError(error: unknown, address: string, args: readonly string[])
   }
   if (error.name !== "ValidationError") return message;
   // users of the command set fields with `--set`
-  const lines = error.issues.map(({ path, message: says }) => {
-    const [, parent] = /^belongs in `(\w+)`/.exec(says) ?? [];
+  const lines = error.issues.map(({ path, message: text }) => {
+    const [, parent] = /^belongs in `(\w+)`/.exec(text) ?? [];
     const [, value = "…"] = args.map((arg) => arg.split(/=(.*)/s)).find(([name]) => name === path) ?? [];
     if (parent) return `Write --set ${parent}.${path}=${value}`;
-    return path ? `${path}: ${says}` : says;
+    return path ? `${path}: ${text}` : text;
   });
   return lines.join("\n");
 }

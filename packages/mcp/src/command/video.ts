@@ -41,9 +41,9 @@ export async function runVideo(task: Task): Promise<number> {
   if (done.state !== "succeeded") throw new NotReady(`The video is ${done.state}`, handle.id);
   const { id, url } = done;
   const options = { folder: args.out, maxBytes: 2 ** 30, signal: task.signal };
-  const { path, says, error } = await saveMedia(task.client, url, `video-${id}`, options);
+  const { path, text, error } = await saveMedia(task.client, url, `video-${id}`, options);
   const shortfall = error !== undefined && { error: { name: "NotSaved", message: error } };
-  write(args.json ? formatJSON({ id, state: done.state, url, path, ...shortfall }) : `${says}\n`);
+  write(args.json ? formatJSON({ id, state: done.state, url, path, ...shortfall }) : `${text}\n`);
   return error === undefined ? 0 : PARTIAL;
 
   function write(text: string): number {
@@ -82,7 +82,7 @@ async function waitForVideo(task: Task, handle: VideoTaskHandle): Promise<VideoT
     return last as VideoTask;
   } catch (error) {
     if (error instanceof NoTask || (isGatewayError(error) && error.name !== "TimeoutError")) throw error;
-    const state = isKnown || last ? "The video continues." : "The gateway has not answered for this id.";
+    const state = isKnown || last ? "The video continues." : "The gateway has not responded for this id.";
     const text = `${describeThrown(error)}\n${state} Wait for it: sluice video --resume ${handle.id}`;
     throw new NotReady(text, handle.id);
   } finally {

@@ -40,7 +40,7 @@ export const mediaChecks = {
   "task-shape": checkTasks(({ queries }) => {
     const bodies = queries.filter(({ status }) => status === 200).map(({ json }) => readRecord(json));
     const odd = bodies.find((body) => typeof body?.["status"] !== "string");
-    if (bodies.length === 0) return skip("no query was answered");
+    if (bodies.length === 0) return skip("no query got a response");
     return bodies.every((body) => typeof body?.["status"] === "string")
       ? confirm()
       : refute(`no status in ${JSON.stringify(odd ?? null).slice(0, 80)}`);

@@ -41,7 +41,7 @@ export interface Plan {
 /** The platform of {@link diagnose}. */
 export interface DiagnoseOptions extends Omit<SenderOptions, "address" | "key"> {
   /** Tells the user about a task that is paid for. */
-  readonly say: (text: string) => void;
+  readonly print: (text: string) => void;
 }
 
 /** A row of the report: an assumption and its result. */

@@ -76,13 +76,13 @@ export async function runVideo(
     clock,
     signal,
     fetch,
-    say,
+    print,
   }: {
     readonly clock: Clock;
     readonly signal: AbortSignal;
     readonly fetch: (request: Request) => Promise<Response>;
     /** Tells the user about a task that is paid for. */
-    readonly say: (text: string) => void;
+    readonly print: (text: string) => void;
   },
 ): Promise<MediaRun> {
   const created = await sender.send(post("/v1/video/generations", draftMedia(model)));
@@ -90,7 +90,7 @@ export async function runVideo(
   const id = isRecord(created.json) ? (created.json["id"] ?? created.json["task_id"]) : undefined;
   let task: VideoTask | undefined;
   const deadline = clock.now() + DEADLINE_MS;
-  if (created.status === 200 && typeof id === "string") say(`The video task of ${model} is ${id}.`);
+  if (created.status === 200 && typeof id === "string") print(`The video task of ${model} is ${id}.`);
   while (created.status === 200 && typeof id === "string" && clock.now() < deadline && !isEnded()) {
     await clock.sleep(queries.length === 0 ? FIRST_POLL_MS : POLL_MS, signal);
     const path = `/v1/video/generations/${encodeURIComponent(id)}`;

@@ -52,7 +52,7 @@ const INSTRUCTIONS =
  * ```ts
  * import { serveStdio } from "@modelcontextprotocol/server/stdio";
  *
- * const options = { models: ["gamma-image-5-0-260128"], folder: "/home/me/pictures" };
+ * const options = { models: ["gamma-image-5-0-260128"], folder: "/home/me/images" };
  * serveStdio(() => createMcpServer(client, options));
  * ```
  */
@@ -114,8 +114,8 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
       return clean(await tool.run(fields, { client: tracked, signal, idempotencyKey, report, save }));
     };
     try {
-      const asked = { tool: tool.name, feature: tool.paid ?? "", input, signal };
-      const result: Result = await (tool.paid ? runPaid(asked, send, () => isSent) : send());
+      const paidCall = { tool: tool.name, feature: tool.paid ?? "", input, signal };
+      const result: Result = await (tool.paid ? runPaid(paidCall, send, () => isSent) : send());
       return { ...(tool.showsImages ? await addImages(client, result, signal) : result) };
     } catch (error) {
       signal.throwIfAborted();
@@ -129,8 +129,8 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
   }
 }
 
-function createFailure(says: string) {
-  return { isError: true, content: [createText(says)] };
+function createFailure(text: string) {
+  return { isError: true, content: [createText(text)] };
 }
 
 /** Describes a tool. Omits hints with their default value. */

@@ -44,5 +44,5 @@ function describeNextStep(error: unknown): string {
 
 function describePartial(error: unknown): string {
   const partial = (error as { partial?: { content?: unknown } }).partial?.content;
-  return typeof partial === "string" && partial !== "" ? `\nThe answer so far:\n${partial}` : "";
+  return typeof partial === "string" && partial !== "" ? `\nThe response so far:\n${partial}` : "";
 }

@@ -9,7 +9,7 @@ export function createChatTool(model: keyof typeof models): Tool {
   return {
     name: createToolName("chat", model),
     title: `Chat with ${model}`,
-    description: `Sends a conversation to the model and returns its answer. Costs money.`,
+    description: `Sends a conversation to the model and returns its reply. Costs money.`,
     inputSchema: createRequestSchema(model),
     outputSchema: {
       type: "object",
@@ -33,9 +33,9 @@ export function createChatTool(model: keyof typeof models): Tool {
 function toResult(turn: ChatResult) {
   const { message, toolCalls, outcome, usage } = turn;
   const calls = toolCalls.length > 0 ? [`Tool calls: ${JSON.stringify(message.tool_calls)}`] : [];
-  const answer = typeof message.content === "string" ? message.content : "";
+  const text = typeof message.content === "string" ? message.content : "";
   return {
-    content: [answer, ...calls, describeShortfall(turn) ?? ""].filter(Boolean).map(createText),
+    content: [text, ...calls, describeShortfall(turn) ?? ""].filter(Boolean).map(createText),
     structuredContent: { outcome, ...(usage && { total_tokens: usage.total_tokens }) },
   };
 }

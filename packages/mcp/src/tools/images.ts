@@ -40,7 +40,7 @@ async function saveImages(
   { save }: Call,
 ): Promise<Content[]> {
   if (image.error) return [createText(`Image ${number} was not made: ${image.error.message}`)];
-  const { link, says } = await save(image.url, `${name}-${number}`);
+  const { link, text } = await save(image.url, `${name}-${number}`);
   const size = image.size ? `, ${image.size}` : "";
-  return [createText(`Image ${number}${size}: ${says}`), link];
+  return [createText(`Image ${number}${size}: ${text}`), link];
 }

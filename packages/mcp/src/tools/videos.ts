@@ -32,8 +32,8 @@ export function createVideoTool(model: keyof typeof models): Tool {
     async run(input, { client, signal, idempotencyKey }) {
       const request = { ...input, model } as unknown as VideoRequest;
       const handle = await createVideoTask(client, request, { signal, idempotencyKey });
-      const says = `The video is started and paid for. Its task is ${handle.id}. Call video_wait with this id and model to get the video. Do not start it again.`;
-      return { content: [createText(says)], structuredContent: { id: handle.id, model } };
+      const text = `The video is started and paid for. Its task is ${handle.id}. Call video_wait with this id and model to get the video. Do not start it again.`;
+      return { content: [createText(text)], structuredContent: { id: handle.id, model } };
     },
   };
 }
@@ -104,21 +104,21 @@ async function toResult(task: VideoTask, { save }: Call) {
   const { id, state, progress } = task;
   const structuredContent = { id, state, ...(progress !== undefined && { progress }) };
   if (task.state === "failed") {
-    const says = `The task ${id} failed: ${task.reason ?? "the gateway gives no reason"}. There will be no video.`;
-    return { content: [createText(says)], structuredContent };
+    const text = `The task ${id} failed: ${task.reason ?? "the gateway gives no reason"}. There will be no video.`;
+    return { content: [createText(text)], structuredContent };
   }
   if (task.state !== "succeeded")
     return {
       content: [createText(`The task ${id} is ${describeState(task)}. Call video_wait.`)],
       structuredContent,
     };
-  const { link, says } = await save(task.url, `video-${id}`);
+  const { link, text } = await save(task.url, `video-${id}`);
   const frame = task.lastFrameURL ? [await save(task.lastFrameURL, `video-${id}-last-frame`)] : [];
   return {
     content: [
-      createText(`The video ${id} is ready: ${says}`),
+      createText(`The video ${id} is ready: ${text}`),
       link,
-      ...frame.flatMap((last) => [createText(`Its last frame: ${last.says}`), last.link]),
+      ...frame.flatMap((last) => [createText(`Its last frame: ${last.text}`), last.link]),
     ],
     structuredContent,
   };

@@ -6,7 +6,7 @@ import { createMcpServer, type McpServerOptions } from "@sluice/mcp";
 import { onTestFinished } from "vitest";
 
 /** Settings of {@link connect}. */
-export interface World {
+export interface Setup {
   readonly emulator?: EmulatorOptions;
   readonly client?: Partial<ClientOptions>;
   readonly server?: McpServerOptions;
@@ -15,7 +15,7 @@ export interface World {
 }
 
 /** Result of an MCP tool. */
-export interface Answer {
+export interface ToolResult {
   readonly isError?: boolean;
   readonly content: readonly {
     readonly type: string;
@@ -28,7 +28,7 @@ export interface Answer {
 }
 
 /** Connects the official MCP client to the server, and the server to an emulator. */
-export async function connect({ emulator: gateway, client: more, server: options, era = "new" }: World = {}) {
+export async function connect({ emulator: gateway, client: more, server: options, era = "new" }: Setup = {}) {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, ...gateway });
   const client = createClient({ ...emulator.clientOptions, random: () => 0, retry: { limit: 0 }, ...more });
   const mcp = new McpClient(
@@ -41,14 +41,14 @@ export async function connect({ emulator: gateway, client: more, server: options
   await mcp.connect(other);
   onTestFinished(() => mcp.close());
   const call = async (name: string, args: object, limits?: Parameters<McpClient["callTool"]>[1]) =>
-    (await mcp.callTool({ name, arguments: { ...args } }, limits)) as unknown as Answer;
+    (await mcp.callTool({ name, arguments: { ...args } }, limits)) as unknown as ToolResult;
   /** Lists the requests to the gateway that would be billed. */
   const listBills = () => emulator.requests.filter(({ method }) => method === "POST").length;
   return { emulator, client, mcp, call, listBills };
 }
 
 /** Joins the texts of a result. */
-export function joinTexts({ content }: Answer): string {
+export function joinTexts({ content }: ToolResult): string {
   return content.flatMap(({ text }) => text ?? []).join("\n");
 }
 

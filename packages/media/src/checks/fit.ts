@@ -80,14 +80,14 @@ interface Work {
 }
 
 async function encodeWithin({ bitmap, rules, background, probe, signal }: Work): Promise<FittedImage> {
-  const most = rules.bytes ?? Number.POSITIVE_INFINITY;
+  const max = rules.bytes ?? Number.POSITIVE_INFINITY;
   for (let shrink = 1; shrink > 0.01; shrink *= SHRINK) {
     const { frame, picture } = computeLayout(bitmap, rules, shrink);
     const encode = draw(bitmap, frame, picture, background);
     for (const quality of QUALITIES) {
       signal?.throwIfAborted();
       const encoded = await encode(quality);
-      if (encoded.size > most) continue;
+      if (encoded.size > max) continue;
       signal?.throwIfAborted();
       const changes: ImageChange[] = [];
       if (probe.hasAlpha) changes.push("flattened");
@@ -96,7 +96,7 @@ async function encodeWithin({ bitmap, rules, background, probe, signal }: Work):
       return { blob: encoded, ...frame, changes: [...changes, "re-encoded"], quality };
     }
   }
-  throw createError("bytes", `can't be made to fit ${most} bytes; choose a smaller or simpler image`);
+  throw createError("bytes", `can't be made to fit ${max} bytes; choose a smaller or simpler image`);
 }
 
 interface Size {

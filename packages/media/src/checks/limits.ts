@@ -31,7 +31,7 @@ export interface MediaLimits {
   /** Pages of one file of these formats. This library does not count pages. */
   readonly pages?: {
     /** Maximum number of pages in one file. */
-    readonly most: number;
+    readonly max: number;
     /** Formats with this limit. */
     readonly formats: readonly string[];
   };
@@ -84,7 +84,7 @@ export const mediaLimits = {
     formats: [
       "docx", "doc", "xlsx", "xls", "pptx", "ppt", "pdf", "txt", "key", "pages", "numbers", "md",
     ],
-    pages: { most: 50, formats: ["pdf", "docx", "doc", "pptx", "ppt", "key", "pages"] },
+    pages: { max: 50, formats: ["pdf", "docx", "doc", "pptx", "ppt", "key", "pages"] },
     bytes: 104_857_600,
   },
   chat_image: { kind: "image", formats: ["jpeg", "png", "gif", "webp"] },

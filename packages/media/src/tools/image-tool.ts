@@ -37,7 +37,7 @@ const TIMEOUT_MS = 600_000;
  *   tools: [imageTool(client, { model: "gamma-image-5-0-260128", needsApproval: true })],
  * });
  * await chat.send("Paint a reef at dawn");
- * const pictures = chat.getSnapshot().messages.flatMap(({ images = [] }) => images);
+ * const images = chat.getSnapshot().messages.flatMap(({ images = [] }) => images);
  * ```
  */
 export function imageTool(client: Client, options: ImageToolOptions): Tool {

@@ -23,7 +23,7 @@ const BILLED = "It may have been made and billed: ask the user before you call t
 export async function startRun(client: Client, { savedState, saveState }: ToolContext): Promise<PaidRun> {
   const saved = readRun(savedState);
   if (saved?.handle || (saved?.isOnce && isRemembered(saved.at))) return saved;
-  if (savedState !== undefined) throw new Error(`the page was left before the answer came. ${BILLED}`);
+  if (savedState !== undefined) throw new Error(`the page was closed before the response came. ${BILLED}`);
   const run = {
     key: createRandomId(),
     at: Date.now(),

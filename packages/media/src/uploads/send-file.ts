@@ -33,7 +33,7 @@ interface Sending {
   /** True after a 404. A second 404 in a row is believed. */
   isMissing: boolean;
   /** True after a response that makes no sense. A second one in a row is final. */
-  isDoubtful: boolean;
+  isUnconfirmed: boolean;
   /** The last failure. */
   failure: unknown;
 }
@@ -79,7 +79,7 @@ function createSending({ client, exchange }: UploadContext, known: UploadAtProxy
     sentBytes: 0,
     attempt: 0,
     isMissing: false,
-    isDoubtful: false,
+    isUnconfirmed: false,
     failure: undefined,
   };
 }
@@ -121,7 +121,7 @@ function advance(
   if (phase !== "look-up") {
     const text = `the upload stands still: the proxy took bytes at ${from}, and has ${next.offset}`;
     if (next.offset <= from) throw new ResponseError(text, { path: "offset", body: JSON.stringify(next) });
-    sending.isDoubtful = false;
+    sending.isUnconfirmed = false;
   }
   if (next.offset <= sending.reached) return;
   sending.reached = next.offset;
@@ -136,10 +136,10 @@ async function recover(
   { onState }: SendFileHandlers,
 ): Promise<void> {
   const { signal, retry } = exchange;
-  const { attempt, isMissing, isDoubtful } = sending;
+  const { attempt, isMissing, isUnconfirmed } = sending;
   const verdict = classify(error, sending, retry.maxRetryAfterMs);
   sending.failure = error;
-  if (signal.aborted || verdict === "final" || (verdict === "doubtful" && isDoubtful)) throw error;
+  if (signal.aborted || verdict === "final" || (verdict === "doubtful" && isUnconfirmed)) throw error;
   // the first look-up of an interrupted upload is not a retry: without retries, its 404 is believed
   const isLeftAndGone = verdict === "absent" && attempt === 1 && retry.limit === 0;
   if (!isLeftAndGone) {
@@ -149,7 +149,7 @@ async function recover(
   }
   const isGone = isLeftAndGone || (verdict === "absent" && isMissing);
   sending.isMissing = verdict === "absent" && !isGone;
-  sending.isDoubtful ||= verdict === "doubtful";
+  sending.isUnconfirmed ||= verdict === "doubtful";
   if (isGone) {
     sending.state = undefined;
     onState(undefined);

@@ -22,7 +22,7 @@ export interface UploadAtProxy {
 export function parseUpload(text: string, size: number): UploadAtProxy {
   const json = parseJSON(text);
   const createMismatch = (problem: string, path: string) =>
-    new ResponseError(`the answer to the upload ${problem}`, { path, body: text.slice(0, 8192) });
+    new ResponseError(`the response to the upload ${problem}`, { path, body: text.slice(0, 8192) });
   if (!isRecord(json) || !isUploadId(json.id)) throw createMismatch("has no id", "id");
   const { id, offset, url, expiresAt, type } = json;
   if (!isOffset(offset, size))

@@ -8,11 +8,11 @@ const url = "https://files.test/reef.png?signature=abc";
 
 /** Creates a client with a key and headers, and a server of files. */
 function createFiles(
-  answer: (request: Request, nth: number) => Response,
+  respond: (request: Request, nth: number) => Response,
   options: Partial<ClientOptions> = {},
 ) {
   const events: unknown[] = [];
-  const opened = clientOf(answer, {
+  const opened = clientOf(respond, {
     apiKey: "sk-0123456789",
     dangerouslyAllowBrowser: true,
     headers: { "x-user": "u-1", cookie: "a=b" },
@@ -128,8 +128,8 @@ describe("the file of a result", () => {
       "<p>Sign in</p>",
     ],
     ["JSON", () => Response.json({ error: "no" }), "of type application/json", '{"error":"no"}'],
-  ])("is an error with its text if the response is %s", async (_, answer, message, body) => {
-    await expect(fetchMedia(createFiles(answer).client, url)).rejects.toMatchObject({
+  ])("is an error with its text if the response is %s", async (_, respond, message, body) => {
+    await expect(fetchMedia(createFiles(respond).client, url)).rejects.toMatchObject({
       name: "ResponseError",
       message: expect.stringContaining(message),
       body,

@@ -199,11 +199,11 @@ describe("probing videos and audio", () => {
   test("the probe of a 100 MB video reads little beyond the index at its end", async () => {
     const bytes = createVideo(1280, 720, 12);
     const [start, index] = [bytes.subarray(0, 20), bytes.subarray(20, bytes.length - 72)];
-    const pictures = 100 * MB;
-    const { file, reads } = createSparseFile("a.mp4", 20 + pictures + index.length, [
+    const images = 100 * MB;
+    const { file, reads } = createSparseFile("a.mp4", 20 + images + index.length, [
       [0, start],
-      [20, concatBytes(toU32(pictures), "mdat")],
-      [20 + pictures, index],
+      [20, concatBytes(toU32(images), "mdat")],
+      [20 + images, index],
     ]);
     expect(await probeMedia(file)).toMatchObject({ width: 1280, height: 720, durationSeconds: 12 });
     expect(reads.bytes).toBeLessThan(300_000);

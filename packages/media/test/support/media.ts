@@ -191,7 +191,7 @@ export function createVideo(
 ): Bytes {
   const { brand = "isom", indexFirst = true, content = 64 } = options;
   const start = createBox("ftyp", brand, toU32(0), brand);
-  const pictures = createBox("mdat", new Uint8Array(content));
+  const images = createBox("mdat", new Uint8Array(content));
   const index = createBox(
     "moov",
     createBox(
@@ -210,7 +210,7 @@ export function createVideo(
     ),
     createTrack(width, height, seconds, options),
   );
-  return indexFirst ? concatBytes(start, index, pictures) : concatBytes(start, pictures, index);
+  return indexFirst ? concatBytes(start, index, images) : concatBytes(start, images, index);
 }
 
 const identity = [
@@ -338,7 +338,7 @@ function createSoundEntry(): Bytes {
 export function createFragments(
   width: number,
   height: number,
-  samplesOf: readonly number[],
+  samples: readonly number[],
   skipped = 0,
 ): Bytes {
   const start = createVideo(width, height, 0, { content: 0 });
@@ -350,7 +350,7 @@ export function createFragments(
   // the index is the second box, and the rest of `empty`
   const index = concatBytes(empty.subarray(28), defaults);
   let before = skipped;
-  const pieces = samplesOf.map((samples) => {
+  const pieces = samples.map((samples) => {
     const times = createBox("tfdt", toU32(0), toU32(before * SAMPLE_TICKS));
     before += samples;
     return createBox(

@@ -19,7 +19,7 @@ mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, ".gitignore"), "*\n");
 const env = process.env as unknown as Env;
 // opens the database
-const { answer } = await import("./answer.ts").catch(refuse);
+const { respond } = await import("./respond.ts").catch(refuse);
 const handle = toNodeHandler(serve);
 const underWay = new Set<ServerResponse>();
 const server = createServer((incoming, outgoing) => {
@@ -41,7 +41,7 @@ function serve(request: Request): Response | Promise<Response> {
   // for Docker and Kubernetes: the process is alive, even if the gateway is down
   if (pathname === "/live") return new Response("ok\n");
   if (pathname === "/metrics") return answerScraper(request, env.METRICS_TOKEN);
-  return answer(request, env);
+  return respond(request, env);
 }
 
 /** Explains in one line why the server can't start: another process uses the port or the file. */
@@ -56,7 +56,7 @@ async function stop(): Promise<void> {
   server.close();
   const ends = [...underWay].map((outgoing) => once(outgoing, "close"));
   await Promise.race([Promise.all(ends), pause(drainMs, undefined, { ref: false })]);
-  // then the streams that nobody reads at the moment
+  // then the streams without a reader
   await host.close(Math.max(endsAt - Date.now(), 0));
   server.closeAllConnections();
 }

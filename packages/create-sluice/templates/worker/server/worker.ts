@@ -1,4 +1,4 @@
-import { answer } from "./answer.ts";
+import { respond } from "./respond.ts";
 
 /** The Worker of wrangler.jsonc. */
-export default { fetch: answer };
+export default { fetch: respond };

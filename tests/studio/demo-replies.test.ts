@@ -35,15 +35,15 @@ const tools = ["roll_dice", "save_note", "pick_color"].map((name) => ({
 const user = (content: string): ChatRequestMessage => ({ role: "user", content });
 const assistant = (content: string): ChatRequestMessage => ({ role: "assistant", content });
 
-function answerTo(messages: readonly ChatRequestMessage[], rest: object = {}) {
+function requestReply(messages: readonly ChatRequestMessage[], rest: object = {}) {
   return completeChat(client, { model: "alpha-v4.1-flash", messages, ...rest } as ChatRequest);
 }
 
-async function textOf(messages: readonly ChatRequestMessage[], rest: object = {}): Promise<string> {
-  return String((await answerTo(messages, rest)).message.content);
+async function requestText(messages: readonly ChatRequestMessage[], rest: object = {}): Promise<string> {
+  return String((await requestReply(messages, rest)).message.content);
 }
 
-/** An answer to the result of a tool that the model has called. */
+/** A response to the result of a tool that the model has called. */
 function afterTool(prompt: string, name: string, result: unknown) {
   const call = { id: "call_1", type: "function", function: { name, arguments: "{}" } } as const;
   const messages: ChatRequestMessage[] = [
@@ -51,7 +51,7 @@ function afterTool(prompt: string, name: string, result: unknown) {
     { role: "assistant", content: null, tool_calls: [call] },
     { role: "tool", tool_call_id: "call_1", content: JSON.stringify(result) },
   ];
-  return textOf(messages, { tools });
+  return requestText(messages, { tools });
 }
 
 test("the prompts have unique ids, titles and texts", () => {
@@ -62,35 +62,36 @@ test("the prompts have unique ids, titles and texts", () => {
 
 describe("a prompt that the demo offers", () => {
   test.each(chats.filter(({ tool, needsPicture }) => !tool && !needsPicture))(
-    "gets its answer: $prompt",
+    "gets its response: $prompt",
     async ({ id, prompt, after }) => {
-      const before = after ? [user(promptOf(after)), assistant(contentOf(after))] : [];
-      const { message, outcome } = await answerTo([...before, user(prompt)]);
+      const before = after ? [user(findPrompt(after)), assistant(findContent(after))] : [];
+      const { message, outcome } = await requestReply([...before, user(prompt)]);
       expect(outcome).toBe("complete");
-      expect(message.content).toBe(contentOf(id));
+      expect(message.content).toBe(findContent(id));
       expect(message.reasoning_content).toBe(files.get(id)?.reasoning);
     },
   );
 
   test.each(chats.filter(({ tool }) => tool))("calls $tool: $prompt", async ({ prompt, tool }) => {
-    const { toolCalls } = await answerTo([user(prompt)], { tools });
+    const { toolCalls } = await requestReply([user(prompt)], { tools });
     expect(toolCalls).toMatchObject([{ name: tool, input: expect.any(Object) }]);
   });
 
   test.each(chats.filter(({ tool }) => tool))("needs an offered tool: $prompt", async ({ prompt }) => {
-    expect(await textOf([user(prompt)])).toBe(contentOf("tools-off"));
+    expect(await requestText([user(prompt)])).toBe(findContent("tools-off"));
   });
 });
 
 test("the arguments of a tool come from the prompt", async () => {
-  const inputOf = async (prompt: string) => (await answerTo([user(prompt)], { tools })).toolCalls[0]?.input;
-  expect(await inputOf("Roll three six-sided dice")).toEqual({ count: 3, sides: 6 });
-  expect(await inputOf("Roll 2 dice with 20 sides")).toEqual({ count: 2, sides: 20 });
-  expect(await inputOf("Roll 2d20")).toEqual({ count: 2, sides: 20 });
-  expect(await inputOf("Throw five dice")).toEqual({ count: 5, sides: 6 });
-  expect(await inputOf("Roll a 20-sided die")).toEqual({ count: 1, sides: 20 });
-  expect(await inputOf('Keep a note: "say \\"hi\\""')).toEqual({ text: expect.stringContaining("say") });
-  expect(await inputOf("Keep a note: water the plants")).toEqual({ text: "water the plants" });
+  const requestInput = async (prompt: string) =>
+    (await requestReply([user(prompt)], { tools })).toolCalls[0]?.input;
+  expect(await requestInput("Roll three six-sided dice")).toEqual({ count: 3, sides: 6 });
+  expect(await requestInput("Roll 2 dice with 20 sides")).toEqual({ count: 2, sides: 20 });
+  expect(await requestInput("Roll 2d20")).toEqual({ count: 2, sides: 20 });
+  expect(await requestInput("Throw five dice")).toEqual({ count: 5, sides: 6 });
+  expect(await requestInput("Roll a 20-sided die")).toEqual({ count: 1, sides: 20 });
+  expect(await requestInput('Keep a note: "say \\"hi\\""')).toEqual({ text: expect.stringContaining("say") });
+  expect(await requestInput("Keep a note: water the plants")).toEqual({ text: "water the plants" });
 });
 
 test("a tool's result becomes text, and so does a refusal", async () => {
@@ -98,23 +99,23 @@ test("a tool's result becomes text, and so does a refusal", async () => {
     /^You rolled \*\*2, 5, 6\*\*, together \*\*13\*\*[\s\S]* 3 × 6 sides[\s\S]* 10\.5 \|/,
   );
   expect(await afterTool("Color?", "pick_color", { name: "reed", hex: "#6f8f3a" })).toContain("`#6f8f3a`");
-  expect(await afterTool("Color?", "pick_color", { name: "none" })).toBe(contentOf("pick-color-none"));
-  expect(await afterTool("Keep", "save_note", { saved: true })).toBe(contentOf("save-note-result"));
-  expect(await afterTool("Keep", "save_note", { error: "no" })).toBe(contentOf("save-note-denied"));
+  expect(await afterTool("Color?", "pick_color", { name: "none" })).toBe(findContent("pick-color-none"));
+  expect(await afterTool("Keep", "save_note", { saved: true })).toBe(findContent("save-note-result"));
+  expect(await afterTool("Keep", "save_note", { error: "no" })).toBe(findContent("save-note-denied"));
 });
 
-test("a picture is described by its header only", async () => {
+test("an image is described by its header only", async () => {
   const url = `data:image/png;base64,${PNG}`;
-  const picture = { type: "image_url", image_url: { url } } as const;
-  const text = await textOf([
-    { role: "user", content: [{ type: "text", text: "What is in this picture?" }, picture] },
+  const image = { type: "image_url", image_url: { url } } as const;
+  const text = await requestText([
+    { role: "user", content: [{ type: "text", text: "What is in this picture?" }, image] },
   ]);
   expect(text).toContain("| 1 | `image/png` | 70 bytes | 1 × 1 pixels |");
-  expect(await textOf([user("What is in this picture?")])).toBe(contentOf("no-picture"));
+  expect(await requestText([user("What is in this picture?")])).toBe(findContent("no-picture"));
 });
 
-test("the files of a message are named with what came of them, and no keyword in them is answered", async () => {
-  const text = await textOf([
+test("the files of a message are named with what came of them, and no keyword in them gets a reply", async () => {
+  const text = await requestText([
     user(
       "What leaks?\n\nFile “a|b.md”:\n\nCompare SQL and NoSQL\n\nFile “long.pdf” (text of 2 pages, without pictures):\n\n" +
         `The start ${"x".repeat(1200)} the end`,
@@ -127,23 +128,29 @@ test("the files of a message are named with what came of them, and no keyword in
   expect(text).not.toContain("has no model behind it");
 });
 
-test("an answer that ended at a limit continues at its cut", async () => {
+test("a response that ended at a limit continues at its cut", async () => {
   const question = user("[[length]] Write a debounce function in TypeScript");
-  const cut = await answerTo([question]);
+  const cut = await requestReply([question]);
   expect(cut.outcome).toBe("length");
   const said = String(cut.message.content);
-  const more = await textOf([question, assistant(said), user("Continue")], { max_tokens: 60 });
-  const rest = await textOf([question, assistant(said), user("Continue"), assistant(more), user("Go on")]);
-  expect(said + more + rest).toBe(contentOf("debounce"));
+  const more = await requestText([question, assistant(said), user("Continue")], { max_tokens: 60 });
+  const rest = await requestText([
+    question,
+    assistant(said),
+    user("Continue"),
+    assistant(more),
+    user("Go on"),
+  ]);
+  expect(said + more + rest).toBe(findContent("debounce"));
 });
 
-test("a second question is answered separately, and a short yes by the question before", async () => {
-  const chat = [user("Write a debounce function in TypeScript"), assistant(contentOf("debounce"))];
-  expect(await textOf([...chat, user("Compare SQL and NoSQL")])).toBe(contentOf("sql-nosql"));
-  expect(await textOf([...chat, user("Yes, please!")])).toBe(contentOf("throttle"));
+test("a second question gets its own reply, and a short yes the reply to the question before", async () => {
+  const chat = [user("Write a debounce function in TypeScript"), assistant(findContent("debounce"))];
+  expect(await requestText([...chat, user("Compare SQL and NoSQL")])).toBe(findContent("sql-nosql"));
+  expect(await requestText([...chat, user("Yes, please!")])).toBe(findContent("throttle"));
 });
 
-test("any other prompt gets the request that was sent, without Base64, and prompts that have an answer", async () => {
+test("any other prompt gets the request that was sent, without Base64, and prompts that have a response", async () => {
   const stream = streamChat(client, {
     model: "alpha-v4.1-flash",
     temperature: 0.5,
@@ -158,11 +165,15 @@ test("any other prompt gets the request that was sent, without Base64, and promp
   const offered = [...String(text).matchAll(/^- \*(.*)\*$/gm)].map(([, prompt]) => prompt);
   expect(offered).toHaveLength(3);
   for (const prompt of offered) expect(demoPrompts.map((known) => known.prompt)).toContain(prompt);
-  const long = await textOf([user("x"), assistant("y"), user(`data:image/png;base64,${"A".repeat(5000)}`)]);
+  const long = await requestText([
+    user("x"),
+    assistant("y"),
+    user(`data:image/png;base64,${"A".repeat(5000)}`),
+  ]);
   expect(long.length).toBeLessThan(2500);
 });
 
-test("a prompt about another thing does not get an answer that has one of its words", async () => {
+test("a prompt about another thing does not get a response that has one of its words", async () => {
   for (const prompt of [
     "Write a debounce function in Python",
     "Say hello in Chinese and Arabic",
@@ -170,31 +181,31 @@ test("a prompt about another thing does not get an answer that has one of its wo
     "What shall I wear at the weekend?",
     "How do I stream a video?",
   ])
-    expect(await textOf([user(prompt)])).toContain("It has no model behind it.");
+    expect(await requestText([user(prompt)])).toContain("It has no model behind it.");
 });
 
-test("a model whose answers are short says the beginning", async () => {
+test("a model whose replies are short says the beginning", async () => {
   const answers = chats.filter(({ tool, needsPicture }) => !tool && !needsPicture);
   for (const { prompt, id } of answers) {
-    const text = await textOf([user(prompt)], { model: "gamma-chat-1-6-251015" });
+    const text = await requestText([user(prompt)], { model: "gamma-chat-1-6-251015" });
     expect(text).toBe(files.get(id)?.brief);
-    expect(contentOf(id).startsWith(text)).toBe(true);
-    expect(text.length).toBeLessThan(contentOf(id).length);
+    expect(findContent(id).startsWith(text)).toBe(true);
+    expect(text.length).toBeLessThan(findContent(id).length);
   }
 });
 
-test("JSON says who answers, and fits a schema where there is one", async () => {
+test("JSON names the model, and fits a schema if there is one", async () => {
   const json = { response_format: { type: "json_object" } };
-  const text = await textOf([user("Compare SQL and NoSQL")], json);
+  const text = await requestText([user("Compare SQL and NoSQL")], json);
   expect(JSON.parse(text)).toMatchObject({ question: "Compare SQL and NoSQL", messages: 1 });
   const system = { role: "system", content: "Answer by this JSON schema: {}" } as const;
-  expect(JSON.parse(await textOf([system, user("Hi")], json))).not.toHaveProperty("answeredBy");
+  expect(JSON.parse(await requestText([system, user("Hi")], json))).not.toHaveProperty("answeredBy");
 });
 
-function contentOf(id: string): string {
+function findContent(id: string): string {
   return files.get(id)?.content ?? `no file ${id}`;
 }
 
-function promptOf(id: string): string {
+function findPrompt(id: string): string {
   return demoPrompts.find((prompt) => prompt.id === id)?.prompt ?? `no prompt ${id}`;
 }

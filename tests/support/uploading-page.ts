@@ -3,7 +3,7 @@ import { uploads } from "@sluice/media";
 import { createVideoTaskList, createVideoTaskStore, indexedDBStorage } from "@sluice/stores";
 
 /** Functions of the page that the test calls. */
-export interface FilmPage {
+export interface VideoPage {
   /** Makes a video with a file of this size as a reference; resolves to the error's message, or nothing. */
   readonly make: (bytes: number) => Promise<string | undefined>;
   readonly progress: () => number | undefined;
@@ -18,16 +18,16 @@ const client = createClient({
 const storage = indexedDBStorage();
 const video = createVideoTaskStore(client, { storage });
 const list = createVideoTaskList(client, { storage });
-const film = document.createElement("video");
-document.body.append(film);
+const player = document.createElement("video");
+document.body.append(player);
 video.subscribe(() => {});
 list.subscribe(() => {
   const [entry] = list.getSnapshot();
   const { task } = entry ?? {};
-  if (task?.state === "succeeded" && film.src !== task.url) film.src = task.url;
+  if (task?.state === "succeeded" && player.src !== task.url) player.src = task.url;
 });
 
-/** A film whose bytes count up, so that a part that is lost shows. It is made in pieces. */
+/** A video whose bytes count up, so that a part that is lost shows. It is made in pieces. */
 function readFile(bytes: number): File {
   const piece = Uint8Array.from({ length: 1_048_576 }, (_, at) => (at * 31 + (at >> 8)) & 0xff);
   const start = new Uint8Array([0, 0, 0, 0x20, 0x66, 0x74, 0x79, 0x70, 0x69, 0x73, 0x6f, 0x6d]);
@@ -54,5 +54,5 @@ Object.assign(globalThis, {
       return phase === "uploading" ? progress : undefined;
     },
     taskState: () => video.getSnapshot().task?.state,
-  } satisfies FilmPage,
+  } satisfies VideoPage,
 });

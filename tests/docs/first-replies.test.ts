@@ -10,15 +10,17 @@ import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
 const root = join(import.meta.dirname, "../..");
 const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
 
-/** Places of a question: a message, a call that sends one, a command, a quotation. */
-const places = [
+/** Locations of a question: a message, a call that sends one, a command, a quotation. */
+const patterns = [
   /role"?: ?["']user["'], "?content"?: ?(["'`])(?<text>(?:(?!\1).)+)\1/g,
   /(?:\.send|\bsend|sluice chat)\(? ?(["'`])(?<text>[A-Z](?:(?!\1).)+)\1/g,
   /[“`](?<text>(?:What|Why|How|Where|Tell me|Explain|Use the tool)\b[^“”`]+)[”`]/g,
 ];
 
-function questionsIn(text: string): string[] {
-  return places.flatMap((place) => [...text.matchAll(place)].map(({ groups }) => groups?.["text"] ?? ""));
+function listQuestions(text: string): string[] {
+  return patterns.flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(({ groups }) => groups?.["text"] ?? ""),
+  );
 }
 
 const files = execFileSync(
@@ -31,7 +33,7 @@ const files = execFileSync(
     (name) => /\.(?:md|ts|tsx|vue|svelte|js|html)$/.test(name) && !/\/tests?\/|\.test\.|decisions/.test(name),
   );
 const texts = files.map((name) => readFileSync(join(root, name), "utf8"));
-const written = texts.flatMap(questionsIn);
+const written = texts.flatMap(listQuestions);
 const offered = demoPrompts.filter(({ room }) => room === "chat").map(({ prompt }) => prompt);
 // a text with a placeholder is no question yet, and one with a fault is the question without it
 const questions = [...written, ...offered]
@@ -41,14 +43,14 @@ const questions = [...written, ...offered]
 
 test("The questions of the docs are found", () => {
   // the docs have fewer questions when they get shorter, but a pattern that finds none is wrong
-  expect(places.filter((place) => !texts.some((text) => text.search(place) >= 0))).toEqual([]);
+  expect(patterns.filter((pattern) => !texts.some((text) => text.search(pattern) >= 0))).toEqual([]);
   expect(offered).not.toEqual([]);
   for (const known of ["Why is the sky blue?", "What can you do?", "Explain the quadratic formula", "Hello"])
     expect(questions).toContain(known);
 });
 
 test.each([...new Set(questions)])(
-  "The emulator has an answer in plain sentences to: %s",
+  "The emulator has a response in plain sentences to: %s",
   async (content) => {
     const response = await emulator.fetch("https://gateway.test/v1/chat/completions", {
       method: "POST",
@@ -56,23 +58,23 @@ test.each([...new Set(questions)])(
       body: JSON.stringify({ model: "alpha-v4.1-flash", messages: [{ role: "user", content }] }),
     });
     const { choices } = (await response.json()) as { choices: { message: { content: string } }[] };
-    const answer = choices[0]?.message.content ?? "";
+    const expected = choices[0]?.message.content ?? "";
     // no heading, table, code, task, or bold text
-    expect(answer).not.toMatch(/^#|^\s*\||```|\[[ x]\] |\*\*/m);
-    expect(answer).toMatch(/[\p{P}\p{S}]$/u);
-    expect(answer).not.toMatch(/nothing yet|undefined|NaN|“”/);
+    expect(expected).not.toMatch(/^#|^\s*\||```|\[[ x]\] |\*\*/m);
+    expect(expected).toMatch(/[\p{P}\p{S}]$/u);
+    expect(expected).not.toMatch(/nothing yet|undefined|NaN|“”/);
     const isGreeting = /^(?:hi|hello|thanks|continue)\b/i.test(content) && content.length < 20;
     const isAbilities = /you (?:can )?do\b/.test(content);
-    if (isGreeting) return expect(answer.length).toBeLessThan(200);
-    if (isAbilities) return expect(answer).toContain("[[drop]]");
+    if (isGreeting) return expect(expected.length).toBeLessThan(200);
+    if (isAbilities) return expect(expected).toContain("[[drop]]");
     const words = content.toLowerCase().match(/\p{L}{3,}/gu) ?? [];
     const subjects = words.filter(
       (word) => !/^(?:what|why|how|tell|the|use|with|about|for|and|can|you|does)$/.test(word),
     );
-    const said = answer.toLowerCase();
+    const output = expected.toLowerCase();
     expect(
-      subjects.length === 0 || subjects.some((word) => said.includes(word)),
-      `${content} → ${answer}`,
+      subjects.length === 0 || subjects.some((word) => output.includes(word)),
+      `${content} → ${expected}`,
     ).toBe(true);
   },
 );

@@ -2,7 +2,7 @@
  * Answers to the questions in the docs, the README files and the templates. Readers try those first, and an unrelated
  * answer makes the client look broken.
  */
-const answers: readonly (readonly [question: RegExp, answer: string])[] = [
+const replies: readonly (readonly [question: RegExp, answer: string])[] = [
   [
     /\bsky\b.*\bblue\b/i,
     "The sky is blue because air scatters sunlight. Sunlight has all colors, and the molecules of the air scatter blue light far more than red light. So blue light reaches your eyes from every part of the sky. In the evening the light takes a longer way through the air, most of its blue is lost, and the sky turns red.",
@@ -66,7 +66,7 @@ const QUESTION =
   /\?$|^(?:tell|explain|describe|name|say|compare|how|why|what|where|which|will|is|are|the|tea)\b/i;
 
 /** Returns the answer to a question of the docs, or undefined for any other text. */
-export function findKnownAnswer(prompt: string): string | undefined {
+export function findKnownReply(prompt: string): string | undefined {
   if (!QUESTION.test(prompt)) return undefined;
-  return answers.find(([question]) => question.test(prompt))?.[1];
+  return replies.find(([question]) => question.test(prompt))?.[1];
 }

@@ -4,7 +4,7 @@ import { mediabunny } from "@sluice/media/mediabunny";
 import * as stores from "@sluice/stores";
 import { runBehaviours } from "./behaviours/index.js";
 
-/* The behaviours in a Worker. A request has the addresses, and its answer is the report. */
+/* The behaviours in a Worker. A request has the addresses, and its response is the report. */
 
 export default {
   async fetch(request) {

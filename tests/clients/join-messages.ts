@@ -1,5 +1,5 @@
 /** Returns all that an error tells its user: its own message, and those of the errors in it. */
-export function wordsOf(error: unknown): string {
+export function joinMessages(error: unknown): string {
   if (typeof error !== "object" || error === null) return String(error);
   const {
     message,
@@ -11,6 +11,6 @@ export function wordsOf(error: unknown): string {
   } = error as Record<string, unknown>;
   const inside = [cause, httpResponse, responseBody, ...(Array.isArray(errors) ? errors : [])]
     .filter(Boolean)
-    .map(wordsOf);
+    .map(joinMessages);
   return [String(message ?? JSON.stringify(inner ?? error)), ...inside].join("; ");
 }

@@ -20,7 +20,7 @@ async function run() {
   if (isRun) return;
   isRun = true;
   const { gatewayURL, reportURL } = Object.fromEntries(new URLSearchParams(location.search));
-  const world = { core, stores, media, mediabunny, baseURL: "/api", gatewayURL };
-  const report = [...(await runBehaviours(world)), ...(await runHooks(world))];
+  const setup = { core, stores, media, mediabunny, baseURL: "/api", gatewayURL };
+  const report = [...(await runBehaviours(setup)), ...(await runHooks(setup))];
   await fetch(reportURL, { method: "POST", mode: "no-cors", body: JSON.stringify(report) });
 }

@@ -4,10 +4,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { bundle } from "../../packages/worker-proxy/test/support/bundle.ts";
 import { startWorkerd } from "../../packages/worker-proxy/test/support/workerd-process.ts";
 
-const KEY = "sk-kept-answers";
+const KEY = "sk-stored-responses";
 const KB = 1024;
 
-test("an answer that was stopped leaves nothing in the memory of the Worker", async () => {
+test("a response that was stopped leaves nothing in the memory of the Worker", async () => {
   const gateway = await serve(createEmulator({ apiKeys: [KEY], speed: Number.POSITIVE_INFINITY }), {
     port: 0,
   });
@@ -26,12 +26,12 @@ test("an answer that was stopped leaves nothing in the memory of the Worker", as
   const messages = [{ role: "user", content: "[[stall]] Tell me a long story" }];
   const body = JSON.stringify({ model: "delta-5.3", stream: true, messages });
 
-  /** Asks, reads the first words, and stops the answer. */
+  /** Asks, reads the first words, and stops the response. */
   async function stopOne(): Promise<void> {
-    const answer = await fetch(`${address}/completions`, { method: "POST", headers, body });
-    const reader = answer.body?.getReader();
+    const response = await fetch(`${address}/completions`, { method: "POST", headers, body });
+    const reader = response.body?.getReader();
     await reader?.read();
-    const path = `${address}/streams/${answer.headers.get("x-stream-id")}`;
+    const path = `${address}/streams/${response.headers.get("x-stream-id")}`;
     expect((await fetch(path, { method: "DELETE", headers })).status).toBe(204);
     while (reader && !(await reader.read()).done);
   }
@@ -42,7 +42,7 @@ test("an answer that was stopped leaves nothing in the memory of the Worker", as
   await stopMany(50);
   const before = await worker.usedHeap();
   await stopMany(200);
-  // an object stays for seconds after its last event; what a stopped answer had kept was 10 kB for ever
+  // an object stays for seconds after its last event; what a stopped response had stored was 10 kB forever
   await expect
     .poll(async () => (await worker.usedHeap()) - before, { timeout: 150_000, interval: 1000 })
     .toBeLessThan(600 * KB);

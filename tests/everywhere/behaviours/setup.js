@@ -3,8 +3,8 @@
  */
 
 /**
- * @typedef {object} World
- * @property {typeof import("@sluice/core")} core the package as this place imports it
+ * @typedef {object} Setup
+ * @property {typeof import("@sluice/core")} core the package as this platform imports it
  * @property {typeof import("@sluice/stores")} stores the same of the stores
  * @property {typeof import("@sluice/media")} media its part for files
  * @property {typeof import("@sluice/media/mediabunny").mediabunny} mediabunny measures videos
@@ -15,10 +15,10 @@
 /**
  * A client that waits for nothing between attempts.
  *
- * @param {World} world
+ * @param {Setup} setup
  * @param {Partial<import("@sluice/core").ClientOptions>} [options]
  */
-export function clientOf({ core, baseURL }, options = {}) {
+export function createTestClient({ core, baseURL }, options = {}) {
   return core.createClient({
     baseURL,
     random: () => 0,
@@ -34,7 +34,7 @@ export function mark() {
 }
 
 /** @param {string} content */
-export function chatOf(content) {
+export function createChatRequest(content) {
   return { model: "delta-5.3", messages: [{ role: "user", content }] };
 }
 
@@ -54,7 +54,7 @@ export function equal(actual, expected) {
  *
  * @param {Promise<unknown>} promise
  */
-export async function failureOf(promise) {
+export async function readFailure(promise) {
   const ended = await promise.then(
     () => undefined,
     (error) => error ?? new Error("rejected with nothing"),
@@ -64,14 +64,14 @@ export async function failureOf(promise) {
 }
 
 /**
- * Asks until the answer is true: at most 500 times.
+ * Calls `check` until it returns true: at most 500 times.
  *
  * @param {string} what is named if it never is
- * @param {() => Promise<boolean>} ask
+ * @param {() => Promise<boolean>} check
  */
-export async function until(what, ask) {
+export async function until(what, check) {
   for (let times = 0; times < 500; times++) {
-    if (await ask()) return;
+    if (await check()) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   throw new Error(`never came true: ${what}`);
@@ -80,11 +80,11 @@ export async function until(what, ask) {
 /**
  * The gateway's records of requests with this mark.
  *
- * @param {World} world
+ * @param {Setup} setup
  * @param {string} marked
  */
-export async function journalOf({ gatewayURL }, marked) {
-  const answer = await fetch(`${gatewayURL}/journal`);
-  const { requests } = await answer.json();
+export async function readJournal({ gatewayURL }, marked) {
+  const response = await fetch(`${gatewayURL}/journal`);
+  const { requests } = await response.json();
   return requests.filter((request) => JSON.stringify(request.body ?? "").includes(marked));
 }

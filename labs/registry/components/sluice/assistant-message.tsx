@@ -6,9 +6,9 @@ import { MessageImages } from "@/components/sluice/message-images";
 import { messageWords } from "@/components/sluice/words";
 
 interface AssistantMessageProps {
-  /** The answers to one question: several where the model calls tools. */
-  readonly answers: readonly ChatMessage[];
-  /** True while the answer is in flight in this tab. @default false */
+  /** The responses to one question: several where the model calls tools. */
+  readonly replies: readonly ChatMessage[];
+  /** True while the response is in flight in this tab. @default false */
   readonly isBusy?: boolean;
   /** Shows the text, for example as Markdown. `isCut` says if it ends before its end. @default as it is */
   readonly renderText?: (text: string, isLive: boolean, isCut: boolean) => ReactNode;
@@ -18,11 +18,11 @@ interface AssistantMessageProps {
   readonly children?: ReactNode;
 }
 
-/** An answer of the model: its pictures and films, and its text. The text before a tool call is one of the steps. */
+/** A response of the model: its images and videos, and its text. The text before a tool call is one of the steps. */
 export function AssistantMessage(props: AssistantMessageProps) {
-  const { answers, isBusy = false, renderText = renderPlainText, before, children } = props;
-  const last = answers.at(-1);
-  const files = answers.flatMap(({ files = [] }) => files);
+  const { replies, isBusy = false, renderText = renderPlainText, before, children } = props;
+  const last = replies.at(-1);
+  const files = replies.flatMap(({ files = [] }) => files);
   const hasCalls = Boolean(last?.toolCalls?.length);
   const isLive = last?.outcome === undefined;
   return (
@@ -33,7 +33,7 @@ export function AssistantMessage(props: AssistantMessageProps) {
     >
       <h2 className="sr-only">{messageWords.assistant}</h2>
       {before}
-      <MessageImages images={answers.flatMap(({ images = [] }) => images)} />
+      <MessageImages images={replies.flatMap(({ images = [] }) => images)} />
       {files.map(({ url }) => (
         // biome-ignore lint/a11y/useMediaCaption: a film that a model made has no captions
         <video key={url} src={url} controls aria-label={messageWords.film} className="max-h-96 rounded-xl" />

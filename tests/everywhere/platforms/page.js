@@ -8,6 +8,6 @@ import { runHooks } from "./hooks.js";
 /* The behaviours and the hooks in a page that Vite has built. It sends the report to its own server. */
 
 const { baseURL, gatewayURL } = Object.fromEntries(new URLSearchParams(location.search));
-const world = { core, stores, media, mediabunny, baseURL, gatewayURL };
-const report = [...(await runBehaviours(world)), ...(await runHooks(world))];
+const setup = { core, stores, media, mediabunny, baseURL, gatewayURL };
+const report = [...(await runBehaviours(setup)), ...(await runHooks(setup))];
 await fetch("/report", { method: "POST", body: JSON.stringify(report) });

@@ -3,35 +3,35 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Browser, browsers, withPage } from "./browsers.ts";
-import { nextPlaces } from "./next.ts";
+import { nextPlatforms } from "./next.ts";
 import type { Pages } from "./pages.ts";
 import type { Servers } from "./servers.ts";
 
 /*
- * The places in which the behaviours run. A place that a machine lacks has no version, and names what it needs.
+ * The platforms in which the behaviours run. A platform that a machine lacks has no version, and names what it needs.
  */
 
 /** Results of the behaviours; one with a problem failed. */
 export type Report = readonly { readonly name: string; readonly problem?: string }[];
 
 /** The project and the servers of a run. */
-export interface World {
+export interface Setup {
   readonly folder: string;
   readonly servers: Servers;
   readonly pages: Pages;
 }
 
-export interface Place {
+export interface Platform {
   readonly name: string;
-  /** Way on which the packages came there, or the server in between. */
-  readonly way: string;
+  /** How the packages were installed, or the server in between. */
+  readonly how: string;
   readonly needs: string;
   readonly version: () => string | undefined;
   /** True where nothing stops the gateway while the reader pauses. @default false */
   readonly readsAhead?: boolean | undefined;
   /** True where the report has the hooks, too. @default false */
   readonly hasHooks?: boolean;
-  readonly run: (world: World) => Promise<Report>;
+  readonly run: (setup: Setup) => Promise<Report>;
 }
 
 const run = promisify(execFile);
@@ -45,7 +45,7 @@ const node22 = () => join(tests.resolve("node-22/package.json"), "../bin/node");
 const node26 = () => join(tools.resolve("node-26/package.json"), "../bin/node");
 const denoFlags = ["run", "--no-prompt", "--allow-net=127.0.0.1", "--allow-env"];
 
-export const places: readonly Place[] = [
+export const platforms: readonly Platform[] = [
   command("Node 22", () => [node22()]),
   command("Node 24", () => [process.execPath]),
   command("Node 26", () => [node26()]),
@@ -54,7 +54,7 @@ export const places: readonly Place[] = [
   command("Bun", () => [bun()]),
   {
     name: "workerd",
-    way: "bundled",
+    how: "bundled",
     needs: "the repository's dependencies",
     version: workerdVersion,
     async run({ servers: { worker, gateway } }) {
@@ -62,14 +62,14 @@ export const places: readonly Place[] = [
       return (await fetch(worker, { method: "POST", body })).json();
     },
   },
-  ...nextPlaces,
+  ...nextPlatforms,
   ...browsers.flatMap((browser) => [builtPage(browser), oneFile(browser)]),
 ];
 
-function command(name: string, program: () => readonly string[], way = "installed with npm"): Place {
+function command(name: string, program: () => readonly string[], how = "installed with npm"): Platform {
   return {
     name,
-    way,
+    how,
     needs: "the packages of `tests/everywhere/tools`",
     version() {
       try {
@@ -81,27 +81,27 @@ function command(name: string, program: () => readonly string[], way = "installe
     },
     async run({ folder, servers: { gateway, proxy } }) {
       const [file = "", ...args] = program();
-      const baseURL = way === "through the proxy" ? proxy : gateway;
+      const baseURL = how === "through the proxy" ? proxy : gateway;
       const { stdout } = await run(file, [...args, "command.js", baseURL, gateway], { cwd: folder });
       return JSON.parse(stdout);
     },
   };
 }
 
-function builtPage(browser: Browser): Place {
+function builtPage(browser: Browser): Platform {
   return {
     ...browser,
-    way: "built with Vite",
+    how: "built with Vite",
     hasHooks: true,
     run: ({ servers: { gateway }, pages }) => inPage(browser, pages, "built/page.html", gateway, gateway),
   };
 }
 
 /** A page without a bundler, with the proxy between it and the gateway. */
-function oneFile(browser: Browser): Place {
+function oneFile(browser: Browser): Platform {
   return {
     ...browser,
-    way: "one file, through the proxy",
+    how: "one file, through the proxy",
     async run({ servers: { proxy, gateway }, pages }) {
       pages.requested();
       const report = await inPage(browser, pages, "one-file.html", proxy, gateway);

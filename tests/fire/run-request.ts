@@ -8,7 +8,7 @@ import {
 } from "@sluice/core";
 
 /** A request to a server under fire, as JSON: a page gets it, too. */
-export interface Asked {
+export interface RunOptions {
   readonly baseURL: string;
   readonly apiKey: string;
   readonly verb: "stream" | "complete" | "create";
@@ -17,9 +17,9 @@ export interface Asked {
   readonly retries?: number | undefined;
   /** Number of characters of the question. @default 2 */
   readonly length?: number | undefined;
-  /** Address that is fetched as soon as a part of the answer has come. */
+  /** Address that is fetched as soon as a part of the response has come. */
   readonly seen?: string | undefined;
-  /** A limit in milliseconds that is over once this address has answered, however long that takes. */
+  /** A limit in milliseconds that is over once this address has responded, however long that takes. */
   readonly over?: { readonly ms: number; readonly at: string } | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface Asked {
 export interface Told {
   /** Outcome of a turn, `created`, or the name of the error. */
   readonly end: string;
-  /** The text of the answer, or the part of it that an error has. */
+  /** The text of the response, or the part of it that an error has. */
   readonly text: string;
   /** The reason, the phase or the status of an error. */
   readonly detail?: string | number | undefined;
@@ -38,7 +38,16 @@ export interface Told {
 }
 
 /** Sends one request, and tells how it ended. */
-export async function ask({ baseURL, apiKey, verb, timeout, retries = 0, length = 2, seen, over }: Asked) {
+export async function runRequest({
+  baseURL,
+  apiKey,
+  verb,
+  timeout,
+  retries = 0,
+  length = 2,
+  seen,
+  over,
+}: RunOptions) {
   const client = createClient({
     baseURL,
     apiKey,
@@ -56,7 +65,7 @@ export async function ask({ baseURL, apiKey, verb, timeout, retries = 0, length 
   try {
     return await told();
   } catch (error) {
-    return failureOf(error);
+    return describeFailure(error);
   }
 
   async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -71,14 +80,14 @@ export async function ask({ baseURL, apiKey, verb, timeout, retries = 0, length 
       await createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } });
       return { end: "created", text: "", printed: "" };
     }
-    if (verb === "complete") return answered(await completeChat(client, request));
-    const answer = streamChat(client, request);
-    for await (const delta of answer) if (seen && delta.type === "text-delta") await fetch(seen);
-    return answered(await answer.result());
+    if (verb === "complete") return describeResult(await completeChat(client, request));
+    const stream = streamChat(client, request);
+    for await (const delta of stream) if (seen && delta.type === "text-delta") await fetch(seen);
+    return describeResult(await stream.result());
   }
 }
 
-/** Waits for an answer. A browser may ask on a connection that the server has just closed. */
+/** Waits for a response. A browser may ask on a connection that the server has just closed. */
 async function arrivedAt(address: string, signal?: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt += 1)
     try {
@@ -89,11 +98,11 @@ async function arrivedAt(address: string, signal?: AbortSignal): Promise<void> {
     }
 }
 
-function answered({ outcome, message }: { outcome: string; message: { content: string } }): Told {
+function describeResult({ outcome, message }: { outcome: string; message: { content: string } }): Told {
   return { end: outcome, text: message.content, printed: "" };
 }
 
-function failureOf(error: unknown): Told {
+function describeFailure(error: unknown): Told {
   if (!isGatewayError(error)) return { end: String(error), text: "", printed: printed(error) };
   const fields = error as unknown as Record<string, unknown>;
   const { partial } = fields as { partial?: { content?: string } };

@@ -2,7 +2,7 @@ import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 
 /*
- * The gateway that the behaviours run against: the emulator, and an answer that is too large for any buffer between it
+ * The gateway that the behaviours run against: the emulator, and a response that is too large for any buffer between it
  * and its reader. Prints its address.
  */
 
@@ -12,13 +12,13 @@ const bytes = new TextEncoder().encode(frame);
 const forEveryPage = { "access-control-allow-origin": "*" };
 
 const emulator = createEmulator({ cors: true, speed: 200, durations: { videoMs: 60_000 } });
-/** What was sent of each large answer, by the mark in its prompt. */
+/** What was sent of each large response, by the mark in its prompt. */
 const floods = new Map();
 
-const { url } = await serve({ fetch: answer }, { port: 0 });
+const { url } = await serve({ fetch: respond }, { port: 0 });
 console.log(url);
 
-async function answer(request) {
+async function respond(request) {
   const { pathname } = new URL(request.url);
   const [, watched] = /^\/flood\/(\w+)$/.exec(pathname) ?? [];
   if (watched) return Response.json(floods.get(watched) ?? { sent: 0 }, { headers: forEveryPage });

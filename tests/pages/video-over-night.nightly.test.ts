@@ -11,9 +11,9 @@ import { findChromium } from "../../scripts/chromium.js";
 import { getSharedBrowser } from "../support/browser.ts";
 import { buildPage } from "../support/built-page.ts";
 import { startCable } from "../support/cable.ts";
-import type { FilmPage } from "../support/film-page.ts";
+import type { VideoPage } from "../support/uploading-page.ts";
 
-declare const page: FilmPage;
+declare const page: VideoPage;
 
 /** The spec's largest reference video. */
 const BYTES = 104_857_600;
@@ -25,10 +25,10 @@ const clock = {
   now: () => started + aheadMs,
   sleep: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
 };
-let world: Awaited<ReturnType<typeof startWorld>>;
+let scenario: Awaited<ReturnType<typeof startScenario>>;
 
 /** A gateway, a Worker with everything, an app, and the line to the browser. */
-async function startWorld() {
+async function startScenario() {
   const fetched: string[] = [];
   const fetchMedia = (address: string) => {
     fetched.push(address);
@@ -44,7 +44,7 @@ async function startWorld() {
     bindings: {
       WEBHOOK_URL: `${app.url}/hook`,
       WEBHOOK_SECRET,
-      PAGE: await buildPage("film-page.ts"),
+      PAGE: await buildPage("uploading-page.ts"),
       ORIGIN: cable.url,
     },
   });
@@ -64,16 +64,16 @@ async function startWorld() {
   };
 }
 
-describe.skipIf(!findChromium())("a film over night (skipped where there is no Chromium)", () => {
+describe.skipIf(!findChromium())("a video over night (skipped where there is no Chromium)", () => {
   beforeAll(async () => {
-    world = await startWorld();
+    scenario = await startScenario();
   });
-  afterAll(() => world.close());
+  afterAll(() => scenario.close());
 
-  test("a file is uploaded, cut and resumed, its task ends without a tab, and the next day shows the film", {
+  test("a file is uploaded, cut and resumed, its task ends without a tab, and the next day shows the video", {
     timeout: 400_000,
   }, async () => {
-    const { emulator, proxy, app, cable, fetched } = world;
+    const { emulator, proxy, app, cable, fetched } = scenario;
     const context = await (await getSharedBrowser()).newContext();
 
     // 1. the upload, which breaks in its middle
@@ -104,21 +104,21 @@ describe.skipIf(!findChromium())("a film over night (skipped where there is no C
     await expect.poll(() => app.requests, { timeout: 120_000 }).toHaveLength(1);
     const event = app.requests.map(readWebhook)[0];
     expect(event).toMatchObject({ type: "video.succeeded", data: { user: "user-1" } });
-    // the reference and the film
+    // the reference and the video
     await expect.poll(() => proxy.keys(), { timeout: 120_000 }).toHaveLength(2);
 
     // 4. the next day, in a new tab
     aheadMs += 1.1 * DAY_MS;
     await proxy.pass(aheadMs);
-    const asked = emulator.requests.length;
+    const requestCount = emulator.requests.length;
     const next = await context.newPage();
     await next.clock.setFixedTime(clock.now());
     await next.goto(cable.url);
-    const film = next.locator("video");
-    const isShown = () => film.evaluate((video: HTMLVideoElement) => video.readyState > 0);
+    const video = next.locator("video");
+    const isShown = () => video.evaluate((video: HTMLVideoElement) => video.readyState > 0);
     await expect.poll(isShown, { timeout: 120_000 }).toBe(true);
-    await expect.poll(() => film.getAttribute("src")).toMatch(`${cable.url}/v1/media/`);
-    expect(emulator.requests.slice(asked).map(({ path }) => path)).toEqual([]);
+    await expect.poll(() => video.getAttribute("src")).toMatch(`${cable.url}/v1/media/`);
+    expect(emulator.requests.slice(requestCount).map(({ path }) => path)).toEqual([]);
     expect(app.requests).toHaveLength(1);
     await context.close();
   });
@@ -131,7 +131,7 @@ function sampleMemory() {
   let peak = idle;
   const timer = setInterval(() => {
     peak = Math.max(peak, workerdMemory("VmRSS"));
-    if (world.cable.cuts() === 0) half = peak;
+    if (scenario.cable.cuts() === 0) half = peak;
   }, 100);
   return {
     peak: () => peak,

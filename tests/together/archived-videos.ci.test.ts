@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { startFilesInWorkerd } from "../../packages/durable/test/support/files-in-workerd.js";
 import { KEY } from "../../packages/worker-proxy/test/support/key.js";
 
-/* A film's whole way: from the emulator through a real workerd into miniflare's R2, and days later to a page. */
+/* A video's whole way: from the emulator through a real workerd into miniflare's R2, and days later to a page. */
 
 const DAY_MS = 86_400_000;
 let aheadMs = 0;
@@ -39,16 +39,16 @@ async function pass(ms: number): Promise<void> {
 
 /** A page of `user-1` that was just loaded. */
 const openPage = () => createClient({ baseURL: proxy.url.origin, headers: { authorization: "user-1" } });
-const sizeOf = async (url: string) => (await (await fetch(url)).arrayBuffer()).byteLength;
+const fetchSize = async (url: string) => (await (await fetch(url)).arrayBuffer()).byteLength;
 /** Reads the status of a response. Its body is not read, and would keep the connection open. */
-async function statusOf(url: string): Promise<number> {
+async function fetchStatus(url: string): Promise<number> {
   const { status, body } = await fetch(url);
   await body?.cancel();
   return status;
 }
-const requestsOf = (like: RegExp) => emulator.requests.filter(({ path }) => like.test(path)).length;
+const countRequests = (like: RegExp) => emulator.requests.filter(({ path }) => like.test(path)).length;
 
-test("a film is copied once, outlives the gateway's link, and its own link is renewed by the proxy alone", async () => {
+test("a video is copied once, outlives the gateway's link, and its own link is renewed by the proxy alone", async () => {
   const storage = memoryStorage();
   const first = openPage();
   const store = createVideoTaskStore(first, { storage, intervalMs: 10 });
@@ -66,23 +66,23 @@ test("a film is copied once, outlives the gateway's link, and its own link is re
   // three tabs that know of no leader
   await Promise.all([1, 2, 3].map(() => getVideoTask(openPage(), id)));
   await expect.poll(async () => (await getArchivedMedia(first, { tasks: [id] })).size).toBe(1);
-  expect(requestsOf(/^\/files\//)).toBe(1);
-  const bytes = await sizeOf(temporary);
+  expect(countRequests(/^\/files\//)).toBe(1);
+  const bytes = await fetchSize(temporary);
   stop();
 
   await pass(25 * 3_600_000);
-  expect(await statusOf(temporary)).toBe(403);
-  const asked = emulator.requests.length;
+  expect(await fetchStatus(temporary)).toBe(403);
+  const requestCount = emulator.requests.length;
   const archived = await shownTo(openPage());
   expect(new URL(archived).origin).toBe(proxy.url.origin);
-  expect(await sizeOf(archived)).toBe(bytes);
+  expect(await fetchSize(archived)).toBe(bytes);
 
   await pass(2 * DAY_MS);
-  expect(await statusOf(archived)).toBe(404);
+  expect(await fetchStatus(archived)).toBe(404);
   const renewed = await shownTo(openPage());
   expect(renewed).not.toBe(archived);
-  expect(await sizeOf(renewed)).toBe(bytes);
-  expect(emulator.requests.length).toBe(asked);
+  expect(await fetchSize(renewed)).toBe(bytes);
+  expect(emulator.requests.length).toBe(requestCount);
 
   /** The link that the list and the task's own store show in a page, where both have ended the same way. */
   async function shownTo(client: ReturnType<typeof openPage>): Promise<string> {
@@ -93,12 +93,12 @@ test("a film is copied once, outlives the gateway's link, and its own link is re
     const before = list.getSnapshot;
     await expect.poll(() => before().length).toBe(1);
     task.attach(id);
-    const linkOf = () => {
+    const findTask = () => {
       const [entry] = list.getSnapshot();
       return entry?.task?.state === "succeeded" ? entry.task : undefined;
     };
-    await expect.poll(() => linkOf()?.expiresAt).toBeGreaterThan(Date.now());
-    await expect.poll(() => task.getSnapshot().data?.url).toBe(linkOf()?.url);
-    return linkOf()?.url ?? "";
+    await expect.poll(() => findTask()?.expiresAt).toBeGreaterThan(Date.now());
+    await expect.poll(() => task.getSnapshot().data?.url).toBe(findTask()?.url);
+    return findTask()?.url ?? "";
   }
 });

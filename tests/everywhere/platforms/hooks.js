@@ -1,7 +1,7 @@
 import { GatewayProvider, useChatStream, useImages, useVideoTask } from "@sluice/react";
 import { createElement, useEffect } from "react";
 import { createRoot } from "react-dom/client";
-import { clientOf, until } from "./behaviours/world.js";
+import { createTestClient, until } from "./behaviours/setup.js";
 
 /*
  * The hooks in a page: each component starts its work when it is shown, and shows what came of it.
@@ -12,8 +12,8 @@ function Chat() {
   useEffect(() => {
     send("Hello");
   }, [send]);
-  const isAnswered = status === "ready" && messages.length === 2 && messages[1].outcome === "complete";
-  return isAnswered ? "done" : status;
+  const isComplete = status === "ready" && messages.length === 2 && messages[1].outcome === "complete";
+  return isComplete ? "done" : status;
 }
 
 function Images() {
@@ -35,14 +35,14 @@ function Video() {
 const components = { useChatStream: Chat, useImages: Images, useVideoTask: Video };
 
 /** Shows each component until it is done. */
-export async function runHooks(world) {
+export async function runHooks(setup) {
   const report = [];
   for (const [name, component] of Object.entries(components)) {
     const root = createRoot(document.querySelector("main"));
     root.render(
       createElement(
         GatewayProvider,
-        { client: clientOf(world) },
+        { client: createTestClient(setup) },
         createElement("p", null, createElement(component)),
       ),
     );

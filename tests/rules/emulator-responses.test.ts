@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 /*
- * Requests made from the capability tables, and the same with one thing changed at random: the emulator answers each
+ * Requests made from the capability tables, and the same with one thing changed at random: the emulator responds to each
  * with 200 or 400 and never breaks, also where an unknown or odd field went through. It refuses by the schemas of the
- * client, so that nothing is said here of the spec: the expected answers of tests/rules are written by hand.
+ * client, so that nothing is said here of the spec: the expected responses of tests/rules are written by hand.
  */
 
 interface Endpoint {
@@ -167,7 +167,7 @@ describe.each<[string, Endpoint, fc.Arbitrary<Record<string, unknown>>]>([
   ["images", { path: "/v1/images/generations", check: checkRequest }, image],
   ["video", { path: "/v1/video/generations", check: checkRequest }, video],
 ])("%s", (_, endpoint, arbitrary) => {
-  test("requests made from the tables get an answer", () =>
+  test("requests made from the tables get a response", () =>
     fc.assert(
       fc.asyncProperty(arbitrary, async (request) => {
         expect(endpoint.check(request).issues).toEqual([]);
@@ -176,7 +176,7 @@ describe.each<[string, Endpoint, fc.Arbitrary<Record<string, unknown>>]>([
       { seed: 7, numRuns: 150 },
     ));
 
-  test("changed requests get an answer or a refusal, in agreement with their check", () =>
+  test("changed requests get a response or a refusal, in agreement with their check", () =>
     fc.assert(
       fc.asyncProperty(arbitrary, fc.nat(), junk, async (request, at, value) => {
         const mutant = changed(request, at, value);
