@@ -252,3 +252,18 @@ test("a job that an earlier version of the program had waits for one that has it
   expect(await bound.run("a", run, null)).toEqual([null]);
   await host.close();
 });
+
+test("an operation on Postgres fails with the error of its write, and not with that of the query after it", async () => {
+  const host = postgresHost({ url: await postgresURL() });
+  const twice = operation("limits.twice", async ({ key, query }, _: null) => {
+    const sql = "INSERT INTO limits_twice (key) VALUES (?)";
+    await query(sql, key);
+    await query(sql, key);
+    await query("SELECT key FROM limits_twice");
+    return null;
+  });
+  const tables = ["CREATE TABLE IF NOT EXISTS limits_twice (key TEXT NOT NULL PRIMARY KEY)"];
+  const bound = bind(host, { tables, operations: [twice] });
+  await expect(bound.run("a", twice, null)).rejects.toThrow("duplicate key");
+  await host.close();
+});

@@ -62,9 +62,6 @@ const REPLACE = `ON CONFLICT (key, job, id) DO UPDATE SET
   ${later("next_due", "excluded.due")}, ${later("next_input", "excluded.input")}`;
 const COLUMNS = "(key, job, id, due, input, attempts, deaths, is_canceled)";
 const SCHEDULE = `INSERT INTO timers ${COLUMNS} VALUES (?, ?, ?, ?, ?, 0, 0, 0) ${REPLACE}`;
-// locks the row of the key before the row of the timer
-const SCHEDULE_SHARED = `WITH touched AS (${TOUCH_KEY} RETURNING key) INSERT INTO timers ${COLUMNS}
-  SELECT key, ?, ?, ?::bigint, ?, 0, 0, 0 FROM touched ${REPLACE}`;
 const ONE = "WHERE key = ? AND job = ? AND id = ?";
 const CANCEL = `DELETE FROM timers ${ONE} AND run IS NULL`;
 // the row stays while the job runs, so that the same timer, stored again, does not run concurrently
@@ -110,9 +107,6 @@ export interface ClaimedTimer {
   readonly is_canceled: number;
 }
 
-/** The keys of a database: one in a Durable Object, many in a SQLite file, many shared by processes in Postgres. */
-type TimerKeys = "one" | "many" | "shared";
-
 /** Bounds of a claim. */
 interface ClaimOptions {
   readonly leaseUntil: number;
@@ -134,15 +128,12 @@ export interface AttemptEnd {
  */
 export class TimerRows {
   readonly tables: readonly string[];
-  readonly #keys: TimerKeys;
+  readonly #hasKeys: boolean;
 
-  constructor(keys: TimerKeys) {
-    this.#keys = keys;
-    this.tables = keys === "one" ? TIMER_TABLES : [...TIMER_TABLES, ...KEY_TABLES];
-  }
-
-  get #hasKeys(): boolean {
-    return this.#keys !== "one";
+  /** @param hasKeys false for a database of one key, as in a Durable Object */
+  constructor(hasKeys: boolean) {
+    this.#hasKeys = hasKeys;
+    this.tables = hasKeys ? [...TIMER_TABLES, ...KEY_TABLES] : TIMER_TABLES;
   }
 
   /** Creates the methods of a transaction that store and cancel timers. */
@@ -155,9 +146,10 @@ export class TimerRows {
       schedule: async <Input extends JSONValue>(job: Job<Input>, { id, at, input }: Timer<Input>) => {
         if (!Number.isSafeInteger(at))
           throw new TypeError(`timer of job "${job.name}": at: give whole milliseconds, and not ${at}`);
-        const values = [job.name, id, at, JSON.stringify(input)];
-        if (this.#keys === "shared") await query(SCHEDULE_SHARED, key, at, ...values);
-        else await Promise.all([this.#touch(query, key, at), query(SCHEDULE, key, ...values)]);
+        await Promise.all([
+          this.#touch(query, key, at),
+          query(SCHEDULE, key, job.name, id, at, JSON.stringify(input)),
+        ]);
         onSchedule(at);
       },
       cancel: async (job: Job<never>, id: string) => {
