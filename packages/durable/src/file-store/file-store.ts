@@ -12,7 +12,7 @@ import { addPart, beginUpload, claimPart, completeFile } from "./files/parts.js"
 import { findFiles, readFile, readPage, readParts } from "./files/readings.js";
 import { createSweep, endAttempt, endRemoval, eraseFiles, findDue, removeFile } from "./files/removal.js";
 import { serveFile } from "./files/serve-file.js";
-import { holdSpace, releaseSpace, reserve } from "./files/space.js";
+import { reserve } from "./files/space.js";
 import { createStore, type Store } from "./files/store.js";
 import { FILE_TABLES } from "./files/tables.js";
 import { createUploads } from "./files/uploads.js";
@@ -74,8 +74,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
 }
 
 const OPERATIONS = [
-  ...[reserve, holdSpace, releaseSpace],
-  ...[beginUpload, claimPart, addPart, completeFile],
+  ...[reserve, beginUpload, claimPart, addPart, completeFile],
   ...[removeFile, endAttempt, findDue, endRemoval, eraseFiles],
   ...[readFile, readParts, readPage, findFiles],
   ...[addCopies, beginCopy],

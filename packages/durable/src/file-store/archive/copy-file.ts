@@ -73,7 +73,7 @@ async function storeResponse(
     const size = Math.max(bytes, announced);
     if (size > maxBytes) throw refuseFile("file_too_large", { what: maxBytes });
     if (size === 0) return;
-    await reserveSpace(files, { id, claim, isCopy: true, bytes: size, ms: ATTEMPT_MS }, bytes);
+    await reserveSpace(files, { id, claim, isCopy: true, bytes: size, ms: ATTEMPT_MS });
   }
 }
 

@@ -19,7 +19,7 @@ export async function storeFile(
   return await endOnError(files, { id, claim }, async () => {
     // reserve the space before reading the body, so that an erasure finds the row
     const space = { id, claim, bytes, isCopy: false, ms: ATTEMPT_MS };
-    const row = await reserveSpace(files, space, body.length);
+    const row = await reserveSpace(files, space);
     const type = await readType();
     if (bytes > body.length)
       return await storePart(files, body, { ...row, uploadId: await openParts(files, id, type) });

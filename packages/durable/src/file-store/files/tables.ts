@@ -1,8 +1,7 @@
 import type { Job, Transaction, Value } from "@sluice/worker-proxy";
 
 /**
- * Rows by user: one row for each file, for each stored part of an unfinished upload, and one row of sums. Under each of
- * {@link TOTAL_KEYS}: the space that all users hold.
+ * Rows by user: one row for each file, for each stored part of an unfinished upload, and one row of sums.
  */
 export const FILE_TABLES = [
   `CREATE TABLE IF NOT EXISTS files (key TEXT NOT NULL, id TEXT NOT NULL, state TEXT NOT NULL, bytes BIGINT NOT NULL,
@@ -16,14 +15,7 @@ export const FILE_TABLES = [
     PRIMARY KEY (key, id, number))`,
   `CREATE TABLE IF NOT EXISTS file_users (key TEXT NOT NULL, user_id TEXT NOT NULL, files BIGINT NOT NULL,
     bytes BIGINT NOT NULL, copies BIGINT NOT NULL, PRIMARY KEY (key))`,
-  `CREATE TABLE IF NOT EXISTS file_holds (key TEXT NOT NULL, id TEXT NOT NULL, bytes BIGINT NOT NULL,
-    ends_at BIGINT NOT NULL, PRIMARY KEY (key, id))`,
-  "CREATE INDEX IF NOT EXISTS file_holds_end ON file_holds (key, ends_at)",
-  "CREATE TABLE IF NOT EXISTS file_totals (key TEXT NOT NULL, bytes BIGINT NOT NULL, PRIMARY KEY (key))",
 ];
-
-/** Keys of the space of all users. */
-export const TOTAL_KEYS = { uploads: "files:uploads", copies: "files:copies" } as const;
 
 /**
  * A file of a user: an upload, or a copy of a file of the gateway. The row exists before the first byte is in the

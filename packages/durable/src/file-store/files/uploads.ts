@@ -44,10 +44,7 @@ export function createUploads<Env>(store: Store<Env>) {
     const offset = readBytes(request, "upload-offset", 0);
     const row = await claim(files, admitted, offset);
     return await endOnError(files, row, async () => {
-      const store = async (body: FileBody) => {
-        await files.hold(row, Math.min(row.bytes, offset + PART_BYTES));
-        return await storePart(files, body, row);
-      };
+      const store = (body: FileBody) => storePart(files, body, row);
       const now = offset < row.bytes ? await receiveBody(request, store) : row;
       const isLast = now.received === now.bytes && now.state === "open";
       const whole = isLast ? await joinParts(files, now) : now;
