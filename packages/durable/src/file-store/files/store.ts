@@ -4,10 +4,9 @@ import type { Bucket } from "../../buckets/bucket.js";
 import { createUserKey } from "../../host/user-key.js";
 import { createLinks, type Links } from "./links.js";
 import { checkSecrets, type FileSettings } from "./options.js";
-import { isVisible, readFile } from "./readings.js";
 import { callStorage, refuseFile } from "./refusals.js";
 import { endRemoval, type RemovedFile } from "./removal.js";
-import type { FileRow } from "./tables.js";
+import { type FileRow, isVisible, readFile } from "./tables.js";
 
 /** A file store. Its proxy connects it before the first request. */
 export type Store<Env> = ReturnType<typeof createStore<Env>>;

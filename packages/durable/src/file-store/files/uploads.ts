@@ -1,15 +1,15 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
 import { describeRefusal, limitTime, toRefusal } from "@sluice/worker-proxy/plugin";
-import { describeFile } from "./describe-file.js";
 import { type FileBody, openUpload } from "./file-body.js";
 import { fileTypes, findType } from "./file-type.js";
 import { ATTEMPT_MS, PART_BYTES, STORE_MS } from "./options.js";
-import { claimPart } from "./parts.js";
 import { refuseFile } from "./refusals.js";
 import { removeFile } from "./removal.js";
 import { checkFound, type Store, type UserFiles } from "./store.js";
 import { endOnError, joinParts, storeFile, storePart } from "./store-bytes.js";
+import { claimPart } from "./storing.js";
 import type { FileRow } from "./tables.js";
+import { describeFile } from "./user-files.js";
 
 /** Header of a 409 while another request sends the part: the client checks again after 5 s. */
 const IN_FLIGHT = { "retry-after": "5" };
