@@ -1,5 +1,6 @@
 import type { Job, JobContext } from "@sluice/worker-proxy";
-import type { LocalDatabase } from "./process-host.js";
+import { waitAtMost } from "@sluice/worker-proxy/plugin";
+import type { LocalDatabase } from "./local-host.js";
 import type { Query } from "./run-step.js";
 import { type ClaimedTimer, MAX_BUSY_KEYS, type TimerRows } from "./timer-rows.js";
 
@@ -95,8 +96,7 @@ export class Timers {
 
   /** Waits for jobs, up to `withinMs`. Then aborts the remaining jobs, and puts their timers back. */
   async close(withinMs: number): Promise<void> {
-    const late = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref?.());
-    await Promise.race([this.ended(), late]);
+    await waitAtMost(withinMs, this.ended());
     this.#isClosed = true;
     for (const { controller } of this.#running) controller.abort(new Error("the host closes"));
     const left = [...this.#running].map(({ timer }) => timer);
