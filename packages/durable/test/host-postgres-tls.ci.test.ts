@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const hasOpenSSL = spawnSync("openssl", ["version"]).status === 0;
+const hasOpenSSL = spawnSync("sh", ["-c", "command -v openssl"]).status === 0;
 
 test.skipIf(!hasOpenSSL)(
   "a process connects by TLS, and refuses a certificate that it does not trust",

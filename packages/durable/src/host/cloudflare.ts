@@ -7,7 +7,7 @@ import { refuseNested } from "./run-step.js";
 import { createStorageError } from "./storage-error.js";
 import { checkKey } from "./values.js";
 
-export type { DurableObjectNamespace } from "./cloudflare-types.js";
+export type { DurableObjectClass, DurableObjectNamespace } from "./cloudflare-types.js";
 export { durableObject } from "./durable-object.js";
 
 /** Maximum time for an operation with all attempts, in milliseconds. */

@@ -14,6 +14,8 @@ import type { Query } from "./run-step.js";
 import { TimerRows } from "./timer-rows.js";
 import { readSQL } from "./values.js";
 
+export type { ClosableHost } from "./process-host.js";
+
 /** Options of {@link postgresHost}. */
 export interface PostgresHostOptions {
   /**

@@ -87,7 +87,8 @@ export class Timers {
     if (limit <= 0) return undefined;
     const [claimed, nextInMs] = await this.#host.database.transact(null, async (query, now) => {
       const timers = await this.#claim(query, now, limit);
-      return [timers, await this.#readNextInMs(query, now)] as const;
+      const next = await this.#rows.readNextKey(query, now);
+      return [timers, next === null ? undefined : next - now] as const;
     });
     for (const timer of claimed) this.#start(timer);
     this.#hasBacklog = claimed.length > 0 || this.#busyKeys().length > 0;
@@ -122,11 +123,6 @@ export class Timers {
       busy: this.#busyKeys(),
     });
     return await this.#putSuspectsBack(query, now, claimed);
-  }
-
-  async #readNextInMs(query: Query, now: number): Promise<number | undefined> {
-    const next = await this.#rows.readNextKey(query, now);
-    return next === null ? undefined : next - now;
   }
 
   #busyKeys(): readonly string[] {

@@ -14,10 +14,11 @@ export type Store<Env> = ReturnType<typeof createStore<Env>>;
 /** Creates a store from options. */
 export function createStore<Env>(settings: FileSettings<Env>) {
   let server: PluginServer<Env> | undefined;
-  return {
+  const store = {
     settings,
     get server() {
-      return getServer();
+      ensure(server, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
+      return server;
     },
     connect(given: PluginServer<Env>) {
       ensure(!server, "fileStore: belongs to one proxy; make another one");
@@ -27,11 +28,7 @@ export function createStore<Env>(settings: FileSettings<Env>) {
     readLinks,
     open,
   };
-
-  function getServer(): PluginServer<Env> {
-    ensure(server, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
-    return server;
-  }
+  return store;
 
   function readBucket(env: Env): Promise<Bucket> {
     return readBinding("fileStore: bucket", settings.bucket, env);
@@ -46,11 +43,11 @@ export function createStore<Env>(settings: FileSettings<Env>) {
    *
    * @param host host of a job @default the host of the environment
    */
-  async function open(env: Env, userId: string, host = getServer().host(env)): Promise<UserFiles> {
+  async function open(env: Env, userId: string, host = store.server.host(env)): Promise<UserFiles> {
     const [bucket, links] = [await readBucket(env), await readLinks(env)];
     const report: Report = ({ id, bytes, isCopy, taskId }, event) => {
       const file = { id, userId, ...(bytes > 0 && { bytes }), ...(taskId && { taskId }) };
-      getServer().report({ type: "job", job: isCopy ? "archive" : "upload", ...file, ...event }, env);
+      store.server.report({ type: "job", job: isCopy ? "archive" : "upload", ...file, ...event }, env);
     };
     return openUserFiles({ userId, settings, bucket, links, report }, host, await createUserKey(userId));
   }
