@@ -2,9 +2,8 @@
 
 export { type Budget, type BudgetOptions, budget } from "./budgets/budget.js";
 export type { BudgetState } from "./budgets/limit-access.js";
-export type { BudgetLimit, BudgetReader, BudgetRule } from "./budgets/limits.js";
-export { type MaxTokensOptions, maxTokens } from "./budgets/max-tokens.js";
-export { type Money, money, type PriceTable } from "./budgets/money.js";
+export { maxTokens } from "./budgets/max-tokens.js";
+export { type Money, money } from "./budgets/money.js";
 
 // Idempotency and streams
 
@@ -19,22 +18,11 @@ export { type WebhookOptions, webhook } from "./webhooks/webhook.js";
 
 // Files
 
-export type {
-  Bucket,
-  MultipartUpload,
-  StoredFile,
-  UploadedPart,
-} from "./buckets/bucket.js";
+export type { Bucket } from "./buckets/bucket.js";
 export { fileStore } from "./file-store/file-store.js";
-export type { ArchiveOptions, FileStoreOptions } from "./file-store/files/options.js";
+export type { FileStoreOptions } from "./file-store/files/options.js";
 
 // Operators
 
-export { type AdminOptions, admin } from "./admin/admin.js";
-export {
-  type ErasedUser,
-  type ExportedUser,
-  type ExportOptions,
-  eraseUser,
-  exportUser,
-} from "./admin/user-data.js";
+export { admin } from "./admin/admin.js";
+export { type ErasedUser, type ExportedUser, eraseUser, exportUser } from "./admin/user-data.js";

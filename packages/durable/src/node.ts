@@ -1,3 +1,3 @@
 export { folderBucket } from "./buckets/folder/index.js";
-export { type NodeHostOptions, nodeHost } from "./host/node.js";
+export { nodeHost } from "./host/node.js";
 export type { ClosableHost } from "./host/process-host.js";

@@ -1,9 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { findServer, hashText } from "@sluice/worker-proxy/plugin";
+import { hashText } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { releaseSpace } from "../src/file-store/files/space.js";
-import { TOTAL_KEYS } from "../src/file-store/files/tables.js";
 import { type CountedEnv, proxy, used } from "./fixture/counted-worker.js";
 import { gateway, task } from "./support/durable-gateway.js";
 
@@ -182,8 +180,6 @@ test("case 141: an upload, and a video of a minute with its end, its webhook and
     return task(status, { task_id: "task-c", result_url: "https://cdn.example/c.mp4" });
   });
   await send("/v1/uploads", file);
-  // the tables of the space of all copies exist, as those of all uploads do
-  await findServer(proxy).host(bindings).run(TOTAL_KEYS.copies, releaseSpace, { ids: [] });
   report("an upload", await count(() => send("/v1/uploads", file)), { read: 20, written: 10 });
   const watched = await count(async () => {
     await send("/v1/video/generations", { model: "beta3.0-video", input: { prompt: "a bird" } });

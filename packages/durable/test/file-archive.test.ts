@@ -138,19 +138,6 @@ describe("a copy", () => {
     }
   });
 
-  test("case 78: has the space of its user and its own share of all space, which uploads leave free", async () => {
-    const { create, poll, findCopies, files, until } = openArchive({
-      options: { maxBytesTotal: 4 * video.length },
-    });
-    for (const user of ["user-3", "user-4"]) await files.store(video, { user });
-    expect(await readCode(files.upload(video, { user: "user-5" }))).toEqual([503, "storage_full"]);
-    for (const user of ["user-1", "user-2"]) {
-      const id = await create("film", user);
-      await poll(id, user);
-      await until(() => findCopies({ tasks: [id] }, user)).toHaveLength(1);
-    }
-  });
-
   test("case 112: waits for space without losing an attempt, and is made from its newest address", async () => {
     const bounds = { maxBytesPerUser: video.length + 500 };
     const { clock, create, poll, findCopies, files, until, copyEvents, point } = openArchive({

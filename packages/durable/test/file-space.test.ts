@@ -42,72 +42,27 @@ describe("the space of a user", () => {
   });
 });
 
-describe("the space of all users", () => {
-  test("case 72: is never passed, and a refused upload holds none of it", async () => {
-    const { store, upload, logs, keys, list } = openFileStore({ options: { maxBytesTotal: 2500 } });
-    await store(png, { user: "user-1" });
-    await store(png, { user: "user-2" });
-    const refused = await upload(png, { user: "user-3" });
-    expect(refused.headers.get("retry-after")).toBe("3600");
-    expect(await readCode(refused)).toEqual([503, "storage_full"]);
-    expect([keys().length, await list("user-3")]).toEqual([2, { files: [] }]);
-    await store(png.slice(0, 400), { user: "user-3" });
-    expect(logs.join("\n")).toContain("maxBytesTotal is used up");
-  });
-
-  test("case 111: is not taken by uploads that declare much and send little", async () => {
-    const { begin, store, upload } = openFileStore({ options: { maxBytesTotal: 12 * PART } });
-    const whole = createFile(starts.mp4, 8 * PART);
-    for (let account = 0; account < 4; account += 1) await begin(whole, `idle-${account}`);
-    // 32 parts are declared, and 4 are stored
-    await store(png, { user: "another" });
-    expect((await upload(whole.slice(0, PART), { user: "another" })).status).toBe(201);
-    // an upload that can't fit any more is refused before its first byte is stored
-    const headers = { "upload-length": String(8 * PART) };
-    expect(await readCode(upload(whole.slice(0, PART), { user: "late", headers }))).toEqual([
-      503,
-      "storage_full",
-    ]);
-  });
-
-  test("is reserved before each part, and an upload that finds none goes on when there is some", async () => {
-    const whole = createFile(starts.mp4, 2 * PART);
-    const { begin, store, sendPart, ask } = openFileStore({ options: { maxBytesTotal: 2 * PART } });
-    const { id } = await begin(whole);
-    const { id: other } = await store(png, { user: "user-2" });
-    expect(await readCode(sendPart(id, whole, PART))).toEqual([503, "storage_full"]);
-    await ask(`/v1/uploads/${other}`, { user: "user-2", method: "DELETE" });
-    expect((await sendPart(id, whole, PART)).status).toBe(200);
-  });
-
-  test("is free again where the bucket has deleted a file, and not before", async () => {
-    const clock = useClock();
-    const bounds = { maxBytesTotal: 1500, retentionMs: 60 * MINUTE_MS };
-    const { store, ask, upload, fail, logs, jobEvents, keys } = openFileStore({ options: bounds });
-    const { id } = await store(png);
-    const restore = fail("delete");
-    const deleted = await ask(`/v1/uploads/${id}`, { method: "DELETE" });
-    expect(await readCode(deleted)).toEqual([503, "media_unavailable"]);
-    expect((await ask(`/v1/uploads/${id}`)).status).toBe(404);
-    await clock.pass(2 * MINUTE_MS);
-    const event = { job: "upload", outcome: "retrying", code: "not_deleted" };
-    const last = () => jobEvents().findLast((one) => one.id === id);
-    await expect.poll(last).toMatchObject({ ...event, attempts: 1 });
-    expect(logs.join("\n")).toContain("did not delete 1 files");
-    expect(await readCode(upload(png))).toEqual([503, "storage_full"]);
-    await clock.pass(11 * MINUTE_MS);
-    await expect.poll(last).toMatchObject({ ...event, attempts: 2 });
-    restore();
-    await clock.pass(21 * MINUTE_MS);
-    await expect.poll(keys).toEqual([]);
-    await expect.poll(async () => (await upload(png)).status).toBe(201);
-  });
-
-  test("case 111: has no bound where the operator says so", async () => {
-    const { store, ask } = openFileStore({ options: { maxBytesTotal: false } });
-    const { id } = await store(png);
-    expect((await ask(`/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(204);
-  });
+test("the space of a file is free again where the bucket has deleted it, and not before", async () => {
+  const clock = useClock();
+  const bounds = { maxBytesPerUser: 1500, retentionMs: 60 * MINUTE_MS };
+  const { store, ask, upload, fail, logs, jobEvents, keys } = openFileStore({ options: bounds });
+  const { id } = await store(png);
+  const restore = fail("delete");
+  const deleted = await ask(`/v1/uploads/${id}`, { method: "DELETE" });
+  expect(await readCode(deleted)).toEqual([503, "media_unavailable"]);
+  expect((await ask(`/v1/uploads/${id}`)).status).toBe(404);
+  await clock.pass(2 * MINUTE_MS);
+  const event = { job: "upload", outcome: "retrying", code: "not_deleted" };
+  const last = () => jobEvents().findLast((one) => one.id === id);
+  await expect.poll(last).toMatchObject({ ...event, attempts: 1 });
+  expect(logs.join("\n")).toContain("did not delete 1 files");
+  expect(await readCode(upload(png))).toEqual([413, "storage_full"]);
+  await clock.pass(11 * MINUTE_MS);
+  await expect.poll(last).toMatchObject({ ...event, attempts: 2 });
+  restore();
+  await clock.pass(21 * MINUTE_MS);
+  await expect.poll(keys).toEqual([]);
+  await expect.poll(async () => (await upload(png)).status).toBe(201);
 });
 
 describe("a process that ends", () => {
@@ -126,7 +81,7 @@ describe("a process that ends", () => {
 
   test("between its reservation and its bytes leaves no space taken", async () => {
     const clock = useClock();
-    const { first, restart } = await openEnding({ maxBytesPerUser: 1500, maxBytesTotal: 1500 });
+    const { first, restart } = await openEnding({ maxBytesPerUser: 1500 });
     const { put } = first.bucket;
     first.bucket.put = () => new Promise(() => {});
     first.upload(png).catch(() => {});
@@ -167,7 +122,7 @@ describe("a process that ends", () => {
 
   test("between the deletion of a file and of its row gives its space back", async () => {
     const clock = useClock();
-    const { first, restart } = await openEnding({ maxBytesPerUser: 1500, maxBytesTotal: 1500 });
+    const { first, restart } = await openEnding({ maxBytesPerUser: 1500 });
     const { id } = await first.store(png);
     const remove = first.bucket.delete.bind(first.bucket);
     first.bucket.delete = async (keys) => {
@@ -202,7 +157,7 @@ test.each(["deleted", "erased with its user"])(
   "cases 123, 154: bytes that arrive after their upload was %s, in a process that ends then, count until they are deleted, too",
   async (how) => {
     const clock = useClock();
-    const bounds = { maxBytesPerUser: 1500, maxBytesTotal: 1500 };
+    const bounds = { maxBytesPerUser: 1500 };
     const { upload, keys, list, ask, erase, bucket, countBytes } = openFileStore({ options: bounds });
     const put = bucket.put.bind(bucket);
     let release = () => {};
@@ -221,10 +176,7 @@ test.each(["deleted", "erased with its user"])(
       expect((await ask(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
     else await erase();
     expect(await list()).toEqual({ files: [] });
-    const expectNoSpace = async () => {
-      expect(await readCode(upload(png))).toEqual([413, "storage_full"]);
-      expect(await readCode(upload(png, { user: "user-2" }))).toEqual([503, "storage_full"]);
-    };
+    const expectNoSpace = async () => expect(await readCode(upload(png))).toEqual([413, "storage_full"]);
     await expectNoSpace();
     release();
     await expect.poll(keys).toHaveLength(1);
@@ -259,25 +211,6 @@ test("case 110: hundreds of files whose time is over are deleted in steps, and c
   await store(png);
 });
 
-test("space for all users is free again a day after a file's end, though its user's rows say nothing", async () => {
-  const clock = useClock();
-  const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, "rows.db");
-  const options = { maxBytesTotal: 1500, retentionMs: 60 * MINUTE_MS };
-  const first = openFileStore({ options, file });
-  await first.store(png);
-  await first.close();
-  const database = new DatabaseSync(file);
-  database.exec("DELETE FROM timers; DELETE FROM files; DELETE FROM file_users");
-  database.close();
-  const { upload } = openFileStore({ options, file });
-  await clock.pass(DAY_MS);
-  expect(await readCode(upload(png))).toEqual([503, "storage_full"]);
-  await clock.pass(61 * MINUTE_MS);
-  expect((await upload(png)).status).toBe(201);
-});
-
 test("a user without files has no rows and no timer left", async () => {
   const clock = useClock();
   const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
@@ -290,8 +223,7 @@ test("a user without files has no rows and no timer left", async () => {
   await close();
   const database = new DatabaseSync(file);
   const count = (table: string) => database.prepare(`SELECT COUNT(*) AS n FROM ${table}`).get()?.["n"];
-  const tables = ["files", "file_users", "file_parts", "file_holds", "timers"];
-  expect(tables.map(count)).toEqual([0, 0, 0, 0, 0]);
-  expect({ ...database.prepare("SELECT bytes FROM file_totals").get() }).toEqual({ bytes: 0 });
+  const tables = ["files", "file_users", "file_parts", "timers"];
+  expect(tables.map(count)).toEqual([0, 0, 0, 0]);
   database.close();
 });

@@ -128,7 +128,6 @@ describe("a setup that can't work", () => {
     [{ bucket }, "fileStore: secret: give a function"],
     [{ bucket, secret, maxBytes: 0 }, "fileStore: maxBytes: give a whole number from 1 up"],
     [{ bucket, secret, maxBytes: 10 ** 12 }, "fileStore: maxBytes: give at most 83886080000"],
-    [{ bucket, secret, maxBytesTotal: 1.5 }, "fileStore: maxBytesTotal: give a whole number"],
     [{ bucket, secret, publicURL: "app.example.com" }, "fileStore: publicURL: give the address"],
     [{ bucket, secret, keepMs: 1 }, "keepMs: is no option of fileStore"],
     [{ bucket, secret, archive: "yes" }, "fileStore: archive: give true"],

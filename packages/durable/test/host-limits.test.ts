@@ -6,8 +6,16 @@ import { postgresHost } from "@sluice/durable/postgres";
 import type { BoundHost, Host, StoredPart } from "@sluice/worker-proxy";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { job, operation, reading, source } from "../src/host/define.js";
-import { faultPart, fill, planInnocent, readIds, readSum, reserve } from "./fixture/fault-part.js";
+import { job, operation, source } from "../src/host/define.js";
+import {
+  faultPart,
+  fill,
+  planInnocent,
+  readIds,
+  readSum,
+  readTimers,
+  reserve,
+} from "./fixture/fault-part.js";
 import { postgresURL, stopPostgres } from "./support/hosts.js";
 import { openTCPProxy } from "./support/tcp-proxy.js";
 
@@ -233,10 +241,6 @@ test("a user with many timers keeps the turn after a clock that was ahead for a 
 
 test("a job that an earlier version of the program had waits for one that has it", async () => {
   const file = join(folder, "versions.db");
-  const run = reading("versions.runs", async ({ key, query }, _: null) => {
-    const rows = await query<{ failed_at: number | null }>("SELECT failed_at FROM timers WHERE key = ?", key);
-    return rows.map(({ failed_at }) => failed_at);
-  });
   const later = job("versions.later", 1, async () => {});
   const plan = operation("versions.plan", async (transaction, _: null) => {
     await transaction.schedule(later, { id: "a", at: transaction.now, input: null });
@@ -245,10 +249,25 @@ test("a job that an earlier version of the program had waits for one that has it
   const host = nodeHost({ file });
   const reports: string[] = [];
   // the plugin lists no job
-  const part = { tables: [], operations: [run, plan] };
-  const bound = host.open({ parts: [part], report: (subject) => void reports.push(subject) })({});
+  const part = { tables: [], operations: [plan] };
+  const bound = host.open({ parts: [faultPart, part], report: (subject) => void reports.push(subject) })({});
   await bound.run("a", plan, null);
   await expect.poll(() => reports).toEqual(["job versions.later, attempt 1"]);
-  expect(await bound.run("a", run, null)).toEqual([null]);
+  expect(await bound.run("a", readTimers, null)).toEqual(["a"]);
+  await host.close();
+});
+
+test("an operation on Postgres fails with the error of its write, and not with that of the query after it", async () => {
+  const host = postgresHost({ url: await postgresURL() });
+  const twice = operation("limits.twice", async ({ key, query }, _: null) => {
+    const sql = "INSERT INTO limits_twice (key) VALUES (?)";
+    await query(sql, key);
+    await query(sql, key);
+    await query("SELECT key FROM limits_twice");
+    return null;
+  });
+  const tables = ["CREATE TABLE IF NOT EXISTS limits_twice (key TEXT NOT NULL PRIMARY KEY)"];
+  const bound = bind(host, { tables, operations: [twice] });
+  await expect(bound.run("a", twice, null)).rejects.toThrow("duplicate key");
   await host.close();
 });

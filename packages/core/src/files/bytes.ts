@@ -5,7 +5,16 @@ import { ValidationError } from "../types/errors.js";
  */
 export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
 
-/** Reads one slice of a blob. Throws the signal's reason, or a {@link ValidationError} if the blob cannot be read. */
+/**
+ * Reads one slice of a blob.
+ *
+ * @throws {ValidationError} if the blob cannot be read
+ * @throws the signal's reason
+ * @example
+ * ```ts
+ * const head = await readBytes(file, 0, 512, undefined);
+ * ```
+ */
 export async function readBytes(
   blob: Blob,
   start: number,
@@ -30,6 +39,13 @@ function throwUnreadable(error: unknown): never {
 
 /**
  * Rejects a value that is not a blob. The usual mistake is an empty file input, whose `input.files[0]` is undefined.
+ *
+ * @throws {ValidationError} for any other value
+ * @example
+ * ```ts
+ * const file: unknown = input.files?.[0];
+ * assertBlob(file);
+ * ```
  */
 export function assertBlob(blob: unknown): asserts blob is Blob {
   const { size, slice } = (blob ?? {}) as Partial<Blob>;
@@ -38,17 +54,38 @@ export function assertBlob(blob: unknown): asserts blob is Blob {
   throw new ValidationError([{ path: "", message, rule: "media.blob" }]);
 }
 
-/** Creates a view of the same bytes, to read larger numbers. */
+/**
+ * Creates a view of the same bytes, to read larger numbers.
+ *
+ * @example
+ * ```ts
+ * const width = createView(head).getUint32(16); // of a PNG
+ * ```
+ */
 export function createView({ buffer, byteOffset, byteLength }: Bytes): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/** Returns true if the bytes at `at` are `text`. */
+/**
+ * Returns true if the bytes at `at` are `text`.
+ *
+ * @example
+ * ```ts
+ * const isMP4 = hasText(head, 4, "ftyp");
+ * ```
+ */
 export function hasText(bytes: Uint8Array, at: number, text: string): boolean {
   return readASCII(bytes, at, text.length) === text;
 }
 
-/** Reads bytes as text, one character each. The text is shorter if the bytes end early. */
+/**
+ * Reads bytes as text, one character each. The text is shorter if the bytes end early.
+ *
+ * @example
+ * ```ts
+ * const brand = readASCII(head, 8, 4); // "isom"
+ * ```
+ */
 export function readASCII(bytes: Uint8Array, at: number, length: number): string {
   return String.fromCharCode(...bytes.subarray(at, at + length));
 }

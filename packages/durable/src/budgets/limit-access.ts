@@ -3,7 +3,7 @@ import { ensure } from "@sluice/worker-proxy/plugin";
 import { type BudgetUnit, checkAmount } from "./amounts.js";
 import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
 import { calculateRemaining, logLost, raise, read, reset } from "./operations.js";
-import { drawJitter, type ReserveOptions, run } from "./reservations.js";
+import { drawJitter, type ReserveOptions } from "./reservations.js";
 import type { Sums } from "./tables.js";
 
 /** The current state of one limit of a user, as `GET /v1/budget` reports it. Amounts are in its `unit`. */
@@ -40,7 +40,7 @@ export function openLimits<Env>(
 
   function readState(limit: string, reader: BudgetReader<Env>): Promise<BudgetState> {
     return runOnEach(limit, reader, async (host, key, name) => {
-      const { lost, ...sums } = await run(host, key, read, { name, windowMs });
+      const { lost, ...sums } = await host.run(key, read, { name, windowMs });
       logLost(lost);
       return sums;
     });
@@ -50,12 +50,12 @@ export function openLimits<Env>(
     const whole = checkAmount(amount, "amount");
     return await runOnEach(limit, reader, (host, key, name, { shards }) => {
       const input = { id: crypto.randomUUID(), name, amount: Math.ceil(whole / shards) };
-      return run(host, key, raise, { ...input, windowMs, jitterMs: drawJitter() });
+      return host.run(key, raise, { ...input, windowMs, jitterMs: drawJitter() });
     });
   }
 
   function resetLimit(limit: string, reader: BudgetReader<Env>): Promise<BudgetState> {
-    return runOnEach(limit, reader, (host, key, name) => run(host, key, reset, { name, windowMs }));
+    return runOnEach(limit, reader, (host, key, name) => host.run(key, reset, { name, windowMs }));
   }
 
   /** Runs an operation on each key of a limit, and adds up the sums of the keys. */

@@ -1,5 +1,4 @@
-import type { BoundHost, Exhausted, JSONValue, Operation, Reading } from "@sluice/worker-proxy";
-import { waitAtMost } from "@sluice/worker-proxy/plugin";
+import type { BoundHost, Exhausted } from "@sluice/worker-proxy";
 import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
 import { type KeyLimit, logLost, type Reserve, type Reserving, reserve, settle } from "./operations.js";
 
@@ -32,8 +31,6 @@ export type Plan = Omit<Reserve, "limits"> & {
   readonly shared: readonly (readonly Target[])[];
 };
 
-/** Maximum time for one operation, in milliseconds, so that a stuck host does not block a request for longer. */
-const OPERATION_MS = 10_000;
 /** Maximum time between the end of a window and its sweep, in milliseconds. */
 const JITTER_MS = 60 * 60 * 1000;
 /** Maximum number of keys of one limit that a request tries. */
@@ -42,19 +39,6 @@ const MAX_TRIES = 3;
 /** Returns a random delay for the sweep of a window, in milliseconds. */
 export function drawJitter(): number {
   return Math.floor(Math.random() * JITTER_MS);
-}
-
-/** Runs an operation. @throws {Error} after 10 s */
-export async function run<Input extends JSONValue, Output>(
-  host: BoundHost,
-  key: string,
-  operation: Operation<Input, Output> | Reading<Input, Output>,
-  input: Input,
-): Promise<Output> {
-  const done = host.run(key, operation, input).then((output) => ({ output }));
-  const ended = await waitAtMost(OPERATION_MS, done);
-  if (!ended) throw new Error(`${operation.name} took longer than ${OPERATION_MS} ms`);
-  return ended.output;
 }
 
 /** Plans the reservation of an amount in each limit that applies to a request. */
@@ -121,7 +105,7 @@ export async function reserveAll(
       // a failed operation may still have reserved the amount
       keys.add(target.key);
       const limits = target.limits.map(({ name, limit }) => ({ name, limit }));
-      const reserving = await run(host, target.key, reserve, { ...input, limits });
+      const reserving = await host.run(target.key, reserve, { ...input, limits });
       logLost(reserving.lost);
       refusal = readRefusal(target, reserving);
       if (!refusal) return undefined;
@@ -133,7 +117,7 @@ export async function reserveAll(
 
 /** Settles a reservation in each of its keys. It is safe to repeat. */
 export async function settleTicket(host: BoundHost, { id, keys }: Ticket, spent: number): Promise<void> {
-  const settleKey = (key: string) => run(host, key, settle, { id, spent });
+  const settleKey = (key: string) => host.run(key, settle, { id, spent });
   // one retry, because databases restart
   await Promise.all(keys.map((key) => settleKey(key).catch(() => settleKey(key))));
 }

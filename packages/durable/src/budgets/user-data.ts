@@ -3,7 +3,7 @@ import { createUserKey } from "../host/user-key.js";
 import type { LimitAccess } from "./limit-access.js";
 import { type BudgetReader, findLimitKeys, type Rule } from "./limits.js";
 import { erase, list } from "./operations.js";
-import { type ReserveOptions, run } from "./reservations.js";
+import type { ReserveOptions } from "./reservations.js";
 import type { NamedSums } from "./tables.js";
 
 /** Number of sessions of one user after which an export stops reading pages. */
@@ -26,7 +26,7 @@ export function createUserData<Env>(
         findOwn(reader).map((rule) => findLimitKeys(rule, reader, currency)),
       );
       const keys = new Set([await createUserKey(id), ...limitKeys.flat().map(({ key }) => key)]);
-      for (const key of keys) while (await run(getHost(env), key, erase, null));
+      for (const key of keys) while (await getHost(env).run(key, erase, null));
     },
     async exportUser(env, id) {
       const reader = { env, user: { id } };
@@ -54,7 +54,7 @@ async function listSessions(host: BoundHost, id: string): Promise<readonly objec
   const sessions: object[] = [];
   let page: readonly NamedSums[] = [];
   do {
-    page = await run(host, key, list, { after: page.at(-1)?.name ?? "" });
+    page = await host.run(key, list, { after: page.at(-1)?.name ?? "" });
     for (const { name, raised: _, ...sums } of page)
       if (/(?:^| )session [\da-f]{64}$/.test(name)) sessions.push({ by: "session", ...sums });
   } while (page.length > 0 && sessions.length < MAX_SESSIONS);

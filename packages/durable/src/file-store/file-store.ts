@@ -8,13 +8,11 @@ import { addCopies, beginCopy } from "./archive/copies.js";
 import { createCopyJob } from "./archive/copy-job.js";
 import { checkLinks, isLinkAddress } from "./files/links.js";
 import { checkOptions, type FileStoreOptions, readHosts } from "./files/options.js";
-import { addPart, beginUpload, claimPart, completeFile } from "./files/parts.js";
-import { findFiles, readFile, readPage, readParts } from "./files/readings.js";
 import { createSweep, endAttempt, endRemoval, eraseFiles, findDue, removeFile } from "./files/removal.js";
 import { serveFile } from "./files/serve-file.js";
-import { holdSpace, releaseSpace, reserve } from "./files/space.js";
 import { createStore, type Store } from "./files/store.js";
-import { FILE_TABLES } from "./files/tables.js";
+import { addPart, beginUpload, claimPart, completeFile, reserve } from "./files/storing.js";
+import { FILE_TABLES, findFiles, readFile, readPage, readParts } from "./files/tables.js";
 import { createUploads } from "./files/uploads.js";
 import { createFileList, createUserFiles } from "./files/user-files.js";
 
@@ -74,8 +72,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
 }
 
 const OPERATIONS = [
-  ...[reserve, holdSpace, releaseSpace],
-  ...[beginUpload, claimPart, addPart, completeFile],
+  ...[reserve, beginUpload, claimPart, addPart, completeFile],
   ...[removeFile, endAttempt, findDue, endRemoval, eraseFiles],
   ...[readFile, readParts, readPage, findFiles],
   ...[addCopies, beginCopy],

@@ -2,9 +2,9 @@ import type { Host, SQL, Value } from "@sluice/worker-proxy";
 import { ensure, findServer, type PluginServer, refuseSetup } from "@sluice/worker-proxy/plugin";
 import type { DurableObjectClass, DurableObjectNamespace, ObjectState } from "./cloudflare-types.js";
 import { Listeners } from "./listeners.js";
+import { type LocalDatabase, LocalHost } from "./local-host.js";
 import { findNamed, indexParts, type NamedSteps } from "./named-steps.js";
 import { createErrorReply, createReply, type ObjectRequest } from "./object-messages.js";
-import { type LocalDatabase, LocalHost } from "./process-host.js";
 import { Queues } from "./queues.js";
 import type { Query } from "./run-step.js";
 import { TimerRows } from "./timer-rows.js";
@@ -117,7 +117,7 @@ class KeyObject<Env> {
   readonly #setup: ClassSetup<Env>;
   readonly #report: (subject: string, error: unknown) => void;
   readonly #queues = new Queues(true);
-  readonly #rows = new TimerRows("one");
+  readonly #rows = new TimerRows(false);
   readonly #timers: Timers;
   readonly #host: LocalHost;
   #key: string | undefined;
@@ -180,7 +180,7 @@ class KeyObject<Env> {
       const given = input as never;
       const action = new URL(request.url).pathname.slice(1);
       if (action === "open")
-        return new Response(host.local.open(key, findNamed(sources, name), given, request.signal));
+        return new Response(await host.open(key, findNamed(sources, name), given, request.signal));
       if (action === "start")
         return createReply((await host.start(key, findNamed(jobs, name), given)) ?? null);
       return createReply(await host.run(key, findNamed(steps, name), given));
@@ -223,7 +223,7 @@ class KeyObject<Env> {
     const due = await this.#rows.readNext(this.#query, this.#readKey());
     const now = Date.now();
     const next = due !== null && this.#timers.isFull ? Math.max(due, now + FULL_MS) : due;
-    const awake = this.#host.local.isRunning ? now + AWAKE_MS : null;
+    const awake = this.#host.isRunning ? now + AWAKE_MS : null;
     const times = [next, awake].filter((time) => time !== null);
     const at = times.length === 0 ? null : Math.min(...times);
     // a write costs a thousand times as much as a read

@@ -46,7 +46,7 @@ export function nodeHost<Env = unknown>(options: NodeHostOptions): ClosableHost<
 }
 
 class SQLiteDatabase implements ProcessDatabase {
-  readonly rows = new TimerRows("many");
+  readonly rows = new TimerRows(true);
   readonly listeners: Listeners;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();

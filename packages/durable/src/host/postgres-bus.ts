@@ -34,7 +34,7 @@ export class PostgresBus {
   ) {
     this.#url = url;
     this.#connection = connection;
-    this.#channel = `sluice ${schema}`.slice(0, 60);
+    this.#channel = `sluice ${schema}`;
     this.#report = report;
     this.listeners = new Listeners((error) => report("a listener", error));
     this.#listening = this.#listen();
@@ -79,7 +79,7 @@ export class PostgresBus {
       });
       try {
         await client.connect();
-        await client.query(`LISTEN "${this.#channel.replaceAll('"', '""')}"`);
+        await client.query(`LISTEN "${this.#channel}"`);
         this.#client = client;
         isReported = false;
         // without a connection this process missed changes

@@ -4,21 +4,18 @@ import type { Query } from "./run-step.js";
 /**
  * Tables of the timers.
  *
- * - `due`: the time of the next claim. While the job runs, it is the end of the lease; null after the last failure.
+ * - `due`: the time of the next claim. While the job runs, it is the end of the lease.
  * - `attempts`: number of attempts; `deaths`: number of consecutive attempts that have not reported their end.
  * - `run`: the id of the running attempt.
  * - `next_due`, `next_input`: a timer that was stored under the same id while the job runs.
  */
 const TIMER_TABLES = [
-  `CREATE TABLE IF NOT EXISTS timers (key TEXT NOT NULL, job TEXT NOT NULL, id TEXT NOT NULL, due BIGINT,
+  `CREATE TABLE IF NOT EXISTS timers (key TEXT NOT NULL, job TEXT NOT NULL, id TEXT NOT NULL, due BIGINT NOT NULL,
     input TEXT NOT NULL, attempts BIGINT NOT NULL, deaths BIGINT NOT NULL, run TEXT, next_due BIGINT, next_input TEXT,
-    is_canceled BIGINT NOT NULL, failed_at BIGINT, error TEXT, PRIMARY KEY (key, job, id))`,
+    is_canceled BIGINT NOT NULL, PRIMARY KEY (key, job, id))`,
   "CREATE INDEX IF NOT EXISTS timers_due ON timers (key, due)",
-  "CREATE INDEX IF NOT EXISTS timers_failed ON timers (failed_at) WHERE failed_at IS NOT NULL",
 ];
 
-/** Time for which a failed timer is stored, in milliseconds. */
-const FAILED_MS = 30 * 86_400_000;
 /** Maximum number of keys with too many running jobs that a claim skips. */
 export const MAX_BUSY_KEYS = 64;
 
@@ -58,13 +55,10 @@ const later = (column: string, value: string) =>
   `${column} = CASE WHEN timers.run IS NULL THEN NULL ELSE ${value} END`;
 const REPLACE = `ON CONFLICT (key, job, id) DO UPDATE SET
   ${keep("due", "excluded.due")}, ${keep("input", "excluded.input")}, ${keep("attempts", "0")},
-  ${keep("deaths", "0")}, ${keep("error", "NULL")}, ${keep("failed_at", "NULL")}, ${keep("is_canceled", "0")},
+  ${keep("deaths", "0")}, ${keep("is_canceled", "0")},
   ${later("next_due", "excluded.due")}, ${later("next_input", "excluded.input")}`;
 const COLUMNS = "(key, job, id, due, input, attempts, deaths, is_canceled)";
 const SCHEDULE = `INSERT INTO timers ${COLUMNS} VALUES (?, ?, ?, ?, ?, 0, 0, 0) ${REPLACE}`;
-// locks the row of the key before the row of the timer
-const SCHEDULE_SHARED = `WITH touched AS (${TOUCH_KEY} RETURNING key) INSERT INTO timers ${COLUMNS}
-  SELECT key, ?, ?, ?::bigint, ?, 0, 0, 0 FROM touched ${REPLACE}`;
 const ONE = "WHERE key = ? AND job = ? AND id = ?";
 const CANCEL = `DELETE FROM timers ${ONE} AND run IS NULL`;
 // the row stays while the job runs, so that the same timer, stored again, does not run concurrently
@@ -85,14 +79,12 @@ const CLAIM: SQL = { sqlite: claim(""), postgres: claim("FOR UPDATE SKIP LOCKED"
 const NEXT = "next_due IS NOT NULL";
 const MINE = `${ONE} AND run = ?`;
 const START_NEXT = `UPDATE timers SET due = next_due, input = next_input, attempts = 0, deaths = ?, run = NULL,
-  next_due = NULL, next_input = NULL, is_canceled = 0, error = NULL ${MINE} AND ${NEXT} RETURNING due`;
+  next_due = NULL, next_input = NULL, is_canceled = 0 ${MINE} AND ${NEXT} RETURNING due`;
 const PUT_BACK = `UPDATE timers SET due = ?, attempts = attempts - 1, deaths = deaths - 1, run = NULL ${MINE}`;
 const FINISH = `DELETE FROM timers ${MINE}`;
 const FINISH_CANCELED = `DELETE FROM timers ${MINE} AND is_canceled = 1`;
-const FAIL = `UPDATE timers SET due = ?, failed_at = ?, error = ?, deaths = 0, run = NULL ${MINE}`;
+const RETRY = `UPDATE timers SET due = ?, deaths = 0, run = NULL ${MINE}`;
 const RENEW = `UPDATE timers SET due = ? ${MINE}`;
-const SWEEP = `DELETE FROM timers WHERE (key, job, id) IN
-  (SELECT key, job, id FROM timers WHERE failed_at < ? ORDER BY failed_at LIMIT 100)`;
 // a delay, so that a process whose first job ends it can still serve requests
 const RECOVER = "UPDATE timers SET due = ? + 1000 * deaths WHERE run IS NOT NULL";
 const NEXT_OF_KEY = "SELECT MIN(due) AS due FROM timers WHERE key = ?";
@@ -110,9 +102,6 @@ export interface ClaimedTimer {
   readonly is_canceled: number;
 }
 
-/** The keys of a database: one in a Durable Object, many in a SQLite file, many shared by processes in Postgres. */
-type TimerKeys = "one" | "many" | "shared";
-
 /** Bounds of a claim. */
 interface ClaimOptions {
   readonly leaseUntil: number;
@@ -122,27 +111,18 @@ interface ClaimOptions {
   readonly busy: readonly string[];
 }
 
-/** The end of an attempt. */
-export interface AttemptEnd {
-  /** Time of the next attempt, or null after the last attempt. @default the attempt succeeded */
-  readonly failed?: { readonly retryAt: number | null; readonly error: string };
-}
-
 /**
  * Runs the statements of timers. A transaction locks the row of a key before the rows of its timers, and several keys
  * in sorted order. Transactions that lock in different orders would deadlock.
  */
 export class TimerRows {
   readonly tables: readonly string[];
-  readonly #keys: TimerKeys;
+  readonly #hasKeys: boolean;
 
-  constructor(keys: TimerKeys) {
-    this.#keys = keys;
-    this.tables = keys === "one" ? TIMER_TABLES : [...TIMER_TABLES, ...KEY_TABLES];
-  }
-
-  get #hasKeys(): boolean {
-    return this.#keys !== "one";
+  /** @param hasKeys false for a database of one key, as in a Durable Object */
+  constructor(hasKeys: boolean) {
+    this.#hasKeys = hasKeys;
+    this.tables = hasKeys ? [...TIMER_TABLES, ...KEY_TABLES] : TIMER_TABLES;
   }
 
   /** Creates the methods of a transaction that store and cancel timers. */
@@ -155,9 +135,10 @@ export class TimerRows {
       schedule: async <Input extends JSONValue>(job: Job<Input>, { id, at, input }: Timer<Input>) => {
         if (!Number.isSafeInteger(at))
           throw new TypeError(`timer of job "${job.name}": at: give whole milliseconds, and not ${at}`);
-        const values = [job.name, id, at, JSON.stringify(input)];
-        if (this.#keys === "shared") await query(SCHEDULE_SHARED, key, at, ...values);
-        else await Promise.all([this.#touch(query, key, at), query(SCHEDULE, key, ...values)]);
+        await Promise.all([
+          this.#touch(query, key, at),
+          query(SCHEDULE, key, job.name, id, at, JSON.stringify(input)),
+        ]);
         onSchedule(at);
       },
       cancel: async (job: Job<never>, id: string) => {
@@ -211,16 +192,20 @@ export class TimerRows {
     else await this.#touch(query, timer.key, next.due);
   }
 
-  /** Ends an attempt. Returns the time at which the timer is due next; null without another attempt. */
-  async end(query: Query, now: number, timer: ClaimedTimer, { failed }: AttemptEnd): Promise<number | null> {
+  /**
+   * Ends an attempt. Returns the time at which the timer is due next; null without another attempt.
+   *
+   * @param retryAt time of the next attempt; null after a success or the last attempt
+   */
+  async end(query: Query, timer: ClaimedTimer, retryAt: number | null): Promise<number | null> {
     const mine = identify(timer);
     const [, [next]] = await Promise.all([
       this.#lock(query, timer.key),
       query<{ due: number }>(START_NEXT, 0, ...mine),
-      query(failed ? FINISH_CANCELED : FINISH, ...mine),
-      failed && query(FAIL, failed.retryAt, failed.retryAt === null ? now : null, failed.error, ...mine),
+      query(retryAt === null ? FINISH : FINISH_CANCELED, ...mine),
+      retryAt !== null && query(RETRY, retryAt, ...mine),
     ]);
-    const due = next?.due ?? failed?.retryAt ?? null;
+    const due = next?.due ?? retryAt;
     if (due !== null) await this.#touch(query, timer.key, due);
     return due;
   }
@@ -234,11 +219,6 @@ export class TimerRows {
 
   async renew(query: Query, timers: readonly ClaimedTimer[], leaseUntil: number): Promise<void> {
     await Promise.all(timers.map((timer) => query(RENEW, leaseUntil, ...identify(timer))));
-  }
-
-  /** Deletes some of the timers that failed long ago. */
-  async sweep(query: Query, now: number): Promise<void> {
-    await query(SWEEP, now - FAILED_MS);
   }
 
   /** Makes all running attempts due soon. For a database of one process, at its start: their process has ended. */

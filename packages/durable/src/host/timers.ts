@@ -1,5 +1,6 @@
 import type { Job, JobContext } from "@sluice/worker-proxy";
-import type { LocalDatabase } from "./process-host.js";
+import { waitAtMost } from "@sluice/worker-proxy/plugin";
+import type { LocalDatabase } from "./local-host.js";
 import type { Query } from "./run-step.js";
 import { type ClaimedTimer, MAX_BUSY_KEYS, type TimerRows } from "./timer-rows.js";
 
@@ -27,12 +28,10 @@ const UNKNOWN_JOB: Job<never> = {
 /** Pause before the second attempt, in milliseconds. It doubles for each attempt, up to an hour. */
 const RETRY_MS = 2_000;
 const MAX_RETRY_MS = 3_600_000;
-const SWEEP_MS = 3_600_000;
 /** Minimum backward step of a clock that makes old turns of keys due again, in milliseconds. */
 const CLOCK_MS = 1_000;
 /** Pause between the end of a job and the next claim, in milliseconds. */
 const CLAIM_PAUSE_MS = 20;
-const MAX_ERROR_CHARACTERS = 1_000;
 
 /** The host that runs the jobs of timers: a process, or a Durable Object. */
 export interface TimerHost {
@@ -59,7 +58,6 @@ export class Timers {
   readonly #jobs: ReadonlyMap<string, Job<never>>;
   readonly #running = new Set<RunningJob>();
   #renewal: ReturnType<typeof setInterval> | undefined;
-  #sweptAt = 0;
   #claimedAt = 0;
   /** True while more timers may be due than can run. */
   #hasBacklog = false;
@@ -89,7 +87,8 @@ export class Timers {
     if (limit <= 0) return undefined;
     const [claimed, nextInMs] = await this.#host.database.transact(null, async (query, now) => {
       const timers = await this.#claim(query, now, limit);
-      return [timers, await this.#readNextInMs(query, now)] as const;
+      const next = await this.#rows.readNextKey(query, now);
+      return [timers, next === null ? undefined : next - now] as const;
     });
     for (const timer of claimed) this.#start(timer);
     this.#hasBacklog = claimed.length > 0 || this.#busyKeys().length > 0;
@@ -98,8 +97,7 @@ export class Timers {
 
   /** Waits for jobs, up to `withinMs`. Then aborts the remaining jobs, and puts their timers back. */
   async close(withinMs: number): Promise<void> {
-    const late = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref?.());
-    await Promise.race([this.ended(), late]);
+    await waitAtMost(withinMs, this.ended());
     this.#isClosed = true;
     for (const { controller } of this.#running) controller.abort(new Error("the host closes"));
     const left = [...this.#running].map(({ timer }) => timer);
@@ -114,10 +112,6 @@ export class Timers {
   }
 
   async #claim(query: Query, now: number, limit: number): Promise<readonly ClaimedTimer[]> {
-    if (Math.abs(now - this.#sweptAt) > SWEEP_MS) {
-      this.#sweptAt = now;
-      await this.#rows.sweep(query, now);
-    }
     if (now < this.#claimedAt - CLOCK_MS) await this.#rows.repair(query, now);
     // after a pause of this process its own leases have expired: keep the jobs that no other process has begun
     if (now > this.#claimedAt + LEASE_MS) await this.#renewAll(query, now);
@@ -129,11 +123,6 @@ export class Timers {
       busy: this.#busyKeys(),
     });
     return await this.#putSuspectsBack(query, now, claimed);
-  }
-
-  async #readNextInMs(query: Query, now: number): Promise<number | undefined> {
-    const next = await this.#rows.readNextKey(query, now);
-    return next === null ? undefined : next - now;
   }
 
   #busyKeys(): readonly string[] {
@@ -214,12 +203,9 @@ export class Timers {
       this.#host.report(`job ${name}, attempt ${Math.min(attempts, job.attempts)}`, error);
       const isRetried = attempts < job.attempts && deaths <= MAX_DEATHS;
       const pauseMs = Math.min(RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS);
-      return await this.#end(timer, (now) => ({
-        retryAt: isRetried ? now + pauseMs : null,
-        error: String(error).replaceAll("\0", "").slice(0, MAX_ERROR_CHARACTERS),
-      }));
+      return await this.#end(timer, isRetried ? pauseMs : null);
     }
-    await this.#end(timer);
+    await this.#end(timer, null);
   }
 
   async #runJob(
@@ -240,12 +226,10 @@ export class Timers {
     }
   }
 
-  async #end(
-    timer: ClaimedTimer,
-    fail?: (now: number) => { retryAt: number | null; error: string },
-  ): Promise<void> {
+  /** @param retryMs pause before the next attempt; null without one */
+  async #end(timer: ClaimedTimer, retryMs: number | null): Promise<void> {
     const due = await this.#host.database.transact(timer.key, (query, now) =>
-      this.#rows.end(query, now, timer, fail ? { failed: fail(now) } : {}),
+      this.#rows.end(query, timer, retryMs === null ? null : now + retryMs),
     );
     if (due !== null) this.#host.onSchedule(due);
   }

@@ -1,2 +1,2 @@
-export { type BucketTests, bucketTests } from "./bucket.js";
-export { type HostTests, hostTests, type OpenedHost } from "./host.js";
+export { bucketTests } from "./bucket.js";
+export { hostTests } from "./host.js";

@@ -6,7 +6,6 @@ import { DatabaseSync } from "node:sqlite";
 import { findServer, hashText } from "@sluice/worker-proxy/plugin";
 import { onTestFinished, vi } from "vitest";
 import type { Bucket, MultipartUpload } from "../../src/buckets/bucket.js";
-import { TOTAL_KEYS } from "../../src/file-store/files/tables.js";
 import { reading } from "../../src/host/define.js";
 import { openArchive } from "./file-archive.js";
 import { createMemoryBucket } from "./memory-bucket.js";
@@ -18,20 +17,14 @@ const { prepare } = DatabaseSync.prototype;
 /** A call of the bucket that can fail. */
 export type FaultyCall = "put" | "delete" | "abort" | "uploadPart" | "complete";
 
-/** The rows of a user, and of all users. */
+/** The rows of a user. */
 const readRows = reading("tests/file-rows", async ({ key, query }) => {
   const [sums] = await query<{ bytes: number; copies: number }>(
     "SELECT bytes, copies FROM file_users WHERE key = ?",
     key,
   );
   const ids = await query<{ id: string }>("SELECT id FROM files WHERE key = ? AND bytes > 0", key);
-  const [total] = await query<{ bytes: number }>("SELECT bytes FROM file_totals WHERE key = ?", key);
-  return {
-    bytes: sums?.bytes ?? 0,
-    waiting: sums?.copies ?? 0,
-    ids: ids.map(({ id }) => id),
-    total: total?.bytes ?? 0,
-  };
+  return { bytes: sums?.bytes ?? 0, waiting: sums?.copies ?? 0, ids: ids.map(({ id }) => id) };
 });
 
 /**
@@ -152,13 +145,11 @@ export async function openEndingArchive(given: Given = {}) {
       stores.push(store);
       return true;
     },
-    /** Reads the rows of a user; of all users without one. */
-    async readRows(user?: string) {
-      const host = findServer(store.proxy).host({});
-      const keys = user === undefined ? Object.values(TOTAL_KEYS) : [`user:${await hashText(user)}`];
-      const [rows, more] = await Promise.all(keys.map((key) => host.run(key, readRows, null)));
-      const { bytes = 0, waiting = 0, ids = [], total = 0 } = rows ?? {};
-      return { bytes, waiting, ids, total: total + (more?.total ?? 0) };
+    /** Reads the rows of a user. */
+    async readRows(user: string) {
+      return await findServer(store.proxy)
+        .host({})
+        .run(`user:${await hashText(user)}`, readRows, null);
     },
   };
 }

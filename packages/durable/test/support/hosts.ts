@@ -1,7 +1,6 @@
 import { nodeHost } from "@sluice/durable/node";
-import { type PostgresHostOptions, postgresHost } from "@sluice/durable/postgres";
-import type { OpenedHost } from "@sluice/durable/testing";
-import { createProxy, type GatewayProxy, type ProxyOptions, type StoredPart } from "@sluice/worker-proxy";
+import { postgresHost } from "@sluice/durable/postgres";
+import { createProxy, type GatewayProxy, type ProxyOptions } from "@sluice/worker-proxy";
 import { type PostgresServer, startPostgres } from "./postgres-server.js";
 
 /** A host on which the scenarios of plugins run in the tests' own process. */
@@ -85,17 +84,5 @@ export async function openProxy(place: Place, options: OpenOptions): Promise<Ope
       return proxy.fetch(request, {});
     },
     close: () => host.close(100),
-  };
-}
-
-/** Opens two hosts of one database, as two processes have them. */
-export function openPair(options: PostgresHostOptions, part: StoredPart): OpenedHost {
-  const hosts = [postgresHost(options), postgresHost(options)];
-  const [host, other] = hosts.map((each) => each.open({ parts: [part], report: () => {} })({}));
-  if (!host || !other) throw new Error("both are there");
-  return {
-    host,
-    other,
-    close: async () => void (await Promise.all(hosts.map((each) => each.close(100)))),
   };
 }

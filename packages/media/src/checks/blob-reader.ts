@@ -1,4 +1,4 @@
-import { type Bytes, readBytes } from "./bytes.js";
+import { type Bytes, readBytes } from "@sluice/core/files";
 
 /** Size of one read. Large enough that many small headers need only one. */
 const WINDOW = 65_536;

@@ -1,5 +1,5 @@
+import { createView, readASCII } from "@sluice/core/files";
 import type { BlobReader } from "./blob-reader.js";
-import { createView, readASCII } from "./bytes.js";
 
 /** An index of a one-hour video is smaller. */
 const MAX_INDEX_BYTES = 33_554_432;

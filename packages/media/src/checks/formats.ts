@@ -1,5 +1,4 @@
-import { findSignedType } from "@sluice/core/files";
-import type { Bytes } from "./bytes.js";
+import { type Bytes, findSignedType } from "@sluice/core/files";
 
 /** Number of bytes that {@link findFormat} reads. */
 export const HEAD_BYTES = 32;

@@ -1,5 +1,5 @@
+import { createView, hasText, readASCII } from "@sluice/core/files";
 import type { BlobReader } from "./blob-reader.js";
-import { createView, hasText, readASCII } from "./bytes.js";
 
 /** Metadata from the header of an image. Width and height are as stored, before any EXIF orientation. */
 export interface ImageHeader {

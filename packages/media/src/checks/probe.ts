@@ -1,5 +1,5 @@
+import { assertBlob } from "@sluice/core/files";
 import { createBlobReader } from "./blob-reader.js";
-import { assertBlob } from "./bytes.js";
 import { type ContainerFormat, type MediaParser, readContainerHeader } from "./container.js";
 import {
   decideType,

@@ -17,7 +17,7 @@ import {
   rejectOnAbort,
   toConnectionError,
 } from "@sluice/core/extend";
-import { readBytes } from "../checks/bytes.js";
+import { readBytes } from "@sluice/core/files";
 import { parseUpload, type UploadAtProxy } from "./upload-at-proxy.js";
 
 export const PATH = "/v1/uploads";

@@ -1,7 +1,7 @@
 import type { Client, Clock, RecordStorage } from "@sluice/core";
 import { isRecord } from "@sluice/core/extend";
+import { readBytes } from "@sluice/core/files";
 import { getClientStorage, reportStorageFailure, waitForStorage } from "@sluice/stores/extend";
-import { readBytes } from "../checks/bytes.js";
 import { PART_BYTES } from "./part-request.js";
 import { isUploadId, type UploadAtProxy } from "./upload-at-proxy.js";
 

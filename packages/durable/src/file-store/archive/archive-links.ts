@@ -1,11 +1,10 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
 import { createTenancy, Refusal, readBody } from "@sluice/worker-proxy/plugin";
-import { linkFile } from "../files/describe-file.js";
 import { findFileId } from "../files/links.js";
-import { findFiles, isVisible } from "../files/readings.js";
 import { refuseFile } from "../files/refusals.js";
 import type { Store } from "../files/store.js";
-import type { FileRow } from "../files/tables.js";
+import { type FileRow, findFiles, isVisible } from "../files/tables.js";
+import { linkFile } from "../files/user-files.js";
 import { nameAddress, nameLastFrame, nameVideo } from "./archive.js";
 
 /** Maximum number of files per request. */

@@ -1,8 +1,8 @@
 import type { Transaction } from "@sluice/worker-proxy";
 import { operation } from "../../host/define.js";
-import { createRow } from "../files/space.js";
 import {
   addToSums,
+  createRow,
   type FileRow,
   insertFile,
   openSums,

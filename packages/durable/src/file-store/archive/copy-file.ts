@@ -3,9 +3,8 @@ import { cutPieces } from "../../buckets/pieces.js";
 import { findType } from "../files/file-type.js";
 import { ATTEMPT_MS, PART_BYTES, readHosts, STORE_MS } from "../files/options.js";
 import { callStorage, refuseFile } from "../files/refusals.js";
-import { reserveSpace } from "../files/space.js";
 import { type Store, toBucketKey, type UserFiles } from "../files/store.js";
-import { finishFile, openParts } from "../files/store-bytes.js";
+import { finishFile, openParts, reserveSpace } from "../files/store-bytes.js";
 import type { FileRow } from "../files/tables.js";
 import { fetchSource } from "./source.js";
 
@@ -73,7 +72,7 @@ async function storeResponse(
     const size = Math.max(bytes, announced);
     if (size > maxBytes) throw refuseFile("file_too_large", { what: maxBytes });
     if (size === 0) return;
-    await reserveSpace(files, { id, claim, isCopy: true, bytes: size, ms: ATTEMPT_MS }, bytes);
+    await reserveSpace(files, { id, claim, isCopy: true, bytes: size, ms: ATTEMPT_MS });
   }
 }
 

@@ -1,6 +1,7 @@
+import type { Bytes } from "@sluice/core/files";
 import { collectBytes, Refusal } from "@sluice/worker-proxy/plugin";
 import { openFixedPipe } from "../../buckets/bucket.js";
-import { type Bytes, HEAD_BYTES } from "./file-type.js";
+import { HEAD_BYTES } from "./file-type.js";
 import { refuseFile } from "./refusals.js";
 
 /** The bytes of a file as they arrive. They are streamed: only the first bytes are held in memory. */

@@ -1,4 +1,4 @@
-import { findSignedType } from "@sluice/core/files";
+import { type Bytes, findSignedType } from "@sluice/core/files";
 
 /** Types that an upload can have, with their file extensions. The first bytes identify every type except text. */
 export const fileTypes = {
@@ -31,9 +31,6 @@ const SIGNATURES: readonly (readonly [FileType, readonly number[]])[] = [
   ["application/zip", [0x50, 0x4b, 0x03, 0x04]],
   ["application/x-ole-storage", [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]],
 ];
-
-/** Type of byte arrays that also works in TypeScript 5.4, where `Uint8Array` is not generic. */
-export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
 
 /** Finds the type of a file by its first bytes; undefined for an unsupported type. */
 export function findType(head: Bytes): FileType | undefined {

@@ -47,13 +47,6 @@ export interface FileStoreOptions<Env = unknown> {
   /** Maximum number of files of one user. @default 1000 */
   readonly maxFilesPerUser?: number;
   /**
-   * Space of all users together, in bytes; `false` for no limit. An unfinished upload uses the size of its stored parts
-   * and its next part. With `archive`, half of the space is for uploads and half for copies.
-   *
-   * @default 10_737_418_240: the free storage of R2
-   */
-  readonly maxBytesTotal?: number | false;
-  /**
    * URL of the proxy with its base path, as the gateway reaches it: `https://app.example.com/api`.
    *
    * @default the URL of the request
@@ -88,7 +81,6 @@ const DEFAULTS = {
   maxBytesPerUser: 1_073_741_824,
   maxFilesPerUser: 1000,
 };
-const MAX_BYTES_TOTAL = 10_737_418_240;
 const ARCHIVE_DEFAULTS = { retentionMs: 2_592_000_000, maxBytes: 524_288_000 };
 
 /** Options of the archive with their defaults. */
@@ -98,27 +90,15 @@ export type ArchiveSettings<Env> = Pick<ArchiveOptions<Env>, "hosts"> & typeof A
 export type FileSettings<Env> = Pick<FileStoreOptions<Env>, "bucket" | "secret"> &
   typeof DEFAULTS & {
     readonly publicURL: string | undefined;
-    readonly maxBytesTotal: number | false;
-    /** Maximum part of `maxBytesTotal` for uploads, in bytes. */
-    readonly maxUploadBytes: number;
-    /** Maximum part of `maxBytesTotal` for copies, in bytes. */
-    readonly maxCopyBytes: number;
     readonly archive: ArchiveSettings<Env> | undefined;
   };
 
 /** @throws {TypeError} for an option that is missing, unknown or invalid; the message says how to fix it */
 export function checkOptions<Env>(options: FileStoreOptions<Env>): FileSettings<Env> {
-  const {
-    bucket,
-    secret,
-    publicURL,
-    maxBytesTotal = MAX_BYTES_TOTAL,
-    archive: given = false,
-  } = options ?? {};
+  const { bucket, secret, publicURL, archive: given = false } = options ?? {};
   ensure(typeof bucket === "function", "fileStore: bucket: give a function, (env) => env.MEDIA");
   ensure(typeof secret === "function", "fileStore: secret: give a function, (env) => env.PROXY_SECRET");
-  const others = ["bucket", "secret", "maxBytesTotal", "publicURL", "archive"];
-  checkNames("fileStore", options, [...Object.keys(DEFAULTS), ...others]);
+  checkNames("fileStore", options, [...Object.keys(DEFAULTS), "bucket", "secret", "publicURL", "archive"]);
   const isURL = publicURL === undefined || /^https?:$/.test(URL.parse(publicURL)?.protocol ?? "");
   ensure(isURL, "fileStore: publicURL: give the address of the proxy, https://app.example.com/api");
   const numbers = readNumbers("fileStore", DEFAULTS, options);
@@ -128,11 +108,7 @@ export function checkOptions<Env>(options: FileStoreOptions<Env>): FileSettings<
     `fileStore: maxBytes: give at most ${maxStorable}, which is 10,000 parts`,
   );
   const archive = given === false ? undefined : checkArchive(given === true ? {} : given);
-  const total =
-    maxBytesTotal === false ? Number.MAX_SAFE_INTEGER : checkWhole("fileStore: maxBytesTotal", maxBytesTotal);
-  const maxUploadBytes = archive ? Math.ceil(total / 2) : total;
-  const space = { maxBytesTotal, maxUploadBytes, maxCopyBytes: total - maxUploadBytes };
-  return { ...numbers, ...space, bucket, secret, publicURL, archive };
+  return { ...numbers, bucket, secret, publicURL, archive };
 }
 
 function checkArchive<Env>(options: ArchiveOptions<Env>): ArchiveSettings<Env> {

@@ -28,7 +28,6 @@ export const refuseFile = createRefusals({
   copy_cut: [502, "its last attempt was cut off"],
   storage_full: [413, "your files fill your space of {what} bytes; delete some"],
   too_many_files: [413, "you have {what} files; delete some"],
-  storage_full_for_all: [503, "there is no space for files now; try again later", "storage_full"],
   media_unavailable: [503, "files can't be stored or read now; try again"],
 });
 

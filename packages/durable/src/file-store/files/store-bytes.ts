@@ -1,12 +1,10 @@
 import type { FileBody } from "./file-body.js";
 import { ATTEMPT_MS, PART_BYTES, UPLOAD_TTL_MS } from "./options.js";
-import { addPart, beginUpload, completeFile, type WholeFile } from "./parts.js";
-import { readFile, readParts } from "./readings.js";
 import { callStorage, refuseFile } from "./refusals.js";
 import { endAttempt } from "./removal.js";
-import { reserveSpace } from "./space.js";
 import { checkFound, toBucketKey, type UserFiles } from "./store.js";
-import type { FileRow } from "./tables.js";
+import { addPart, beginUpload, completeFile, type Reservation, reserve, type WholeFile } from "./storing.js";
+import { type FileRow, readFile, readParts } from "./tables.js";
 
 /** Reserves space, and stores the first bytes of an upload. Frees the space if this fails. */
 export async function storeFile(
@@ -19,7 +17,7 @@ export async function storeFile(
   return await endOnError(files, { id, claim }, async () => {
     // reserve the space before reading the body, so that an erasure finds the row
     const space = { id, claim, bytes, isCopy: false, ms: ATTEMPT_MS };
-    const row = await reserveSpace(files, space, body.length);
+    const row = await reserveSpace(files, space);
     const type = await readType();
     if (bytes > body.length)
       return await storePart(files, body, { ...row, uploadId: await openParts(files, id, type) });
@@ -100,4 +98,19 @@ async function checkOvertaken(files: UserFiles, id: string, error: unknown): Pro
   const row = await files.run(readFile, { id });
   if (row?.state === "whole") throw refuseFile("upload_offset", { what: row.received });
   throw row?.state === "open" ? error : refuseFile("file_not_found");
+}
+
+/**
+ * Reserves the whole size of a file in its user's space. The reservation expires unless the file is completed.
+ *
+ * @throws {Refusal} 413 if the user's space is full, 404 for a removed file
+ */
+export async function reserveSpace(files: UserFiles, reservation: Reservation): Promise<FileRow> {
+  const { maxBytesPerUser: maxBytes, maxFilesPerUser: maxFiles } = files.settings;
+  const input = { ...reservation, userId: files.userId, maxBytes, maxFiles };
+  const { file, full } = await files.run(reserve, input);
+  if (full === "files") throw refuseFile("too_many_files", { what: maxFiles });
+  if (full === "bytes") throw refuseFile("storage_full", { what: maxBytes });
+  if (!file) throw refuseFile("file_not_found");
+  return file;
 }

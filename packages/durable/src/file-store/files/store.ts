@@ -4,17 +4,9 @@ import type { Bucket } from "../../buckets/bucket.js";
 import { createUserKey } from "../../host/user-key.js";
 import { createLinks, type Links } from "./links.js";
 import { checkSecrets, type FileSettings } from "./options.js";
-import { isVisible, readFile } from "./readings.js";
 import { callStorage, refuseFile } from "./refusals.js";
 import { endRemoval, type RemovedFile } from "./removal.js";
-import { holdSpace, releaseSpace } from "./space.js";
-import { type FileRow, TOTAL_KEYS } from "./tables.js";
-
-/**
- * Time after its expiry for which a file holds space among all users, in milliseconds. Then its space is freed even if
- * the rows of its user can't report its deletion.
- */
-const GRACE_MS = 86_400_000;
+import { type FileRow, isVisible, readFile } from "./tables.js";
 
 /** A file store. Its proxy connects it before the first request. */
 export type Store<Env> = ReturnType<typeof createStore<Env>>;
@@ -22,10 +14,11 @@ export type Store<Env> = ReturnType<typeof createStore<Env>>;
 /** Creates a store from options. */
 export function createStore<Env>(settings: FileSettings<Env>) {
   let server: PluginServer<Env> | undefined;
-  return {
+  const store = {
     settings,
     get server() {
-      return getServer();
+      ensure(server, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
+      return server;
     },
     connect(given: PluginServer<Env>) {
       ensure(!server, "fileStore: belongs to one proxy; make another one");
@@ -35,11 +28,7 @@ export function createStore<Env>(settings: FileSettings<Env>) {
     readLinks,
     open,
   };
-
-  function getServer(): PluginServer<Env> {
-    ensure(server, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
-    return server;
-  }
+  return store;
 
   function readBucket(env: Env): Promise<Bucket> {
     return readBinding("fileStore: bucket", settings.bucket, env);
@@ -54,11 +43,11 @@ export function createStore<Env>(settings: FileSettings<Env>) {
    *
    * @param host host of a job @default the host of the environment
    */
-  async function open(env: Env, userId: string, host = getServer().host(env)): Promise<UserFiles> {
+  async function open(env: Env, userId: string, host = store.server.host(env)): Promise<UserFiles> {
     const [bucket, links] = [await readBucket(env), await readLinks(env)];
     const report: Report = ({ id, bytes, isCopy, taskId }, event) => {
       const file = { id, userId, ...(bytes > 0 && { bytes }), ...(taskId && { taskId }) };
-      getServer().report({ type: "job", job: isCopy ? "archive" : "upload", ...file, ...event }, env);
+      store.server.report({ type: "job", job: isCopy ? "archive" : "upload", ...file, ...event }, env);
     };
     return openUserFiles({ userId, settings, bucket, links, report }, host, await createUserKey(userId));
   }
@@ -82,12 +71,11 @@ type Report = (
 export type UserFiles = ReturnType<typeof openUserFiles>;
 
 /** A file or an unfinished upload in the bucket. */
-type StoredFile = RemovedFile & Pick<FileRow, "uploadId" | "isCopy" | "claimedUntil">;
+type StoredFile = RemovedFile & Pick<FileRow, "uploadId" | "claimedUntil">;
 
 function openUserFiles(opened: Opened, host: BoundHost, key: string) {
-  const { userId, settings, bucket, links, report } = opened;
-  const { maxBytesTotal, maxUploadBytes, maxCopyBytes, retentionMs, archive } = settings;
-  return { ...opened, run, checkId, find, hold, deleteFiles, remove };
+  const { userId, bucket, links, report } = opened;
+  return { ...opened, run, checkId, find, deleteFiles, remove };
 
   /** Runs an operation on the user's rows. @throws {Refusal} 503 if the database fails */
   async function run<Input extends JSONValue, Output>(
@@ -110,25 +98,7 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
   }
 
   /**
-   * Reserves space among all users.
-   *
-   * @param bytes bytes in the bucket, plus the next part
-   * @throws {Refusal} 503 if the space is full
-   */
-  async function hold({ id, bytes: wholeBytes, isCopy }: FileRow, bytes: number): Promise<void> {
-    if (maxBytesTotal === false) return;
-    const [totalKey, maxBytes] = isCopy
-      ? [TOTAL_KEYS.copies, maxCopyBytes]
-      : [TOTAL_KEYS.uploads, maxUploadBytes];
-    const ms = GRACE_MS + ((isCopy && archive?.retentionMs) || retentionMs);
-    const input = { id, bytes, wholeBytes, maxBytes, ms };
-    if (await callStorage(() => host.run(totalKey, holdSpace, input))) return;
-    const problem = `fileStore: maxBytesTotal is used up by ${isCopy ? "copies" : "uploads"}`;
-    throw refuseFile("storage_full_for_all", { headers: { "retry-after": "3600" }, problem });
-  }
-
-  /**
-   * Deletes marked files from the bucket, frees their space, and ends their rows. It can be repeated. Returns an error
+   * Deletes marked files from the bucket, and ends their rows. It can be repeated. Returns an error
    * of the bucket if it may still have some of the files: then the sweep tries again.
    *
    * A request with a claim may store its file after this deletion. Such a file keeps its space until the sweep has
@@ -147,12 +117,6 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
     if (keys.length > 0) await bucket.delete(keys).catch(fail(files));
     const ended = files.filter(({ claimedUntil }) => claimedUntil === 0);
     const gone = ended.filter((file) => !left.has(file));
-    // free the total space first: if the process ends here, the user's rows cause a repeat
-    for (const isCopy of maxBytesTotal === false ? [] : [0, 1]) {
-      const ids = gone.filter((file) => file.isCopy === isCopy).map(({ id }) => id);
-      const totalKey = isCopy ? TOTAL_KEYS.copies : TOTAL_KEYS.uploads;
-      if (ids.length > 0) await callStorage(() => host.run(totalKey, releaseSpace, { ids }));
-    }
     const name = ({ id, claim }: StoredFile): RemovedFile => ({ id, claim });
     const undeleted = ended.filter((file) => left.has(file));
     const remaining = await run(endRemoval, { gone: gone.map(name), left: undeleted.map(name) });

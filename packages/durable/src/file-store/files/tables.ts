@@ -1,8 +1,8 @@
 import type { Job, Transaction, Value } from "@sluice/worker-proxy";
+import { reading } from "../../host/define.js";
 
 /**
- * Rows by user: one row for each file, for each stored part of an unfinished upload, and one row of sums. Under each of
- * {@link TOTAL_KEYS}: the space that all users hold.
+ * Rows by user: one row for each file, for each stored part of an unfinished upload, and one row of sums.
  */
 export const FILE_TABLES = [
   `CREATE TABLE IF NOT EXISTS files (key TEXT NOT NULL, id TEXT NOT NULL, state TEXT NOT NULL, bytes BIGINT NOT NULL,
@@ -16,18 +16,30 @@ export const FILE_TABLES = [
     PRIMARY KEY (key, id, number))`,
   `CREATE TABLE IF NOT EXISTS file_users (key TEXT NOT NULL, user_id TEXT NOT NULL, files BIGINT NOT NULL,
     bytes BIGINT NOT NULL, copies BIGINT NOT NULL, PRIMARY KEY (key))`,
-  `CREATE TABLE IF NOT EXISTS file_holds (key TEXT NOT NULL, id TEXT NOT NULL, bytes BIGINT NOT NULL,
-    ends_at BIGINT NOT NULL, PRIMARY KEY (key, id))`,
-  "CREATE INDEX IF NOT EXISTS file_holds_end ON file_holds (key, ends_at)",
-  "CREATE TABLE IF NOT EXISTS file_totals (key TEXT NOT NULL, bytes BIGINT NOT NULL, PRIMARY KEY (key))",
 ];
 
-/** Keys of the space of all users. */
-export const TOTAL_KEYS = { uploads: "files:uploads", copies: "files:copies" } as const;
-
 /**
- * A file of a user: an upload, or a copy of a file of the gateway. The row exists before the first byte is in the
- * bucket, and until the bucket has deleted the file.
+ * A file of a user: an upload, or a copy of a file of the gateway. The row exists before the first byte is in the bucket,
+ * and until the bucket has deleted the file. Each step of its life is one transaction:
+ *
+ * | from             | step                                      | operation                     | to                 |
+ * | ---------------- | ----------------------------------------- | ----------------------------- | ------------------ |
+ * | no row           | an upload begins: space is reserved       | `reserve`                     | `open`             |
+ * | no row           | the gateway has made a file               | `addCopies`                   | `queued`           |
+ * | `queued`         | an attempt at the copy begins             | `beginCopy`                   | `queued`           |
+ * | `queued`, `open` | the size of the copy is known, or grows   | `reserve`                     | `open`             |
+ * | `open`           | a request stores the next part            | `claimPart`, `addPart`        | `open`             |
+ * | `open`           | all bytes are stored                      | `completeFile`                | `whole`            |
+ * | `open`           | a request or attempt fails without a part | `endAttempt`                  | `removed`          |
+ * | `open`, `whole`  | its time has passed                       | `findDue`                     | `removed`          |
+ * | `open`, `whole`  | its user or an operator deletes it        | `removeFile`                  | `removed`          |
+ * | `removed`        | the bucket has deleted an upload          | `endRemoval`                  | no row             |
+ * | `removed`        | the bucket has deleted an attempt         | `endRemoval`                  | `queued`           |
+ * | `removed`        | the bucket has deleted a copy             | `endRemoval`                  | `ended`, no row    |
+ * | `queued`         | the last attempt fails without bytes      | `endAttempt`                  | `ended`            |
+ * | `ended`          | a day has passed                          | `findDue`                     | no row             |
+ * | with bytes       | its user is erased                        | `eraseFiles`                  | `removed`          |
+ * | without bytes    | its user is erased                        | `eraseFiles`                  | no row             |
  */
 export interface FileRow {
   readonly id: string;
@@ -136,6 +148,12 @@ export async function updateFile(
   return (await query<FileRow>(sql, ...Object.values(change), key, id))[0];
 }
 
+/** Creates the row of an upload without bytes. */
+export function createRow(id: string, createdAt: number) {
+  const none = { source: null, taskId: null, url: null } as const;
+  return { id, ...NO_BYTES, type: "", isCopy: 0, ...none, attempts: 0, createdAt, retryAt: 0 } as const;
+}
+
 /** The files of a user: their number, their bytes, and the number of pending copies. */
 interface Sums {
   readonly files: number;
@@ -195,4 +213,38 @@ export async function scheduleJobs(transaction: Transaction, isLater = false): P
   if (Number.isFinite(at)) return await transaction.schedule(SWEEP, { id: "", at, input });
   await transaction.cancel(SWEEP, "");
   await query("DELETE FROM file_users WHERE key = ?", key);
+}
+
+/** Number of rows per page. */
+const PAGE = 100;
+
+/** Reads the row of a file. */
+export const readFile = reading("files/read", (rows, { id }: { readonly id: string }) => findFile(rows, id));
+
+/** Reads the parts of an upload, ordered by number. */
+export const readParts = reading("files/parts", ({ key, query }, { id }: { readonly id: string }) =>
+  query<{ readonly partNumber: number; readonly etag: string }>(
+    'SELECT number AS "partNumber", etag FROM file_parts WHERE key = ? AND id = ? ORDER BY number',
+    ...[key, id],
+  ),
+);
+
+/** Reads a page of rows, ordered by id. `next` is the cursor of the next page, which may be empty. */
+export const readPage = reading("files/page", async (rows, { after }: { readonly after: string }) => {
+  const files = await selectFiles(rows, "id > ? ORDER BY id LIMIT ?", after, PAGE);
+  return { files, next: files[PAGE - 1]?.id };
+});
+
+/** Finds files by their ids, and by the sources of the copied files. */
+export const findFiles = reading(
+  "files/find",
+  async (rows, { ids, sources }: { ids: readonly string[]; sources: readonly string[] }) => {
+    const findBy = (column: "id" | "source") => (value: string) => selectFiles(rows, `${column} = ?`, value);
+    return (await Promise.all([...ids.map(findBy("id")), ...sources.map(findBy("source"))])).flat();
+  },
+);
+
+/** Returns true for a file that its user can find. */
+export function isVisible({ state, dueAt }: FileRow): boolean {
+  return (state === "open" || state === "whole") && dueAt > Date.now();
 }

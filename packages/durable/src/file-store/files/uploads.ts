@@ -1,15 +1,15 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy";
 import { describeRefusal, limitTime, toRefusal } from "@sluice/worker-proxy/plugin";
-import { describeFile } from "./describe-file.js";
 import { type FileBody, openUpload } from "./file-body.js";
 import { fileTypes, findType } from "./file-type.js";
 import { ATTEMPT_MS, PART_BYTES, STORE_MS } from "./options.js";
-import { claimPart } from "./parts.js";
 import { refuseFile } from "./refusals.js";
 import { removeFile } from "./removal.js";
 import { checkFound, type Store, type UserFiles } from "./store.js";
 import { endOnError, joinParts, storeFile, storePart } from "./store-bytes.js";
+import { claimPart } from "./storing.js";
 import type { FileRow } from "./tables.js";
+import { describeFile } from "./user-files.js";
 
 /** Header of a 409 while another request sends the part: the client checks again after 5 s. */
 const IN_FLIGHT = { "retry-after": "5" };
@@ -44,10 +44,7 @@ export function createUploads<Env>(store: Store<Env>) {
     const offset = readBytes(request, "upload-offset", 0);
     const row = await claim(files, admitted, offset);
     return await endOnError(files, row, async () => {
-      const store = async (body: FileBody) => {
-        await files.hold(row, Math.min(row.bytes, offset + PART_BYTES));
-        return await storePart(files, body, row);
-      };
+      const store = (body: FileBody) => storePart(files, body, row);
       const now = offset < row.bytes ? await receiveBody(request, store) : row;
       const isLast = now.received === now.bytes && now.state === "open";
       const whole = isLast ? await joinParts(files, now) : now;

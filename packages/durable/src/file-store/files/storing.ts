@@ -1,5 +1,61 @@
 import { operation } from "../../host/define.js";
-import { addToSums, type FileRow, findFile, scheduleJobs, updateFile } from "./tables.js";
+import {
+  addToSums,
+  createRow,
+  type FileRow,
+  findFile,
+  insertFile,
+  openSums,
+  scheduleJobs,
+  updateFile,
+} from "./tables.js";
+
+/** Space to reserve for a file in its user's space. */
+export type Reservation = {
+  readonly id: string;
+  readonly isCopy: boolean;
+  /** Unique id of the request or attempt that stores the file. */
+  readonly claim: string;
+  /** Whole size, in bytes. The size of a copy can grow. */
+  readonly bytes: number;
+  /** Time to store the file, in milliseconds. After it, the space is free again. */
+  readonly ms: number;
+};
+
+type Limits = { readonly userId: string; readonly maxBytes: number; readonly maxFiles: number };
+
+/** The row of a file, or the limit that the file would exceed. Neither is set if the file was removed. */
+interface Reserved {
+  readonly file?: FileRow | undefined;
+  readonly full?: "bytes" | "files";
+}
+
+/** Reserves the whole size of a file in its user's space. */
+export const reserve = operation(
+  "files/reserve",
+  async (transaction, input: Reservation & Limits): Promise<Reserved> => {
+    const { id, isCopy, claim, bytes } = input;
+    const { now } = transaction;
+    const file = await findFile(transaction, id);
+    if (!isCopy && file) return { file };
+    // the copy was deleted, or a later attempt has begun
+    const isPending = file?.claim === claim && (file.state === "queued" || file.state === "open");
+    if (isCopy && !isPending) return {};
+    if (file?.state === "open" && file.bytes === bytes) return { file };
+    const sums = await openSums(transaction, input.userId);
+    const known = file?.bytes ?? 0;
+    const more = { files: known === 0 ? 1 : 0, bytes: bytes - known };
+    if (sums.files + more.files > input.maxFiles) return { full: "files" };
+    if (sums.bytes + more.bytes > input.maxBytes) return { full: "bytes" };
+    await addToSums(transaction, more);
+    const until = now + input.ms;
+    const open = { state: "open", bytes, claimedUntil: until, dueAt: until } as const;
+    if (!file) await insertFile(transaction, { ...createRow(id, now), claim, ...open });
+    else await updateFile(transaction, id, open);
+    await scheduleJobs(transaction);
+    return { file: await findFile(transaction, id) };
+  },
+);
 
 /** A request to store the part at an offset. */
 type ClaimInput = {
