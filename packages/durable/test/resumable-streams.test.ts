@@ -467,7 +467,7 @@ describe("case 114: the streams of a user", () => {
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     expect(jobs.filter(({ outcome }) => outcome === "dropped")).toMatchObject([
-      { job: "chat", id: ids[0], code: "too_many_kept" },
+      { job: "chat", id: ids[0], code: "too_many_stored" },
     ]);
     const read = async (id: string) => {
       const { status, body } = await resume(id);

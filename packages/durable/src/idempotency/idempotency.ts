@@ -22,14 +22,14 @@ export interface IdempotencyOptions {
   readonly retentionMs?: number;
   /**
    * Maximum size of a stored response, in bytes. A larger response reaches the requests that already wait for it. A
-   * later request with the same key gets 502 `answer_not_kept` and is not sent.
+   * later request with the same key gets 502 `response_not_stored` and is not sent.
    * @default 16_777_216
    */
   readonly maxBytes?: number;
   /**
    * Maximum number of stored keys of one user. Beyond it a request with a new key gets 429 `too_many_keys` and is not
    * sent. Only the newest 32 responses above 64 KiB of a user are stored. A repeated request whose large response was
-   * deleted gets 502 `answer_not_kept`.
+   * deleted gets 502 `response_not_stored`.
    * @default 10_000
    */
   readonly maxPerUser?: number;

@@ -118,7 +118,7 @@ function readHead(
   // a reader of the stream gets the failure as an error event
   const events = head.refusal ? { ...head, status: 200, type: EVENTS } : head;
   const isText = events.type !== EVENTS;
-  if (isText && !isWhole && !feed.isLive) return refuse(jobRefusal("answer_not_kept"));
+  if (isText && !isWhole && !feed.isLive) return refuse(jobRefusal("response_not_stored"));
   if (!isStream)
     return status.head && state !== "lost" ? { head: events } : refuse(jobRefusal("request_lost"));
   if (mode === "rest") {

@@ -94,7 +94,7 @@ async function finish(sending: Sending, ending: Ending): Promise<void> {
   }
   for (const eventId of dropped ?? []) {
     const details = { eventId, user: request.user.id, startedAt: Date.now() };
-    const end = { outcome: "dropped", code: "too_many_kept" } as const;
+    const end = { outcome: "dropped", code: "too_many_stored" } as const;
     reportJob(server, options.eventJob, details, end, context.env);
   }
   if (isSettled || !(await paid?.settled)) return;
