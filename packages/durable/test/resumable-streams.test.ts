@@ -154,19 +154,6 @@ describe("a stored stream", () => {
 });
 
 describe("readers of one stream", () => {
-  test("share what is read of its rows", async () => {
-    const gateway = openGateway();
-    gateway.streams(events.join(""));
-    const { ask, resume, host } = openStoredProxy({ gateway });
-    const response = await ask();
-    await response.text();
-    host.operations.length = 0;
-    const all = await Promise.all([1, 2, 3, 4, 5].map(() => resume(idOf(response))));
-    for (const each of all) expect(await each.text()).toBe(numbered(events));
-    const count = (name: string) => host.operations.filter((operation) => operation === name).length;
-    expect(count("streams.parts")).toBe(1);
-  });
-
   test("get a comment every 25 seconds in which nothing comes", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());

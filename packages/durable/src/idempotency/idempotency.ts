@@ -15,7 +15,7 @@ import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-optio
 /** Options of {@link idempotency}. */
 export interface IdempotencyOptions {
   /**
-   * Milliseconds for which a response is stored, counted from its request. A day is enough, because clients retry
+   * Milliseconds for which a response is stored after its end. A day is enough, because clients retry
    * within minutes.
    * @default 86_400_000
    */
@@ -72,7 +72,6 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     eventJob: "create",
     isStream: false,
     retentionMs,
-    isFromStart: true,
     maxBytes,
     maxJobs: checkWhole("maxPerUser", options.maxPerUser ?? 10_000),
     maxLarge: MAX_LARGE,

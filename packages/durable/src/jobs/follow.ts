@@ -4,14 +4,13 @@ import { source } from "../host/define.js";
 import type { Feed } from "./feed.js";
 import { createHeadLine, type FollowHead } from "./head-line.js";
 import { findLive, type LiveJob } from "./live.js";
+import type { JobsContext } from "./options.js";
 import { makeEventParts } from "./parts.js";
 import type { Reader } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import { jobRefusal, storeRefusal } from "./refusals.js";
 import { openRowFeed } from "./row-feed.js";
 import { isOpen } from "./states.js";
-import type { JobStore } from "./store.js";
-import type { Tend } from "./tend.js";
 
 /** A reader of a job. */
 export type Follow = {
@@ -48,28 +47,18 @@ function errorLines(refusal: Refusal): string {
   return `event: error\ndata: ${formatError(refusal)}`;
 }
 
-/** Creates the source that reads the responses of a store. */
-export function createFollow(store: JobStore, isStream: boolean, tend: Tend): Source<Follow> {
-  return source(`${store.kind}.follow`, (context, input) =>
-    follow(context, input, { store, isStream, tend }),
-  );
-}
-
-/** Options that all readers of a store share. */
-export interface FollowOptions {
-  readonly store: JobStore;
-  readonly isStream: boolean;
-  /** Checks a job whose owner may have ended. */
-  readonly tend: Tend;
+/** Creates the source that reads the responses of a plugin. */
+export function createFollow(jobs: JobsContext): Source<Follow> {
+  return source(`${jobs.kind}.follow`, (context, input) => follow(jobs, context, input));
 }
 
 /** Yields the head of a response as a line of JSON, and then its body. */
 export async function* follow(
+  jobs: JobsContext,
   context: HostContext,
   input: Follow,
-  { store, isStream, tend }: FollowOptions,
 ): AsyncGenerator<Uint8Array, void> {
-  const feed = findLive(context, store, input.id, input.owner) ?? openRowFeed(context, store, input.id, tend);
+  const feed = findLive(context, jobs.store, input.id, input.owner) ?? openRowFeed(jobs, context, input.id);
   const reader = feed.readers.join();
   const leave = () => feed.readers.leave(reader);
   // removes the reader as soon as its client disconnects, even while it waits for events
@@ -78,7 +67,7 @@ export async function* follow(
   try {
     const status = await awaitHead(feed, reader, input);
     if (reader.hasLeft || input.mode === "end") return;
-    const first = readHead(feed, status, input, isStream);
+    const first = readHead(feed, status, input, jobs.isStream);
     // set before the head is sent, so that concurrent readers count this reader
     reader.isReading = first.head !== undefined && !first.isEmpty;
     const isReplayed = input.isReplayed && { isReplayed: true };

@@ -1,24 +1,17 @@
 import type { HostContext } from "@sluice/worker-proxy";
 import { shareByHost } from "../shared/share-by-host.js";
-import { type Feed, RowPages } from "./feed.js";
+import { type Feed, readStored } from "./feed.js";
+import type { JobsContext } from "./options.js";
 import { cutPart, MAX_ROW_BYTES, makeTextParts, type Part } from "./parts.js";
 import { Changes, Readers } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import { isOpen, type JobState, type ResponseHead } from "./states.js";
-import type { JobStore } from "./store.js";
+import type { JobStore, Owner } from "./store.js";
 
 /** Bytes of a response that stay in memory for slow readers. */
 const TAIL_BYTES = 65_536;
 /** Time for which a response stays in memory after its end, because its reader may start late. */
 const LINGER_MS = 10_000;
-
-/** Options of a response in memory. */
-export interface LiveOptions {
-  /** The owner of the job. */
-  readonly owner: string;
-  /** Maximum size of a stored response, in bytes. */
-  readonly maxBytes: number;
-}
 
 /** Total number of unstored bytes of all responses in this process. */
 export const memory = { bytes: 0 };
@@ -43,7 +36,7 @@ export class LiveJob implements Feed {
   onReaders = () => {};
   readonly #maxBytes: number;
   #tailLimit = TAIL_BYTES;
-  readonly #rows: RowPages;
+  readonly #readStored: (after: number) => Promise<Part | "missing">;
   #tail: Part[] = [];
   #tailBytes = 0;
   #bytes = 0;
@@ -51,10 +44,10 @@ export class LiveJob implements Feed {
   #storedTo = 0;
   #unstoredBytes = 0;
 
-  constructor(context: HostContext, store: JobStore, id: string, { owner, maxBytes }: LiveOptions) {
+  constructor({ store, maxBytes }: JobsContext, context: HostContext, { id, owner }: Owner) {
     this.owner = owner;
     this.#maxBytes = maxBytes;
-    this.#rows = new RowPages(context, store, id);
+    this.#readStored = (after) => readStored(context, store, id, after);
     this.readers = new Readers(this.changes, () => {
       this.aloneSince = Date.now();
       this.onReaders();
@@ -70,8 +63,7 @@ export class LiveJob implements Feed {
     const { state, code, lastId, isWhole } = this;
     // the head of a JSON response is hidden until the job has ended
     const head = this.head?.type === "text/event-stream" || !isOpen(state) ? this.head : undefined;
-    const aliveUntil = Number.POSITIVE_INFINITY;
-    return { state, code, head, lastId, isWhole, aliveUntil, expiresAt: undefined };
+    return { state, code, head, lastId, isWhole, expiresAt: undefined };
   }
 
   async readPart(after: number): Promise<Part | "missing" | undefined> {
@@ -82,7 +74,7 @@ export class LiveJob implements Feed {
       const part = this.#tail.findLast(({ firstId }) => firstId <= after + 1) as Part;
       return cutPart(part, after);
     }
-    return (await this.#rows.read(after)) ?? "missing";
+    return this.#readStored(after);
   }
 
   /**
@@ -190,13 +182,12 @@ export function findLive(
 
 /** Opens a response in memory. `drop` removes it after {@link LINGER_MS}. */
 export function openLive(
+  jobs: JobsContext,
   context: HostContext,
-  store: JobStore,
-  id: string,
-  options: LiveOptions,
+  owner: Owner,
 ): { readonly live: LiveJob; readonly drop: () => void } {
-  const live = new LiveJob(context, store, id, options);
-  const shared = shareLive(context, store, id);
+  const live = new LiveJob(jobs, context, owner);
+  const shared = shareLive(context, jobs.store, owner.id);
   shared.set(live);
   return {
     live,

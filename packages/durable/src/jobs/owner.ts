@@ -1,9 +1,11 @@
 import type { HostContext } from "@sluice/worker-proxy";
-import { watchOwned } from "./key-watch.js";
+import { watchJob } from "./key-watch.js";
 import { type LiveJob, memory } from "./live.js";
+import type { JobsContext } from "./options.js";
 import { makeRows, type Part } from "./parts.js";
+import { logJob } from "./report.js";
 import { ALIVE_MS, type Payment, RENEW_MS, type ResponseHead, type StopReason } from "./states.js";
-import type { End, JobStore, Owned, Settlement } from "./store.js";
+import type { End, Owned, Owner, Settlement } from "./store.js";
 
 /**
  * Bounds for the unstored bytes of one response. From the first bound events are stored at once. Above the second bound
@@ -24,17 +26,13 @@ const RETRY_MS = 1000;
 export type GiveUp = StopReason | "lost";
 
 /** Options of an owner. */
-export interface OwnerOptions {
+interface OwnerOptions {
+  readonly jobs: JobsContext;
   readonly context: HostContext;
-  readonly store: JobStore;
   readonly live: LiveJob;
-  readonly id: string;
-  readonly owner: string;
-  /** Time after which a job without a reader is stopped, in milliseconds. @default never */
-  readonly idleTimeoutMs?: number | undefined;
+  readonly request: Owner;
   /** Called once, when the owner gives up. */
   readonly onGiveUp: (reason: GiveUp) => void;
-  readonly report: (error: unknown) => void;
 }
 
 /** The end of a job, as its owner knows it. */
@@ -64,11 +62,17 @@ export class JobOwner {
 
   constructor(options: OwnerOptions) {
     this.#options = options;
-    const { context, store, live, id } = options;
-    this.#unwatch = watchOwned(context, store, id, ({ stop, read_until }) => {
-      if (stop) this.giveUp(stop);
-      this.#attendedUntil = Math.max(this.#attendedUntil, read_until);
-      if (live.unstoredBytes > 0 || live.head) this.#scheduleStore(this.#pauseMs());
+    const { jobs, context, live, request } = options;
+    this.#unwatch = watchJob(context, jobs.store, {
+      id: request.id,
+      isReader: false,
+      onChange: (job) => {
+        // without the row, the next renewal of the lease reads what has changed
+        if (!job) return;
+        if (job.stop) this.giveUp(job.stop);
+        this.#attendedUntil = Math.max(this.#attendedUntil, job.readUntil);
+        if (live.unstoredBytes > 0 || live.head) this.#scheduleStore(this.#pauseMs());
+      },
     });
     // nothing can be stored after the host has closed
     context.signal.addEventListener("abort", this.#onClose);
@@ -128,22 +132,22 @@ export class JobOwner {
    * it; undefined if the job was lost, or the end could not be stored.
    */
   async end({ code, ...end }: OwnEnd): Promise<readonly string[] | undefined> {
-    const { context, store, live } = this.#options;
+    const { jobs, context, live } = this.#options;
     this.#stopTimers();
     await this.#storing;
     const parts = live.getUnstored();
     const input: End = { ...this.#append(parts), ...end, code: code ?? null };
     try {
       const { isEnded, dropped } = await this.#retry(() =>
-        context.host.run(context.key, store.end, input as never),
+        context.host.run(context.key, jobs.store.end, input as never),
       );
       const how = isEnded ? end.state : "lost";
       live.isStored = isEnded;
       live.noteStored(parts);
-      live.finish(how, isEnded ? code : store.options.lostCode);
+      live.finish(how, isEnded ? code : jobs.lostCode);
       return isEnded ? dropped : undefined;
     } catch (error) {
-      this.#options.report(error);
+      this.#report(error);
       // readers in this process still get the whole response; later readers find a lost job
       live.finish(end.state, code);
       return undefined;
@@ -152,14 +156,14 @@ export class JobOwner {
 
   /** Frees the id. Returns false if the job was lost, or the id could not be freed. */
   async free(settlement: Settlement, isSettled: boolean): Promise<boolean> {
-    const { context, store, id, owner } = this.#options;
+    const { jobs, context, request } = this.#options;
     this.#stopTimers();
     await this.#storing;
     try {
-      const input = { id, owner, settlement, isSettled };
-      return await this.#retry(() => context.host.run(context.key, store.free, input));
+      const input = { ...identify(request), settlement, isSettled };
+      return await this.#retry(() => context.host.run(context.key, jobs.store.free, input));
     } catch (error) {
-      this.#options.report(error);
+      this.#report(error);
       return false;
     }
   }
@@ -201,12 +205,12 @@ export class JobOwner {
   }
 
   async #storeNow(): Promise<void> {
-    const { context, store, live, report } = this.#options;
+    const { jobs, context, live } = this.#options;
     const parts = live.getUnstored();
     try {
       const input = this.#append(parts);
       const startedAt = Date.now();
-      const owned = await context.host.run(context.key, store.append, input);
+      const owned = await context.host.run(context.key, jobs.store.append, input);
       this.#headIsStored ||= input.head !== null;
       this.#text = input.text ?? (parts.length > 0 ? undefined : this.#text);
       this.#textBytes += sumBytes(parts);
@@ -215,7 +219,7 @@ export class JobOwner {
       this.#aliveUntil = startedAt + ALIVE_MS;
       this.#scheduleStore(live.unstoredBytes > 0 ? this.#pauseMs() : RENEW_MS);
     } catch (error) {
-      report(error);
+      this.#report(error);
       // after the lease, another process may have settled the job as lost
       if (Date.now() >= this.#aliveUntil) this.giveUp("lost");
       this.#scheduleStore(RETRY_MS);
@@ -223,7 +227,7 @@ export class JobOwner {
   }
 
   #append(parts: readonly Part[]) {
-    const { live, id, owner } = this.#options;
+    const { live, request } = this.#options;
     const { head, isWhole } = live;
     // the rows must not count events that are not stored
     const lastId = live.getStoredId(parts);
@@ -235,7 +239,7 @@ export class JobOwner {
           parts: [],
         }
       : { text: null, parts: makeRows(parts) };
-    return { id, owner, ...stored, lastId, isWhole, head: headText };
+    return { ...identify(request), ...stored, lastId, isWhole, head: headText };
   }
 
   /** Repeats failed work until the lease ends, because then another process may settle the job. */
@@ -250,9 +254,15 @@ export class JobOwner {
     }
   }
 
+  #report(error: unknown): void {
+    const { jobs, context } = this.#options;
+    void logJob(jobs, "a response could not be stored", error, context.env);
+  }
+
   /** Stops a job without readers. */
   #watchIdle(): void {
-    const { live, idleTimeoutMs } = this.#options;
+    const { live, jobs } = this.#options;
+    const { idleTimeoutMs } = jobs;
     clearTimeout(this.#idleTimer);
     if (idleTimeoutMs === undefined || live.readers.count > 0 || this.#isClosed) return;
     const since = Math.max(live.aloneSince, this.#attendedUntil);
@@ -266,6 +276,10 @@ export class JobOwner {
     await this.#store();
     this.#watchIdle();
   }
+}
+
+function identify({ id, owner }: Owner): Owner {
+  return { id, owner };
 }
 
 function sumBytes(parts: readonly Part[]): number {

@@ -65,11 +65,11 @@ export const RENEW_MS = 12_000;
  * Interval at which a timer checks an open job, in milliseconds. Most streams end before the first check, which saves
  * its writes. A Durable Object with running jobs wakes at the same interval, so that a single alarm serves both.
  */
-export const TEND_MS = 50_000;
+export const CHECK_MS = 50_000;
 /** Pause before a timer retries a failed settlement, in milliseconds. */
 export const SETTLE_MS = 30_000;
 /** Time for which an owner stores events early after another process has reported a reader, in milliseconds. */
-export const ATTEND_MS = 30_000;
+export const ATCHECK_MS = 30_000;
 
 /** Parses the JSON of a column, without validation; undefined for null. */
 export function parseJSON<Value>(text: string | null): Value | undefined {
