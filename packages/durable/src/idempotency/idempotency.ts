@@ -8,7 +8,7 @@ import {
   type Refusal,
 } from "@sluice/worker-proxy/plugin";
 import { createJobs, readKey } from "../jobs/jobs.js";
-import { createResponse } from "../jobs/open-response.js";
+import { createResponse } from "../jobs/response-stream.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
 

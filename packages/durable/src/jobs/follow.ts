@@ -2,13 +2,13 @@ import type { HostContext, Source } from "@sluice/worker-proxy";
 import { formatError, type Refusal } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
 import type { Feed } from "./feed.js";
-import { createHeadLine, type FollowHead } from "./head-line.js";
 import { findLive, type LiveJob } from "./live.js";
 import type { JobsContext } from "./options.js";
 import { makeEventParts } from "./parts.js";
 import type { Reader } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import { jobRefusal, storeRefusal } from "./refusals.js";
+import { createHeadLine, type FollowHead } from "./response-stream.js";
 import { openRowFeed } from "./row-feed.js";
 import { isOpen } from "./states.js";
 

@@ -3,7 +3,6 @@ import { waitAtMost } from "@sluice/worker-proxy/plugin";
 import { exportPage } from "../admin/export-page.js";
 import { checkJob } from "./check.js";
 import type { Follow } from "./follow.js";
-import { awaitEnd } from "./open-response.js";
 import type { JobsContext, KeyContext } from "./options.js";
 import type { StoredJob } from "./readings.js";
 import type { JobStore } from "./store.js";
@@ -55,13 +54,19 @@ async function eraseJobs(jobs: JobsContext, follow: Source<Follow>, context: Key
     for (const id of erased.open) {
       // settles the job if it is lost, because then no owner stops it
       await checkJob(jobs, context, id);
-      const ended = awaitEnd(host, key, follow, id).then(() => true);
+      const ended = awaitEnd(context, follow, id).then(() => true);
       if (!(await waitAtMost(STOP_MS, ended)))
         throw new Error(`${store.kind}: a request took longer than ${STOP_MS} ms to stop`);
     }
     if (erased.open.length === 0 && !erased.hasMore) break;
   }
   for (const id of unsettled) await checkJob(jobs, context, id);
+}
+
+/** Resolves when a job has ended. */
+async function awaitEnd({ host, key }: KeyContext, follow: Source<Follow>, id: string): Promise<void> {
+  const stream = await host.open(key, follow, { id, mode: "end", after: 0 });
+  for await (const _ of stream as unknown as AsyncIterable<Uint8Array>);
 }
 
 async function exportJob(

@@ -1,9 +1,9 @@
 import type { HostContext, Source } from "@sluice/worker-proxy";
 import type { PluginServer } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
-import { createErrorLine, createHeadLine } from "../jobs/head-line.js";
 import { Changes, type Reader, Readers } from "../jobs/readers.js";
 import { jobRefusal } from "../jobs/refusals.js";
+import { createErrorLine, createHeadLine } from "../jobs/response-stream.js";
 import { shareByHost } from "../shared/share-by-host.js";
 import { renameTask } from "./ends.js";
 import { findChanges } from "./rows.js";

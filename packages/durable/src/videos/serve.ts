@@ -2,7 +2,7 @@ import type { AdmittedRequest, BoundHost, JobContext, Source } from "@sluice/wor
 import { hashText, limitTime, type PluginServer, Refusal } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createUserKey } from "../host/user-key.js";
-import { openResponse } from "../jobs/open-response.js";
+import { openResponse } from "../jobs/response-stream.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { findResults } from "../shared/results.js";
 import { renameTask } from "./ends.js";
