@@ -332,12 +332,14 @@ describe("case 127: a dead letter", () => {
     await create();
     await until(() => of("webhook").length === 1);
     while ((await letters()).length === 0) await advance(SECOND);
-    // as if 9,999 more were listed: the next one is one too many
+    // as if 9,999 more had been listed: the next one is one too many
     const add = plugin.storage?.operations.find(({ name }) => name === "deadLetters.add");
     const { run } = add as unknown as { run(transaction: Transaction, input: never): Promise<unknown> };
     vi.spyOn(add as unknown as { run: typeof run }, "run").mockImplementationOnce(
       async (transaction, input) => {
-        await transaction.query("UPDATE dead_letter_counts SET letters = 10000");
+        const { key } = transaction;
+        const values = `'other', 'user:zed', 10000, 0, '{"userId":"zed"}'`;
+        await transaction.query(`INSERT INTO dead_letters VALUES (?, ${values})`, key);
         return await run(transaction, input);
       },
     );
@@ -348,7 +350,7 @@ describe("case 127: a dead letter", () => {
       code: "dead_letters_full",
       userId: "ann",
     });
-    expect(await letters()).toMatchObject([{ userId: "bob" }]);
+    expect(await letters()).toMatchObject([{ userId: "zed" }, { userId: "bob" }]);
   });
 
   test("can be sent again for 7 days, and is gone after that with its task", async () => {
