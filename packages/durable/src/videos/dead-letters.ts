@@ -47,12 +47,12 @@ const PAGE = 100;
 /** `number` grows with each dead letter. */
 const TABLES = [
   `CREATE TABLE IF NOT EXISTS dead_letters (key TEXT NOT NULL, id TEXT NOT NULL, user_key TEXT NOT NULL,
-    number BIGINT NOT NULL, failed_at BIGINT NOT NULL, letter TEXT NOT NULL, PRIMARY KEY (key, id))`,
+    number BIGINT NOT NULL, failed_at BIGINT NOT NULL, dead_letter TEXT NOT NULL, PRIMARY KEY (key, id))`,
   "CREATE INDEX IF NOT EXISTS dead_letters_number ON dead_letters (key, number)",
   "CREATE INDEX IF NOT EXISTS dead_letters_user ON dead_letters (key, user_key)",
 ];
 
-type DeadLetterRow = { readonly user_key: string; readonly number: number; readonly letter: string };
+type DeadLetterRow = { readonly user_key: string; readonly number: number; readonly dead_letter: string };
 /** A dead letter that has not failed again. */
 type Failure = { readonly id: string; readonly failedAt: number };
 
@@ -69,16 +69,16 @@ export const addDeadLetter = operation(
   "deadLetters.add",
   async (
     transaction,
-    { letter, userKey }: { readonly letter: DeadLetter; readonly userKey: string },
+    { deadLetter, userKey }: { readonly deadLetter: DeadLetter; readonly userKey: string },
   ): Promise<readonly DeadLetter[]> => {
     const { key, query } = transaction;
-    const { id, failedAt } = letter;
+    const { id, failedAt } = deadLetter;
     const [row] = await query<{ number: number }>(
-      `INSERT INTO dead_letters (key, id, user_key, number, failed_at, letter)
+      `INSERT INTO dead_letters (key, id, user_key, number, failed_at, dead_letter)
         VALUES (?, ?, ?, (SELECT COALESCE(MAX(number), 0) + 1 FROM dead_letters WHERE key = ?), ?, ?)
         ON CONFLICT (key, id) DO UPDATE SET number = excluded.number, failed_at = excluded.failed_at,
-        letter = excluded.letter RETURNING number`,
-      ...[key, id, userKey, key, failedAt, JSON.stringify(letter)],
+        dead_letter = excluded.dead_letter RETURNING number`,
+      ...[key, id, userKey, key, failedAt, JSON.stringify(deadLetter)],
     );
     await transaction.schedule(expire, { id, at: failedAt + DEAD_LETTER_MS, input: { id, failedAt } });
     return await remove(transaction, "number <= ?", [(row?.number ?? 0) - MAX_DEAD_LETTERS]);
@@ -103,11 +103,11 @@ export const findDeadLetter = reading(
   "deadLetters.find",
   async ({ key, query }, { id }: { readonly id: string }) => {
     const [row] = await query<DeadLetterRow>(
-      "SELECT user_key, letter FROM dead_letters WHERE key = ? AND id = ?",
+      "SELECT user_key, dead_letter FROM dead_letters WHERE key = ? AND id = ?",
       key,
       id,
     );
-    return row ? { userKey: row.user_key, letter: parseDeadLetter(row) } : null;
+    return row ? { userKey: row.user_key, deadLetter: parseDeadLetter(row) } : null;
   },
 );
 
@@ -116,7 +116,7 @@ export const readDeadLetters = reading(
   "deadLetters.list",
   async ({ key, query }, { after }: { readonly after: number }): Promise<DeadLetterPage> => {
     const rows = await query<DeadLetterRow>(
-      "SELECT number, letter FROM dead_letters WHERE key = ? AND number > ? ORDER BY number LIMIT ?",
+      "SELECT number, dead_letter FROM dead_letters WHERE key = ? AND number > ? ORDER BY number LIMIT ?",
       ...[key, after, PAGE],
     );
     const last = rows.length === PAGE ? rows.at(-1) : undefined;
@@ -131,8 +131,8 @@ export const deadLetterStorage: StoredPart = {
   jobs: [expire],
 };
 
-function parseDeadLetter({ letter }: Pick<DeadLetterRow, "letter">): DeadLetter {
-  return JSON.parse(letter) as DeadLetter;
+function parseDeadLetter({ dead_letter }: Pick<DeadLetterRow, "dead_letter">): DeadLetter {
+  return JSON.parse(dead_letter) as DeadLetter;
 }
 
 /** Removes up to {@link PAGE} dead letters that meet a condition, the oldest first. Returns them. */
@@ -144,7 +144,7 @@ async function remove(
   const { key, query } = transaction;
   const rows = await query<DeadLetterRow>(
     `DELETE FROM dead_letters WHERE key = ? AND id IN (SELECT id FROM dead_letters WHERE key = ? AND ${condition}
-      ORDER BY number LIMIT ?) RETURNING letter`,
+      ORDER BY number LIMIT ?) RETURNING dead_letter`,
     ...[key, key, ...values, PAGE],
   );
   const removed = rows.map(parseDeadLetter);
@@ -182,6 +182,6 @@ async function resend(host: BoundHost, id: string): Promise<boolean> {
   const found = await host.run(DEAD_LETTERS_KEY, findDeadLetter, { id });
   if (!found) return false;
   const isResent = await host.run(found.userKey, resendDelivery, { id });
-  await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt: found.letter.failedAt });
+  await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt: found.deadLetter.failedAt });
   return isResent;
 }
