@@ -465,11 +465,3 @@ describe("case 114: the streams of a user", () => {
     expect(statuses).toEqual([404, 200, 200]);
   });
 });
-
-test.each([["idleTimeoutMs"], ["retentionMs"], ["maxBytes"], ["maxPerUser"]])(
-  "An option that can't work is refused: %s",
-  (name) => {
-    for (const value of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])
-      expect(() => resumableStreams({ [name]: value })).toThrow(new RegExp(`^${name}: give`));
-  },
-);
