@@ -6,12 +6,12 @@ import { createTicket, type Plan, readRefusal } from "../budgets/reservations.js
 import { job, source } from "../host/define.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { checkJob } from "./check.js";
-import { type Follow, follow } from "./follow.js";
 import type { JobsContext } from "./options.js";
 import { jobRefusal } from "./refusals.js";
 import { logJob, reportJob } from "./report.js";
 import { createErrorLine } from "./response-stream.js";
 import { createPayable, createSettlement, type JobRequest } from "./sending.js";
+import { type ReadRequest, serveReader } from "./serve-reader.js";
 import { ALIVE_MS } from "./states.js";
 import type { Claimed, Free } from "./store.js";
 
@@ -54,17 +54,17 @@ export function createFree({ kind, store }: JobsContext): Job<Free> {
 export function createBegin(jobs: JobsContext, run: Job<JobRequest>, retryFree: Job<Free>): Source<Begin> {
   const { kind, maxJobs = 0, store, getServer } = jobs;
   return source(`${kind}.begin`, async function* (context, request) {
-    let input: Follow;
+    let input: ReadRequest;
     try {
       input = await begin(context, request);
     } catch (error) {
       yield createErrorLine(error);
       return;
     }
-    yield* follow(jobs, context, input);
+    yield* serveReader(jobs, context, input);
   });
 
-  async function begin(context: HostContext, request: Begin): Promise<Follow> {
+  async function begin(context: HostContext, request: Begin): Promise<ReadRequest> {
     const { id } = request;
     for (let attempt = 1; attempt <= MAX_CLAIMS; attempt += 1) {
       // created here, so that another process that begins the same request is a different owner

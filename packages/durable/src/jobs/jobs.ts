@@ -13,12 +13,12 @@ import { job } from "../host/define.js";
 import { createUserKey } from "../host/user-key.js";
 import { type Begin, createBegin, createFree } from "./begin.js";
 import { checkJob } from "./check.js";
-import { createFollow, type Follow } from "./follow.js";
 import { readLive } from "./live.js";
 import type { JobServer, JobsContext, JobsOptions, KeyContext } from "./options.js";
 import { jobRefusal } from "./refusals.js";
 import { type OpenedResponse, openResponse } from "./response-stream.js";
 import { createRun } from "./run.js";
+import { createReadSource, type ReadRequest } from "./serve-reader.js";
 import type { JobDetails, StopReason } from "./states.js";
 import { createJobStore, type JobId } from "./store.js";
 import { JOB_TABLES } from "./table.js";
@@ -46,7 +46,7 @@ export interface Jobs {
   /** Sends a request, or returns the response that is stored for its id. @throws {Refusal} */
   send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<OpenedResponse>;
   /** Opens a stored response; undefined if none is stored. @throws {Refusal} */
-  open(admitted: AdmittedRequest<unknown>, follow: Follow): Promise<OpenedResponse | undefined>;
+  open(admitted: AdmittedRequest<unknown>, read: ReadRequest): Promise<OpenedResponse | undefined>;
   /** Tells a job to stop. Returns false if the job does not exist. */
   stop(env: unknown, userId: string, id: string, reason: StopReason): Promise<boolean>;
   /** Returns the end code of a job; undefined for an open, a complete or a missing job. */
@@ -69,18 +69,18 @@ export function createJobs(options: JobsOptions): Jobs {
   const jobs: JobsContext = { ...options, store, getServer };
   const run = createRun(jobs);
   const retryFree = createFree(jobs);
-  const follow = createFollow(jobs);
+  const read = createReadSource(jobs);
   const begin = createBegin(jobs, run, retryFree);
   const storage: StoredPart = {
     tables: JOB_TABLES,
     operations: store.operations,
     jobs: [check, run, retryFree] as never,
-    sources: [follow, begin] as never,
+    sources: [read, begin] as never,
   };
   const healthCheck = health<never>();
   return {
     storage,
-    userData: createUserData(jobs, follow, open),
+    userData: createUserData(jobs, read, open),
     connect(server) {
       ensure(!connected, `${kind}: their plugin belongs to one proxy; make another one`);
       connected = server as unknown as JobServer;
@@ -94,7 +94,7 @@ export function createJobs(options: JobsOptions): Jobs {
     send,
     async open({ env, user, request }, input) {
       const { host, key } = await open(env, user.id);
-      return openResponse(await host.open(key, follow, { ...input }), request.signal);
+      return openResponse(await host.open(key, read, { ...input }), request.signal);
     },
     async stop(env, userId, id, reason) {
       const { host, key } = await open(env, userId);
@@ -103,7 +103,8 @@ export function createJobs(options: JobsOptions): Jobs {
     async readEndCode(env, userId, id) {
       const { host, key } = await open(env, userId);
       const live = readLive({ host, key }, store, id);
-      return (live ?? (await host.run(key, store.status, { id })))?.code;
+      const [job] = live ? [live] : await host.run(key, store.jobs, { ids: [id] });
+      return job?.code;
     },
   };
 

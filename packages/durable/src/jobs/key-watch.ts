@@ -59,7 +59,7 @@ class KeyWatch {
     this.#reading = this.#reading.then(async () => {
       const { host, key } = this.#context;
       const ids = [...new Set([...this.listeners].map(({ id }) => id))];
-      const jobs = await host.run(key, this.#store.statuses, { ids }).catch(() => undefined);
+      const jobs = await host.run(key, this.#store.jobs, { ids }).catch(() => undefined);
       for (const { id, onChange } of this.listeners)
         if (ids.includes(id)) onChange(jobs && (jobs.find((job) => job.id === id) ?? null));
     });

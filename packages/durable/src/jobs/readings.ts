@@ -32,32 +32,22 @@ export interface StoredJob extends JobStatus {
 /** Number of jobs that one statement reads. */
 const PAGE = 32;
 
-const STATUS = "id, state, code, head, last_id, is_whole, stop, alive_until, read_until, expires_at";
+const JOB = "id, state, code, head, last_id, is_whole, stop, alive_until, read_until, expires_at";
 
 /** Creates the reads of the jobs of a plugin. */
 export function createReadings(kind: string) {
   return {
-    /** The state of a job; null if the job does not exist. */
-    status: reading(`${kind}.status`, async (reader: Reader, { id }: JobId): Promise<StoredJob | null> => {
-      const [row] = await reader.query<JobRow>(
-        `SELECT ${STATUS} FROM jobs WHERE ${ONE}`,
-        reader.key,
-        kind,
-        id,
-      );
-      return row ? readJob(row) : null;
-    }),
-    /** The states of several jobs. Missing jobs are left out. */
-    statuses: reading(
-      `${kind}.statuses`,
+    /** The rows of several jobs. Missing jobs are left out. */
+    jobs: reading(
+      `${kind}.jobs`,
       async (reader: Reader, { ids }: { readonly ids: readonly string[] }): Promise<readonly StoredJob[]> => {
-        const places = Array(PAGE).fill("?").join(", ");
+        const marks = Array(PAGE).fill("?").join(", ");
         const count = Math.ceil(ids.length / PAGE);
         const pages = await Promise.all(
           Array.from({ length: count }, (_, page) => {
             const some = ids.slice(page * PAGE, (page + 1) * PAGE);
             return reader.query<JobRow>(
-              `SELECT ${STATUS} FROM jobs WHERE key = ? AND kind = ? AND id IN (${places})`,
+              `SELECT ${JOB} FROM jobs WHERE key = ? AND kind = ? AND id IN (${marks})`,
               ...[reader.key, kind, ...some, ...Array<string>(PAGE - some.length).fill("")],
             );
           }),
@@ -86,7 +76,7 @@ export function createReadings(kind: string) {
     /** Up to 100 jobs after an id, in the order of ids. */
     list: reading(`${kind}.list`, async (reader: Reader, { after }: { readonly after: string }) => {
       const rows = await reader.query<JobRow>(
-        `SELECT ${STATUS} FROM jobs WHERE key = ? AND kind = ? AND id > ? ORDER BY id LIMIT 100`,
+        `SELECT ${JOB} FROM jobs WHERE key = ? AND kind = ? AND id > ? ORDER BY id LIMIT 100`,
         ...[reader.key, kind, after],
       );
       return rows.map(readJob);

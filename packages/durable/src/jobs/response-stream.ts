@@ -4,7 +4,7 @@ import { jobRefusal, restoreRefusal } from "./refusals.js";
 import type { ResponseHead, StoredRefusal } from "./states.js";
 
 /** The first line that a reader receives, as JSON: a missing job, an error, or the head of the response. */
-export interface FollowHead {
+export interface HeadLine {
   readonly isGone?: boolean;
   readonly refusal?: StoredRefusal | undefined;
   /** An error of this reader; the job itself may be fine. */
@@ -17,7 +17,7 @@ export interface FollowHead {
 }
 
 /** Creates the first line of a reader. The body follows it. */
-export function createHeadLine(head: FollowHead): string {
+export function createHeadLine(head: HeadLine): string {
   return `${JSON.stringify(head)}\n`;
 }
 
@@ -53,7 +53,7 @@ export async function openResponse(
   if (signal.aborted) leave();
   const { line, rest } = await readLine(reader);
   if (line === undefined) throw signal.aborted ? new Refusal("client_left") : jobRefusal("job_unavailable");
-  const { isGone, refusal, error, head, isEmpty, isReplayed = false } = JSON.parse(line) as FollowHead;
+  const { isGone, refusal, error, head, isEmpty, isReplayed = false } = JSON.parse(line) as HeadLine;
   const onEnd = () => signal.removeEventListener("abort", leave);
   if (head && !isEmpty) return { head, isReplayed, body: openBody(rest, reader, signal, onEnd) };
   leave();

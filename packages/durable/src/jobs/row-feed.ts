@@ -54,12 +54,12 @@ export class RowFeed implements Feed {
 
   async #loadStatus(): Promise<StoredJob | null> {
     const { host, key } = this.#context;
-    const loading = host.run(key, this.#jobs.store.status, { id: this.#id });
+    const loading = host.run(key, this.#jobs.store.jobs, { ids: [this.#id] });
     // the next reader tries again
     loading.catch(() => {
       this.#status = undefined;
     });
-    const status = await loading;
+    const [status = null] = await loading;
     this.#attend(status);
     return status;
   }

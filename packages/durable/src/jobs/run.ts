@@ -2,13 +2,13 @@ import type { CallOutcome, Job, JobContext } from "@sluice/worker-proxy";
 import { describeRefusal, openCall, type Refusal, toRefusal, waitAtMost } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
 import { checkJob } from "./check.js";
-import { addError, EVENTS } from "./follow.js";
 import { openLive } from "./live.js";
 import type { JobsContext } from "./options.js";
 import { type GiveUp, JobOwner } from "./owner.js";
 import { createRefusalHead, jobRefusal } from "./refusals.js";
 import { type EventEnd, logJob, reportJob } from "./report.js";
 import { createSettlement, type Ending, type JobRequest, reserve, type Sending, send } from "./sending.js";
+import { addError, EVENTS } from "./serve-reader.js";
 
 /** Maximum time that the end of a job waits for its settlement, in milliseconds. */
 const WAIT_MS = 2000;

@@ -1,10 +1,20 @@
 /**
- * The state of a job. It changes in this order, and each change is one transaction:
+ * The state of a job. Each change is one transaction:
+ *
+ * ```
+ * claimed ──> sending ──> complete | failed | stopped   written by its owner (`owner.ts`)
+ *    │           └──────> lost                          written by a check after the lease of the owner (`check.ts`)
+ *    └─────┴────────────> refused                       written by either: nothing was billed
+ * ```
  *
  * - `claimed`: its row is stored, and nothing was sent. A crash in this state costs nothing and frees the id.
  * - `sending`: stored right before the request is sent. After a crash in this state the request may have been billed.
  * - `complete`, `failed`, `stopped`, `lost`: the job has ended, and its response is stored until `expiresAt`.
  * - `refused`: the job has ended and cost nothing. Its id is free; the row stays until its reservation is released.
+ *
+ * A request begins a job (`begin.ts`). The job sends the request (`run.ts`), and its owner stores the response. Readers
+ * (`serve-reader.ts`) read from memory in the process of the owner (`live.ts`), and from the rows elsewhere and later
+ * (`row-feed.ts`).
  */
 export type JobState = "claimed" | "sending" | "complete" | "failed" | "stopped" | "lost" | "refused";
 

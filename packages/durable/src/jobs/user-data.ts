@@ -2,9 +2,9 @@ import type { Source, UserData } from "@sluice/worker-proxy";
 import { waitAtMost } from "@sluice/worker-proxy/plugin";
 import { exportPage } from "../admin/export-page.js";
 import { checkJob } from "./check.js";
-import type { Follow } from "./follow.js";
 import type { JobsContext, KeyContext } from "./options.js";
 import type { StoredJob } from "./readings.js";
+import type { ReadRequest } from "./serve-reader.js";
 import type { JobStore } from "./store.js";
 
 /** A response in an export. */
@@ -30,11 +30,15 @@ const EXPORT_CHARACTERS = 4 * 1024 * 1024;
 const STOP_MS = 30_000;
 
 /** Creates the functions that export and erase the jobs of a user. */
-export function createUserData(jobs: JobsContext, follow: Source<Follow>, open: OpenKey): UserData<unknown> {
+export function createUserData(
+  jobs: JobsContext,
+  read: Source<ReadRequest>,
+  open: OpenKey,
+): UserData<unknown> {
   const { store } = jobs;
   return {
     name: store.kind,
-    eraseUser: async (env, userId) => eraseJobs(jobs, follow, await open(env, userId)),
+    eraseUser: async (env, userId) => eraseJobs(jobs, read, await open(env, userId)),
     async exportUser(env, userId, cursor) {
       const { host, key } = await open(env, userId);
       const read = (after: string) => host.run(key, store.list, { after });
@@ -44,7 +48,7 @@ export function createUserData(jobs: JobsContext, follow: Source<Follow>, open: 
 }
 
 /** Stops running jobs, and deletes all. The row of an unsettled reservation stays, without user data, until settled. */
-async function eraseJobs(jobs: JobsContext, follow: Source<Follow>, context: KeyContext): Promise<void> {
+async function eraseJobs(jobs: JobsContext, read: Source<ReadRequest>, context: KeyContext): Promise<void> {
   const { store } = jobs;
   const { host, key } = context;
   const unsettled = new Set<string>();
@@ -54,7 +58,7 @@ async function eraseJobs(jobs: JobsContext, follow: Source<Follow>, context: Key
     for (const id of erased.open) {
       // settles the job if it is lost, because then no owner stops it
       await checkJob(jobs, context, id);
-      const ended = awaitEnd(context, follow, id).then(() => true);
+      const ended = awaitEnd(context, read, id).then(() => true);
       if (!(await waitAtMost(STOP_MS, ended)))
         throw new Error(`${store.kind}: a request took longer than ${STOP_MS} ms to stop`);
     }
@@ -64,8 +68,8 @@ async function eraseJobs(jobs: JobsContext, follow: Source<Follow>, context: Key
 }
 
 /** Resolves when a job has ended. */
-async function awaitEnd({ host, key }: KeyContext, follow: Source<Follow>, id: string): Promise<void> {
-  const stream = await host.open(key, follow, { id, mode: "end", after: 0 });
+async function awaitEnd({ host, key }: KeyContext, read: Source<ReadRequest>, id: string): Promise<void> {
+  const stream = await host.open(key, read, { id, mode: "end", after: 0 });
   for await (const _ of stream as unknown as AsyncIterable<Uint8Array>);
 }
 

@@ -1,8 +1,8 @@
 import type { CallOutcome } from "@sluice/worker-proxy";
 import { checkType, type Refusal, readEventStream, type StreamEnd } from "@sluice/worker-proxy/plugin";
-import { addError, EVENTS } from "../jobs/follow.js";
 import { makeEventParts } from "../jobs/parts.js";
 import { type Ending, readWhole, type Sending } from "../jobs/sending.js";
+import { addError, EVENTS } from "../jobs/serve-reader.js";
 
 /** Maximum size of a JSON response, in characters: larger than any the gateway sends instead of a stream. */
 const JSON_CHARACTERS = 8 * 1024 * 1024;

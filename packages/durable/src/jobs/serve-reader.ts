@@ -8,12 +8,12 @@ import { makeEventParts } from "./parts.js";
 import type { Reader } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import { jobRefusal, storeRefusal } from "./refusals.js";
-import { createHeadLine, type FollowHead } from "./response-stream.js";
+import { createHeadLine, type HeadLine } from "./response-stream.js";
 import { openRowFeed } from "./row-feed.js";
 import { isOpen } from "./states.js";
 
 /** A reader of a job. */
-export type Follow = {
+export type ReadRequest = {
   readonly id: string;
   /**
    * - `response`: waits for the response, and reads it from its start.
@@ -48,15 +48,15 @@ function errorLines(refusal: Refusal): string {
 }
 
 /** Creates the source that reads the responses of a plugin. */
-export function createFollow(jobs: JobsContext): Source<Follow> {
-  return source(`${jobs.kind}.follow`, (context, input) => follow(jobs, context, input));
+export function createReadSource(jobs: JobsContext): Source<ReadRequest> {
+  return source(`${jobs.kind}.read`, (context, input) => serveReader(jobs, context, input));
 }
 
 /** Yields the head of a response as a line of JSON, and then its body. */
-export async function* follow(
+export async function* serveReader(
   jobs: JobsContext,
   context: HostContext,
-  input: Follow,
+  input: ReadRequest,
 ): AsyncGenerator<Uint8Array, void> {
   const feed = findLive(context, jobs.store, input.id, input.owner) ?? openRowFeed(jobs, context, input.id);
   const reader = feed.readers.join();
@@ -81,7 +81,7 @@ export async function* follow(
 }
 
 /** Waits until the state of the job suffices for the reader's mode, or the reader has left. */
-async function awaitHead(feed: Feed, reader: Reader, { mode }: Follow): Promise<JobStatus | null> {
+async function awaitHead(feed: Feed, reader: Reader, { mode }: ReadRequest): Promise<JobStatus | null> {
   for (;;) {
     const seen = feed.changes.count;
     const status = await feed.readStatus();
@@ -95,9 +95,9 @@ async function awaitHead(feed: Feed, reader: Reader, { mode }: Follow): Promise<
 function readHead(
   feed: Feed,
   status: JobStatus | null,
-  { mode, after }: Follow,
+  { mode, after }: ReadRequest,
   isStream: boolean,
-): FollowHead {
+): HeadLine {
   const isOver = status?.expiresAt !== undefined && status.expiresAt <= Date.now();
   if (!status || (status.state === "refused" && !status.head) || (mode === "rest" && isOver))
     return { isGone: true };
