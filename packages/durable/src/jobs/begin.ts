@@ -6,12 +6,13 @@ import { createTicket, type Plan, readRefusal } from "../budgets/reservations.js
 import { job, source } from "../host/define.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { checkJob } from "./check.js";
+import { readLive } from "./live.js";
 import type { JobsContext } from "./options.js";
 import { jobRefusal } from "./refusals.js";
 import { logJob, reportJob } from "./report.js";
 import { createErrorLine } from "./response-stream.js";
 import { createPayable, createSettlement, type JobRequest } from "./sending.js";
-import { type ReadRequest, serveReader } from "./serve-reader.js";
+import { type Begun, serveReader } from "./serve-reader.js";
 import { ALIVE_MS } from "./states.js";
 import type { Claimed, Free } from "./store.js";
 
@@ -54,17 +55,17 @@ export function createFree({ kind, store }: JobsContext): Job<Free> {
 export function createBegin(jobs: JobsContext, run: Job<JobRequest>, retryFree: Job<Free>): Source<Begin> {
   const { kind, maxJobs = 0, store, getServer } = jobs;
   return source(`${kind}.begin`, async function* (context, request) {
-    let input: ReadRequest;
+    let begun: Begun;
     try {
-      input = await begin(context, request);
+      begun = await begin(context, request);
     } catch (error) {
       yield createErrorLine(error);
       return;
     }
-    yield* serveReader(jobs, context, input);
+    yield* serveReader(jobs, context, { id: request.id, mode: "response", after: 0 }, begun);
   });
 
-  async function begin(context: HostContext, request: Begin): Promise<ReadRequest> {
+  async function begin(context: HostContext, request: Begin): Promise<Begun> {
     const { id } = request;
     for (let attempt = 1; attempt <= MAX_CLAIMS; attempt += 1) {
       // created here, so that another process that begins the same request is a different owner
@@ -91,8 +92,9 @@ export function createBegin(jobs: JobsContext, run: Job<JobRequest>, retryFree: 
           what: 1,
           headers: { "retry-after": "1" },
         });
-      if (claimed.result === "claimed") await start(context, job);
-      return { id, mode: "response", after: 0, owner, isReplayed: claimed.result === "known" };
+      if (claimed.result === "known") return { isReplayed: true };
+      await start(context, job);
+      return { live: readLive(context, store, id) };
     }
     throw jobRefusal("job_unavailable");
   }

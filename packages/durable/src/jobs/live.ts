@@ -6,7 +6,7 @@ import { cutPart, MAX_ROW_BYTES, makeTextParts, type Part } from "./parts.js";
 import { Changes, Readers } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import { isOpen, type JobState, type ResponseHead } from "./states.js";
-import type { JobStore, Owner } from "./store.js";
+import type { JobStore } from "./store.js";
 
 /** Bytes of a response that stay in memory for slow readers. */
 const TAIL_BYTES = 65_536;
@@ -21,7 +21,6 @@ export class LiveJob implements Feed {
   readonly changes = new Changes();
   readonly readers: Readers;
   readonly isLive = true;
-  readonly owner: string;
   /** Start of the time without readers, in Unix milliseconds. Only valid while `readers.count` is 0. */
   aloneSince = Date.now();
   state: JobState = "claimed";
@@ -44,8 +43,7 @@ export class LiveJob implements Feed {
   #storedTo = 0;
   #unstoredBytes = 0;
 
-  constructor({ store, maxBytes }: JobsContext, context: HostContext, { id, owner }: Owner) {
-    this.owner = owner;
+  constructor({ store, maxBytes }: JobsContext, context: HostContext, id: string) {
     this.#maxBytes = maxBytes;
     this.#readStored = (after) => readStored(context, store, id, after);
     this.readers = new Readers(this.changes, () => {
@@ -166,28 +164,20 @@ export function readLive(context: LiveContext, store: JobStore, id: string): Liv
   return shareLive(context, store, id).get();
 }
 
-/**
- * Returns the response that a reader reads from memory. Returns undefined if it is not in memory, or if its end is
- * stored. The request that began the job reads from memory even after the end is stored.
- */
-export function findLive(
-  context: LiveContext,
-  store: JobStore,
-  id: string,
-  owner: string | undefined,
-): LiveJob | undefined {
+/** Returns the response that readers read from memory; undefined if it is not in memory, or if its end is stored. */
+export function findLive(context: LiveContext, store: JobStore, id: string): LiveJob | undefined {
   const live = readLive(context, store, id);
-  return live?.isStored && live.owner !== owner ? undefined : live;
+  return live?.isStored ? undefined : live;
 }
 
 /** Opens a response in memory. `drop` removes it after {@link LINGER_MS}. */
 export function openLive(
   jobs: JobsContext,
   context: HostContext,
-  owner: Owner,
+  id: string,
 ): { readonly live: LiveJob; readonly drop: () => void } {
-  const live = new LiveJob(jobs, context, owner);
-  const shared = shareLive(context, jobs.store, owner.id);
+  const live = new LiveJob(jobs, context, id);
+  const shared = shareLive(context, jobs.store, id);
   shared.set(live);
   return {
     live,

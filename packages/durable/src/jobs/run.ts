@@ -17,7 +17,7 @@ const WAIT_MS = 2000;
 export function createRun(jobs: JobsContext): Job<JobRequest> {
   return job(`${jobs.kind}.run`, 1, async (context: JobContext, request: JobRequest) => {
     const server = jobs.getServer();
-    const { live, drop } = openLive(jobs, context, request);
+    const { live, drop } = openLive(jobs, context, request.id);
     const call = openCall(new AbortController().signal, server.timeout.totalMs);
     const owner = new JobOwner({ jobs, context, live, request, onGiveUp: () => call.stop("client_left") });
     const known = { isSent: false, status: 0, headers: {}, keys: [] };

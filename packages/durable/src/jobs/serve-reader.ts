@@ -22,11 +22,15 @@ export type ReadRequest = {
    */
   readonly mode: "response" | "rest" | "end";
   readonly after: number;
-  /** The owner of the job; present only for the request that began the job. */
-  readonly owner?: string;
+};
+
+/** What the request of a reader has begun. */
+export interface Begun {
+  /** The response that the request began: it reads from memory even after the end is stored. */
+  readonly live?: LiveJob | undefined;
   /** True if the request repeats an earlier one, so that it did not begin the job. */
   readonly isReplayed?: boolean;
-};
+}
 
 /** Maximum number of readers of one response in one process. */
 const MAX_READERS = 8;
@@ -57,8 +61,9 @@ export async function* serveReader(
   jobs: JobsContext,
   context: HostContext,
   input: ReadRequest,
+  { live = findLive(context, jobs.store, input.id), isReplayed }: Begun = {},
 ): AsyncGenerator<Uint8Array, void> {
-  const feed = findLive(context, jobs.store, input.id, input.owner) ?? openRowFeed(jobs, context, input.id);
+  const feed = live ?? openRowFeed(jobs, context, input.id);
   const reader = feed.readers.join();
   const leave = () => feed.readers.leave(reader);
   // removes the reader as soon as its client disconnects, even while it waits for events
@@ -70,8 +75,7 @@ export async function* serveReader(
     const first = readHead(feed, status, input, jobs.isStream);
     // set before the head is sent, so that concurrent readers count this reader
     reader.isReading = first.head !== undefined && !first.isEmpty;
-    const isReplayed = input.isReplayed && { isReplayed: true };
-    yield encoder.encode(createHeadLine({ ...first, ...isReplayed }));
+    yield encoder.encode(createHeadLine({ ...first, ...(isReplayed && { isReplayed }) }));
     if (!first.head || first.isEmpty) return;
     yield* readBody(feed, reader, input.after, first.head.type === EVENTS);
   } finally {
