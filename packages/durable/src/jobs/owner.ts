@@ -1,8 +1,8 @@
 import type { HostContext } from "@sluice/worker-proxy";
 import { watchJob } from "./key-watch.js";
-import { type LiveJob, memory } from "./live.js";
+import type { LiveJob } from "./live.js";
 import type { JobsContext } from "./options.js";
-import { makeRows, type Part } from "./parts.js";
+import { MAX_ROW_BYTES, makeEventParts, makeRows, makeTextParts, type Part } from "./parts.js";
 import { logJob } from "./report.js";
 import { ALIVE_MS, type Payment, RENEW_MS, type ResponseHead, type StopReason } from "./states.js";
 import type { End, Owned, Owner, Settlement } from "./store.js";
@@ -21,6 +21,9 @@ const TEXT_BYTES = 64 * 1024;
 const ATTENDED_MS = 100;
 /** Pause before a failed write is repeated, in milliseconds. */
 const RETRY_MS = 1000;
+
+/** Number of unstored bytes of all responses in this process. */
+let memoryBytes = 0;
 
 /** Why an owner gives up: a stop reason, or `lost` if another process settled its job as lost. */
 export type GiveUp = StopReason | "lost";
@@ -55,6 +58,10 @@ export class JobOwner {
   /** Unix milliseconds by the clock of this process. */
   #aliveUntil = Date.now() + ALIVE_MS;
   #attendedUntil = 0;
+  /** Bytes of the response so far. */
+  #bytes = 0;
+  readonly #unstored: Part[] = [];
+  #unstoredBytes = 0;
   #headIsStored = false;
   /** The stored response; undefined once it is larger than {@link TEXT_BYTES}. */
   #text: string | undefined = "";
@@ -71,7 +78,7 @@ export class JobOwner {
         if (!job) return;
         if (job.stop) this.giveUp(job.stop);
         this.#attendedUntil = Math.max(this.#attendedUntil, job.readUntil);
-        if (live.unstoredBytes > 0 || live.head) this.#scheduleStore(this.#pauseMs());
+        if (this.#unstoredBytes > 0 || live.head) this.#scheduleStore(this.#pauseMs());
       },
     });
     // nothing can be stored after the host has closed
@@ -109,18 +116,31 @@ export class JobOwner {
     this.#scheduleStore(this.#pauseMs());
   }
 
-  /** Adds parts to the response. */
-  add(parts: readonly Part[]): void {
-    const { live } = this.#options;
-    live.add(parts);
-    this.#scheduleStore(live.unstoredBytes >= STORE_BYTES ? 0 : this.#pauseMs());
+  /** Adds the lines of events to the response. */
+  addEvents(events: readonly string[]): void {
+    this.#add(makeEventParts(events, this.#options.live.lastId));
+    this.#scheduleStore(this.#unstoredBytes >= STORE_BYTES ? 0 : this.#pauseMs());
+  }
+
+  /**
+   * Sets a whole text as the response. Readers in this process get all of it; a text above `maxBytes` is not stored.
+   *
+   * @returns false if the text is too large to be stored
+   */
+  setText(text: string, head: ResponseHead): boolean {
+    const { jobs, live } = this.#options;
+    const parts = makeTextParts(text);
+    if (sumBytes(parts) > jobs.maxBytes) live.storableTo = 0;
+    live.tailBytes = Number.POSITIVE_INFINITY;
+    this.#add(parts);
+    live.head = head;
+    return live.isWhole;
   }
 
   /** Resolves when more events fit into memory. */
   async makeRoom(): Promise<void> {
-    const { live } = this.#options;
     const isFull = () =>
-      live.unstoredBytes > MAX_WAITING_BYTES || (memory.bytes > MAX_MEMORY_BYTES && live.unstoredBytes > 0);
+      this.#unstoredBytes > MAX_WAITING_BYTES || (memoryBytes > MAX_MEMORY_BYTES && this.#unstoredBytes > 0);
     while (isFull() && !this.#isClosed && !this.#gaveUp) {
       await this.#store();
       if (isFull()) await sleep(RETRY_MS);
@@ -135,7 +155,7 @@ export class JobOwner {
     const { jobs, context, live } = this.#options;
     this.#stopTimers();
     await this.#storing;
-    const parts = live.getUnstored();
+    const parts = [...this.#unstored];
     const input: End = { ...this.#append(parts), ...end, code: code ?? null };
     try {
       const { isEnded, dropped } = await this.#retry(() =>
@@ -143,7 +163,7 @@ export class JobOwner {
       );
       const how = isEnded ? end.state : "lost";
       live.isStored = isEnded;
-      live.noteStored(parts);
+      this.#noteStored(parts);
       live.finish(how, isEnded ? code : jobs.lostCode);
       return isEnded ? dropped : undefined;
     } catch (error) {
@@ -170,8 +190,38 @@ export class JobOwner {
 
   close(): void {
     this.#stopTimers();
+    // a write may still be under way
+    this.#count(-sumBytes(this.#unstored.splice(0)));
     this.#options.context.signal.removeEventListener("abort", this.#onClose);
     this.#options.live.onReaders = () => {};
+  }
+
+  /** Adds parts for readers and for storage. */
+  #add(parts: readonly Part[]): void {
+    const { jobs, live } = this.#options;
+    for (const part of parts) {
+      const { byteLength } = part.bytes;
+      this.#bytes += byteLength;
+      if (this.#bytes > jobs.maxBytes || byteLength > MAX_ROW_BYTES)
+        live.storableTo = Math.min(live.storableTo, part.firstId - 1);
+      if (part.lastId > live.storableTo) continue;
+      this.#unstored.push(part);
+      this.#count(byteLength);
+    }
+    live.add(parts);
+  }
+
+  /** Notes that parts are stored. Memory then needs only the newest parts. */
+  #noteStored(parts: readonly Part[]): void {
+    const { live } = this.#options;
+    this.#count(-sumBytes(this.#unstored.splice(0, parts.length)));
+    live.storedTo = parts.at(-1)?.lastId ?? live.storedTo;
+    live.trim();
+  }
+
+  #count(bytes: number): void {
+    this.#unstoredBytes += bytes;
+    memoryBytes += bytes;
   }
 
   #stopTimers(): void {
@@ -205,8 +255,8 @@ export class JobOwner {
   }
 
   async #storeNow(): Promise<void> {
-    const { jobs, context, live } = this.#options;
-    const parts = live.getUnstored();
+    const { jobs, context } = this.#options;
+    const parts = [...this.#unstored];
     try {
       const input = this.#append(parts);
       const startedAt = Date.now();
@@ -214,10 +264,10 @@ export class JobOwner {
       this.#headIsStored ||= input.head !== null;
       this.#text = input.text ?? (parts.length > 0 ? undefined : this.#text);
       this.#textBytes += sumBytes(parts);
-      live.noteStored(parts);
+      this.#noteStored(parts);
       this.note(owned);
       this.#aliveUntil = startedAt + ALIVE_MS;
-      this.#scheduleStore(live.unstoredBytes > 0 ? this.#pauseMs() : RENEW_MS);
+      this.#scheduleStore(this.#unstoredBytes > 0 ? this.#pauseMs() : RENEW_MS);
     } catch (error) {
       this.#report(error);
       // after the lease, another process may have settled the job as lost
@@ -230,7 +280,7 @@ export class JobOwner {
     const { live, request } = this.#options;
     const { head, isWhole } = live;
     // the rows must not count events that are not stored
-    const lastId = live.getStoredId(parts);
+    const lastId = parts.at(-1)?.lastId ?? live.storedTo;
     const headText = head && !this.#headIsStored ? JSON.stringify(head) : null;
     const isSmall = this.#text !== undefined && this.#textBytes + sumBytes(parts) <= TEXT_BYTES;
     const stored = isSmall

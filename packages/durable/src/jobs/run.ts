@@ -8,7 +8,7 @@ import { type GiveUp, JobOwner } from "./owner.js";
 import { createRefusalHead, jobRefusal } from "./refusals.js";
 import { type EventEnd, logJob, reportJob } from "./report.js";
 import { createSettlement, type Ending, type JobRequest, reserve, type Sending, send } from "./sending.js";
-import { addError, EVENTS } from "./serve-reader.js";
+import { EVENTS, formatErrorEvent } from "./serve-reader.js";
 
 /** Maximum time that the end of a job waits for its settlement, in milliseconds. */
 const WAIT_MS = 2000;
@@ -137,8 +137,8 @@ async function giveUp(
 }
 
 /** Stores a failure as the response, and as an event for readers of a stream. */
-function storeFailure({ live, jobs }: Sending, refusal: Refusal): void {
-  if (jobs.isStream) addError(live, refusal);
+function storeFailure({ live, owner, jobs }: Sending, refusal: Refusal): void {
+  if (jobs.isStream) owner.addEvents([formatErrorEvent(refusal)]);
   live.head ??= createRefusalHead(refusal);
 }
 

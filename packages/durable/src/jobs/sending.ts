@@ -153,7 +153,7 @@ export async function send(sending: Sending, gateway: GatewayConnection): Promis
 
 /** Stores a JSON response unchanged. A response that contains a key is replaced by a refusal. */
 export async function readWhole(
-  { jobs, server, call, live, keys, status, headers }: Sending,
+  { jobs, server, call, live, owner, keys, status, headers }: Sending,
   response: Response,
   maxCharacters: number,
 ): Promise<Ending> {
@@ -165,7 +165,7 @@ export async function readWhole(
     live.head = createRefusalHead(new Refusal("upstream_type"));
     return { state: "failed", outcome: "error", code: "upstream_type", ...paid };
   }
-  if (!live.setText(text, { status, headers, type: "application/json" }))
+  if (!owner.setText(text, { status, headers, type: "application/json" }))
     logError(`${jobs.kind}: a response of ${text.length} characters is not stored; see maxBytes`);
   return { state: "complete", outcome: paid.callOutcome === "refused" ? "error" : "complete", ...paid };
 }

@@ -4,7 +4,6 @@ import { source } from "../host/define.js";
 import type { Feed } from "./feed.js";
 import { findLive, type LiveJob } from "./live.js";
 import type { JobsContext } from "./options.js";
-import { makeEventParts } from "./parts.js";
 import type { Reader } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import { jobRefusal, storeRefusal } from "./refusals.js";
@@ -41,13 +40,8 @@ const COMMENT = ":\n\n";
 
 const encoder = new TextEncoder();
 
-/** Adds an error event to a stream. */
-export function addError(live: LiveJob, refusal: Refusal): void {
-  live.add(makeEventParts([errorLines(refusal)], live.lastId));
-}
-
 /** Returns the lines of an error event. */
-function errorLines(refusal: Refusal): string {
+export function formatErrorEvent(refusal: Refusal): string {
   return `event: error\ndata: ${formatError(refusal)}`;
 }
 
@@ -145,7 +139,7 @@ async function* readBody(
       yield* send(reader, part.bytes);
     } else if (part === "missing" || !status || status.state === "lost") {
       if (!isEvents) throw new Error("the rest of a stored response is missing");
-      return yield* send(reader, encoder.encode(`${errorLines(jobRefusal("stream_interrupted"))}\n\n`));
+      return yield* send(reader, encoder.encode(`${formatErrorEvent(jobRefusal("stream_interrupted"))}\n\n`));
     } else if (!isOpen(status.state)) return;
     else if (reader.isSilent && isEvents) yield* send(reader, encoder.encode(COMMENT));
     else await feed.changes.after(seen);
