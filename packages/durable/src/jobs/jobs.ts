@@ -151,12 +151,6 @@ function readRequest(
 ): Omit<Begin, "fingerprint" | "maxOpen"> {
   const { user, route, path, model, body = {}, headers = {} } = admitted;
   const requestId = headers["x-request-id"];
-  const details: JobDetails = {
-    eventId,
-    user: user.id,
-    startedAt: Date.now(),
-    ...(requestId !== undefined && { requestId }),
-    ...(model !== undefined && { model }),
-  };
+  const details: JobDetails = { eventId, user: user.id, requestId, model, startedAt: Date.now() };
   return { id, details, user, route, path, headers, body };
 }

@@ -13,12 +13,12 @@ import { isStale, type WatchedTask, type WatchRules } from "./task.js";
 import { createWatchRefusal, type FailedResponse, type PollResult, readTask } from "./task-response.js";
 import {
   applyPoll,
+  checkTask,
   findWatch,
   MAX_OPEN_WATCHES,
   markRemoved,
   type RowId,
   startWatch,
-  tendTask,
 } from "./watches.js";
 
 /** Maximum time that the response to a create waits for the start of its watch, in milliseconds. */
@@ -47,7 +47,7 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
   async function pollTask({ host, key, env, attempt }: JobContext, { id }: RowId): Promise<void> {
     const task = await host.run(key, findWatch, { id });
     // if the process ended during a poll, the gateway may have received it: wait for the next interval
-    if (task?.end || attempt > 1) await host.run(key, tendTask, { id, intervalMs: rules.intervalMs });
+    if (task?.end || attempt > 1) await host.run(key, checkTask, { id, intervalMs: rules.intervalMs });
     else if (task) await poll(host, key, { id, userId: task.userId, env: env as Env, task, maxOpen: 0 });
   }
 
