@@ -12,7 +12,7 @@ export { type ResumableStreamsOptions, resumableStreams } from "./streams/resuma
 
 // Videos and webhooks
 
-export type { EndContext, EndedTask, EndHandler } from "./videos/ends.js";
+export type { EndedTask, EndHandler } from "./videos/ends.js";
 export { type VideoWatchOptions, videoWatch } from "./videos/video-watch.js";
 export { type WebhookOptions, webhook } from "./webhooks/webhook.js";
 

@@ -1,4 +1,4 @@
-import { idempotency, resumableStreams, videoWatch } from "@sluice/durable";
+import { budget, fileStore, idempotency, resumableStreams, videoWatch } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import { createProxy, images, type JobEvent, type ProxyEvent, type RequestEvent } from "@sluice/worker-proxy";
 import { definePlugin } from "@sluice/worker-proxy/plugin";
@@ -6,20 +6,37 @@ import { expect, expectTypeOf, onTestFinished, test } from "vitest";
 import { KEY } from "../../worker-proxy/test/support/key.js";
 
 const NO_COUNTS = [Number.NaN, 0, -1, 1.5, Number.POSITIVE_INFINITY, "5"];
+const NEVER = Number.MAX_SAFE_INTEGER;
+const limits = { user: 1 };
+const store = { bucket: () => undefined, secret: () => "0123456789abcdef0123456789abcdef" };
 
-test.each(["idleTimeoutMs", "retentionMs", "maxBytes", "maxPerUser"])(
-  "%s of resumableStreams has to be a whole number from 1 up",
-  (name) => {
-    for (const value of NO_COUNTS)
-      expect(() => resumableStreams({ [name]: value } as object)).toThrow(new RegExp(`${name}: `));
-    expect(() => resumableStreams({ [name]: 1 })).not.toThrow();
-  },
-);
-
-test.each(["retentionMs", "maxBytes"])("%s of idempotency has to be a whole number from 1 up", (name) => {
+test.each([
+  ...["idleTimeoutMs", "retentionMs", "maxBytes", "maxPerUser"].map(
+    (name) => [name, resumableStreams] as const,
+  ),
+  ...["retentionMs", "maxBytes", "maxPerUser"].map((name) => [name, idempotency] as const),
+])("%s of %o has to be a whole number from 1 up", (name, create) => {
   for (const value of NO_COUNTS)
-    expect(() => idempotency({ [name]: value } as object)).toThrow(new RegExp(`${name}: `));
-  expect(() => idempotency({ [name]: 1 })).not.toThrow();
+    expect(() => create({ [name]: value } as object)).toThrow(new RegExp(`^${name}: give`));
+  expect(() => create({ [name]: 1 })).not.toThrow();
+});
+
+test.each([
+  ["windowMs", () => budget({ limits, windowMs: NEVER })],
+  ["reservationTtlMs", () => budget({ limits, windowMs: 1000, reservationTtlMs: NEVER })],
+  ["retentionMs", () => videoWatch({ retentionMs: NEVER })],
+  ["retentionMs", () => fileStore({ ...store, retentionMs: NEVER })],
+  ["linkTtlMs", () => fileStore({ ...store, linkTtlMs: NEVER })],
+  ["retentionMs", () => fileStore({ ...store, archive: { retentionMs: NEVER } })],
+])("%s that ends at a time no row can hold is refused: %#", (name, create) => {
+  expect(create).toThrow(new RegExp(`${name}: .*100 years`));
+});
+
+test("an option that resumableStreams or idempotency does not have is refused", () => {
+  expect(() => resumableStreams({ maxPerKey: 5 } as never)).toThrow(
+    "maxPerKey: is no option of resumableStreams",
+  );
+  expect(() => idempotency({ maxPerKey: 5 } as never)).toThrow("maxPerKey: is no option of idempotency");
 });
 
 test("intervalMs of videoWatch has to be a whole number from 2,000 to 60,000", () => {

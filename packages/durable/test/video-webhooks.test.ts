@@ -56,8 +56,8 @@ function openNotifyingProxy({ secret = () => SECRET as string | string[], handle
   });
   const proxy = openWatchedProxy({ onEnd: [hook, ...handlers] });
   const of = (job: string) => proxy.events.filter((event) => event.job === job);
-  const { letters, list, resend } = operateDeadLetters([proxy.plugin], proxy.env);
-  return { ...proxy, app, sent, of, letters, list, resend };
+  const { listDeadLetters, list, resend } = operateDeadLetters([proxy.plugin], proxy.env);
+  return { ...proxy, app, sent, of, listDeadLetters, list, resend };
 }
 
 /** A task whose webhook was given up. */
@@ -232,7 +232,7 @@ describe("a webhook", () => {
 });
 
 test("an operation whose commit is repeated changes nothing: one watch, one event and one webhook for each end", async () => {
-  const { create, gateway, app, sent, events, letters, resend, plugin, of } = openNotifyingProxy();
+  const { create, gateway, app, sent, events, listDeadLetters, resend, plugin, of } = openNotifyingProxy();
   for (const operation of plugin.storage?.operations ?? []) {
     const run = operation.run as (...given: unknown[]) => Promise<unknown>;
     const runTwice = async (...given: unknown[]) => {
@@ -256,9 +256,9 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   await until(() => of("webhook").length === 2);
   await advance(2 * SECOND);
   await until(() => seen.includes("end"));
-  const [letter] = await letters();
+  const [deadLetter] = await listDeadLetters();
   app.next = () => new Response(null, { status: 204 });
-  expect(await resend(letter?.id ?? "")).toBe(true);
+  expect(await resend(deadLetter?.id ?? "")).toBe(true);
   await until(() => of("webhook").length === 3);
   await jump(DAY);
   expect(sent).toHaveLength(3);
@@ -274,43 +274,43 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
 
 describe("case 127: a dead letter", () => {
   test("is listed with its cause, and sent again with the id that it has always had", async () => {
-    const { letters, resend, sent, of, created } = await giveUp();
-    const [letter] = await letters();
-    expect(letter).toEqual({
+    const { listDeadLetters, resend, sent, of, created } = await giveUp();
+    const [deadLetter] = await listDeadLetters();
+    expect(deadLetter).toEqual({
       id: expect.stringMatching(/^[\da-f]{32}:webhook$/),
       ...{ handler: "webhook", userId: "ann", taskId: created.gatewayId, model: "beta3.0-video" },
       requestId: created.receipt.headers.get("x-request-id"),
       ...{ attempts: 9, upstreamStatus: 503, cause: "the app responded with 503" },
       failedAt: expect.any(Number),
     });
-    expect(await resend(letter?.id ?? "")).toBe(true);
-    expect(await letters()).toEqual([]);
+    expect(await resend(deadLetter?.id ?? "")).toBe(true);
+    expect(await listDeadLetters()).toEqual([]);
     await advance(2 * SECOND);
     expect(new Set(sent.map(({ id }) => id)).size).toBe(1);
     expect(of("webhook").at(-1)).toMatchObject({ outcome: "complete", attempts: 1 });
-    expect(await resend(letter?.id ?? "")).toBe(false);
+    expect(await resend(deadLetter?.id ?? "")).toBe(false);
     expect(await resend("none")).toBe(false);
   });
 
   test("comes back to the list if the app fails again, and stays one", async () => {
-    const { app, letters, resend, of } = await giveUp();
-    const [letter] = await letters();
+    const { app, listDeadLetters, resend, of } = await giveUp();
+    const [deadLetter] = await listDeadLetters();
     app.next = () => new Response(null, { status: 410 });
-    await resend(letter?.id ?? "");
+    await resend(deadLetter?.id ?? "");
     await until(() => of("webhook").at(-1)?.outcome === "refused");
     await advance(SECOND);
-    expect(await letters()).toMatchObject([{ id: letter?.id, upstreamStatus: 410, attempts: 1 }]);
+    expect(await listDeadLetters()).toMatchObject([{ id: deadLetter?.id, upstreamStatus: 410, attempts: 1 }]);
   });
 
   test("is stored at once after a 410, which may be a mistake of the app's host", async () => {
-    const { of, letters } = await giveUp(410);
+    const { of, listDeadLetters } = await giveUp(410);
     await advance(SECOND);
     expect(of("webhook")).toMatchObject([{ outcome: "refused", attempts: 1, upstreamStatus: 410 }]);
-    expect(await letters()).toHaveLength(1);
+    expect(await listDeadLetters()).toHaveLength(1);
   });
 
   test("is listed though the database of the list fails at first", async () => {
-    const { create, gateway, app, letters, plugin, of } = openNotifyingProxy();
+    const { create, gateway, app, listDeadLetters, plugin, of } = openNotifyingProxy();
     app.next = () => new Response(null, { status: 410 });
     const add = plugin.storage?.operations.find(({ name }) => name === "deadLetters.add");
     const run = vi
@@ -320,24 +320,26 @@ describe("case 127: a dead letter", () => {
     gateway.next = done;
     await until(() => of("webhook").length === 1);
     await jump(MINUTE);
-    expect(await letters()).toHaveLength(1);
+    expect(await listDeadLetters()).toHaveLength(1);
     expect(run).toHaveBeenCalledTimes(2);
     run.mockRestore();
   });
 
   test("makes room as the oldest of 10,000, and an event tells that", async () => {
-    const { plugin, create, gateway, app, letters, of } = openNotifyingProxy();
+    const { plugin, create, gateway, app, listDeadLetters, of } = openNotifyingProxy();
     app.next = () => new Response(null, { status: 410 });
     gateway.next = done;
     await create();
     await until(() => of("webhook").length === 1);
-    while ((await letters()).length === 0) await advance(SECOND);
-    // as if 9,999 more were listed: the next one is one too many
+    while ((await listDeadLetters()).length === 0) await advance(SECOND);
+    // as if 9,999 more had been listed: the next one is one too many
     const add = plugin.storage?.operations.find(({ name }) => name === "deadLetters.add");
     const { run } = add as unknown as { run(transaction: Transaction, input: never): Promise<unknown> };
     vi.spyOn(add as unknown as { run: typeof run }, "run").mockImplementationOnce(
       async (transaction, input) => {
-        await transaction.query("UPDATE dead_letter_counts SET letters = 10000");
+        const { key } = transaction;
+        const values = `'other', 'user:zed', 10000, 0, '{"userId":"zed"}'`;
+        await transaction.query(`INSERT INTO dead_letters VALUES (?, ${values})`, key);
         return await run(transaction, input);
       },
     );
@@ -348,24 +350,24 @@ describe("case 127: a dead letter", () => {
       code: "dead_letters_full",
       userId: "ann",
     });
-    expect(await letters()).toMatchObject([{ userId: "bob" }]);
+    expect(await listDeadLetters()).toMatchObject([{ userId: "zed" }, { userId: "bob" }]);
   });
 
   test("can be sent again for 7 days, and is gone after that with its task", async () => {
-    const { env, letters, resend, plugin, of } = await giveUp();
+    const { env, listDeadLetters, resend, plugin, of } = await giveUp();
     await jump(6 * DAY);
-    const [letter] = await letters();
+    const [deadLetter] = await listDeadLetters();
     expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [{}] });
     await jump(DAY);
     await jump(HOUR);
-    expect(await letters()).toEqual([]);
+    expect(await listDeadLetters()).toEqual([]);
     expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
-    expect(await resend(letter?.id ?? "")).toBe(false);
+    expect(await resend(deadLetter?.id ?? "")).toBe(false);
     expect(of("webhook")).toHaveLength(9);
   });
 
   test("is one of many: an operator lists them in pages, the oldest first, and sends one again", async () => {
-    const { create, gateway, app, letters, list, resend, of, sent } = openNotifyingProxy();
+    const { create, gateway, app, listDeadLetters, list, resend, of, sent } = openNotifyingProxy();
     gateway.next = done;
     app.next = () => new Response(null, { status: 410 });
     for (let count = 0; count < 130; count += 1) await create(`user-${count}`);
@@ -387,15 +389,15 @@ describe("case 127: a dead letter", () => {
     expect(sent.at(-1)?.data["user"]).toBe(all[7]?.userId);
     await expect(resend("")).rejects.toThrow("id: give a text");
     await expect(list("none")).rejects.toThrow("cursor: give the cursor of a list");
-    expect(await letters()).toHaveLength(100);
+    expect(await listDeadLetters()).toHaveLength(100);
   });
 
   test("case 131: belongs to its user: erasing the user removes it", async () => {
-    const { plugin, env, letters } = await giveUp(410);
+    const { plugin, env, listDeadLetters } = await giveUp(410);
     await advance(SECOND);
-    expect(await letters()).toHaveLength(1);
+    expect(await listDeadLetters()).toHaveLength(1);
     await plugin.userData?.eraseUser(env, "ann");
-    expect(await letters()).toEqual([]);
+    expect(await listDeadLetters()).toEqual([]);
   });
 });
 
@@ -440,12 +442,12 @@ describe("a handler of the app", () => {
 
   test("case 129: that always throws is a dead letter at last, with its cause", async () => {
     const bookVideo = () => Promise.reject(new Error("a mistake of the app"));
-    const { create, gateway, letters, of } = openNotifyingProxy({ handlers: [bookVideo] as never[] });
+    const { create, gateway, listDeadLetters, of } = openNotifyingProxy({ handlers: [bookVideo] as never[] });
     await create();
     gateway.next = done;
     await until(() => of("watch").length === 1);
     for (let hour = 0; hour < 36; hour += 1) await jump(HOUR);
-    expect(await letters()).toMatchObject([
+    expect(await listDeadLetters()).toMatchObject([
       { handler: "bookVideo", attempts: 9, cause: "Error: a mistake of the app" },
     ]);
     expect(of("watch")).toMatchObject([{ outcome: "complete" }]);
@@ -468,7 +470,7 @@ describe("a handler of the app", () => {
   });
 
   test("case 131: is aborted if its user is erased meanwhile, and nothing is written again", async () => {
-    const { create, gateway, app, plugin, env, of, letters } = openNotifyingProxy();
+    const { create, gateway, app, plugin, env, of, listDeadLetters } = openNotifyingProxy();
     await create();
     gateway.next = done;
     let respond = (_: Response) => {};
@@ -486,7 +488,7 @@ describe("a handler of the app", () => {
     expect(of("watch").at(-1)).toMatchObject({ outcome: "stopped", code: "user_erased" });
     expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
     await jump(2 * DAY);
-    expect(await letters()).toEqual([]);
+    expect(await listDeadLetters()).toEqual([]);
     expect(of("webhook")).toHaveLength(1);
   });
 });

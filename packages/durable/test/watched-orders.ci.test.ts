@@ -179,7 +179,7 @@ async function recover(life: Life, isNeverReady: boolean): Promise<string> {
   for (let nth = 0; nth < 3; nth += 1) await pass(15 * HOUR);
   await resend();
   for (let nth = 0; nth < 2; nth += 1) await pass(15 * HOUR);
-  expect(await simulation.current.listLetters()).toEqual([]);
+  expect(await simulation.current.listDeadLetters()).toEqual([]);
   return await poll();
 }
 

@@ -8,28 +8,28 @@ import {
   type Refusal,
 } from "@sluice/worker-proxy/plugin";
 import { createJobs, readKey } from "../jobs/jobs.js";
-import { createResponse } from "../jobs/open-response.js";
+import { createResponse } from "../jobs/response-stream.js";
 import { readWhole, type Sending } from "../jobs/sending.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
 
 /** Options of {@link idempotency}. */
 export interface IdempotencyOptions {
   /**
-   * Milliseconds for which a response is stored, counted from its request. A day is enough, because clients retry
+   * Milliseconds for which a response is stored after its end. A day is enough, because clients retry
    * within minutes.
    * @default 86_400_000
    */
   readonly retentionMs?: number;
   /**
    * Maximum size of a stored response, in bytes. A larger response reaches the requests that already wait for it. A
-   * later request with the same key gets 502 `answer_not_kept` and is not sent.
+   * later request with the same key gets 502 `response_not_stored` and is not sent.
    * @default 16_777_216
    */
   readonly maxBytes?: number;
   /**
    * Maximum number of stored keys of one user. Beyond it a request with a new key gets 429 `too_many_keys` and is not
    * sent. Only the newest 32 responses above 64 KiB of a user are stored. A repeated request whose large response was
-   * deleted gets 502 `answer_not_kept`.
+   * deleted gets 502 `response_not_stored`.
    * @default 10_000
    */
   readonly maxPerUser?: number;
@@ -72,7 +72,6 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     eventJob: "create",
     isStream: false,
     retentionMs,
-    isFromStart: true,
     maxBytes,
     maxJobs: checkWhole("maxPerUser", options.maxPerUser ?? 10_000),
     maxLarge: MAX_LARGE,

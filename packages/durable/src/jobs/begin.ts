@@ -1,17 +1,20 @@
-import type { Exhausted, HostContext, Job, JobEvent, JSONValue, Source } from "@sluice/worker-proxy";
+import type { Exhausted, HostContext, Job, JSONValue, Source } from "@sluice/worker-proxy";
 import { decide, describeRefusal, openAccount, Refusal, waitAtMost } from "@sluice/worker-proxy/plugin";
 import { findJobBudget } from "../budgets/job-budget.js";
 import { logLost } from "../budgets/operations.js";
 import { createTicket, type Plan, readRefusal } from "../budgets/reservations.js";
 import { job, source } from "../host/define.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
-import { type Follow, type FollowOptions, follow } from "./follow.js";
-import { createErrorLine } from "./head-line.js";
+import { checkJob } from "./check.js";
+import { readLive } from "./live.js";
+import type { JobsContext } from "./options.js";
 import { jobRefusal } from "./refusals.js";
+import { logJob, reportJob } from "./report.js";
+import { createErrorLine } from "./response-stream.js";
 import { createPayable, createSettlement, type JobRequest } from "./sending.js";
+import { type Begun, serveReader } from "./serve-reader.js";
 import { ALIVE_MS } from "./states.js";
-import type { Claimed, Free, JobStore } from "./store.js";
-import { type JobServer, logJob, reportJob, type Tend } from "./tend.js";
+import type { Claimed, Free } from "./store.js";
 
 /** A request to send once for its id. */
 export type Begin = Omit<JobRequest, "owner" | "plan"> & {
@@ -20,16 +23,6 @@ export type Begin = Omit<JobRequest, "owner" | "plan"> & {
   /** Maximum number of open jobs of the user; null for any number. */
   readonly maxOpen: number | null;
 };
-
-interface BeginOptions extends FollowOptions {
-  readonly store: JobStore;
-  readonly tend: Tend;
-  readonly eventJob: JobEvent["job"];
-  /** The job that sends the request. */
-  readonly run: Job<JobRequest>;
-  /** The job of {@link createFree}. */
-  readonly free: Job<Free>;
-}
 
 /** Maximum number of attempts to claim an id. Between two attempts a lost job with the same id is settled. */
 const MAX_CLAIMS = 4;
@@ -41,8 +34,8 @@ const FREE_MS = 2000;
  * Creates the job that frees the id of a request that was not sent. It retries until shortly before the lease of the
  * id ends. It is a job, so that it continues when the client disconnects, and ends when the host closes.
  */
-export function createFree(store: JobStore): Job<Free> {
-  return job(`${store.kind}.retryFree`, 1, async ({ host, key, signal }, input: Free) => {
+export function createFree({ kind, store }: JobsContext): Job<Free> {
+  return job(`${kind}.retryFree`, 1, async ({ host, key, signal }, input: Free) => {
     const until = Date.now() + ALIVE_MS - FREE_MS - RETRY_MS;
     for (;;) {
       await Promise.race([new Promise((resolve) => setTimeout(resolve, RETRY_MS)), rejectOnAbort(signal)]);
@@ -59,20 +52,20 @@ export function createFree(store: JobStore): Job<Free> {
  * Creates the source that begins a request in the process or object of its key, and reads the response. One transaction
  * claims the id, reserves the user's budget and stores the state: `sending`, or `claimed` if the meter reserves more.
  */
-export function createBegin(options: BeginOptions, getServer: () => JobServer): Source<Begin> {
-  const { kind, maxJobs = 0 } = options.store.options;
+export function createBegin(jobs: JobsContext, run: Job<JobRequest>, retryFree: Job<Free>): Source<Begin> {
+  const { kind, maxJobs = 0, store, getServer } = jobs;
   return source(`${kind}.begin`, async function* (context, request) {
-    let input: Follow;
+    let begun: Begun;
     try {
-      input = await begin(context, request);
+      begun = await begin(context, request);
     } catch (error) {
       yield createErrorLine(error);
       return;
     }
-    yield* follow(context, input, options);
+    yield* serveReader(jobs, context, { id: request.id, mode: "response", after: 0 }, begun);
   });
 
-  async function begin(context: HostContext, request: Begin): Promise<Follow> {
+  async function begin(context: HostContext, request: Begin): Promise<Begun> {
     const { id } = request;
     for (let attempt = 1; attempt <= MAX_CLAIMS; attempt += 1) {
       // created here, so that another process that begins the same request is a different owner
@@ -99,8 +92,9 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
           what: 1,
           headers: { "retry-after": "1" },
         });
-      if (claimed.result === "claimed") await start(context, job);
-      return { id, mode: "response", after: 0, owner, isReplayed: claimed.result === "known" };
+      if (claimed.result === "known") return { isReplayed: true };
+      await start(context, job);
+      return { live: readLive(context, store, id) };
     }
     throw jobRefusal("job_unavailable");
   }
@@ -122,7 +116,7 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
     const state = meter && (!plan || plan.shared.length > 0) ? "claimed" : "sending";
     const ticket = plan && JSON.stringify(createTicket(plan));
     const input = { id, owner, fingerprint, details: { ...details }, maxOpen, state, plan, ticket } as const;
-    return host.run(key, options.store.claim, input);
+    return host.run(key, store.claim, input);
   }
 
   /** @throws {Refusal} always */
@@ -136,7 +130,7 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
     const reserve = async () => exhausted as Exhausted;
     await openAccount({ reserve }, createPayable(context, request)).catch((refusal: Refusal) => {
       const { code } = describeRefusal(refusal);
-      reportJob(getServer(), options.eventJob, request.details, { outcome: "refused", code }, context.env);
+      reportJob(jobs, request.details, { outcome: "refused", code }, context.env);
       throw refusal;
     });
   }
@@ -145,7 +139,7 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
   async function start(context: HostContext, request: JobRequest): Promise<void> {
     try {
       // the body and the user are JSON, but their types don't say so
-      await context.host.start<JSONValue>(context.key, options.run as never, request as never);
+      await context.host.start<JSONValue>(context.key, run as never, request as never);
     } catch (cause) {
       await freeUnsent(context, request);
       throw jobRefusal("job_unavailable", { cause });
@@ -157,15 +151,15 @@ export function createBegin(options: BeginOptions, getServer: () => JobServer): 
     const { id, owner } = request;
     const input = { id, owner, settlement: createSettlement(request, 0), isSettled: true };
     const freed = host
-      .run(key, options.store.free, input)
-      .catch(() => host.start(key, options.free, input))
-      .catch((error) => logJob(getServer(), `${kind}: an id could not be freed`, error, env));
+      .run(key, store.free, input)
+      .catch(() => host.start(key, retryFree, input))
+      .catch((error) => logJob(jobs, "an id could not be freed", error, env));
     await waitAtMost(FREE_MS, freed);
   }
 
   async function settleStale(context: HostContext, id: string): Promise<void> {
     try {
-      await options.tend(context, id);
+      await checkJob(jobs, context, id);
     } catch (cause) {
       throw new Refusal("budget_unavailable", { problem: `${kind}: a lost job could not be settled`, cause });
     }

@@ -12,19 +12,17 @@ import { ensure, hashText, Refusal } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
 import { createUserKey } from "../host/user-key.js";
 import { type Begin, createBegin, createFree } from "./begin.js";
-import { createFollow, type Follow } from "./follow.js";
+import { checkJob } from "./check.js";
 import { readLive } from "./live.js";
-import { type OpenedResponse, openResponse } from "./open-response.js";
+import type { JobServer, JobsContext, JobsOptions, KeyContext } from "./options.js";
 import { jobRefusal } from "./refusals.js";
-import { createRun, type RunOptions } from "./run.js";
+import { type OpenedResponse, openResponse } from "./response-stream.js";
+import { createRun } from "./run.js";
+import { createReadSource, type ReadRequest } from "./serve-reader.js";
 import type { JobDetails, StopReason } from "./states.js";
-import { createJobStore, type JobStore, type StoreOptions, type TendInput } from "./store.js";
+import { createJobStore, type JobId } from "./store.js";
 import { JOB_TABLES } from "./table.js";
-import { type JobServer, type Tend, type TendContext, tendJob } from "./tend.js";
 import { createUserData } from "./user-data.js";
-
-/** Options of the jobs of a plugin. */
-export interface JobsOptions extends StoreOptions, Omit<RunOptions, "store" | "tend"> {}
 
 /** The ids and the bound of a request that is sent once. */
 interface JobToSend {
@@ -48,7 +46,7 @@ export interface Jobs {
   /** Sends a request, or returns the response that is stored for its id. @throws {Refusal} */
   send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<OpenedResponse>;
   /** Opens a stored response; undefined if none is stored. @throws {Refusal} */
-  open(admitted: AdmittedRequest<unknown>, follow: Follow): Promise<OpenedResponse | undefined>;
+  open(admitted: AdmittedRequest<unknown>, read: ReadRequest): Promise<OpenedResponse | undefined>;
   /** Tells a job to stop. Returns false if the job does not exist. */
   stop(env: unknown, userId: string, id: string, reason: StopReason): Promise<boolean>;
   /** Returns the end code of a job; undefined for an open, a complete or a missing job. */
@@ -60,43 +58,43 @@ const MAX_ATTEMPTS = 4;
 
 /** Creates the jobs of a plugin. */
 export function createJobs(options: JobsOptions): Jobs {
-  const { kind, isStream, eventJob } = options;
+  const { kind } = options;
   let connected: JobServer | undefined;
   const getServer = (): JobServer => {
     if (!connected) throw new Error(`${kind}: the plugin belongs to no proxy`);
     return connected;
   };
-  const tend: Tend = (context, id) => tendJob(context, { store, eventJob }, getServer(), id);
-  const tending = job(`${kind}.tend`, 20, (context, { id }: TendInput) => tend(context, id));
-  const store: JobStore = createJobStore({ ...options, tendJob: tending });
-  const run = createRun({ ...options, store, tend }, getServer);
-  const follow = createFollow(store, isStream, tend);
-  const free = createFree(store);
-  const begin = createBegin({ ...options, store, tend, run, free }, getServer);
+  const check = job(`${kind}.check`, 20, (context, { id }: JobId) => checkJob(jobs, context, id));
+  const store = createJobStore({ ...options, checkJob: check });
+  const jobs: JobsContext = { ...options, store, getServer };
+  const run = createRun(jobs);
+  const retryFree = createFree(jobs);
+  const read = createReadSource(jobs);
+  const begin = createBegin(jobs, run, retryFree);
   const storage: StoredPart = {
     tables: JOB_TABLES,
     operations: store.operations,
-    jobs: [tending, run, free] as never,
-    sources: [follow, begin] as never,
+    jobs: [check, run, retryFree] as never,
+    sources: [read, begin] as never,
   };
-  const check = health<never>();
+  const healthCheck = health<never>();
   return {
     storage,
-    userData: createUserData({ store, follow, tend, open }),
+    userData: createUserData(jobs, read, open),
     connect(server) {
       ensure(!connected, `${kind}: their plugin belongs to one proxy; make another one`);
       connected = server as unknown as JobServer;
-      check.connect?.(server);
+      healthCheck.connect?.(server);
     },
     createRoutes(plugins) {
       const isOpen = plugins.some(({ routes = [] }) => routes.some(({ path }) => path === "/health"));
       const first = plugins.find(({ features }) => features?.["health"]);
-      return isOpen || first?.storage !== storage ? [] : (check.routes ?? []);
+      return isOpen || first?.storage !== storage ? [] : (healthCheck.routes ?? []);
     },
     send,
     async open({ env, user, request }, input) {
       const { host, key } = await open(env, user.id);
-      return openResponse(await host.open(key, follow, { ...input }), request.signal);
+      return openResponse(await host.open(key, read, { ...input }), request.signal);
     },
     async stop(env, userId, id, reason) {
       const { host, key } = await open(env, userId);
@@ -105,11 +103,12 @@ export function createJobs(options: JobsOptions): Jobs {
     async readEndCode(env, userId, id) {
       const { host, key } = await open(env, userId);
       const live = readLive({ host, key }, store, id);
-      return (live ?? (await host.run(key, store.status, { id })))?.code;
+      const [job] = live ? [live] : await host.run(key, store.jobs, { ids: [id] });
+      return job?.code;
     },
   };
 
-  async function open(env: unknown, userId: string): Promise<TendContext> {
+  async function open(env: unknown, userId: string): Promise<KeyContext> {
     return { host: getServer().host(env), key: await createUserKey(userId), env };
   }
 
@@ -152,12 +151,6 @@ function readRequest(
 ): Omit<Begin, "fingerprint" | "maxOpen"> {
   const { user, route, path, model, body = {}, headers = {} } = admitted;
   const requestId = headers["x-request-id"];
-  const details: JobDetails = {
-    eventId,
-    user: user.id,
-    startedAt: Date.now(),
-    ...(requestId !== undefined && { requestId }),
-    ...(model !== undefined && { model }),
-  };
+  const details: JobDetails = { eventId, user: user.id, requestId, model, startedAt: Date.now() };
   return { id, details, user, route, path, headers, body };
 }

@@ -1,9 +1,11 @@
 import type { HostContext } from "@sluice/worker-proxy";
-import { watchOwned } from "./key-watch.js";
-import { type LiveJob, memory } from "./live.js";
-import { makeRows, type Part } from "./parts.js";
+import { watchJob } from "./key-watch.js";
+import type { LiveJob } from "./live.js";
+import type { JobsContext } from "./options.js";
+import { MAX_ROW_BYTES, makeEventParts, makeRows, makeTextParts, type Part } from "./parts.js";
+import { logJob } from "./report.js";
 import { ALIVE_MS, type Payment, RENEW_MS, type ResponseHead, type StopReason } from "./states.js";
-import type { End, JobStore, Owned, Settlement } from "./store.js";
+import type { End, Owned, Owner, Settlement } from "./store.js";
 
 /**
  * Bounds for the unstored bytes of one response. From the first bound events are stored at once. Above the second bound
@@ -20,21 +22,20 @@ const ATTENDED_MS = 100;
 /** Pause before a failed write is repeated, in milliseconds. */
 const RETRY_MS = 1000;
 
+/** Number of unstored bytes of all responses in this process. */
+let memoryBytes = 0;
+
 /** Why an owner gives up: a stop reason, or `lost` if another process settled its job as lost. */
 export type GiveUp = StopReason | "lost";
 
 /** Options of an owner. */
-export interface OwnerOptions {
+interface OwnerOptions {
+  readonly jobs: JobsContext;
   readonly context: HostContext;
-  readonly store: JobStore;
   readonly live: LiveJob;
-  readonly id: string;
-  readonly owner: string;
-  /** Time after which a job without a reader is stopped, in milliseconds. @default never */
-  readonly idleTimeoutMs?: number | undefined;
+  readonly request: Owner;
   /** Called once, when the owner gives up. */
   readonly onGiveUp: (reason: GiveUp) => void;
-  readonly report: (error: unknown) => void;
 }
 
 /** The end of a job, as its owner knows it. */
@@ -57,6 +58,10 @@ export class JobOwner {
   /** Unix milliseconds by the clock of this process. */
   #aliveUntil = Date.now() + ALIVE_MS;
   #attendedUntil = 0;
+  /** Bytes of the response so far. */
+  #bytes = 0;
+  readonly #unstored: Part[] = [];
+  #unstoredBytes = 0;
   #headIsStored = false;
   /** The stored response; undefined once it is larger than {@link TEXT_BYTES}. */
   #text: string | undefined = "";
@@ -64,11 +69,17 @@ export class JobOwner {
 
   constructor(options: OwnerOptions) {
     this.#options = options;
-    const { context, store, live, id } = options;
-    this.#unwatch = watchOwned(context, store, id, ({ stop, read_until }) => {
-      if (stop) this.giveUp(stop);
-      this.#attendedUntil = Math.max(this.#attendedUntil, read_until);
-      if (live.unstoredBytes > 0 || live.head) this.#scheduleStore(this.#pauseMs());
+    const { jobs, context, live, request } = options;
+    this.#unwatch = watchJob(context, jobs.store, {
+      id: request.id,
+      isReader: false,
+      onChange: (job) => {
+        // without the row, the next renewal of the lease reads what has changed
+        if (!job) return;
+        if (job.stop) this.giveUp(job.stop);
+        this.#attendedUntil = Math.max(this.#attendedUntil, job.readUntil);
+        if (this.#unstoredBytes > 0 || live.head) this.#scheduleStore(this.#pauseMs());
+      },
     });
     // nothing can be stored after the host has closed
     context.signal.addEventListener("abort", this.#onClose);
@@ -105,18 +116,31 @@ export class JobOwner {
     this.#scheduleStore(this.#pauseMs());
   }
 
-  /** Adds parts to the response. */
-  add(parts: readonly Part[]): void {
-    const { live } = this.#options;
-    live.add(parts);
-    this.#scheduleStore(live.unstoredBytes >= STORE_BYTES ? 0 : this.#pauseMs());
+  /** Adds the lines of events to the response. */
+  addEvents(events: readonly string[]): void {
+    this.#add(makeEventParts(events, this.#options.live.lastId));
+    this.#scheduleStore(this.#unstoredBytes >= STORE_BYTES ? 0 : this.#pauseMs());
+  }
+
+  /**
+   * Sets a whole text as the response. Readers in this process get all of it; a text above `maxBytes` is not stored.
+   *
+   * @returns false if the text is too large to be stored
+   */
+  setText(text: string, head: ResponseHead): boolean {
+    const { jobs, live } = this.#options;
+    const parts = makeTextParts(text);
+    if (sumBytes(parts) > jobs.maxBytes) live.storableTo = 0;
+    live.tailBytes = Number.POSITIVE_INFINITY;
+    this.#add(parts);
+    live.head = head;
+    return live.isWhole;
   }
 
   /** Resolves when more events fit into memory. */
   async makeRoom(): Promise<void> {
-    const { live } = this.#options;
     const isFull = () =>
-      live.unstoredBytes > MAX_WAITING_BYTES || (memory.bytes > MAX_MEMORY_BYTES && live.unstoredBytes > 0);
+      this.#unstoredBytes > MAX_WAITING_BYTES || (memoryBytes > MAX_MEMORY_BYTES && this.#unstoredBytes > 0);
     while (isFull() && !this.#isClosed && !this.#gaveUp) {
       await this.#store();
       if (isFull()) await sleep(RETRY_MS);
@@ -128,22 +152,22 @@ export class JobOwner {
    * it; undefined if the job was lost, or the end could not be stored.
    */
   async end({ code, ...end }: OwnEnd): Promise<readonly string[] | undefined> {
-    const { context, store, live } = this.#options;
+    const { jobs, context, live } = this.#options;
     this.#stopTimers();
     await this.#storing;
-    const parts = live.getUnstored();
+    const parts = [...this.#unstored];
     const input: End = { ...this.#append(parts), ...end, code: code ?? null };
     try {
       const { isEnded, dropped } = await this.#retry(() =>
-        context.host.run(context.key, store.end, input as never),
+        context.host.run(context.key, jobs.store.end, input as never),
       );
       const how = isEnded ? end.state : "lost";
       live.isStored = isEnded;
-      live.noteStored(parts);
-      live.finish(how, isEnded ? code : store.options.lostCode);
+      this.#noteStored(parts);
+      live.finish(how, isEnded ? code : jobs.lostCode);
       return isEnded ? dropped : undefined;
     } catch (error) {
-      this.#options.report(error);
+      this.#report(error);
       // readers in this process still get the whole response; later readers find a lost job
       live.finish(end.state, code);
       return undefined;
@@ -152,22 +176,52 @@ export class JobOwner {
 
   /** Frees the id. Returns false if the job was lost, or the id could not be freed. */
   async free(settlement: Settlement, isSettled: boolean): Promise<boolean> {
-    const { context, store, id, owner } = this.#options;
+    const { jobs, context, request } = this.#options;
     this.#stopTimers();
     await this.#storing;
     try {
-      const input = { id, owner, settlement, isSettled };
-      return await this.#retry(() => context.host.run(context.key, store.free, input));
+      const input = { ...identify(request), settlement, isSettled };
+      return await this.#retry(() => context.host.run(context.key, jobs.store.free, input));
     } catch (error) {
-      this.#options.report(error);
+      this.#report(error);
       return false;
     }
   }
 
   close(): void {
     this.#stopTimers();
+    // a write may still be under way
+    this.#count(-sumBytes(this.#unstored.splice(0)));
     this.#options.context.signal.removeEventListener("abort", this.#onClose);
     this.#options.live.onReaders = () => {};
+  }
+
+  /** Adds parts for readers and for storage. */
+  #add(parts: readonly Part[]): void {
+    const { jobs, live } = this.#options;
+    for (const part of parts) {
+      const { byteLength } = part.bytes;
+      this.#bytes += byteLength;
+      if (this.#bytes > jobs.maxBytes || byteLength > MAX_ROW_BYTES)
+        live.storableTo = Math.min(live.storableTo, part.firstId - 1);
+      if (part.lastId > live.storableTo) continue;
+      this.#unstored.push(part);
+      this.#count(byteLength);
+    }
+    live.add(parts);
+  }
+
+  /** Notes that parts are stored. Memory then needs only the newest parts. */
+  #noteStored(parts: readonly Part[]): void {
+    const { live } = this.#options;
+    this.#count(-sumBytes(this.#unstored.splice(0, parts.length)));
+    live.storedTo = parts.at(-1)?.lastId ?? live.storedTo;
+    live.trim();
+  }
+
+  #count(bytes: number): void {
+    this.#unstoredBytes += bytes;
+    memoryBytes += bytes;
   }
 
   #stopTimers(): void {
@@ -201,21 +255,21 @@ export class JobOwner {
   }
 
   async #storeNow(): Promise<void> {
-    const { context, store, live, report } = this.#options;
-    const parts = live.getUnstored();
+    const { jobs, context } = this.#options;
+    const parts = [...this.#unstored];
     try {
       const input = this.#append(parts);
       const startedAt = Date.now();
-      const owned = await context.host.run(context.key, store.append, input);
+      const owned = await context.host.run(context.key, jobs.store.append, input);
       this.#headIsStored ||= input.head !== null;
       this.#text = input.text ?? (parts.length > 0 ? undefined : this.#text);
       this.#textBytes += sumBytes(parts);
-      live.noteStored(parts);
+      this.#noteStored(parts);
       this.note(owned);
       this.#aliveUntil = startedAt + ALIVE_MS;
-      this.#scheduleStore(live.unstoredBytes > 0 ? this.#pauseMs() : RENEW_MS);
+      this.#scheduleStore(this.#unstoredBytes > 0 ? this.#pauseMs() : RENEW_MS);
     } catch (error) {
-      report(error);
+      this.#report(error);
       // after the lease, another process may have settled the job as lost
       if (Date.now() >= this.#aliveUntil) this.giveUp("lost");
       this.#scheduleStore(RETRY_MS);
@@ -223,10 +277,10 @@ export class JobOwner {
   }
 
   #append(parts: readonly Part[]) {
-    const { live, id, owner } = this.#options;
+    const { live, request } = this.#options;
     const { head, isWhole } = live;
     // the rows must not count events that are not stored
-    const lastId = live.getStoredId(parts);
+    const lastId = parts.at(-1)?.lastId ?? live.storedTo;
     const headText = head && !this.#headIsStored ? JSON.stringify(head) : null;
     const isSmall = this.#text !== undefined && this.#textBytes + sumBytes(parts) <= TEXT_BYTES;
     const stored = isSmall
@@ -235,7 +289,7 @@ export class JobOwner {
           parts: [],
         }
       : { text: null, parts: makeRows(parts) };
-    return { id, owner, ...stored, lastId, isWhole, head: headText };
+    return { ...identify(request), ...stored, lastId, isWhole, head: headText };
   }
 
   /** Repeats failed work until the lease ends, because then another process may settle the job. */
@@ -250,9 +304,15 @@ export class JobOwner {
     }
   }
 
+  #report(error: unknown): void {
+    const { jobs, context } = this.#options;
+    void logJob(jobs, "a response could not be stored", error, context.env);
+  }
+
   /** Stops a job without readers. */
   #watchIdle(): void {
-    const { live, idleTimeoutMs } = this.#options;
+    const { live, jobs } = this.#options;
+    const { idleTimeoutMs } = jobs;
     clearTimeout(this.#idleTimer);
     if (idleTimeoutMs === undefined || live.readers.count > 0 || this.#isClosed) return;
     const since = Math.max(live.aloneSince, this.#attendedUntil);
@@ -266,6 +326,10 @@ export class JobOwner {
     await this.#store();
     this.#watchIdle();
   }
+}
+
+function identify({ id, owner }: Owner): Owner {
+  return { id, owner };
 }
 
 function sumBytes(parts: readonly Part[]): number {

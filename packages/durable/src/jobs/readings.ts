@@ -1,7 +1,7 @@
 import type { Reader } from "@sluice/worker-proxy";
 import { reading } from "../host/define.js";
 import { type JobState, parseJSON, type ResponseHead, type StopReason } from "./states.js";
-import type { TendInput } from "./store.js";
+import type { JobId } from "./store.js";
 import { type JobRow, ONE, PARTS, type PartRow } from "./table.js";
 
 /** The state of a job and its response. */
@@ -14,67 +14,51 @@ export interface JobStatus {
   readonly lastId: number;
   /** False if events after `lastId` are missing. */
   readonly isWhole: boolean;
-  /** Unix milliseconds until which the owner counts as alive. */
-  readonly aliveUntil: number;
   /** Unix milliseconds; undefined while the job is open. */
   readonly expiresAt: number | undefined;
 }
 
-/** A job in a list. */
-export interface ListedJob extends JobStatus {
+/** The row of a job, without its response. */
+export interface StoredJob extends JobStatus {
   readonly id: string;
-}
-
-/** A change that the owner of a job must see. */
-export interface OwnerChange {
-  readonly id: string;
+  /** Why the owner must stop; null while the job may continue. */
   readonly stop: StopReason | null;
-  readonly read_until: number;
+  /** Unix milliseconds until which the owner counts as alive. */
+  readonly aliveUntil: number;
+  /** Unix milliseconds until which the owner must store events early, for readers in other processes. */
+  readonly readUntil: number;
 }
 
 /** Number of jobs that one statement reads. */
 const PAGE = 32;
 
-const STATUS = "id, state, code, head, last_id, is_whole, alive_until, expires_at";
+const JOB = "id, state, code, head, last_id, is_whole, stop, alive_until, read_until, expires_at";
 
 /** Creates the reads of the jobs of a plugin. */
 export function createReadings(kind: string) {
   return {
-    /** The state of a job; null if the job does not exist. */
-    status: reading(
-      `${kind}.status`,
-      async (reader: Reader, { id }: TendInput): Promise<JobStatus | null> => {
-        const [row] = await reader.query<JobRow>(
-          `SELECT ${STATUS} FROM jobs WHERE ${ONE}`,
-          reader.key,
-          kind,
-          id,
-        );
-        return row ? readStatus(row) : null;
-      },
-    ),
-    /** The states of several jobs. Missing jobs are left out. */
-    statuses: reading(
-      `${kind}.statuses`,
-      async (reader: Reader, { ids }: { readonly ids: readonly string[] }): Promise<readonly ListedJob[]> => {
-        const places = Array(PAGE).fill("?").join(", ");
+    /** The rows of several jobs. Missing jobs are left out. */
+    jobs: reading(
+      `${kind}.jobs`,
+      async (reader: Reader, { ids }: { readonly ids: readonly string[] }): Promise<readonly StoredJob[]> => {
+        const marks = Array(PAGE).fill("?").join(", ");
         const count = Math.ceil(ids.length / PAGE);
         const pages = await Promise.all(
           Array.from({ length: count }, (_, page) => {
             const some = ids.slice(page * PAGE, (page + 1) * PAGE);
             return reader.query<JobRow>(
-              `SELECT ${STATUS} FROM jobs WHERE key = ? AND kind = ? AND id IN (${places})`,
+              `SELECT ${JOB} FROM jobs WHERE key = ? AND kind = ? AND id IN (${marks})`,
               ...[reader.key, kind, ...some, ...Array<string>(PAGE - some.length).fill("")],
             );
           }),
         );
-        return pages.flat().map((row) => ({ id: row.id, ...readStatus(row) }));
+        return pages.flat().map(readJob);
       },
     ),
     /** The rows after an event: the text in the row of the job, and the next row of `job_parts`. */
     parts: reading(
       `${kind}.parts`,
-      async (reader: Reader, { id, after }: TendInput & { readonly after: number }) => {
+      async (reader: Reader, { id, after }: JobId & { readonly after: number }) => {
         const of = [reader.key, kind, id, after];
         const [first, more] = await Promise.all([
           reader.query<PartRow>(
@@ -89,33 +73,28 @@ export function createReadings(kind: string) {
         return [...first, ...more];
       },
     ),
-    /** The running jobs that must stop or have readers in other processes. */
-    changes: reading(`${kind}.changes`, (reader: Reader) =>
-      reader.query<OwnerChange>(
-        `SELECT id, stop, read_until FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL
-          AND (stop IS NOT NULL OR read_until > 0)`,
-        ...[reader.key, kind],
-      ),
-    ),
     /** Up to 100 jobs after an id, in the order of ids. */
     list: reading(`${kind}.list`, async (reader: Reader, { after }: { readonly after: string }) => {
       const rows = await reader.query<JobRow>(
-        `SELECT ${STATUS} FROM jobs WHERE key = ? AND kind = ? AND id > ? ORDER BY id LIMIT 100`,
+        `SELECT ${JOB} FROM jobs WHERE key = ? AND kind = ? AND id > ? ORDER BY id LIMIT 100`,
         ...[reader.key, kind, after],
       );
-      return rows.map((row) => ({ id: row.id, ...readStatus(row) }));
+      return rows.map(readJob);
     }),
   };
 }
 
-function readStatus({ state, code, head, last_id, is_whole, alive_until, expires_at }: JobRow): JobStatus {
+function readJob(row: JobRow): StoredJob {
   return {
-    state,
-    code: code ?? undefined,
-    head: parseJSON<ResponseHead>(head),
-    lastId: last_id,
-    isWhole: is_whole === 1,
-    aliveUntil: alive_until,
-    expiresAt: expires_at ?? undefined,
+    id: row.id,
+    state: row.state,
+    code: row.code ?? undefined,
+    head: parseJSON<ResponseHead>(row.head),
+    lastId: row.last_id,
+    isWhole: row.is_whole === 1,
+    stop: row.stop,
+    aliveUntil: row.alive_until,
+    readUntil: row.read_until,
+    expiresAt: row.expires_at ?? undefined,
   };
 }

@@ -12,7 +12,7 @@ export const jobRefusal = createRefusals({
   too_many_keys: [429, "this user has used {what} idempotency-keys; use a new one later"],
   user_erased: [410, "what this user had here was erased; the request was given up"],
   request_lost: [502, "the end of this request is unknown; it is not sent again with this idempotency-key"],
-  answer_not_kept: [502, "the response is not stored any more; this idempotency-key sends nothing again"],
+  response_not_stored: [502, "the response is not stored any more; this idempotency-key sends nothing again"],
   event_id_invalid: [400, "last-event-id: send the id of an event of this stream", "invalid_request"],
   too_many_readers: [429, "this is open {what} times already; close one, or try again later"],
   job_unavailable: [503, "this request can't be stored now; try again", "extension_unavailable"],

@@ -1,45 +1,46 @@
 import type { HostContext } from "@sluice/worker-proxy";
 import { shareByHost } from "../shared/share-by-host.js";
-import { type Feed, RowPages } from "./feed.js";
-import { watchStatus } from "./key-watch.js";
+import { checkJob } from "./check.js";
+import { type Feed, readStored } from "./feed.js";
+import { watchJob } from "./key-watch.js";
+import type { JobsContext } from "./options.js";
 import type { Part } from "./parts.js";
 import { Changes, Readers } from "./readers.js";
-import type { JobStatus } from "./readings.js";
+import type { StoredJob } from "./readings.js";
 import { isOpen } from "./states.js";
-import type { JobStore } from "./store.js";
-import type { Tend } from "./tend.js";
 
 /** Interval at which a reader is reported to the owner of its job, in milliseconds. */
-const ATTEND_MS = 10_000;
+const REPORT_MS = 10_000;
 
 /** Reads the rows of a response that has ended, or that no owner in this process writes. */
 export class RowFeed implements Feed {
   readonly changes = new Changes();
   readonly readers: Readers;
   readonly isLive = false;
+  readonly #jobs: JobsContext;
   readonly #context: HostContext;
-  readonly #store: JobStore;
   readonly #id: string;
-  readonly #tend: Tend;
-  readonly #rows: RowPages;
-  #status: Promise<JobStatus | null> | undefined;
+  #status: Promise<StoredJob | null> | undefined;
   #unwatch = () => {};
   #attendedAt = 0;
 
-  constructor(context: HostContext, store: JobStore, id: string, tend: Tend, onLeft: () => void) {
+  constructor(jobs: JobsContext, context: HostContext, id: string, onLeft: () => void) {
+    this.#jobs = jobs;
     this.#context = context;
-    this.#store = store;
     this.#id = id;
-    this.#tend = tend;
-    this.#rows = new RowPages(context, store, id);
     this.readers = new Readers(this.changes, () => {
       this.#unwatch();
       if (this.readers.count === 0) onLeft();
-      else this.#unwatch = watchStatus(context, store, id, (status) => this.#note(status));
+      else
+        this.#unwatch = watchJob(context, jobs.store, {
+          id,
+          isReader: true,
+          onChange: (status) => this.#note(status),
+        });
     });
   }
 
-  readStatus(): Promise<JobStatus | null> {
+  readStatus(): Promise<StoredJob | null> {
     this.#status ??= this.#loadStatus();
     return this.#status;
   }
@@ -48,38 +49,37 @@ export class RowFeed implements Feed {
     const status = await this.readStatus();
     if (status && after >= status.lastId)
       return status.isWhole || isOpen(status.state) ? undefined : "missing";
-    return (await this.#rows.read(after)) ?? "missing";
+    return readStored(this.#context, this.#jobs.store, this.#id, after);
   }
 
-  async #loadStatus(): Promise<JobStatus | null> {
+  async #loadStatus(): Promise<StoredJob | null> {
     const { host, key } = this.#context;
-    const loading = host.run(key, this.#store.status, { id: this.#id });
+    const loading = host.run(key, this.#jobs.store.jobs, { ids: [this.#id] });
     // the next reader tries again
     loading.catch(() => {
       this.#status = undefined;
     });
-    const status = await loading;
+    const [status = null] = await loading;
     this.#attend(status);
     return status;
   }
 
   /** @param status undefined if it could not be read, so that the readers try it themselves */
-  #note(status: JobStatus | null | undefined): void {
+  #note(status: StoredJob | null | undefined): void {
     this.#status = status === undefined ? undefined : Promise.resolve(status);
-    this.#rows.clear();
     this.changes.notify();
     if (status) this.#attend(status);
   }
 
   /** Reports a reader to the owner of an open job, so that it stores events early. Settles a lost job. */
-  #attend(status: JobStatus | null): void {
+  #attend(status: StoredJob | null): void {
     const now = Date.now();
-    const isDue = status && (now > status.aliveUntil || now - this.#attendedAt >= ATTEND_MS);
+    const isDue = status && (now > status.aliveUntil || now - this.#attendedAt >= REPORT_MS);
     if (!isDue || !isOpen(status.state) || this.readers.count === 0) return;
     this.#attendedAt = now;
     const { host, key } = this.#context;
-    const attended = host.run(key, this.#store.attend, { id: this.#id }).then((state) => {
-      if (state === "lost") return this.#tend(this.#context, this.#id);
+    const attended = host.run(key, this.#jobs.store.attend, { id: this.#id }).then((state) => {
+      if (state === "lost") return checkJob(this.#jobs, this.#context, this.#id);
       // the owner did not know of this reader, so it published no change
       if (state === "ended") this.#note(undefined);
     });
@@ -89,9 +89,9 @@ export class RowFeed implements Feed {
 }
 
 /** Opens the rows of a response. All readers of a process or object share the feed. */
-export function openRowFeed(context: HostContext, store: JobStore, id: string, tend: Tend): RowFeed {
-  const shared = shareByHost<RowFeed>(context.host, "rows", store.kind, context.key, id);
-  const feed = shared.get() ?? new RowFeed(context, store, id, tend, () => shared.delete(feed));
+export function openRowFeed(jobs: JobsContext, context: HostContext, id: string): RowFeed {
+  const shared = shareByHost<RowFeed>(context.host, "rows", jobs.kind, context.key, id);
+  const feed = shared.get() ?? new RowFeed(jobs, context, id, () => shared.delete(feed));
   shared.set(feed);
   return feed;
 }

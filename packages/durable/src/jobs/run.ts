@@ -1,60 +1,33 @@
-import type { CallOutcome, Job, JobContext, JobEvent } from "@sluice/worker-proxy";
+import type { CallOutcome, Job, JobContext } from "@sluice/worker-proxy";
 import { describeRefusal, openCall, type Refusal, toRefusal, waitAtMost } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
-import { addError, EVENTS } from "./follow.js";
+import { checkJob } from "./check.js";
 import { openLive } from "./live.js";
+import type { JobsContext } from "./options.js";
 import { type GiveUp, JobOwner } from "./owner.js";
 import { createRefusalHead, jobRefusal } from "./refusals.js";
+import { type EventEnd, logJob, reportJob } from "./report.js";
 import { createSettlement, type Ending, type JobRequest, reserve, type Sending, send } from "./sending.js";
-import type { JobStore } from "./store.js";
-import { type EventEnd, type JobServer, logJob, reportJob, type Tend } from "./tend.js";
-
-/** The functions and limits with which a plugin sends its requests. */
-export interface RunOptions {
-  readonly store: JobStore;
-  readonly tend: Tend;
-  readonly eventJob: JobEvent["job"];
-  /** True if the responses are event streams. */
-  readonly isStream: boolean;
-  /** Maximum size of a stored response, in bytes. */
-  readonly maxBytes: number;
-  readonly idleTimeoutMs?: number | undefined;
-  /** Reads the gateway's response into `live`. @throws {Refusal} */
-  respond(sending: Sending, response: Response): Promise<Ending>;
-  /** Returns true if the gateway did nothing, so that the request may be sent again. */
-  isFree(sending: Sending, refusal: Refusal, outcome: CallOutcome): boolean;
-}
+import { EVENTS, formatErrorEvent } from "./serve-reader.js";
 
 /** Maximum time that the end of a job waits for its settlement, in milliseconds. */
-const SETTLE_MS = 2000;
+const WAIT_MS = 2000;
 
 /** Creates the job that sends one request to the gateway, stores its response, and settles it. */
-export function createRun(options: RunOptions, getServer: () => JobServer): Job<JobRequest> {
-  const { store, maxBytes, idleTimeoutMs } = options;
-  const { kind } = store.options;
-  return job(`${kind}.run`, 1, async (context: JobContext, request: JobRequest) => {
-    const server = getServer();
-    const { id } = request;
-    const { live, drop } = openLive(context, store, id, { owner: request.owner, maxBytes });
+export function createRun(jobs: JobsContext): Job<JobRequest> {
+  return job(`${jobs.kind}.run`, 1, async (context: JobContext, request: JobRequest) => {
+    const server = jobs.getServer();
+    const { live, drop } = openLive(jobs, context, request.id);
     const call = openCall(new AbortController().signal, server.timeout.totalMs);
-    const owner = new JobOwner({
-      context,
-      store,
-      live,
-      id,
-      owner: request.owner,
-      idleTimeoutMs,
-      onGiveUp: () => call.stop("client_left"),
-      report: (error) => void logJob(server, `${kind}: a response could not be stored`, error, context.env),
-    });
+    const owner = new JobOwner({ jobs, context, live, request, onGiveUp: () => call.stop("client_left") });
     const known = { isSent: false, status: 0, headers: {}, keys: [] };
     const asked = { known: {} };
-    const sending: Sending = { options, server, context, request, live, owner, call, asked, ...known };
+    const sending: Sending = { jobs, server, context, request, live, owner, call, asked, ...known };
     try {
       await runJob(sending);
     } catch (error) {
       // a bug in this code or in the meter: the row is settled as lost when its lease ends
-      live.finish("lost", store.options.lostCode);
+      live.finish("lost", jobs.lostCode);
       throw error;
     } finally {
       call.close(true);
@@ -68,7 +41,7 @@ async function runJob(sending: Sending): Promise<void> {
   let ending: Ending;
   try {
     const response = await send(sending, await reserve(sending));
-    ending = await sending.options.respond(sending, response);
+    ending = await sending.jobs.respond(sending, response);
   } catch (error) {
     return await fail(sending, toRefusal(error));
   }
@@ -77,15 +50,15 @@ async function runJob(sending: Sending): Promise<void> {
 }
 
 /**
- * Settles the reservation of a job, stores its end and reports it, each once. It waits at most {@link SETTLE_MS} for
+ * Settles the reservation of a job, stores its end and reports it, each once. It waits at most {@link WAIT_MS} for
  * the meter, because readers of a stream wait for its end.
  */
 async function finish(sending: Sending, ending: Ending): Promise<void> {
-  const { context, owner, account, asked, request, options, server } = sending;
+  const { context, owner, account, asked, request, jobs } = sending;
   const { state, code, callOutcome, usage, outcome, bytes } = ending;
   const paid = account?.close(callOutcome, usage);
   const payment = { reserved: paid?.reserved, spent: paid?.spent };
-  const isSettled = !account?.ticket || (await waitAtMost(SETTLE_MS, paid?.settled ?? notSettled)) === true;
+  const isSettled = !account?.ticket || (await waitAtMost(WAIT_MS, paid?.settled ?? notSettled)) === true;
   const settlement = createSettlement(request, paid?.spent);
   const dropped = await owner.end({ state, code, payment, settlement, isSettled });
   if (dropped) {
@@ -94,26 +67,26 @@ async function finish(sending: Sending, ending: Ending): Promise<void> {
   }
   for (const eventId of dropped ?? []) {
     const details = { eventId, user: request.user.id, startedAt: Date.now() };
-    const end = { outcome: "dropped", code: "too_many_kept" } as const;
-    reportJob(server, options.eventJob, details, end, context.env);
+    const end = { outcome: "dropped", code: "too_many_stored" } as const;
+    reportJob(jobs, details, end, context.env);
   }
   if (isSettled || !(await paid?.settled)) return;
   const { id, owner: name } = request;
   // if this fails, a timer settles again, which changes nothing
-  await context.host.run(context.key, options.store.settled, { id, owner: name }).catch(() => {});
+  await context.host.run(context.key, jobs.store.settled, { id, owner: name }).catch(() => {});
 }
 
 const notSettled = Promise.resolve(false);
 
 async function fail(sending: Sending, refusal: Refusal): Promise<void> {
-  const { call, owner, context, asked, isSent, options, server } = sending;
+  const { call, owner, context, asked, isSent, jobs } = sending;
   call.close();
   const outcome: CallOutcome = isSent ? (refusal.details.outcome ?? "unknown") : "not_reached";
   if (owner.gaveUp) return await giveUp(sending, owner.gaveUp, { callOutcome: outcome });
   const { status, code } = describeRefusal(refusal);
-  if (status >= 500) await logJob(server, `${options.store.kind}: ${status} ${code}`, refusal, context.env);
+  if (status >= 500) await logJob(jobs, `${status} ${code}`, refusal, context.env);
   const jobOutcome = status < 500 ? "refused" : "error";
-  if (options.isFree(sending, refusal, outcome))
+  if (jobs.isFree(sending, refusal, outcome))
     return await free(sending, refusal, { outcome: jobOutcome, callOutcome: outcome });
   storeFailure(sending, refusal);
   const ending = { state: "failed", outcome: jobOutcome, code, callOutcome: outcome } as const;
@@ -126,7 +99,7 @@ async function free(
   refusal: Refusal,
   end: Pick<Ending, "outcome" | "callOutcome">,
 ): Promise<void> {
-  const { account, owner, live, asked, ticket, request, context, options, server } = sending;
+  const { account, owner, live, asked, ticket, request, context, jobs } = sending;
   const { code, status } = describeRefusal(refusal);
   const paid = account?.close(end.callOutcome);
   // a meter that refuses (below 500) has reserved nothing; a meter that failed may have reserved
@@ -137,11 +110,9 @@ async function free(
   const amounts = account && { reserved: paid?.reserved, spent: paid?.spent };
   if (isFreed) report(sending, { outcome: end.outcome, code, ...asked.known, ...amounts });
   if (!isSettled)
-    await options
-      .tend(context, request.id)
-      .catch((error) =>
-        logJob(server, "plugins: a reservation could not be settled; it is tried again", error, context.env),
-      );
+    await checkJob(jobs, context, request.id).catch((error) =>
+      logJob(jobs, "a reservation could not be settled; it is tried again", error, context.env),
+    );
 }
 
 /** Ends a job that was stopped, or that another process has settled as lost. */
@@ -150,27 +121,27 @@ async function giveUp(
   reason: GiveUp,
   known: Pick<Ending, "callOutcome" | "usage" | "bytes">,
 ): Promise<void> {
-  const { account, live, isSent, options } = sending;
+  const { account, live, isSent, jobs } = sending;
   const callOutcome = isSent ? known.callOutcome : "not_reached";
   if (reason === "lost") {
     // the other process has settled and reported it
     await account?.close(callOutcome, known.usage)?.settled;
-    return live.finish("lost", options.store.options.lostCode);
+    return live.finish("lost", jobs.lostCode);
   }
   const outcome = reason === "abandoned" ? "abandoned" : "stopped";
   // a create is stopped by the erasure of its user, which deletes everything, even the key
-  if (!options.isStream) return await free(sending, jobRefusal("user_erased"), { outcome, callOutcome });
+  if (!jobs.isStream) return await free(sending, jobRefusal("user_erased"), { outcome, callOutcome });
   live.head ??= { status: 200, headers: sending.headers, type: EVENTS };
   storeFailure(sending, jobRefusal("stream_stopped"));
   await finish(sending, { ...known, state: "stopped", outcome, code: "stream_stopped", callOutcome });
 }
 
 /** Stores a failure as the response, and as an event for readers of a stream. */
-function storeFailure({ live, options }: Sending, refusal: Refusal): void {
-  if (options.isStream) addError(live, refusal);
+function storeFailure({ live, owner, jobs }: Sending, refusal: Refusal): void {
+  if (jobs.isStream) owner.addEvents([formatErrorEvent(refusal)]);
   live.head ??= createRefusalHead(refusal);
 }
 
-function report({ server, options, request, context }: Sending, end: EventEnd): void {
-  reportJob(server, options.eventJob, request.details, end, context.env);
+function report({ jobs, request, context }: Sending, end: EventEnd): void {
+  reportJob(jobs, request.details, end, context.env);
 }

@@ -28,12 +28,11 @@ import {
 import { findJobBudget } from "../budgets/job-budget.js";
 import { createTicket, type Plan } from "../budgets/reservations.js";
 import type { LiveJob } from "./live.js";
+import type { JobServer, JobsContext } from "./options.js";
 import type { JobOwner } from "./owner.js";
 import { createRefusalHead, jobRefusal } from "./refusals.js";
-import type { RunOptions } from "./run.js";
 import type { JobDetails, JobState } from "./states.js";
 import type { Settlement } from "./store.js";
-import type { JobServer } from "./tend.js";
 
 /** A request that a job sends to the gateway. It is JSON. */
 export interface JobRequest {
@@ -51,7 +50,7 @@ export interface JobRequest {
 
 /** A request in flight, with its state so far. */
 export interface Sending {
-  readonly options: RunOptions;
+  readonly jobs: JobsContext;
   readonly server: JobServer;
   readonly context: JobContext;
   readonly request: JobRequest;
@@ -95,7 +94,7 @@ export function createSettlement({ plan }: JobRequest, spent = plan?.amount ?? 0
  * first, so that the reservation can be released after a crash.
  */
 export async function reserve(sending: Sending): Promise<GatewayConnection> {
-  const { context, request, options, server } = sending;
+  const { context, request, jobs, server } = sending;
   const { meter: reserver } = server;
   const { plan } = request;
   if (plan && plan.shared.length > 0) sending.ticket = JSON.stringify(createTicket(plan));
@@ -109,7 +108,7 @@ export async function reserve(sending: Sending): Promise<GatewayConnection> {
     sending.ticket = ticket;
     const { id, owner } = request;
     const input = { id, owner, state: "claimed", ticket, payment: { reserved, spent: 0 } } as const;
-    if (!(await context.host.run(context.key, options.store.storeTicket, input)).isOwned)
+    if (!(await context.host.run(context.key, jobs.store.storeTicket, input)).isOwned)
       throw new Error("the job was settled as lost before it was paid for");
   };
   const payable = createPayable(context, request);
@@ -135,7 +134,7 @@ export async function send(sending: Sending, gateway: GatewayConnection): Promis
     const input = { id, owner: name, state: "sending", ticket, payment } as const;
     owner.note(
       await decide("plugins: the database", "extension_unavailable", () =>
-        context.host.run(context.key, sending.options.store.storeTicket, input),
+        context.host.run(context.key, sending.jobs.store.storeTicket, input),
       ),
     );
   }
@@ -154,7 +153,7 @@ export async function send(sending: Sending, gateway: GatewayConnection): Promis
 
 /** Stores a JSON response unchanged. A response that contains a key is replaced by a refusal. */
 export async function readWhole(
-  { options, server, call, live, keys, status, headers }: Sending,
+  { jobs, server, call, live, owner, keys, status, headers }: Sending,
   response: Response,
   maxCharacters: number,
 ): Promise<Ending> {
@@ -166,8 +165,8 @@ export async function readWhole(
     live.head = createRefusalHead(new Refusal("upstream_type"));
     return { state: "failed", outcome: "error", code: "upstream_type", ...paid };
   }
-  if (!live.setText(text, { status, headers, type: "application/json" }))
-    logError(`${options.store.kind}: a response of ${text.length} characters is not stored; see maxBytes`);
+  if (!owner.setText(text, { status, headers, type: "application/json" }))
+    logError(`${jobs.kind}: a response of ${text.length} characters is not stored; see maxBytes`);
   return { state: "complete", outcome: paid.callOutcome === "refused" ? "error" : "complete", ...paid };
 }
 

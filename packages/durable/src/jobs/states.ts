@@ -1,10 +1,20 @@
 /**
- * The state of a job. It changes in this order, and each change is one transaction:
+ * The state of a job. Each change is one transaction:
+ *
+ * ```
+ * claimed ──> sending ──> complete | failed | stopped   written by its owner (`owner.ts`)
+ *    │           └──────> lost                          written by a check after the lease of the owner (`check.ts`)
+ *    └─────┴────────────> refused                       written by either: nothing was billed
+ * ```
  *
  * - `claimed`: its row is stored, and nothing was sent. A crash in this state costs nothing and frees the id.
  * - `sending`: stored right before the request is sent. After a crash in this state the request may have been billed.
  * - `complete`, `failed`, `stopped`, `lost`: the job has ended, and its response is stored until `expiresAt`.
  * - `refused`: the job has ended and cost nothing. Its id is free; the row stays until its reservation is released.
+ *
+ * A request begins a job (`begin.ts`). The job sends the request (`run.ts`), and its owner stores the response. Readers
+ * (`serve-reader.ts`) read from memory in the process of the owner (`live.ts`), and from the rows elsewhere and later
+ * (`row-feed.ts`).
  */
 export type JobState = "claimed" | "sending" | "complete" | "failed" | "stopped" | "lost" | "refused";
 
@@ -65,11 +75,11 @@ export const RENEW_MS = 12_000;
  * Interval at which a timer checks an open job, in milliseconds. Most streams end before the first check, which saves
  * its writes. A Durable Object with running jobs wakes at the same interval, so that a single alarm serves both.
  */
-export const TEND_MS = 50_000;
+export const CHECK_MS = 50_000;
 /** Pause before a timer retries a failed settlement, in milliseconds. */
 export const SETTLE_MS = 30_000;
 /** Time for which an owner stores events early after another process has reported a reader, in milliseconds. */
-export const ATTEND_MS = 30_000;
+export const ATCHECK_MS = 30_000;
 
 /** Parses the JSON of a column, without validation; undefined for null. */
 export function parseJSON<Value>(text: string | null): Value | undefined {

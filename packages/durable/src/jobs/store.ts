@@ -3,10 +3,13 @@ import { checkReservation, type Reserving } from "../budgets/operations.js";
 import type { Plan } from "../budgets/reservations.js";
 import { type Lost, settleReservation } from "../budgets/tables.js";
 import { operation } from "../host/define.js";
+import { createCheck, createErase, createSettled } from "./check.js";
+import type { JobsOptions } from "./options.js";
 import { createReadings } from "./readings.js";
 import {
   ALIVE_MS,
-  ATTEND_MS,
+  ATCHECK_MS,
+  CHECK_MS,
   isOpen,
   type JobDetails,
   type JobState,
@@ -14,42 +17,22 @@ import {
   parseJSON,
   SETTLE_MS,
   type StopReason,
-  TEND_MS,
 } from "./states.js";
 import { type JobRow, MINE, ONE, PARTS, type PartRow } from "./table.js";
-import { createErase, createSettled, createTend } from "./tending.js";
 
-/** Options of a store of jobs. */
-export interface StoreOptions {
-  /** Name of the plugin's jobs. It separates their rows from other plugins, and prefixes the operation names. */
-  readonly kind: string;
-  /** Time for which a response is stored after its end, in milliseconds. */
-  readonly retentionMs: number;
-  /** True if the retention time starts with the job. @default it starts with the end of the job */
-  readonly isFromStart?: boolean;
-  /** Maximum number of stored responses of a key. The oldest is dropped. @default any */
-  readonly maxStored?: number;
-  /** Maximum number of stored jobs of a key. Further jobs are refused. @default any */
-  readonly maxJobs?: number;
-  /** Maximum number of large stored responses of a key. The oldest is deleted; its job stays. @default any */
-  readonly maxLarge?: number;
-  /** The end code of a lost job. */
-  readonly lostCode: string;
-}
+/** Identifies a job of a key. */
+export type JobId = { readonly id: string };
 
-/** The input of the timer that tends a job. */
-export type TendInput = { readonly id: string };
-
-/** Options of a store, and the job that tends its rows. */
-export interface StoreContext extends StoreOptions {
-  readonly tendJob: Job<TendInput>;
+/** The options of a plugin, and the job that checks its rows. */
+export interface StoreContext extends JobsOptions {
+  readonly checkJob: Job<JobId>;
 }
 
 /** The operations on the jobs of one plugin: one row for each job. */
 export type JobStore = ReturnType<typeof createJobStore>;
 
 /** The owner of a job. */
-export type Owner = { readonly id: string; readonly owner: string };
+export type Owner = JobId & { readonly owner: string };
 
 /** A request that claims an id for itself. */
 export type Claim = Owner & {
@@ -71,7 +54,7 @@ export interface Claimed {
    * - `claimed`: the caller may send the request.
    * - `known`: a job with the same fingerprint has the id.
    * - `different`: a job with another fingerprint has the id.
-   * - `stale`: the id belongs to a job that is lost or expired. Tend the job, and claim again.
+   * - `stale`: the id belongs to a job that is lost or expired. Check the job, and claim again.
    * - `full`: too many jobs of the key are open.
    * - `crowded`: too many jobs of the key are stored.
    * - `exhausted`: the user's budget has too little left.
@@ -163,7 +146,7 @@ export function createJobStore(context: StoreContext) {
     }),
     end: operation(`${kind}.end`, (tx: Transaction, input: End) => end(tx, input, context)),
     free: operation(`${kind}.free`, (tx: Transaction, input: Free) => free(tx, input, context)),
-    stop: operation(`${kind}.stop`, async (tx: Transaction, input: TendInput & { reason: StopReason }) => {
+    stop: operation(`${kind}.stop`, async (tx: Transaction, input: JobId & { reason: StopReason }) => {
       const { id, reason } = input;
       const [row] = await tx.query<JobRow>(
         `SELECT state, expires_at FROM jobs WHERE ${ONE}`,
@@ -176,26 +159,25 @@ export function createJobStore(context: StoreContext) {
       return true;
     }),
     /** Stores that a reader in another process waits for rows. Returns whether the job is open, lost or ended. */
-    attend: operation(`${kind}.attend`, async (tx: Transaction, { id }: TendInput): Promise<Attended> => {
+    attend: operation(`${kind}.attend`, async (tx: Transaction, { id }: JobId): Promise<Attended> => {
       const [row] = await tx.query<JobRow>(
         `SELECT state, alive_until, read_until FROM jobs WHERE ${ONE}`,
         ...[tx.key, kind, id],
       );
       if (!row || !isOpen(row.state)) return "ended";
       if (row.alive_until <= tx.now) return "lost";
-      const until = tx.now + ATTEND_MS;
+      const until = tx.now + ATCHECK_MS;
       await tx.query(`UPDATE jobs SET read_until = ? WHERE ${ONE}`, until, tx.key, kind, id);
       // the owner learns of the first reader at once
       if (row.read_until <= tx.now) tx.publish();
       return "open";
     }),
-    tend: createTend(context),
+    check: createCheck(context),
     settled: createSettled(context),
     erase: createErase(context),
   };
   return {
     kind,
-    options: context as StoreOptions,
     ...readings,
     ...operations,
     operations: [...Object.values(readings), ...Object.values(operations)] as StoredPart["operations"],
@@ -206,7 +188,7 @@ export function createJobStore(context: StoreContext) {
 async function claim(
   tx: Transaction,
   input: Claim,
-  { kind, maxJobs, tendJob }: StoreContext,
+  { kind, maxJobs, checkJob }: StoreContext,
 ): Promise<Claimed> {
   const { id, owner, fingerprint, details, maxOpen, state, plan, ticket } = input;
   const count = `SELECT id FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL AND alive_until > ? LIMIT ?`;
@@ -235,7 +217,7 @@ async function claim(
       ...[payment && JSON.stringify(payment), ticket === null ? 1 : 0, tx.now + ALIVE_MS],
     ),
     store?.(),
-    tx.schedule(tendJob, { id, at: tx.now + TEND_MS, input: { id } }),
+    tx.schedule(checkJob, { id, at: tx.now + CHECK_MS, input: { id } }),
   ]);
   return { result: "claimed", ...read };
 }
@@ -250,13 +232,10 @@ function compareClaim(row: JobRow, { owner, fingerprint }: Claim, now: number): 
 
 /** Ends a job. `isEnded` is false if another process has settled the job before. */
 async function end(tx: Transaction, input: End, context: StoreContext) {
-  const { kind, retentionMs, isFromStart = false, maxStored, maxLarge, tendJob } = context;
+  const { kind, retentionMs, maxStored, maxLarge, checkJob } = context;
   const { id, owner, state, code, payment, isSettled, settlement, parts } = input;
   const [[row], old] = await Promise.all([
-    tx.query<JobRow>(
-      `SELECT owner, state, details, read_until FROM jobs WHERE ${ONE}`,
-      ...[tx.key, kind, id],
-    ),
+    tx.query<JobRow>(`SELECT owner, state, read_until FROM jobs WHERE ${ONE}`, ...[tx.key, kind, id]),
     maxStored === undefined
       ? []
       : tx.query<{ id: string }>(
@@ -268,8 +247,7 @@ async function end(tx: Transaction, input: End, context: StoreContext) {
   const isMine = row?.owner === owner;
   // a retry after a commit whose response was lost
   if (!row || !isMine || !isOpen(row.state)) return { isEnded: isMine && row?.state === state, dropped: [] };
-  const begunAt = parseJSON<JobDetails>(row.details)?.startedAt ?? tx.now;
-  const expiresAt = Math.max(tx.now, (isFromStart ? begunAt : tx.now) + retentionMs);
+  const expiresAt = tx.now + retentionMs;
   await Promise.all([
     tx.query(
       `UPDATE jobs SET state = ?, code = ?, payment = ?, is_settled = ?, ${RESPONSE}, expires_at = ? WHERE ${MINE}`,
@@ -277,11 +255,11 @@ async function end(tx: Transaction, input: End, context: StoreContext) {
       ...[expiresAt, tx.key, kind, id, owner],
     ),
     insertParts(tx, kind, input),
-    tx.schedule(tendJob, { id, at: isSettled ? expiresAt : tx.now + SETTLE_MS, input: { id } }),
+    tx.schedule(checkJob, { id, at: isSettled ? expiresAt : tx.now + SETTLE_MS, input: { id } }),
     // current readers can read a dropped response until its timer runs
     ...old.flatMap((dropped) => [
       tx.query(`UPDATE jobs SET expires_at = ? WHERE ${ONE}`, tx.now, tx.key, kind, dropped.id),
-      tx.schedule(tendJob, { id: dropped.id, at: tx.now + SETTLE_MS, input: { id: dropped.id } }),
+      tx.schedule(checkJob, { id: dropped.id, at: tx.now + SETTLE_MS, input: { id: dropped.id } }),
     ]),
   ]);
   if (maxLarge !== undefined && parts.length > 0) await dropLarge(tx, kind, maxLarge);
@@ -306,7 +284,7 @@ async function dropLarge(tx: Transaction, kind: string, maxLarge: number): Promi
 }
 
 /** Frees the id of a job that cost nothing. Its row stays until its reservation is released. */
-async function free(tx: Transaction, input: Free, { kind, tendJob }: StoreContext): Promise<boolean> {
+async function free(tx: Transaction, input: Free, { kind, checkJob }: StoreContext): Promise<boolean> {
   const { id, owner, isSettled, settlement } = input;
   const [[row]] = await Promise.all([
     tx.query<JobRow>(`SELECT owner, payment, read_until FROM jobs WHERE ${ONE}`, tx.key, kind, id),
@@ -319,7 +297,7 @@ async function free(tx: Transaction, input: Free, { kind, tendJob }: StoreContex
   if (isSettled) {
     await Promise.all([
       tx.query(`DELETE FROM jobs WHERE ${ONE}`, tx.key, kind, id),
-      tx.cancel(tendJob as never, id),
+      tx.cancel(checkJob as never, id),
     ]);
     return true;
   }
@@ -329,7 +307,7 @@ async function free(tx: Transaction, input: Free, { kind, tendJob }: StoreContex
       `UPDATE jobs SET state = 'refused', payment = ?, is_settled = 0, expires_at = ? WHERE ${ONE}`,
       ...[JSON.stringify(payment), tx.now, tx.key, kind, id],
     ),
-    tx.schedule(tendJob, { id, at: tx.now + SETTLE_MS, input: { id } }),
+    tx.schedule(checkJob, { id, at: tx.now + SETTLE_MS, input: { id } }),
   ]);
   return true;
 }

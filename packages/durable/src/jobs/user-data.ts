@@ -1,11 +1,11 @@
 import type { Source, UserData } from "@sluice/worker-proxy";
 import { waitAtMost } from "@sluice/worker-proxy/plugin";
 import { exportPage } from "../admin/export-page.js";
-import type { Follow } from "./follow.js";
-import { awaitEnd } from "./open-response.js";
-import type { ListedJob } from "./readings.js";
+import { checkJob } from "./check.js";
+import type { JobsContext, KeyContext } from "./options.js";
+import type { StoredJob } from "./readings.js";
+import type { ReadRequest } from "./serve-reader.js";
 import type { JobStore } from "./store.js";
-import type { Tend, TendContext } from "./tend.js";
 
 /** A response in an export. */
 interface ExportedJob {
@@ -21,13 +21,8 @@ interface ExportedJob {
   readonly text?: string;
 }
 
-interface UserDataOptions {
-  readonly store: JobStore;
-  readonly follow: Source<Follow>;
-  readonly tend: Tend;
-  /** Returns the host and the key of a user. */
-  open(env: unknown, userId: string): Promise<TendContext>;
-}
+/** Returns the host and the key of a user. */
+type OpenKey = (env: unknown, userId: string) => Promise<KeyContext>;
 
 /** Maximum size of a response in an export, in characters. */
 const EXPORT_CHARACTERS = 4 * 1024 * 1024;
@@ -35,11 +30,15 @@ const EXPORT_CHARACTERS = 4 * 1024 * 1024;
 const STOP_MS = 30_000;
 
 /** Creates the functions that export and erase the jobs of a user. */
-export function createUserData(options: UserDataOptions): UserData<unknown> {
-  const { store, open } = options;
+export function createUserData(
+  jobs: JobsContext,
+  read: Source<ReadRequest>,
+  open: OpenKey,
+): UserData<unknown> {
+  const { store } = jobs;
   return {
     name: store.kind,
-    eraseUser: async (env, userId) => eraseJobs(await open(env, userId), options),
+    eraseUser: async (env, userId) => eraseJobs(jobs, read, await open(env, userId)),
     async exportUser(env, userId, cursor) {
       const { host, key } = await open(env, userId);
       const read = (after: string) => host.run(key, store.list, { after });
@@ -49,8 +48,8 @@ export function createUserData(options: UserDataOptions): UserData<unknown> {
 }
 
 /** Stops running jobs, and deletes all. The row of an unsettled reservation stays, without user data, until settled. */
-async function eraseJobs(context: TendContext, options: UserDataOptions): Promise<void> {
-  const { store, follow, tend } = options;
+async function eraseJobs(jobs: JobsContext, read: Source<ReadRequest>, context: KeyContext): Promise<void> {
+  const { store } = jobs;
   const { host, key } = context;
   const unsettled = new Set<string>();
   for (;;) {
@@ -58,20 +57,26 @@ async function eraseJobs(context: TendContext, options: UserDataOptions): Promis
     for (const id of erased.unsettled) unsettled.add(id);
     for (const id of erased.open) {
       // settles the job if it is lost, because then no owner stops it
-      await tend(context, id);
-      const ended = awaitEnd(host, key, follow, id).then(() => true);
+      await checkJob(jobs, context, id);
+      const ended = awaitEnd(context, read, id).then(() => true);
       if (!(await waitAtMost(STOP_MS, ended)))
         throw new Error(`${store.kind}: a request took longer than ${STOP_MS} ms to stop`);
     }
     if (erased.open.length === 0 && !erased.hasMore) break;
   }
-  for (const id of unsettled) await tend(context, id);
+  for (const id of unsettled) await checkJob(jobs, context, id);
+}
+
+/** Resolves when a job has ended. */
+async function awaitEnd({ host, key }: KeyContext, read: Source<ReadRequest>, id: string): Promise<void> {
+  const stream = await host.open(key, read, { id, mode: "end", after: 0 });
+  for await (const _ of stream as unknown as AsyncIterable<Uint8Array>);
 }
 
 async function exportJob(
-  { host, key }: Pick<TendContext, "host" | "key">,
+  { host, key }: Pick<KeyContext, "host" | "key">,
   store: JobStore,
-  { id, state, code, expiresAt, head }: ListedJob,
+  { id, state, code, expiresAt, head }: StoredJob,
 ): Promise<ExportedJob> {
   const text = await readText();
   const requestId = head?.headers["x-request-id"];

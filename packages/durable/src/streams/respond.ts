@@ -1,8 +1,7 @@
 import type { CallOutcome } from "@sluice/worker-proxy";
 import { checkType, type Refusal, readEventStream, type StreamEnd } from "@sluice/worker-proxy/plugin";
-import { addError, EVENTS } from "../jobs/follow.js";
-import { makeEventParts } from "../jobs/parts.js";
 import { type Ending, readWhole, type Sending } from "../jobs/sending.js";
+import { EVENTS, formatErrorEvent } from "../jobs/serve-reader.js";
 
 /** Maximum size of a JSON response, in characters: larger than any the gateway sends instead of a stream. */
 const JSON_CHARACTERS = 8 * 1024 * 1024;
@@ -21,7 +20,7 @@ async function readStream(sending: Sending, body: ReadableStream<Uint8Array>): P
   owner.begin({ status: 200, headers, type: EVENTS });
   const add = () => {
     // a stopped stream stores nothing more
-    if (events.length > 0 && !owner.gaveUp) owner.add(makeEventParts(events, sending.live.lastId));
+    if (events.length > 0 && !owner.gaveUp) owner.addEvents(events);
     events = [];
   };
   const end = await new Promise<StreamEnd>((resolve) => {
@@ -65,7 +64,7 @@ function createEnding(
 ): Ending {
   const known = { code, usage, bytes, callOutcome: outcome };
   if (sending.owner.gaveUp) return { ...known, state: "stopped", outcome: "stopped" };
-  if (problem) addError(sending.live, problem);
+  if (problem) sending.owner.addEvents([formatErrorEvent(problem)]);
   if (code === undefined)
     return { ...known, state: "complete", outcome: isConfirmed ? "complete" : "unconfirmed" };
   return { ...known, state: "failed", outcome: code === "upstream_error" ? "error" : "truncated" };

@@ -2,8 +2,8 @@ import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
 import { definePlugin, hashText, markStored } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createJobs, readKey } from "../jobs/jobs.js";
-import { createResponse } from "../jobs/open-response.js";
 import { jobRefusal } from "../jobs/refusals.js";
+import { createResponse } from "../jobs/response-stream.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
 import { isFree, respond } from "./respond.js";
 

@@ -1,4 +1,4 @@
-import type { AdminOperation, BoundHost, StoredPart, Transaction, Value } from "@sluice/worker-proxy";
+import type { AdminOperation, BoundHost, Job, StoredPart, Transaction, Value } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/plugin";
 import { readCursor, readText } from "../admin/body.js";
 import { job, operation, reading } from "../host/define.js";
@@ -43,23 +43,22 @@ export const DEAD_LETTERS_KEY = "dead-letters";
 /** Maximum number of stored dead letters. */
 const MAX_DEAD_LETTERS = 10_000;
 const PAGE = 100;
-/** Number of dead letters deleted per sweep. */
-const STEP = 500;
 
+/** `number` grows with each dead letter. */
 const TABLES = [
   `CREATE TABLE IF NOT EXISTS dead_letters (key TEXT NOT NULL, id TEXT NOT NULL, user_key TEXT NOT NULL,
-    failed_at BIGINT NOT NULL, letter TEXT NOT NULL, PRIMARY KEY (key, id))`,
-  "CREATE INDEX IF NOT EXISTS dead_letters_time ON dead_letters (key, failed_at, id)",
+    number BIGINT NOT NULL, failed_at BIGINT NOT NULL, dead_letter TEXT NOT NULL, PRIMARY KEY (key, id))`,
+  "CREATE INDEX IF NOT EXISTS dead_letters_number ON dead_letters (key, number)",
   "CREATE INDEX IF NOT EXISTS dead_letters_user ON dead_letters (key, user_key)",
-  `CREATE TABLE IF NOT EXISTS dead_letter_counts (key TEXT NOT NULL, letters BIGINT NOT NULL, PRIMARY KEY (key))`,
 ];
 
-type DeadLetterRow = { readonly user_key: string; readonly letter: string };
-type Position = { readonly failedAt: number; readonly id: string };
+type DeadLetterRow = { readonly user_key: string; readonly number: number; readonly dead_letter: string };
+/** A dead letter that has not failed again. */
+type Failure = { readonly id: string; readonly failedAt: number };
 
-/** Deletes expired dead letters. */
-const sweep = job<null>("deadLetters.sweep", 1_000, async ({ host, key }) => {
-  await host.run(key, sweepDeadLetters, null);
+/** Deletes an expired dead letter. */
+const expire = job<Failure>("deadLetters.expire", 1_000, async ({ host, key }, failure) => {
+  await host.run(key, removeDeadLetter, failure);
 });
 
 /**
@@ -70,123 +69,87 @@ export const addDeadLetter = operation(
   "deadLetters.add",
   async (
     transaction,
-    { letter, userKey }: { readonly letter: DeadLetter; readonly userKey: string },
+    { deadLetter, userKey }: { readonly deadLetter: DeadLetter; readonly userKey: string },
   ): Promise<readonly DeadLetter[]> => {
     const { key, query } = transaction;
-    const { id, failedAt } = letter;
-    const before = await query("SELECT id FROM dead_letters WHERE key = ? AND id = ?", key, id);
-    await query(
-      `INSERT INTO dead_letters (key, id, user_key, failed_at, letter) VALUES (?, ?, ?, ?, ?)
-        ON CONFLICT (key, id) DO UPDATE SET failed_at = excluded.failed_at, letter = excluded.letter`,
-      ...[key, id, userKey, failedAt, JSON.stringify(letter)],
+    const { id, failedAt } = deadLetter;
+    const [row] = await query<{ number: number }>(
+      `INSERT INTO dead_letters (key, id, user_key, number, failed_at, dead_letter)
+        VALUES (?, ?, ?, (SELECT COALESCE(MAX(number), 0) + 1 FROM dead_letters WHERE key = ?), ?, ?)
+        ON CONFLICT (key, id) DO UPDATE SET number = excluded.number, failed_at = excluded.failed_at,
+        dead_letter = excluded.dead_letter RETURNING number`,
+      ...[key, id, userKey, key, failedAt, JSON.stringify(deadLetter)],
     );
-    await transaction.schedule(sweep, { id: "", at: await readSweepTime(transaction), input: null });
-    const letters = await count(transaction, 1 - before.length);
-    if (letters <= MAX_DEAD_LETTERS) return [];
-    return await remove(transaction, "", [], letters - MAX_DEAD_LETTERS);
+    await transaction.schedule(expire, { id, at: failedAt + DEAD_LETTER_MS, input: { id, failedAt } });
+    return await remove(transaction, "number <= ?", [(row?.number ?? 0) - MAX_DEAD_LETTERS]);
   },
 );
 
 /** Removes a dead letter unless it failed again after it was read. */
-export const removeDeadLetter = operation(
-  "deadLetters.remove",
-  async (transaction, { id, failedAt }: Position) => {
-    await remove(transaction, "AND id = ? AND failed_at = ?", [id, failedAt], 1);
-    return null;
-  },
-);
+export const removeDeadLetter = operation("deadLetters.remove", async (transaction, failure: Failure) => {
+  await remove(transaction, "id = ? AND failed_at = ?", [failure.id, failure.failedAt]);
+  return null;
+});
 
 /** Removes up to 100 dead letters of a user. Returns true if none is left. */
 export const eraseDeadLetters = operation(
   "deadLetters.removeUser",
   async (transaction, { userKey }: { readonly userKey: string }) =>
-    (await remove(transaction, "AND user_key = ?", [userKey], PAGE)).length < PAGE,
+    (await remove(transaction, "user_key = ?", [userKey])).length < PAGE,
 );
-
-const sweepDeadLetters = operation("deadLetters.sweep", async (transaction, _: null) => {
-  await remove(transaction, "AND failed_at <= ?", [transaction.now - DEAD_LETTER_MS], STEP);
-  const at = await readSweepTime(transaction);
-  if (at !== Number.MAX_SAFE_INTEGER) await transaction.schedule(sweep, { id: "", at, input: null });
-  return null;
-});
 
 /** Finds a dead letter, and the key of its user. */
 export const findDeadLetter = reading(
   "deadLetters.find",
   async ({ key, query }, { id }: { readonly id: string }) => {
     const [row] = await query<DeadLetterRow>(
-      "SELECT user_key, letter FROM dead_letters WHERE key = ? AND id = ?",
+      "SELECT user_key, dead_letter FROM dead_letters WHERE key = ? AND id = ?",
       key,
       id,
     );
-    return row ? { userKey: row.user_key, letter: parseDeadLetter(row) } : null;
+    return row ? { userKey: row.user_key, deadLetter: parseDeadLetter(row) } : null;
   },
 );
 
-/** Lists the dead letters after a position. */
+/** Lists the dead letters after a number. */
 export const readDeadLetters = reading(
   "deadLetters.list",
-  async ({ key, query }, { failedAt, id }: Position): Promise<DeadLetterPage> => {
+  async ({ key, query }, { after }: { readonly after: number }): Promise<DeadLetterPage> => {
     const rows = await query<DeadLetterRow>(
-      `SELECT letter FROM dead_letters WHERE key = ? AND (failed_at, id) > (?, ?)
-        ORDER BY failed_at, id LIMIT ?`,
-      ...[key, failedAt, id, PAGE],
+      "SELECT number, dead_letter FROM dead_letters WHERE key = ? AND number > ? ORDER BY number LIMIT ?",
+      ...[key, after, PAGE],
     );
-    const deadLetters = rows.map(parseDeadLetter);
-    const last = deadLetters.length === PAGE ? deadLetters.at(-1) : undefined;
-    return { deadLetters, ...(last && { cursor: `${last.failedAt}:${last.id}` }) };
+    const last = rows.length === PAGE ? rows.at(-1) : undefined;
+    return { deadLetters: rows.map(parseDeadLetter), ...(last && { cursor: String(last.number) }) };
   },
 );
 
 /** The tables and operations of the list. */
 export const deadLetterStorage: StoredPart = {
   tables: TABLES,
-  operations: [
-    ...[addDeadLetter, removeDeadLetter, eraseDeadLetters, sweepDeadLetters],
-    ...[findDeadLetter, readDeadLetters],
-  ],
-  jobs: [sweep],
+  operations: [addDeadLetter, removeDeadLetter, eraseDeadLetters, findDeadLetter, readDeadLetters],
+  jobs: [expire],
 };
 
-function parseDeadLetter({ letter }: Pick<DeadLetterRow, "letter">): DeadLetter {
-  return JSON.parse(letter) as DeadLetter;
+function parseDeadLetter({ dead_letter }: Pick<DeadLetterRow, "dead_letter">): DeadLetter {
+  return JSON.parse(dead_letter) as DeadLetter;
 }
 
-/** Removes the oldest dead letters that meet a condition. Returns them. */
+/** Removes up to {@link PAGE} dead letters that meet a condition, the oldest first. Returns them. */
 async function remove(
   transaction: Transaction,
   condition: string,
   values: readonly Value[],
-  limit: number,
 ): Promise<readonly DeadLetter[]> {
   const { key, query } = transaction;
-  const removed = await query<DeadLetterRow>(
-    `DELETE FROM dead_letters WHERE key = ? AND id IN (SELECT id FROM dead_letters WHERE key = ? ${condition}
-      ORDER BY failed_at, id LIMIT ?) RETURNING letter`,
-    ...[key, key, ...values, limit],
+  const rows = await query<DeadLetterRow>(
+    `DELETE FROM dead_letters WHERE key = ? AND id IN (SELECT id FROM dead_letters WHERE key = ? AND ${condition}
+      ORDER BY number LIMIT ?) RETURNING dead_letter`,
+    ...[key, key, ...values, PAGE],
   );
-  if (removed.length > 0) await count(transaction, -removed.length);
-  return removed.map(parseDeadLetter);
-}
-
-/** Changes the stored number of dead letters, and returns it. Counting the rows would be slower. */
-async function count({ key, query }: Transaction, change: number): Promise<number> {
-  const [row] = await query<{ letters: number }>(
-    `INSERT INTO dead_letter_counts (key, letters) VALUES (?, ?)
-      ON CONFLICT (key) DO UPDATE SET letters = dead_letter_counts.letters + excluded.letters RETURNING letters`,
-    key,
-    change,
-  );
-  return row?.letters ?? 0;
-}
-
-/** Returns the time at which the oldest dead letter expires; `Number.MAX_SAFE_INTEGER` if the list is empty. */
-async function readSweepTime({ key, query }: Transaction): Promise<number> {
-  const [oldest] = await query<{ failed_at: number }>(
-    "SELECT failed_at FROM dead_letters WHERE key = ? ORDER BY failed_at, id LIMIT 1",
-    key,
-  );
-  return oldest ? oldest.failed_at + DEAD_LETTER_MS : Number.MAX_SAFE_INTEGER;
+  const removed = rows.map(parseDeadLetter);
+  for (const { id } of removed) await transaction.cancel(expire as Job<never>, id);
+  return removed;
 }
 
 /**
@@ -209,10 +172,9 @@ export function createDeadLetterOperations<Env>(
   ];
 }
 
-async function list(host: BoundHost, cursor = "0:"): Promise<DeadLetterPage> {
-  const [, time, id = ""] = /^(\d{1,15}):(.*)$/s.exec(cursor) ?? [];
-  ensure(time, "cursor: give the cursor of a list");
-  return await host.run(DEAD_LETTERS_KEY, readDeadLetters, { failedAt: Number(time), id });
+async function list(host: BoundHost, cursor = "0"): Promise<DeadLetterPage> {
+  ensure(/^\d{1,15}$/.test(cursor), "cursor: give the cursor of a list");
+  return await host.run(DEAD_LETTERS_KEY, readDeadLetters, { after: Number(cursor) });
 }
 
 /** Removes the dead letter last: if the process ends before that, the dead letter stays listed. */
@@ -220,6 +182,6 @@ async function resend(host: BoundHost, id: string): Promise<boolean> {
   const found = await host.run(DEAD_LETTERS_KEY, findDeadLetter, { id });
   if (!found) return false;
   const isResent = await host.run(found.userKey, resendDelivery, { id });
-  await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt: found.letter.failedAt });
+  await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt: found.deadLetter.failedAt });
   return isResent;
 }

@@ -1,4 +1,4 @@
-import type { JobContext } from "@sluice/worker-proxy";
+import type { JobContext, JobEvent } from "@sluice/worker-proxy";
 import { limitTime, type PluginServer } from "@sluice/worker-proxy/plugin";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "./dead-letters.js";
@@ -8,6 +8,7 @@ import {
   type DeliveryEnd,
   endDelivery,
   findDelivery,
+  type LastFailure,
   MAX_ATTEMPTS,
 } from "./deliveries.js";
 import { DeliveryError, type EndHandler } from "./ends.js";
@@ -15,8 +16,13 @@ import type { RowId } from "./watches.js";
 
 /** Timeout of one attempt of a handler, in milliseconds. */
 const HANDLER_MS = 10 * 60_000;
-/** Result of an attempt whose process ended. The host starts the job again with a higher `attempt`. */
-const LOST: Attempted = { failure: "the process ended during the attempt, or could not store its end" };
+/** The result of an attempt whose process ended. The host starts the job again with a higher `attempt`. */
+const LOST: Attempt = { failure: "the process ended during the attempt, or could not store its end" };
+
+/** The result of an attempt, with the error of the handler for the log. */
+interface Attempt extends Attempted {
+  readonly error?: unknown;
+}
 
 /** Handlers by name. The rows store the names. */
 export type Handlers<Env> = ReadonlyMap<string, EndHandler<Env>>;
@@ -40,38 +46,29 @@ export async function deliverEnd<Env>(
   context: JobContext,
   { id }: RowId,
 ): Promise<void> {
-  const { host, key, env, attempt } = context;
-  const delivery = await host.run(key, findDelivery, { id });
+  const delivery = await context.host.run(context.key, findDelivery, { id });
   if (!delivery) return;
-  let end: DeliveryEnd = delivery;
-  if (!delivery.failure) {
-    const { attempts } = delivery;
-    const { attempted, error } =
-      attempt > 1 ? { attempted: LOST } : await runHandler(handlers, delivery, context);
-    end = await host.run(key, endDelivery, { id, attempts, attempted });
-    const job = handlers.get(delivery.handler)?.job;
-    reportAttempt(server, env as Env, { delivery, job, end, attempted, error });
-  }
-  if (!end?.failure) return;
-  const { ended, handler } = delivery;
-  const { userId, gatewayId: taskId, model, requestId } = ended;
-  const { cause, upstreamStatus, at: failedAt } = end.failure;
-  const known = JSON.parse(JSON.stringify({ model, requestId, upstreamStatus })) as object;
-  const letter = { id, handler, userId, taskId, attempts: end.attempts, cause, failedAt, ...known };
-  const dropped = await host.run(DEAD_LETTERS_KEY, addDeadLetter, { letter, userKey: key });
-  // the user may have been erased in the meantime
-  if (!(await host.run(key, findDelivery, { id })))
-    await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt });
-  for (const { id, handler, userId, taskId, model, requestId, attempts } of dropped) {
-    const facts = { id, userId, taskId, model, requestId, attempts };
-    const job = handler.startsWith("webhook") ? "webhook" : "watch";
-    server.report({ type: "job", job, ...facts, outcome: "dropped", code: "dead_letters_full" }, env as Env);
-  }
+  // after the last attempt, only the dead letter may be missing
+  const end = delivery.failure ? delivery : await attemptDelivery(server, handlers, context, delivery);
+  if (end?.failure) await storeDeadLetter(server, context, delivery, { ...end, failure: end.failure });
 }
 
-interface AttemptResult {
-  readonly attempted: Attempted;
-  readonly error?: unknown;
+/** Runs a handler, stores the result and reports it. */
+async function attemptDelivery<Env>(
+  server: PluginServer<Env>,
+  handlers: Handlers<Env>,
+  context: JobContext,
+  delivery: Delivery,
+): Promise<DeliveryEnd> {
+  const { host, key, env, attempt } = context;
+  const { id, handler, attempts } = delivery;
+  const { error, ...result } = attempt > 1 ? LOST : await runHandler(handlers, delivery, context);
+  const end = await host.run(key, endDelivery, { id, attempts, ...result });
+  if (result.failure !== undefined)
+    server.setup.report(describeFailure(delivery, end), error ?? result.failure, env as Env);
+  const job = handlers.get(handler)?.job;
+  if (job) reportAttempt(server, env as Env, job, delivery, end, result);
+  return end;
 }
 
 /** Calls the handler with a timeout of ten minutes. Returns an error of the handler as the result. */
@@ -79,7 +76,7 @@ async function runHandler<Env>(
   handlers: Handlers<Env>,
   { handler: name, ended, attempts }: Delivery,
   { env, signal: closing }: JobContext,
-): Promise<AttemptResult> {
+): Promise<Attempt> {
   try {
     const handler = handlers.get(name);
     if (!handler) throw new DeliveryError("videoWatch has no handler of this name any more");
@@ -88,41 +85,59 @@ async function runHandler<Env>(
       const context = { env: env as Env, attempt: attempts + 1, signal };
       return Promise.race([handler(ended, context), rejectOnAbort(signal)]);
     });
-    return { attempted: { upstreamStatus: received?.upstreamStatus } };
+    return { upstreamStatus: received?.upstreamStatus };
   } catch (error) {
     if (error instanceof DeliveryError)
-      return { attempted: { failure: error.message, upstreamStatus: error.upstreamStatus }, error };
+      return { failure: error.message, upstreamStatus: error.upstreamStatus, error };
     const failure = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    return { attempted: { failure }, error };
+    return { failure, error };
   }
 }
 
-interface ReportedAttempt extends AttemptResult {
-  readonly delivery: Delivery;
-  readonly job: EndHandler["job"];
-  readonly end: DeliveryEnd;
+/** Describes a failed attempt for the log. */
+function describeFailure({ handler, ended: { id, gatewayId, requestId } }: Delivery, end: DeliveryEnd) {
+  const isRetried = end?.nextAt !== undefined && `attempt ${end.attempts} of ${MAX_ATTEMPTS}`;
+  const next = end ? isRetried || "it is given up" : "its user was erased meanwhile";
+  return `videoWatch: ${handler}, ${next} (end ${id}, task ${gatewayId}, request ${requestId ?? "unknown"})`;
 }
 
-/** Logs a failed attempt with its cause, and reports the event of a handler that has a job. */
+/** Reports the event of an attempt. `end` is null if the user was erased meanwhile. */
 function reportAttempt<Env>(
-  { setup, report }: PluginServer<Env>,
+  { report }: PluginServer<Env>,
   env: Env,
-  { delivery: { handler, ended }, job, end, attempted, error }: ReportedAttempt,
+  job: JobEvent["job"],
+  { ended }: Delivery,
+  end: DeliveryEnd,
+  { failure, upstreamStatus }: Attempted,
 ): void {
   const { id, userId, gatewayId: taskId, model, requestId, endedAt } = ended;
-  const { failure, upstreamStatus } = attempted;
   const { attempts, nextAt } = end ?? {};
-  if (failure !== undefined) {
-    const isRetried = nextAt !== undefined && `attempt ${attempts} of ${MAX_ATTEMPTS}`;
-    const next = end ? isRetried || "it is given up" : "its user was erased meanwhile";
-    const subject = `videoWatch: ${handler}, ${next} (end ${id}, task ${taskId}, request ${requestId ?? "unknown"})`;
-    setup.report(subject, error ?? failure, env);
-  }
-  if (!job) return;
   const facts = { type: "job", job, id, userId, taskId, model, requestId, attempts, upstreamStatus } as const;
   const durationMs = Date.now() - endedAt;
   if (failure === undefined) report({ ...facts, outcome: "complete", durationMs }, env);
   else if (!end) report({ ...facts, outcome: "dropped", code: "user_erased", durationMs }, env);
   else if (nextAt !== undefined) report({ ...facts, outcome: "retrying", nextAt }, env);
   else report({ ...facts, outcome: upstreamStatus === 410 ? "refused" : "error", durationMs }, env);
+}
+
+/** Lists a delivery that is given up, unless its user was erased. Reports the dead letters that it replaces. */
+async function storeDeadLetter<Env>(
+  { report }: PluginServer<Env>,
+  { host, key, env }: JobContext,
+  { id, handler, ended }: Delivery,
+  { attempts, failure }: { readonly attempts: number; readonly failure: LastFailure },
+): Promise<void> {
+  const { userId, gatewayId: taskId, model, requestId } = ended;
+  const { cause, upstreamStatus, at: failedAt } = failure;
+  const known = JSON.parse(JSON.stringify({ model, requestId, upstreamStatus })) as object;
+  const deadLetter = { id, handler, userId, taskId, attempts, cause, failedAt, ...known };
+  const dropped = await host.run(DEAD_LETTERS_KEY, addDeadLetter, { deadLetter, userKey: key });
+  // the user may have been erased in the meantime
+  if (!(await host.run(key, findDelivery, { id })))
+    await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt });
+  for (const { id, handler, userId, taskId, model, requestId, attempts } of dropped) {
+    const job = handler.startsWith("webhook") ? "webhook" : "watch";
+    const facts = { id, userId, taskId, model, requestId, attempts };
+    report({ type: "job", job, ...facts, outcome: "dropped", code: "dead_letters_full" }, env as Env);
+  }
 }

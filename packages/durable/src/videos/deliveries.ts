@@ -39,7 +39,7 @@ export type LastFailure = {
   readonly at: number;
 };
 
-/** The result of one attempt. */
+/** The result of one attempt of a handler. */
 export type Attempted = {
   /** Why the attempt failed. Absent if the handler succeeded. */
   readonly failure?: string;
@@ -91,11 +91,10 @@ export const endDelivery = operation(
   "videos.endDelivery",
   async (
     transaction,
-    { id, attempts, attempted }: RowId & { readonly attempts: number; readonly attempted: Attempted },
+    { id, attempts, failure: cause, upstreamStatus }: RowId & Attempted & { readonly attempts: number },
   ): Promise<DeliveryEnd> => {
     const { key, now, query } = transaction;
     const row = await readRow(transaction, id);
-    const { failure: cause, upstreamStatus } = attempted;
     if (cause === undefined) {
       await query("DELETE FROM video_ends WHERE key = ? AND id = ?", key, id);
       return { attempts: attempts + 1 };

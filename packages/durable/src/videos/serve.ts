@@ -2,23 +2,23 @@ import type { AdmittedRequest, BoundHost, JobContext, Source } from "@sluice/wor
 import { hashText, limitTime, type PluginServer, Refusal } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createUserKey } from "../host/user-key.js";
-import { openResponse } from "../jobs/open-response.js";
+import { openResponse } from "../jobs/response-stream.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { findResults } from "../shared/results.js";
 import { renameTask } from "./ends.js";
-import type { Follow } from "./follow.js";
+import type { EventsRequest } from "./events.js";
 import { queryTask } from "./query-task.js";
 import { createWatchEvent, getOutcome } from "./report.js";
 import { isStale, type WatchedTask, type WatchRules } from "./task.js";
 import { createWatchRefusal, type FailedResponse, type PollResult, readTask } from "./task-response.js";
 import {
   applyPoll,
+  checkTask,
   findWatch,
   MAX_OPEN_WATCHES,
   markRemoved,
   type RowId,
   startWatch,
-  tendTask,
 } from "./watches.js";
 
 /** Maximum time that the response to a create waits for the start of its watch, in milliseconds. */
@@ -30,7 +30,7 @@ interface WatchParts<Env> {
   readonly rules: WatchRules;
   /** The names of the handlers. */
   readonly handlers: readonly string[];
-  readonly follow: Source<Follow>;
+  readonly events: Source<EventsRequest>;
 }
 
 /** A watch after a poll, and the result of the poll. `task` is null if the task is not watched. */
@@ -40,14 +40,14 @@ interface Polled {
 }
 
 /** Creates the functions that poll tasks and serve requests for them. */
-export function createServe<Env>({ server, rules, handlers, follow }: WatchParts<Env>) {
+export function createServe<Env>({ server, rules, handlers, events }: WatchParts<Env>) {
   return { pollTask, serveEvents, removeTask, send, answered };
 
   /** Polls a task that is due. Deletes an ended task after its retention. */
   async function pollTask({ host, key, env, attempt }: JobContext, { id }: RowId): Promise<void> {
     const task = await host.run(key, findWatch, { id });
     // if the process ended during a poll, the gateway may have received it: wait for the next interval
-    if (task?.end || attempt > 1) await host.run(key, tendTask, { id, intervalMs: rules.intervalMs });
+    if (task?.end || attempt > 1) await host.run(key, checkTask, { id, intervalMs: rules.intervalMs });
     else if (task) await poll(host, key, { id, userId: task.userId, env: env as Env, task, maxOpen: 0 });
   }
 
@@ -103,7 +103,7 @@ export function createServe<Env>({ server, rules, handlers, follow }: WatchParts
     const { task, result } = await openTask(admitted, key);
     if (!task) throw result && result.type !== "task" ? createStoredRefusal(result) : refuseTask(admitted);
     const lastEventId = request.headers.get("last-event-id");
-    const stream = await server().host(env).open(key, follow, { id, sentId, lastEventId, isPublic });
+    const stream = await server().host(env).open(key, events, { id, sentId, lastEventId, isPublic });
     const opened = await openResponse(stream, request.signal);
     return new Response(opened?.body, { headers: { "content-type": "text/event-stream" } });
   }

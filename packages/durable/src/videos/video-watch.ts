@@ -5,7 +5,7 @@ import { createDeadLetterOperations, deadLetterStorage } from "./dead-letters.js
 import { deliverEnd, nameHandlers } from "./deliver.js";
 import { DELIVER, DELIVERY_OPERATIONS, DELIVERY_TABLES } from "./deliveries.js";
 import type { EndHandler } from "./ends.js";
-import { defineFollow } from "./follow.js";
+import { createEventSource } from "./events.js";
 import { WATCH_TABLES } from "./rows.js";
 import { createServe } from "./serve.js";
 import { createUserData } from "./user-data.js";
@@ -62,19 +62,19 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
   const { rules, onEnd } = checkOptions(options);
   let connected: PluginServer<Env> | undefined;
   const handlers = nameHandlers(onEnd);
-  const follow = defineFollow(server);
-  const serve = createServe({ server, rules, handlers: [...handlers.keys()], follow });
+  const events = createEventSource(server);
+  const serve = createServe({ server, rules, handlers: [...handlers.keys()], events });
   const jobs: readonly Job<RowId>[] = [
     { ...POLL, run: serve.pollTask },
     { ...DELIVER, run: (context, input) => deliverEnd(server(), handlers, context, input) },
   ];
-  const events = { name: "videos", path: "/v1/video/generations/{id}/events", id: "task" } as const;
+  const route = { name: "videos", path: "/v1/video/generations/{id}/events", id: "task" } as const;
   return definePlugin({
     checks: onEnd.flatMap(({ checks = [] }) => checks),
     features: { videos: "video-events, video-watch" },
     routes: [
-      { ...events, method: "GET", serve: serve.serveEvents },
-      { ...events, method: "DELETE", serve: serve.removeTask },
+      { ...route, method: "GET", serve: serve.serveEvents },
+      { ...route, method: "DELETE", serve: serve.removeTask },
     ],
     storage: {
       tables: [...WATCH_TABLES, ...DELIVERY_TABLES, ...deadLetterStorage.tables],
@@ -84,7 +84,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
         ...deadLetterStorage.operations,
       ] as StoredPart["operations"],
       jobs: [...jobs, ...(deadLetterStorage.jobs ?? [])],
-      sources: [follow],
+      sources: [events],
     },
     connect(given: PluginServer<Env>) {
       ensure(!connected, "videoWatch: belongs to one proxy; make another one");

@@ -115,8 +115,8 @@ export const markRemoved = operation("videos.remove", async (transaction, { id }
  * Deletes an ended task after its retention. While deliveries are pending, checks again every hour instead. Postpones
  * the next poll of an open task whose process ended during a poll.
  */
-export const tendTask = operation(
-  "videos.tend",
+export const checkTask = operation(
+  "videos.check",
   async (transaction, { id, intervalMs }: RowId & Pick<WatchRules, "intervalMs">) => {
     const { now } = transaction;
     const task = await readWatch(transaction, id);
@@ -153,6 +153,6 @@ export const listWatches = reading("videos.list", async (reader, { after }: { re
 );
 
 export const WATCH_OPERATIONS = [
-  ...[startWatch, applyPoll, markRemoved, tendTask, eraseWatches],
+  ...[startWatch, applyPoll, markRemoved, checkTask, eraseWatches],
   ...[findWatch, findChanges, listWatches],
 ];

@@ -10,7 +10,7 @@ export function operateDeadLetters<Env>(plugins: readonly ProxyPlugin<Env>[], en
     (await run("list", { cursor })) as { deadLetters: readonly DeadLetter[]; cursor?: string };
   return {
     list,
-    letters: async () => (await list()).deadLetters,
+    listDeadLetters: async () => (await list()).deadLetters,
     resend: async (id: string) => ((await run("resend", { id })) as { resent: boolean }).resent,
   };
 }

@@ -42,7 +42,7 @@ interface Process {
   close(): Promise<void>;
   /** Number of rows in a table. */
   count(table: string): Promise<number>;
-  listLetters(): Promise<readonly DeadLetter[]>;
+  listDeadLetters(): Promise<readonly DeadLetter[]>;
   /** Sends all dead letters again. Returns their number. */
   resend(): Promise<number>;
   exportUser(): Promise<readonly unknown[]>;
@@ -121,7 +121,16 @@ export async function simulateWatch(random: Random) {
     const ask = (more: Parameters<typeof asked>[0]) =>
       proxy.fetch(asked({ method: "GET", headers: { authorization: USER }, ...more }), {});
     const deadLetters = operateDeadLetters([plugin], {});
-    return { plugin, ask, close, end, count, listLetters: deadLetters.letters, resend, exportUser };
+    return {
+      plugin,
+      ask,
+      close,
+      end,
+      count,
+      listDeadLetters: deadLetters.listDeadLetters,
+      resend,
+      exportUser,
+    };
 
     function end(): string {
       isGone = true;
@@ -164,9 +173,9 @@ export async function simulateWatch(random: Random) {
     }
 
     async function resend(): Promise<number> {
-      const letters = await deadLetters.letters();
-      for (const { id } of letters) await deadLetters.resend(id);
-      return letters.length;
+      const listed = await deadLetters.listDeadLetters();
+      for (const { id } of listed) await deadLetters.resend(id);
+      return listed.length;
     }
 
     async function exportUser(): Promise<readonly unknown[]> {

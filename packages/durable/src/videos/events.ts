@@ -1,16 +1,16 @@
 import type { HostContext, Source } from "@sluice/worker-proxy";
 import type { PluginServer } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
-import { createErrorLine, createHeadLine } from "../jobs/head-line.js";
 import { Changes, type Reader, Readers } from "../jobs/readers.js";
 import { jobRefusal } from "../jobs/refusals.js";
+import { createErrorLine, createHeadLine } from "../jobs/response-stream.js";
 import { shareByHost } from "../shared/share-by-host.js";
 import { renameTask } from "./ends.js";
 import { findChanges } from "./rows.js";
 import type { WatchedTask } from "./task.js";
 
 /** Input of the event source of a task. */
-export type Follow = {
+export type EventsRequest = {
   readonly id: string;
   /** The task id that the client received. */
   readonly sentId: string;
@@ -29,36 +29,35 @@ const HEAD = createHeadLine({ head: { status: 200, headers: {}, type: "text/even
 const COMMENT = ":\n\n";
 
 /** Defines the event source of a task. All streams of a user in one process share one feed. */
-export function defineFollow<Env>(server: () => PluginServer<Env>): Source<Follow> {
-  return source("videos.follow", async function* (context, input: Follow) {
-    const shared = shareByHost<Feed>(context.host, "videos", context.key);
+export function createEventSource<Env>(server: () => PluginServer<Env>): Source<EventsRequest> {
+  return source("videos.events", async function* (context, input: EventsRequest) {
+    const feeds = shareByHost<Feed>(context.host, "videos", context.key);
     const report = (error: unknown) =>
       server().setup.report("videoWatch: changes could not be read", error, context.env as Env);
-    const feed: Feed = shared.get() ?? new Feed(context, report, () => shared.delete(feed));
+    const feed: Feed = feeds.get() ?? new Feed(context, report, () => feeds.delete(feed));
     const limit = feed.findLimit(input);
     if (limit !== undefined) {
       const headers = { "retry-after": "60" };
       return void (yield createErrorLine(jobRefusal("too_many_readers", { what: limit, headers })));
     }
-    shared.set(feed);
-    yield* feed.follow(input, context.signal);
+    feeds.set(feed);
+    yield* feed.serve(input, context.signal);
   });
 }
 
-/** A watched task, with its encoded event by client task id. */
-interface Followed {
+/** A watched task, and the readers of its events. */
+interface SharedTask {
   task: WatchedTask | null | undefined;
-  readonly events: Map<string, string>;
   readonly readers: Set<Reader>;
 }
 
-/** The event streams of one user's tasks in one process. Each change is read and encoded once for all streams. */
+/** The event streams of one user's tasks in one process. Each change is read once for all streams. */
 class Feed {
   readonly #context: HostContext;
   readonly #report: (error: unknown) => void;
   readonly #changes = new Changes();
   readonly #readers: Readers;
-  readonly #tasks = new Map<string, Followed>();
+  readonly #tasks = new Map<string, SharedTask>();
   #reading: Promise<void> = Promise.resolve();
   #nextReading: Promise<void> | undefined;
 
@@ -78,17 +77,20 @@ class Feed {
    * Returns the limit that another stream of a task would exceed. The limit per user does not apply to a public proxy,
    * where all visitors share one user.
    */
-  findLimit({ id, isPublic }: Follow): number | undefined {
+  findLimit({ id, isPublic }: EventsRequest): number | undefined {
     if (!isPublic && this.#readers.count >= MAX_PER_USER) return MAX_PER_USER;
-    const followed = this.#tasks.get(id);
-    return followed && countReaders(followed) >= MAX_PER_TASK ? MAX_PER_TASK : undefined;
+    const shared = this.#tasks.get(id);
+    return shared && countReaders(shared) >= MAX_PER_TASK ? MAX_PER_TASK : undefined;
   }
 
-  async *follow({ id, sentId, lastEventId }: Follow, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
-    const followed = this.#tasks.get(id) ?? { task: undefined, events: new Map(), readers: new Set() };
-    this.#tasks.set(id, followed);
+  async *serve(
+    { id, sentId, lastEventId }: EventsRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array, void> {
+    const shared = this.#tasks.get(id) ?? { task: undefined, readers: new Set() };
+    this.#tasks.set(id, shared);
     const reader = this.#readers.join();
-    followed.readers.add(reader);
+    shared.readers.add(reader);
     const leave = () => {
       signal.removeEventListener("abort", leave);
       this.#readers.leave(reader);
@@ -99,10 +101,10 @@ class Feed {
     try {
       for (;;) {
         const { count } = this.#changes;
-        if (followed.task === undefined || reader.isSilent) await this.#refresh();
-        const { task } = followed;
+        if (shared.task === undefined || reader.isSilent) await this.#refresh();
+        const { task } = shared;
         if (!task || reader.hasLeft || signal.aborted) return;
-        if (seen !== String(task.version)) text += createEvent(followed, task, sentId);
+        if (seen !== String(task.version)) text += createEvent(task, sentId);
         seen = String(task.version);
         text += createEnd(task);
         if (text === "" && reader.isSilent) text = COMMENT;
@@ -132,31 +134,27 @@ class Feed {
 
   async #readChanges(): Promise<void> {
     const { host, key } = this.#context;
-    for (const [id, followed] of this.#tasks) if (countReaders(followed) === 0) this.#tasks.delete(id);
+    for (const [id, shared] of this.#tasks) if (countReaders(shared) === 0) this.#tasks.delete(id);
     const known = [...this.#tasks].map(([id, { task }]) => ({ id, version: task?.version ?? 0 }));
     if (known.length === 0) return;
     const changed = await host.run(key, findChanges, { known });
     for (const { id, task } of changed) {
-      const followed = this.#tasks.get(id);
-      followed?.events.clear();
-      if (followed) followed.task = task;
+      const shared = this.#tasks.get(id);
+      if (shared) shared.task = task;
     }
     if (changed.length > 0) this.#changes.notify();
   }
 }
 
 /** Counts the readers that have not left. */
-function countReaders({ readers }: Followed): number {
+function countReaders({ readers }: SharedTask): number {
   return [...readers].filter(({ hasLeft }) => !hasLeft).length;
 }
 
-/** Encodes the latest response as an event. Streams with the same client task id share the text. */
-function createEvent({ events }: Followed, { id, version, envelope }: WatchedTask, sentId: string): string {
+/** Encodes the latest response as an event. */
+function createEvent({ id, version, envelope }: WatchedTask, sentId: string): string {
   if (envelope === undefined) return "";
-  const known = events.get(sentId);
-  const event = known ?? `id: ${version}\nevent: task\ndata: ${renameTask(envelope, id, sentId)}\n\n`;
-  events.set(sentId, event);
-  return event;
+  return `id: ${version}\nevent: task\ndata: ${renameTask(envelope, id, sentId)}\n\n`;
 }
 
 /** Encodes the final event of a stream. A stream that closes without this event was cut. */

@@ -2,19 +2,17 @@ import type { HostContext, Source } from "@sluice/worker-proxy";
 import { formatError, type Refusal } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
 import type { Feed } from "./feed.js";
-import { createHeadLine, type FollowHead } from "./head-line.js";
 import { findLive, type LiveJob } from "./live.js";
-import { makeEventParts } from "./parts.js";
+import type { JobsContext } from "./options.js";
 import type { Reader } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import { jobRefusal, storeRefusal } from "./refusals.js";
+import { createHeadLine, type HeadLine } from "./response-stream.js";
 import { openRowFeed } from "./row-feed.js";
 import { isOpen } from "./states.js";
-import type { JobStore } from "./store.js";
-import type { Tend } from "./tend.js";
 
 /** A reader of a job. */
-export type Follow = {
+export type ReadRequest = {
   readonly id: string;
   /**
    * - `response`: waits for the response, and reads it from its start.
@@ -23,11 +21,15 @@ export type Follow = {
    */
   readonly mode: "response" | "rest" | "end";
   readonly after: number;
-  /** The owner of the job; present only for the request that began the job. */
-  readonly owner?: string;
+};
+
+/** What the request of a reader has begun. */
+export interface Begun {
+  /** The response that the request began: it reads from memory even after the end is stored. */
+  readonly live?: LiveJob | undefined;
   /** True if the request repeats an earlier one, so that it did not begin the job. */
   readonly isReplayed?: boolean;
-};
+}
 
 /** Maximum number of readers of one response in one process. */
 const MAX_READERS = 8;
@@ -38,38 +40,24 @@ const COMMENT = ":\n\n";
 
 const encoder = new TextEncoder();
 
-/** Adds an error event to a stream. */
-export function addError(live: LiveJob, refusal: Refusal): void {
-  live.add(makeEventParts([errorLines(refusal)], live.lastId));
-}
-
 /** Returns the lines of an error event. */
-function errorLines(refusal: Refusal): string {
+export function formatErrorEvent(refusal: Refusal): string {
   return `event: error\ndata: ${formatError(refusal)}`;
 }
 
-/** Creates the source that reads the responses of a store. */
-export function createFollow(store: JobStore, isStream: boolean, tend: Tend): Source<Follow> {
-  return source(`${store.kind}.follow`, (context, input) =>
-    follow(context, input, { store, isStream, tend }),
-  );
-}
-
-/** Options that all readers of a store share. */
-export interface FollowOptions {
-  readonly store: JobStore;
-  readonly isStream: boolean;
-  /** Checks a job whose owner may have ended. */
-  readonly tend: Tend;
+/** Creates the source that reads the responses of a plugin. */
+export function createReadSource(jobs: JobsContext): Source<ReadRequest> {
+  return source(`${jobs.kind}.read`, (context, input) => serveReader(jobs, context, input));
 }
 
 /** Yields the head of a response as a line of JSON, and then its body. */
-export async function* follow(
+export async function* serveReader(
+  jobs: JobsContext,
   context: HostContext,
-  input: Follow,
-  { store, isStream, tend }: FollowOptions,
+  input: ReadRequest,
+  { live = findLive(context, jobs.store, input.id), isReplayed }: Begun = {},
 ): AsyncGenerator<Uint8Array, void> {
-  const feed = findLive(context, store, input.id, input.owner) ?? openRowFeed(context, store, input.id, tend);
+  const feed = live ?? openRowFeed(jobs, context, input.id);
   const reader = feed.readers.join();
   const leave = () => feed.readers.leave(reader);
   // removes the reader as soon as its client disconnects, even while it waits for events
@@ -78,11 +66,10 @@ export async function* follow(
   try {
     const status = await awaitHead(feed, reader, input);
     if (reader.hasLeft || input.mode === "end") return;
-    const first = readHead(feed, status, input, isStream);
+    const first = readHead(feed, status, input, jobs.isStream);
     // set before the head is sent, so that concurrent readers count this reader
     reader.isReading = first.head !== undefined && !first.isEmpty;
-    const isReplayed = input.isReplayed && { isReplayed: true };
-    yield encoder.encode(createHeadLine({ ...first, ...isReplayed }));
+    yield encoder.encode(createHeadLine({ ...first, ...(isReplayed && { isReplayed }) }));
     if (!first.head || first.isEmpty) return;
     yield* readBody(feed, reader, input.after, first.head.type === EVENTS);
   } finally {
@@ -92,7 +79,7 @@ export async function* follow(
 }
 
 /** Waits until the state of the job suffices for the reader's mode, or the reader has left. */
-async function awaitHead(feed: Feed, reader: Reader, { mode }: Follow): Promise<JobStatus | null> {
+async function awaitHead(feed: Feed, reader: Reader, { mode }: ReadRequest): Promise<JobStatus | null> {
   for (;;) {
     const seen = feed.changes.count;
     const status = await feed.readStatus();
@@ -106,9 +93,9 @@ async function awaitHead(feed: Feed, reader: Reader, { mode }: Follow): Promise<
 function readHead(
   feed: Feed,
   status: JobStatus | null,
-  { mode, after }: Follow,
+  { mode, after }: ReadRequest,
   isStream: boolean,
-): FollowHead {
+): HeadLine {
   const isOver = status?.expiresAt !== undefined && status.expiresAt <= Date.now();
   if (!status || (status.state === "refused" && !status.head) || (mode === "rest" && isOver))
     return { isGone: true };
@@ -118,7 +105,7 @@ function readHead(
   // a reader of the stream gets the failure as an error event
   const events = head.refusal ? { ...head, status: 200, type: EVENTS } : head;
   const isText = events.type !== EVENTS;
-  if (isText && !isWhole && !feed.isLive) return refuse(jobRefusal("answer_not_kept"));
+  if (isText && !isWhole && !feed.isLive) return refuse(jobRefusal("response_not_stored"));
   if (!isStream)
     return status.head && state !== "lost" ? { head: events } : refuse(jobRefusal("request_lost"));
   if (mode === "rest") {
@@ -152,7 +139,7 @@ async function* readBody(
       yield* send(reader, part.bytes);
     } else if (part === "missing" || !status || status.state === "lost") {
       if (!isEvents) throw new Error("the rest of a stored response is missing");
-      return yield* send(reader, encoder.encode(`${errorLines(jobRefusal("stream_interrupted"))}\n\n`));
+      return yield* send(reader, encoder.encode(`${formatErrorEvent(jobRefusal("stream_interrupted"))}\n\n`));
     } else if (!isOpen(status.state)) return;
     else if (reader.isSilent && isEvents) yield* send(reader, encoder.encode(COMMENT));
     else await feed.changes.after(seen);

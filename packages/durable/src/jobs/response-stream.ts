@@ -1,10 +1,30 @@
-import type { BoundHost, Source } from "@sluice/worker-proxy";
 import { Refusal, toRefusal } from "@sluice/worker-proxy/plugin";
-import { restoreError } from "../host/object-messages.js";
-import type { Follow } from "./follow.js";
-import type { FollowHead } from "./head-line.js";
+import { describeError, restoreError, type SentError } from "../host/object-messages.js";
 import { jobRefusal, restoreRefusal } from "./refusals.js";
-import type { ResponseHead } from "./states.js";
+import type { ResponseHead, StoredRefusal } from "./states.js";
+
+/** The first line that a reader receives, as JSON: a missing job, an error, or the head of the response. */
+export interface HeadLine {
+  readonly isGone?: boolean;
+  readonly refusal?: StoredRefusal | undefined;
+  /** An error of this reader; the job itself may be fine. */
+  readonly error?: SentError;
+  readonly head?: ResponseHead | undefined;
+  /** True if the response has an empty body. */
+  readonly isEmpty?: boolean;
+  /** True if another request has begun the job. */
+  readonly isReplayed?: boolean;
+}
+
+/** Creates the first line of a reader. The body follows it. */
+export function createHeadLine(head: HeadLine): string {
+  return `${JSON.stringify(head)}\n`;
+}
+
+/** Creates the only line of a reader that gets an error instead of a response. */
+export function createErrorLine(error: unknown): Uint8Array {
+  return new TextEncoder().encode(createHeadLine({ error: describeError(error) }));
+}
 
 /** A response of a job. */
 export interface OpenedResponse {
@@ -33,7 +53,7 @@ export async function openResponse(
   if (signal.aborted) leave();
   const { line, rest } = await readLine(reader);
   if (line === undefined) throw signal.aborted ? new Refusal("client_left") : jobRefusal("job_unavailable");
-  const { isGone, refusal, error, head, isEmpty, isReplayed = false } = JSON.parse(line) as FollowHead;
+  const { isGone, refusal, error, head, isEmpty, isReplayed = false } = JSON.parse(line) as HeadLine;
   const onEnd = () => signal.removeEventListener("abort", leave);
   if (head && !isEmpty) return { head, isReplayed, body: openBody(rest, reader, signal, onEnd) };
   leave();
@@ -46,17 +66,6 @@ export async function openResponse(
 /** Creates the response to a client. */
 export function createResponse({ head: { status, headers, type }, body }: OpenedResponse): Response {
   return new Response(body, { status, headers: { ...headers, ...(body && { "content-type": type }) } });
-}
-
-/** Resolves when a job has ended. */
-export async function awaitEnd(
-  host: BoundHost,
-  key: string,
-  source: Source<Follow>,
-  id: string,
-): Promise<void> {
-  const stream = await host.open(key, source, { id, mode: "end", after: 0 });
-  for await (const _ of stream as unknown as AsyncIterable<Uint8Array>);
 }
 
 async function readLine(reader: ReadableStreamDefaultReader<Uint8Array>) {

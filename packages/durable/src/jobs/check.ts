@@ -1,11 +1,13 @@
 import type { Transaction } from "@sluice/worker-proxy";
 import { operation } from "../host/define.js";
-import { isOpen, type JobDetails, type Payment, parseJSON, SETTLE_MS, TEND_MS } from "./states.js";
-import type { Owner, StoreContext, TendInput } from "./store.js";
+import type { JobsContext, KeyContext } from "./options.js";
+import { logJob, reportJob } from "./report.js";
+import { CHECK_MS, isOpen, type JobDetails, type Payment, parseJSON, SETTLE_MS } from "./states.js";
+import type { JobId, Owner, StoreContext } from "./store.js";
 import { type JobRow, ONE, PARTS } from "./table.js";
 
 /** A job whose owner did not renew its lease. */
-export interface LostJob {
+interface LostJob {
   readonly details: JobDetails;
   readonly payment: Payment;
   /** False if the request was never sent: nothing was spent, and the id is free. */
@@ -13,15 +15,15 @@ export interface LostJob {
 }
 
 /** A reservation that is not settled yet. */
-export interface Unsettled extends Owner {
+interface Unsettled extends Owner {
   readonly ticket: string;
   /** The amount to spend; undefined for the whole reservation. */
   readonly spent: number | undefined;
 }
 
 /** The result of a check. */
-export interface Tended {
-  /** Present if the job was open, and was settled as lost just now. */
+export interface Checked {
+  /** Present if this check found that the job is lost. */
   readonly lost?: LostJob | undefined;
   readonly unsettled?: Unsettled | undefined;
 }
@@ -42,37 +44,58 @@ const UNSETTLED_MS = 3_600_000;
 const ERASE_JOBS = 100;
 
 /**
+ * Checks one job. It settles and reports a job whose owner has ended, deletes an expired job, and retries a failed
+ * settlement. Concurrent calls report a lost job once.
+ *
+ * @throws the error of the meter; the next check tries again
+ */
+export async function checkJob(jobs: JobsContext, { host, key, env }: KeyContext, id: string): Promise<void> {
+  const { store, lostCode, getServer } = jobs;
+  const { lost, unsettled } = await host.run(key, store.check, { id, by: crypto.randomUUID() });
+  if (lost) {
+    const { details, payment, wasSent } = lost;
+    const how = wasSent
+      ? "what was reserved for it is spent"
+      : "it was not sent; what was reserved for it is given back";
+    await logJob(jobs, `${details.eventId} was lost with its process; ${how}`, "", env);
+    reportJob(jobs, details, { outcome: "lost", code: lostCode, ...payment }, env);
+  }
+  if (!unsettled) return;
+  const { ticket, spent, owner } = unsettled;
+  await getServer().meter?.settleTicket?.(ticket, spent, env);
+  await host.run(key, store.settled, { id, owner });
+}
+
+/**
  * Creates the operation that checks one job. It settles a job whose lease has ended, deletes an expired job, and
  * returns an unsettled reservation. It schedules the next check unless it deletes the job. `by` is a random id of the
  * check: a repeated transaction finds by it what the first one has settled.
  */
-export function createTend(context: StoreContext) {
-  const { kind } = context;
+export function createCheck(context: StoreContext) {
+  const { kind, checkJob } = context;
   return operation(
-    `${kind}.tend`,
-    async (tx: Transaction, { id, by }: TendInput & { readonly by: string }): Promise<Tended> => {
-      const [row] = await tx.query<JobRow>(
+    `${kind}.check`,
+    async (tx: Transaction, { id, by }: JobId & { readonly by: string }): Promise<Checked> => {
+      const [found] = await tx.query<JobRow>(
         `SELECT owner, state, details, ticket, payment, is_settled, alive_until, expires_at FROM jobs WHERE ${ONE}`,
         ...[tx.key, kind, id],
       );
-      if (!row) return {};
-      if (isOpen(row.state)) {
-        if (row.alive_until > tx.now) return await lookLater(tx, context, id, {});
-        return await settleLost(tx, context, id, by, row);
+      if (!found) return {};
+      const later = (at: number) => tx.schedule(checkJob, { id, at, input: { id } });
+      if (isOpen(found.state) && found.alive_until > tx.now) {
+        await later(tx.now + CHECK_MS);
+        return {};
       }
-      // a retry after a commit whose response was lost
-      const lost = row.owner === by ? readLost(row, row.state === "lost") : undefined;
+      const row = isOpen(found.state) ? await settleLost(tx, context, id, by, found) : found;
+      // also after a commit whose response was lost
+      const lost = row.owner === by ? readLost(row) : undefined;
       const endsAt = row.expires_at ?? tx.now;
-      if (row.is_settled !== 1 && row.ticket !== null && tx.now < endsAt + UNSETTLED_MS)
-        return await lookLater(
-          tx,
-          context,
-          id,
-          { lost, unsettled: readUnsettled(id, row) },
-          tx.now + SETTLE_MS,
-        );
-      if (endsAt > tx.now) return await lookLater(tx, context, id, { lost }, endsAt);
-      await deleteJob(tx, context, id);
+      if (!isSettled(row) && tx.now < endsAt + UNSETTLED_MS) {
+        await later(tx.now + SETTLE_MS);
+        return { lost, unsettled: readUnsettled(id, row) };
+      }
+      if (endsAt > tx.now) await later(endsAt);
+      else await deleteJob(tx, context, id);
       return { lost };
     },
   );
@@ -80,7 +103,7 @@ export function createTend(context: StoreContext) {
 
 /** Creates the operation that marks a reservation as settled. It deletes the job if the job has expired. */
 export function createSettled(context: StoreContext) {
-  const { kind, tendJob } = context;
+  const { kind, checkJob } = context;
   return operation(`${kind}.settled`, async (tx: Transaction, { id, owner }: Owner) => {
     const [row] = await tx.query<Pick<JobRow, "expires_at">>(
       `UPDATE jobs SET is_settled = 1, ticket = NULL WHERE ${ONE} AND owner = ? RETURNING expires_at`,
@@ -88,7 +111,7 @@ export function createSettled(context: StoreContext) {
     );
     const endsAt = row?.expires_at ?? Number.POSITIVE_INFINITY;
     if (endsAt <= tx.now) await deleteJob(tx, context, id);
-    else if (row?.expires_at) await tx.schedule(tendJob, { id, at: row.expires_at, input: { id } });
+    else if (row?.expires_at) await tx.schedule(checkJob, { id, at: row.expires_at, input: { id } });
     return null;
   });
 }
@@ -113,7 +136,6 @@ export function createErase(context: StoreContext) {
       ),
     ]);
     if (open.length > 0) tx.publish();
-    const isSettled = ({ is_settled, ticket }: JobRow) => is_settled === 1 || ticket === null;
     await Promise.all(
       ended.map((row) => (isSettled(row) ? deleteJob(tx, context, row.id) : emptyJob(tx, context, row.id))),
     );
@@ -125,71 +147,59 @@ export function createErase(context: StoreContext) {
   });
 }
 
+/** Ends a lost job. Its id is free if it was not sent. */
 async function settleLost(
   tx: Transaction,
-  context: StoreContext,
+  { kind, retentionMs, lostCode }: StoreContext,
   id: string,
-  by: string,
+  owner: string,
   row: JobRow,
-): Promise<Tended> {
-  const { kind, retentionMs } = context;
+): Promise<JobRow> {
   const wasSent = row.state === "sending";
-  const lost = readLost(row, wasSent);
-  tx.publish();
-  if (!wasSent && row.is_settled === 1) {
-    await deleteJob(tx, context, id);
-    return { lost };
-  }
-  const expiresAt = wasSent ? tx.now + retentionMs : tx.now;
+  const { reserved } = parseJSON<Payment>(row.payment) ?? {};
+  const payment = JSON.stringify({ reserved, spent: wasSent ? reserved : 0 } satisfies Payment);
+  const state = wasSent ? "lost" : "refused";
+  const expires_at = wasSent ? tx.now + retentionMs : tx.now;
   await tx.query(
     `UPDATE jobs SET state = ?, owner = ?, payment = ?, code = ?, expires_at = ? WHERE ${ONE}`,
-    ...[wasSent ? "lost" : "refused", by, JSON.stringify(lost.payment), context.lostCode, expiresAt],
-    ...[tx.key, kind, id],
+    ...[state, owner, payment, lostCode, expires_at, tx.key, kind, id],
   );
-  const { ticket, is_settled } = row;
-  const unsettled =
-    is_settled === 1 || ticket === null ? undefined : readUnsettled(id, { ...row, owner: by });
-  const known = { lost, unsettled: unsettled && { ...unsettled, spent: wasSent ? undefined : 0 } };
-  return await lookLater(tx, context, id, known, tx.now + SETTLE_MS);
+  tx.publish();
+  return { ...row, state, owner, payment, expires_at };
 }
 
-function readLost({ details, payment }: JobRow, wasSent: boolean): LostJob {
-  const { reserved } = parseJSON<Payment>(payment) ?? {};
-  const spent = wasSent ? reserved : 0;
-  return { details: JSON.parse(details) as JobDetails, payment: { reserved, spent }, wasSent };
+function isSettled({ is_settled, ticket }: JobRow): boolean {
+  return is_settled === 1 || ticket === null;
+}
+
+function readLost({ details, payment, state }: JobRow): LostJob {
+  return {
+    details: JSON.parse(details) as JobDetails,
+    payment: parseJSON<Payment>(payment) ?? {},
+    wasSent: state === "lost",
+  };
 }
 
 function readUnsettled(id: string, { owner, ticket, payment }: JobRow): Unsettled {
   return { id, owner, ticket: ticket ?? "", spent: parseJSON<Payment>(payment)?.spent };
 }
 
-async function lookLater(
-  tx: Transaction,
-  { tendJob }: StoreContext,
-  id: string,
-  tended: Tended,
-  at = tx.now + TEND_MS,
-): Promise<Tended> {
-  await tx.schedule(tendJob, { id, at, input: { id } });
-  return tended;
-}
-
-async function deleteJob(tx: Transaction, { kind, tendJob }: StoreContext, id: string): Promise<void> {
+async function deleteJob(tx: Transaction, { kind, checkJob }: StoreContext, id: string): Promise<void> {
   await Promise.all([
     tx.query(`DELETE FROM jobs WHERE ${ONE}`, tx.key, kind, id),
     tx.query(`DELETE FROM job_parts WHERE ${PARTS}`, tx.key, kind, id),
-    tx.cancel(tendJob as never, id),
+    tx.cancel(checkJob as never, id),
   ]);
 }
 
 /** Deletes the user's data in a job. The row stays until its reservation is settled. */
-async function emptyJob(tx: Transaction, { kind, tendJob }: StoreContext, id: string): Promise<void> {
+async function emptyJob(tx: Transaction, { kind, checkJob }: StoreContext, id: string): Promise<void> {
   await Promise.all([
     tx.query(
       `UPDATE jobs SET details = '{}', head = NULL, text = NULL, text_id = 0, fingerprint = '', is_whole = 0, expires_at = ? WHERE ${ONE}`,
       ...[tx.now, tx.key, kind, id],
     ),
     tx.query(`DELETE FROM job_parts WHERE ${PARTS}`, tx.key, kind, id),
-    tx.schedule(tendJob, { id, at: tx.now + SETTLE_MS, input: { id } }),
+    tx.schedule(checkJob, { id, at: tx.now + SETTLE_MS, input: { id } }),
   ]);
 }

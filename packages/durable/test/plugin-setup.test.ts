@@ -110,14 +110,6 @@ test("admin without a plugin that stores data is refused", () => {
   expect(() => openProxy(openHost(), [admin({ isOperator: () => true })])).toThrow(/^admin: no other plugin/);
 });
 
-test("an option that resumableStreams or idempotency does not have is refused", () => {
-  expect(() => resumableStreams({ maxPerKey: 5 } as never)).toThrow(
-    "maxPerKey: is no option of resumableStreams",
-  );
-  expect(() => idempotency({ maxPerKey: 5 } as never)).toThrow("maxPerKey: is no option of idempotency");
-  expect(() => idempotency({ maxPerUser: 0 })).toThrow("maxPerUser: give a whole number");
-});
-
 test("a host that is no host is refused by its name", () => {
   expect(() => openProxy(nodeHost as never, [resumableStreams()])).toThrow(/^host: give what/);
 });

@@ -50,6 +50,19 @@ test.each(["start", "open"] as const)(
   },
 );
 
+test("a create that ends before its request reads the response still gets all of a response that is not stored", async () => {
+  silenceLog();
+  const gateway = openGateway(() => Response.json({ data: [{ b64_json: "x".repeat(200_000) }] }));
+  const host = openFailingHost("start", async function (this: BoundHost, key, job, input) {
+    await this.start(key, job, input);
+    await proxy.host.ended();
+  } as BoundHost["start"]);
+  const proxy = openStoredProxy({ host, gateway, plugins: [idempotency({ maxBytes: 100_000 })] });
+  const response = await proxy.create("one");
+  expect(response.status).toBe(200);
+  expect((await response.text()).length).toBeGreaterThan(200_000);
+});
+
 test.each(["create", "stream"] as const)(
   "a %s whose object was out of reach for a moment is sent once, and has its response",
   async (kind) => {
