@@ -1,6 +1,6 @@
 // Chat
 
-export type { ChatStore, SendOptions } from "./chat/chat-store.js";
+export type { ChatState, ChatStatus, ChatStore, PendingAction, SendOptions } from "./chat/chat-store.js";
 export type { InitialMessage } from "./chat/initial-messages.js";
 export { mergeRecords } from "./chat/merge-copies.js";
 export type {
@@ -11,16 +11,15 @@ export type {
   ToolCallState,
 } from "./chat/message.js";
 export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/options.js";
-export type {
-  CallDecision,
-  ChatRunner,
-  RunnerContext,
-  RunnerEnd,
-  RunnerTurn,
-  TurnRunner,
+export {
+  type CallDecision,
+  type ChatRunner,
+  customRunner,
+  type RunnerContext,
+  type RunnerEnd,
+  type RunnerTurn,
+  type TurnRunner,
 } from "./chat/runner.js";
-export { customRunner } from "./chat/runner-turn.js";
-export type { ChatState, ChatStatus, PendingAction } from "./chat/state.js";
 export { createChatStore } from "./chat/store.js";
 
 // Conversations

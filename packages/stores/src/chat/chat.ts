@@ -1,13 +1,12 @@
 import type { Client } from "@sluice/core";
 import { createListeners, createRandomId, type StoreControl } from "@sluice/core/extend";
-import type { ChatStore } from "./chat-store.js";
+import type { ChatState, ChatStatus, ChatStore, PendingAction } from "./chat-store.js";
 import { closeLastCalls, closeSkippedCalls, type InsertionPoint } from "./insertion-point.js";
 import { type ChatMessage, type ChatNode, type ChatToolCall, type ChatTurn, isPending } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { MessageQueue } from "./queue.js";
 import type { CallDecision } from "./runner.js";
 import type { StorageSession } from "./session.js";
-import type { ChatState, ChatStatus, PendingAction } from "./state.js";
 import type { Thread } from "./thread.js";
 
 /** Returns the options at the time of their use. */

@@ -11,7 +11,6 @@ import {
 } from "@sluice/core";
 import { canReuseKey, readStoredChat, toError } from "@sluice/core/extend";
 import { yieldToHost } from "../base/yield-to-host.js";
-import type { GrowingJSON } from "./growing-json.js";
 import { optionalParts } from "./load-optional-parts.js";
 import {
   type ChatMessage,
@@ -21,6 +20,7 @@ import {
   createInterruptedEnd,
   type ToolCall,
 } from "./message.js";
+import type { createGrowingJSON } from "./structured-output.js";
 
 /** A streaming response as a message. */
 export interface Response {
@@ -55,7 +55,7 @@ export function createResponse(
     : readStoredChat(client, streamId as string, sending);
   const before = stream.snapshot;
   const shownCalls = new WeakMap<ToolCall, ChatToolCall>();
-  let json: GrowingJSON | undefined;
+  let json: ReturnType<typeof createGrowingJSON> | undefined;
   let isComplete = false;
   let usage: ChatUsage | undefined;
   let shown: { of: unknown; streamId: string | undefined; message: ChatMessage } | undefined;

@@ -9,12 +9,14 @@ import {
 import { describeThrown, openSpan, parseJSON, rejectOnAbort } from "@sluice/core/extend";
 import { type Chat, type ReadOptions, refresh } from "./chat.js";
 import { type ChatMessage, type ChatToolCall, closeToolCalls } from "./message.js";
-import { addOutput, failCall, findJSONProblem } from "./tool-results.js";
 import {
+  addOutput,
   checkInput,
   createRunningCall,
   createToolReport,
   endRun,
+  failCall,
+  findJSONProblem,
   parseInput,
   type RunningCall,
   type ToolReport,

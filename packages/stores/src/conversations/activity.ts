@@ -1,6 +1,5 @@
 import type { getOpenChats } from "../chat/chat.js";
-import type { ChatStore } from "../chat/chat-store.js";
-import type { ChatState } from "../chat/state.js";
+import type { ChatState, ChatStore } from "../chat/chat-store.js";
 
 /**
  * Status of a conversation.

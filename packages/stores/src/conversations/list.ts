@@ -2,7 +2,7 @@ import type { Client, RecordStorage, Store } from "@sluice/core";
 import { createRandomId, createStore, noteOptions } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { getOpenChats } from "../chat/chat.js";
-import type { ChatState } from "../chat/state.js";
+import type { ChatState } from "../chat/chat-store.js";
 import { getClientStorage } from "../storage/client-storage.js";
 import { registerForget } from "../storage/in-use.js";
 import { openMemoryStorage } from "../storage/memory.js";
