@@ -2,7 +2,6 @@
 
 export type { ChatState, ChatStatus, ChatStore, PendingAction, SendOptions } from "./chat/chat-store.js";
 export type { InitialMessage } from "./chat/initial-messages.js";
-export { mergeRecords } from "./chat/merge-copies.js";
 export type {
   ChatMessage,
   ChatNode,
@@ -15,7 +14,6 @@ export {
   type CallDecision,
   type ChatRunner,
   customRunner,
-  type RunnerContext,
   type RunnerEnd,
   type RunnerTurn,
   type TurnRunner,
@@ -57,13 +55,8 @@ export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
 // Receipts
 
 export { formatReceiptsCSV } from "./receipts/csv.js";
-export type { Receipt, ReceiptBilling } from "./receipts/receipt.js";
-export {
-  type ListReceiptsOptions,
-  listReceipts,
-  type RecordReceiptsOptions,
-  recordReceipts,
-} from "./receipts/record.js";
+export type { Receipt } from "./receipts/receipt.js";
+export { listReceipts, recordReceipts } from "./receipts/record.js";
 
 // Errors
 

@@ -1,6 +1,6 @@
 import { type Client, ConfigurationError, type Outcome, type RecordStorage } from "@sluice/core";
 import { hashToId, isolate, toError } from "@sluice/core/extend";
-import type { Chat, ReadOptions, RunnerTurnStart, RunnerTurns, RunningTurn } from "./chat.js";
+import type { Chat, ReadOptions, RunnerTurnStart, RunningTurn } from "./chat.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isOpen, isPending } from "./message.js";
 import type { MessageNode } from "./thread.js";
 
@@ -50,7 +50,7 @@ export interface RunnerTurn {
 }
 
 /** What a turn of a {@link TurnRunner} may use while it runs. */
-export interface RunnerContext {
+interface RunnerContext {
   /** Aborts when the user stops the turn or the chat is closed. */
   readonly signal: AbortSignal;
   /**
@@ -109,13 +109,24 @@ interface RunnerChat {
   readonly attempts: Map<string, number>;
 }
 
-function createRunnerTurns(owner: RunnerChat): RunnerTurns {
+/** The turns of a chat's runner. */
+export type RunnerTurns = ReturnType<typeof createRunnerTurns>;
+
+function createRunnerTurns(owner: RunnerChat) {
   const { chat, runner, ended } = owner;
   return {
-    start: (read, start) => startRunnerTurn(owner, read, start),
-    isContinuing: (messageId) => isContinuing(owner, chat.thread.get(messageId)),
-    hasEnded: (turn) => ended.has(turn),
-    async decide(read, decision, begin) {
+    /** Begins a turn, or attaches to one in flight. */
+    start: (read: ReadOptions, start: RunnerTurnStart): RunningTurn => startRunnerTurn(owner, read, start),
+    /** Returns true for a message whose turn continues without the user. */
+    isContinuing: (messageId: string): boolean => isContinuing(owner, chat.thread.get(messageId)),
+    /** Returns true for a turn that has ended for this page. */
+    hasEnded: (turn: string): boolean => ended.has(turn),
+    /** Passes a decision to the turn in flight. Without one, `begin` continues the turn of the message. */
+    async decide(
+      read: ReadOptions,
+      decision: CallDecision,
+      begin: (start: Omit<RunnerTurnStart, "onEnd">) => Promise<ChatTurn>,
+    ): Promise<ChatTurn> {
       const { messageId: continued } = decision;
       const waiting = findRunnerTurn(chat, continued, read);
       if (!runner.decide || !waiting)
@@ -125,14 +136,15 @@ function createRunnerTurns(owner: RunnerChat): RunnerTurns {
       await runner.decide(waiting, decision);
       return turn.result;
     },
-    stopWaiting(messageId, read) {
+    /** Ends the turn of a message that waits for the user, if a runner has written it. */
+    stopWaiting(messageId: string, read: ReadOptions): void {
       const turn = findRunnerTurn(chat, messageId, read);
       if (turn) stopRunnerTurn(owner, turn);
     },
   };
 }
 
-/** Begins a turn of the chat's runner, or joins one that runs. */
+/** Begins a turn of the chat's runner, or attaches to one in flight. */
 function startRunnerTurn(
   owner: RunnerChat,
   read: ReadOptions,

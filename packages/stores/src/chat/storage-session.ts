@@ -4,7 +4,7 @@ import { isEqual } from "../base/is-equal.js";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { addUserPrefix } from "../base/user-prefix.js";
 import { yieldToHost } from "../base/yield-to-host.js";
-import { registerForget } from "../storage/in-use.js";
+import { registerForget } from "../storage/forget.js";
 import { readWhenPossible, waitForStorage } from "../storage/wait.js";
 import { hasLocks, isLocked, prepareLocks, shareLock, withLock } from "../tabs/locks.js";
 import { mergeCopies } from "./merge-copies.js";
@@ -35,6 +35,7 @@ type Records = ReadonlyMap<string, unknown>;
 export function createStorageSession(context: ThreadContext): StorageSession {
   const stored = createStoredThread(context);
   let isOpen = false;
+  /** True once the thread was read or its storage given up, after at most 3 s. Records that arrive later are merged. */
   let isRestored = false;
   let reading: Promise<void> | undefined;
   let waiting = new AbortController();
@@ -43,9 +44,6 @@ export function createStorageSession(context: ThreadContext): StorageSession {
   return {
     get isOpen() {
       return isOpen;
-    },
-    get isRestored() {
-      return isRestored;
     },
     get status() {
       const next = isRestored ? readStatus(stored) : status;
@@ -304,17 +302,17 @@ async function endOrResume(stored: StoredThread, id: string, signal: AbortSignal
   const message = stored.thread.get(id)?.message;
   // the locks no longer work: the message is shown again when its tab has ended it
   if (message && isInFlight(message) && !hasLocks()) return drop(stored, id);
-  const turn = message && canBeResumed(message) && resumeWork(stored, message);
+  const turn = message && canBeResumed(message) && resumeWork(message);
   if (turn) await turn;
   else endAbandoned(stored, id);
   // written before the lock is released, so that the next tab finds it ended
   await writeAll(stored);
-}
 
-/** Continues the work of a closed tab. Ends calls that can't be resumed, so that they do not run twice. */
-function resumeWork({ thread, resume }: StoredThread, message: ChatMessage): Promise<unknown> | undefined {
-  if (!isUnfinished(message)) thread.put(closeLostCalls(message));
-  return resume(message);
+  /** Continues the work of a closed tab. Ends calls that can't be resumed, so that they do not run twice. */
+  function resumeWork(message: ChatMessage): Promise<unknown> | undefined {
+    if (!isUnfinished(message)) stored.thread.put(closeLostCalls(message));
+    return stored.resume(message);
+  }
 }
 
 /** Ends the work of a closed tab. The caller holds the lock of the message. */
