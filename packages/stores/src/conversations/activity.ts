@@ -5,15 +5,15 @@ import type { ChatState, ChatStore } from "../chat/chat-store.js";
  * Status of a conversation.
  *
  * - `ready`: waits for the next message, or this tab does not show its chat
- * - `answering`: this tab streams a response
- * - `answering-elsewhere`: another tab or a runner works on a response of a chat that this tab shows
+ * - `responding`: this tab streams a response
+ * - `responding-elsewhere`: another tab or a runner works on a response of a chat that this tab shows
  * - `requires-action`: a tool call waits for the user or the app
  * - `error`: the last turn failed
  */
 export type ConversationStatus =
   | "ready"
-  | "answering"
-  | "answering-elsewhere"
+  | "responding"
+  | "responding-elsewhere"
   | "requires-action"
   | "error";
 
@@ -41,8 +41,8 @@ export function createConversationActivity(
     },
     getStatus(id: string): ConversationStatus {
       const { status = "ready", isRunningElsewhere } = subscribed.get(id)?.chat.getSnapshot() ?? {};
-      if (status === "submitted" || status === "streaming") return "answering";
-      return isRunningElsewhere ? "answering-elsewhere" : status;
+      if (status === "submitted" || status === "streaming") return "responding";
+      return isRunningElsewhere ? "responding-elsewhere" : status;
     },
   };
 
