@@ -1,4 +1,4 @@
-import { mergeRecords } from "@sluice/stores";
+import { mergeRecords } from "@sluice/stores/extend";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readRuns } from "../support/seed.js";

@@ -1,3 +1,4 @@
+import { networkFaults } from "./network.js";
 import type { Plan, Step } from "./plan.js";
 
 /** A plan that revealed a bug, with the fewest steps that show it. */
@@ -8,6 +9,9 @@ export interface Scenario {
 
 /** A simulation without a proxy. */
 const alone = { proxy: "absent", view: "stores", budget: 0 } as const;
+
+/** Number of the network fault of a request that arrives and whose response never comes. */
+const SILENT = networkFaults.indexOf("silent");
 
 /** Scenarios of all bugs that were found. `report` prints the steps of a new one. */
 export const scenarios: readonly Scenario[] = [
@@ -356,6 +360,19 @@ export const scenarios: readonly Scenario[] = [
         step(10, "stranger sends", 0, 0),
         step(2331, "forget", 3, 15),
       ],
+    },
+  },
+  {
+    name: "a retry after a response that never came has a new key",
+    plan: {
+      seed: 1,
+      tabs: 1,
+      locks: "sound",
+      whenBusy: "reject",
+      proxy: "kept",
+      view: "stores",
+      budget: 1_000_000,
+      steps: [step(10, "break connection", 0, SILENT), step(10, "send", 0, 0), step(90_000, "retry", 0, 0)],
     },
   },
 ];

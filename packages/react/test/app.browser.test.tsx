@@ -70,7 +70,7 @@ test("two tabs share the list through IndexedDB", async () => {
   await isOpen(one);
   await isOpen(two);
   void one.chat?.send("Why is the sky blue?");
-  await shows(() => rows(one)).toEqual(["Why is the sky blue?: answering"]);
+  await shows(() => rows(one)).toEqual(["Why is the sky blue?: responding"]);
   await shows(() => rows(two)).toEqual(["Why is the sky blue?: ready"]);
   line.send(textAnswer("Short waves scatter more."));
   line.end();

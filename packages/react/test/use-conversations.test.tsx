@@ -164,7 +164,7 @@ test("a conversation is listed from its first question on, with the question as 
   await page.show({ activeId: id });
   expect([page.rows(), page.list().active]).toEqual([[], undefined]);
   await page.ask(id, "# Why is   the sky blue?\nAnd why red?");
-  await shows(page, ["Why is the sky blue?: answering"]);
+  await shows(page, ["Why is the sky blue?: responding"]);
   expect(page.list().active).toBe(page.list().conversations[0]);
   await page.answer("Because");
   await shows(page, ["Why is the sky blue?: ready"]);
@@ -274,7 +274,7 @@ test("A conversation without a title gets one with its next question", async () 
   const page = await opened({ storage });
   await shows(page, [": ready"]);
   await page.ask("c", "Why?");
-  await shows(page, ["Why?: answering"]);
+  await shows(page, ["Why?: responding"]);
 });
 
 test("a search that read a stored chat finds what is said in it later", async () => {
@@ -298,7 +298,7 @@ describe("two tabs", () => {
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
     await one.ask(id, "Why?");
-    await shows(one, ["Why?: answering"]);
+    await shows(one, ["Why?: responding"]);
     await shows(two, ["Why?: ready"]);
     await one.answer("Because");
     await shows(one, ["Why?: ready"]);
@@ -312,10 +312,10 @@ describe("two tabs", () => {
     const one = await opened({ storage });
     const id = create(one);
     await one.ask(id, "Why?");
-    await shows(one, ["Why?: answering"]);
+    await shows(one, ["Why?: responding"]);
     const two = await opened({ storage });
     await two.show({ chatId: id });
-    await shows(two, ["Why?: answering-elsewhere"]);
+    await shows(two, ["Why?: responding-elsewhere"]);
     await one.answer("Because");
     await shows(two, ["Why?: ready"]);
   });
@@ -327,7 +327,7 @@ describe("two tabs", () => {
     for (const question of ["Why?", "And why red?"]) {
       later();
       await one.ask(id, question);
-      await shows(one, ["Why?: answering"]);
+      await shows(one, ["Why?: responding"]);
       await one.piece("Be");
       const before = one.list();
       await one.piece("cause");
@@ -396,7 +396,7 @@ describe("two tabs", () => {
     await act(() => storage.write("conversations", new Map([["c", record]])));
     await shows(page, ["Sky: ready"]);
     await page.send("Why?");
-    await shows(page, ["Sky: answering"]);
+    await shows(page, ["Sky: responding"]);
   });
 
   test("an older copy of a conversation never wins", async () => {
@@ -438,7 +438,7 @@ test("a removed conversation stops its answer, and loses its messages after its 
   const page = await opened({ storage, restoreMs: 5000 });
   const id = create(page);
   await page.ask(id, "Why?");
-  await shows(page, ["Why?: answering"]);
+  await shows(page, ["Why?: responding"]);
   act(() => page.list().remove(id));
   await waitFor(() => expect(page.held.chat?.status).toBe("ready"));
   expect(page.list().removed).toHaveLength(1);
@@ -580,7 +580,7 @@ test("A conversation that was deleted is listed again with the next question of 
   await act(() => page.clock.advance(5 * 60_000));
   await page.show({ activeId: id });
   await page.send("And why red?");
-  await shows(page, ["And why red?: answering"]);
+  await shows(page, ["And why red?: responding"]);
 });
 
 test("A list is empty after its client has forgotten everything", async () => {

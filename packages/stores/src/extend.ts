@@ -6,7 +6,8 @@
 export { cancelWith } from "./base/billing.js";
 export { reportStorageFailure } from "./base/platform-limits.js";
 export { addUserPrefix } from "./base/user-prefix.js";
+export { mergeRecords } from "./chat/merge-copies.js";
 export { getClientStorage } from "./storage/client-storage.js";
-export { registerForget } from "./storage/in-use.js";
+export { registerForget } from "./storage/forget.js";
 export { waitForStorage } from "./storage/wait.js";
 export { isLocked, withLock } from "./tabs/locks.js";

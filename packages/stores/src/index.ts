@@ -1,8 +1,7 @@
 // Chat
 
-export type { ChatStore, SendOptions } from "./chat/chat-store.js";
+export type { ChatState, ChatStatus, ChatStore, PendingAction, SendOptions } from "./chat/chat-store.js";
 export type { InitialMessage } from "./chat/initial-messages.js";
-export { mergeRecords } from "./chat/merge-copies.js";
 export type {
   ChatMessage,
   ChatNode,
@@ -11,16 +10,14 @@ export type {
   ToolCallState,
 } from "./chat/message.js";
 export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/options.js";
-export type {
-  CallDecision,
-  ChatRunner,
-  RunnerContext,
-  RunnerEnd,
-  RunnerTurn,
-  TurnRunner,
+export {
+  type CallDecision,
+  type ChatRunner,
+  customRunner,
+  type RunnerEnd,
+  type RunnerTurn,
+  type TurnRunner,
 } from "./chat/runner.js";
-export { customRunner } from "./chat/runner-turn.js";
-export type { ChatState, ChatStatus, PendingAction } from "./chat/state.js";
 export { createChatStore } from "./chat/store.js";
 
 // Conversations
@@ -58,13 +55,8 @@ export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
 // Receipts
 
 export { formatReceiptsCSV } from "./receipts/csv.js";
-export type { Receipt, ReceiptBilling } from "./receipts/receipt.js";
-export {
-  type ListReceiptsOptions,
-  listReceipts,
-  type RecordReceiptsOptions,
-  recordReceipts,
-} from "./receipts/record.js";
+export type { Receipt } from "./receipts/receipt.js";
+export { listReceipts, recordReceipts } from "./receipts/record.js";
 
 // Errors
 

@@ -388,7 +388,7 @@ describe("reset while an asset is being sent", () => {
   /** Creates a store whose create waits for the test, with its callbacks. */
   function sending(options: AssetStoreOptions & { onEvent?: ClientOptions["onEvent"] } = {}) {
     const reported: string[] = [];
-    const answers: ((answer: Response | Promise<Response>) => void)[] = [];
+    const open: ((respond: Response | Promise<Response>) => void)[] = [];
     const arrivals: (() => void)[] = [];
     const signals: AbortSignal[] = [];
     const clock = stoppedClock();
@@ -398,7 +398,7 @@ describe("reset while an asset is being sent", () => {
         if (url.endsWith("/health")) return new Response(null, { status: 404 });
         signals.push(signal);
         arrivals.shift()?.();
-        return new Promise<Response>((resolve) => answers.push(resolve));
+        return new Promise<Response>((resolve) => open.push(resolve));
       },
       {
         clock,
@@ -418,20 +418,20 @@ describe("reset while an asset is being sent", () => {
     });
     leaves.push(store.subscribe(() => {}));
     const arrived = () => new Promise<void>((resolve) => arrivals.push(resolve));
-    const answer = (answered: Response | Promise<Response>) => answers.shift()?.(answered);
-    return { store, reported, requests, signals, clock, arrived, answer };
+    const respond = (response: Response | Promise<Response>) => open.shift()?.(response);
+    return { store, reported, requests, signals, clock, arrived, respond };
   }
 
   const broken = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
 
   test("does not stop the registration: onCreate gets the handle, and the state does not show it", async () => {
-    const { store, reported, signals, arrived, answer } = sending();
+    const { store, reported, signals, arrived, respond } = sending();
     const arrival = arrived();
     const registered = store.create(file());
     await arrival;
     store.reset();
     expect(signals[0]?.aborted).toBe(false);
-    answer(Response.json({ Id: "a-1" }));
+    respond(Response.json({ Id: "a-1" }));
     expect(await registered).toMatchObject({ status: "idle", handle: undefined });
     await settled();
     expect([reported, store.getSnapshot().status]).toEqual([["registered asset://a-1"], "idle"]);
@@ -443,12 +443,12 @@ describe("reset while an asset is being sent", () => {
   ] as const)(
     "reports a failure with the billing %s, and the state does not show it",
     async (billing, fail) => {
-      const { store, reported, requests, arrived, answer } = sending();
+      const { store, reported, requests, arrived, respond } = sending();
       const arrival = arrived();
       const registered = store.create(file());
       await arrival;
       store.reset();
-      answer(fail());
+      respond(fail());
       expect(await registered).toMatchObject({ status: "idle", error: undefined });
       await settled();
       expect(reported).toEqual([expect.stringContaining(billing)]);
@@ -457,7 +457,7 @@ describe("reset while an asset is being sent", () => {
   );
 
   test("does not write into the next registration", async () => {
-    const { store, reported, arrived, answer } = sending();
+    const { store, reported, arrived, respond } = sending();
     const arrival = arrived();
     const first = store.create(file());
     await arrival;
@@ -465,10 +465,10 @@ describe("reset while an asset is being sent", () => {
     const next = arrived();
     const second = store.create("https://files.test/reef.png");
     await next;
-    answer(broken());
+    respond(broken());
     expect(await first).toMatchObject({ status: "pending", phase: "creating", error: undefined });
     expect(store.create(file())).toBe(second);
-    answer(Response.json({ Id: "a-2" }));
+    respond(Response.json({ Id: "a-2" }));
     expect(await second).toMatchObject({ handle: { id: "a-2" } });
     await shows(store, ({ status }) => status === "success");
     await settled();
@@ -484,14 +484,14 @@ describe("reset while an asset is being sent", () => {
     const retried = new Promise<void>((resolve) => {
       onRetry = resolve;
     });
-    const { store, reported, requests, clock, arrived, answer } = sending({
+    const { store, reported, requests, clock, arrived, respond } = sending({
       onEvent: ({ type }) => type === "retry" && onRetry(),
     });
     const arrival = arrived();
     const registered = store.create(file());
     await arrival;
     const refusal = Response.json({ error: { message: "slow down" } }, { status: 429 });
-    answer(refusal.clone());
+    respond(refusal.clone());
     await retried;
     store.reset();
     expect(await registered).toMatchObject({ status: "idle" });
@@ -501,7 +501,7 @@ describe("reset while an asset is being sent", () => {
     const again = store.create(file());
     await second;
     store.reset();
-    answer(refusal);
+    respond(refusal);
     expect(await again).toMatchObject({ status: "idle" });
     await clock.advance(60_000);
     expect([requests.length, reported]).toEqual([2, []]);

@@ -28,8 +28,8 @@ function createMistake(message: string): () => never {
   };
 }
 
-function createChat(answer: string, options: Partial<ChatStoreOptions> = {}) {
-  const { client, requests } = clientOf(() => streamAnswer(answer));
+function createChat(response: string, options: Partial<ChatStoreOptions> = {}) {
+  const { client, requests } = clientOf(() => streamAnswer(response));
   const chat = createChatStore(client, { model: "delta-5.3", ...options } as ChatStoreOptions);
   return { chat, requests };
 }

@@ -5,7 +5,7 @@ import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
 import { createChat, createLiveChat, hasCall, until } from "./support/chat.js";
 
-const answers = ["first", "second", "third", "fourth"].map(textAnswer);
+const responses = ["first", "second", "third", "fourth"].map(textAnswer);
 
 function listTexts(messages: readonly ChatMessage[]): string[] {
   return messages.map(({ content }) => content);
@@ -13,7 +13,7 @@ function listTexts(messages: readonly ChatMessage[]): string[] {
 
 describe("branches of a chat", () => {
   test("regenerate adds a second version, and switchBranch shows either", async () => {
-    const { chat, sent } = createChat(answers);
+    const { chat, sent } = createChat(responses);
     await chat.send("Hello");
     const [question, first] = chat.getSnapshot().messages as [ChatMessage, ChatMessage];
     expect(first).not.toHaveProperty("branches");
@@ -34,7 +34,7 @@ describe("branches of a chat", () => {
   });
 
   test("edit adds another version of the question, and sends it without the old response", async () => {
-    const { chat, sent } = createChat(answers);
+    const { chat, sent } = createChat(responses);
     await chat.send("Hello");
     await chat.send("And now?");
     const [first] = chat.getSnapshot().messages as [ChatMessage];
@@ -46,7 +46,7 @@ describe("branches of a chat", () => {
   });
 
   test("regenerate in the middle sends only the messages before the response", async () => {
-    const { chat, sent } = createChat(answers);
+    const { chat, sent } = createChat(responses);
     await chat.send("Hello");
     await chat.send("And now?");
     await chat.regenerate(chat.getSnapshot().messages[1]?.id);
@@ -60,7 +60,7 @@ describe("branches of a chat", () => {
     ["regenerate without a question", (chat: ReturnType<typeof createChat>["chat"]) => chat.regenerate()],
     ["retry of nothing", (chat: ReturnType<typeof createChat>["chat"]) => chat.retry()],
   ])("%s reports the problem, and sends nothing", async (_, act) => {
-    const { chat, requests } = createChat(answers);
+    const { chat, requests } = createChat(responses);
     const turn = await act(chat);
     expect(turn).toMatchObject({ messages: [], outcome: "not-sent", error: { name: "ConfigurationError" } });
     expect(requests).toHaveLength(0);
@@ -89,7 +89,7 @@ describe("branches of a chat", () => {
   });
 
   test("a new version is shown even if another version was chosen before", async () => {
-    const { chat } = createChat(answers);
+    const { chat } = createChat(responses);
     await chat.send("Hello");
     const first = chat.getSnapshot().messages[1] as ChatMessage;
     await chat.regenerate();
@@ -134,13 +134,13 @@ describe("branches of a chat", () => {
     one?.send(textAnswer("first"));
     one?.end();
     await first;
-    const firstAnswer = chat.getSnapshot().messages[1] as ChatMessage;
+    const firstResponse = chat.getSnapshot().messages[1] as ChatMessage;
     const second = chat.regenerate();
     await two?.wanted();
     two?.send(frame({ content: "sec" }));
     await two?.wanted();
     await clock.advance(50);
-    chat.switchBranch(firstAnswer.id);
+    chat.switchBranch(firstResponse.id);
     expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
     two?.send(textAnswer("ond"));
     two?.end();
@@ -152,7 +152,7 @@ describe("branches of a chat", () => {
   });
 
   test("setMessages replaces the thread, and the next question follows it", async () => {
-    const { chat, sent } = createChat(answers);
+    const { chat, sent } = createChat(responses);
     await chat.send("Hello");
     chat.setMessages([
       { id: "s", role: "system", content: "Be brief." },

@@ -27,8 +27,8 @@ describe("the instructions of a chat", () => {
   test("are read for each request: after a tool call, retry, regenerate and reset", async () => {
     let made = 0;
     const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
-    const answers = [callAnswer({ a: ["look", "{}"] }), hello, "", hello, hello, hello];
-    const { chat, requests, sent } = createChat(answers, {
+    const responses = [callAnswer({ a: ["look", "{}"] }), hello, "", hello, hello, hello];
+    const { chat, requests, sent } = createChat(responses, {
       tools: [look],
       async instructions() {
         made += 1;
@@ -127,17 +127,17 @@ describe("the instructions of a chat", () => {
   });
 
   test("send nothing if the chat is stopped while they are awaited", async () => {
-    let answer: (prompt: string) => void = () => {};
+    let resolvePrompt: (prompt: string) => void = () => {};
     const { chat, requests } = createLiveChat({
       instructions: () =>
         new Promise((resolve) => {
-          answer = resolve;
+          resolvePrompt = resolve;
         }),
     });
     const turn = chat.send("one");
     await settled();
     chat.stop();
-    answer("Be brief.");
+    resolvePrompt("Be brief.");
     expect(await turn).toMatchObject({ outcome: "stopped", messages: [user("one")] });
     await settled();
     expect(requests).toHaveLength(0);

@@ -20,11 +20,11 @@ function openChat(options: Partial<ClientOptions> = {}) {
   });
   const write: typeof memory.write = (...given) => released.then(() => memory.write(...given));
   const storedWhenSent: unknown[] = [];
-  const answer = async () => {
+  const respond = async () => {
     storedWhenSent.push(await listKeys());
     return streamAnswer(textAnswer("Hi"));
   };
-  const { client, requests } = clientOf(answer, { clock, ...options });
+  const { client, requests } = clientOf(respond, { clock, ...options });
   const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage: { ...memory, write } });
   const listKeys = async () =>
     [...(await memory.read("chat/a")).values()].flatMap(
@@ -95,9 +95,9 @@ test.each(["a\nb", "", 7, null, "k".repeat(256)])(
 
 describe("The idempotency key of a response", () => {
   /** Creates chats of devices that do not see each other. Each has its own copy of the stored records. */
-  function devices(answer: (nth: number) => Response, options: Partial<ChatStoreOptions> = {}) {
+  function devices(respond: (nth: number) => Response, options: Partial<ChatStoreOptions> = {}) {
     let count = 0;
-    const { client, requests } = clientOf(() => answer(count++));
+    const { client, requests } = clientOf(() => respond(count++));
     const open = (storage: ChatStorage | undefined, own: Partial<ChatStoreOptions> = {}) =>
       createChatStore(client, {
         id: "a",

@@ -61,8 +61,8 @@ describe("a chat with a schema", () => {
 
   test("sends the JSON Schema of withJSONSchema, and checks responses with the schema", async () => {
     const warnings: unknown[] = [];
-    const answers = ['{"title":"Tea"}', '{"title":7}'];
-    const { client, requests } = clientOf((_, nth) => streamAnswer(textAnswer(answers[nth - 1] ?? "")), {
+    const responses = ['{"title":"Tea"}', '{"title":7}'];
+    const { client, requests } = clientOf((_, nth) => streamAnswer(textAnswer(responses[nth - 1] ?? "")), {
       onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
     });
     const jsonSchema = { type: "object", properties: { title: { type: "string" } } };

@@ -205,12 +205,12 @@ describe("prepareMessages", () => {
   });
 
   test("does not change a turn that was stopped before its late result", async () => {
-    let answer: (messages: Messages) => void = () => {};
+    let resolveMessages: (messages: Messages) => void = () => {};
     const { chat, requests } = createChat([hello], {
       prepareMessages: (messages) =>
         messages.length === 1
           ? new Promise((resolve) => {
-              answer = () => resolve(messages);
+              resolveMessages = () => resolve(messages);
             })
           : messages,
     });
@@ -218,7 +218,7 @@ describe("prepareMessages", () => {
     await settled();
     chat.stop();
     await chat.send("two");
-    answer([]);
+    resolveMessages([]);
     await settled();
     expect(requests).toHaveLength(1);
     expect(chat.getSnapshot().messages.map(({ content }) => content)).toEqual(["one", "two", "Hello"]);

@@ -18,13 +18,13 @@ const hello = textAnswer("Hello");
 
 /** Creates a chat with a queue whose responses arrive at once. */
 function createQueuedChat(
-  answers: readonly (string | (() => Response))[],
+  responses: readonly (string | (() => Response))[],
   options: Partial<ChatStoreOptions> = {},
 ) {
   const { client, requests } = clientOf(
     (_, nth) => {
-      const answer = answers[nth - 1] ?? hello;
-      return typeof answer === "string" ? streamAnswer(answer) : answer();
+      const response = responses[nth - 1] ?? hello;
+      return typeof response === "string" ? streamAnswer(response) : response();
     },
     { retry: { limit: 0 } },
   );
@@ -67,8 +67,8 @@ describe("the queue of a chat", () => {
     ["a cut", [frame({ content: "Hel" })]],
     ["no capacity", [frame({ content: "Hel" }) + frame({}, "insufficient_system_resource") + DONE]],
     ["the limit of steps", [callAnswer({ a: ["none", "{}"] })]],
-  ])("Queued messages stay after %s, and follow the retry that succeeds", async (_, answers) => {
-    const { chat, requests, texts } = createQueuedChat(answers, { maxSteps: 1 });
+  ])("Queued messages stay after %s, and follow the retry that succeeds", async (_, responses) => {
+    const { chat, requests, texts } = createQueuedChat(responses, { maxSteps: 1 });
     const turns = ["one", "two", "three"].map((text) => chat.send(text));
     await turns[0];
     await settled();

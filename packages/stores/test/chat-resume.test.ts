@@ -23,18 +23,18 @@ import {
 import { addIds, type Ending, serveStored, writeError } from "../../core/test/support/kept.js";
 import { until } from "./support/chat.js";
 import {
-  answer,
   behind,
   bytesOf,
   expectCompleteAfterCuts,
   readAll,
   short,
+  storedEvents,
   streamAll,
   whole,
 } from "./support/resumable-streams.js";
 
-const resumingClient: typeof clientOf = (answer, options) =>
-  clientOf(answer, { resume: streamResumption(), ...options });
+const resumingClient: typeof clientOf = (storedEvents, options) =>
+  clientOf(storedEvents, { resume: streamResumption(), ...options });
 
 const gone = () =>
   Response.json(
@@ -110,14 +110,18 @@ describe("a resumable stream", () => {
     const connect = async (nth: number) => {
       await connections[nth]?.wanted();
       const part = parts[nth] ?? [];
-      if (part.length > 0) connections[nth]?.send(addIds([...answer.slice(0, before), ...part], before));
+      if (part.length > 0)
+        connections[nth]?.send(addIds([...storedEvents.slice(0, before), ...part], before));
       before += part.length;
     };
     return { clock, connections, requests, turn, connect, passHalfMinutes };
   }
 
   test("continues after a stall with heartbeats", async () => {
-    const { requests, turn, connect, passHalfMinutes } = beating([answer.slice(0, 2), answer.slice(2)]);
+    const { requests, turn, connect, passHalfMinutes } = beating([
+      storedEvents.slice(0, 2),
+      storedEvents.slice(2),
+    ]);
     await connect(0);
     await passHalfMinutes(2);
     await connect(1);
@@ -126,7 +130,7 @@ describe("a resumable stream", () => {
   });
 
   test("is resumed after five minutes without content, not after one", async () => {
-    const { requests, turn, connect, passHalfMinutes } = beating([[], answer]);
+    const { requests, turn, connect, passHalfMinutes } = beating([[], storedEvents]);
     await connect(0);
     await passHalfMinutes(9);
     expect(requests).toHaveLength(1);
@@ -137,7 +141,7 @@ describe("a resumable stream", () => {
   });
 
   test("ends as a timeout if every connection stalls after empty deltas", async () => {
-    const { requests, turn, connect, passHalfMinutes } = beating([answer.slice(0, 3), [], [], [], []]);
+    const { requests, turn, connect, passHalfMinutes } = beating([storedEvents.slice(0, 3), [], [], [], []]);
     await connect(0);
     await passHalfMinutes(14, short({}));
     expect(await catchError(turn)).toMatchObject({
@@ -159,7 +163,7 @@ describe("a resumable stream", () => {
     const broken = openBody();
     const { client } = resumingClient(
       ({ method }) => {
-        const response = streamAnswer(method === "POST" ? broken.body : addIds(answer, 2));
+        const response = streamAnswer(method === "POST" ? broken.body : addIds(storedEvents, 2));
         response.headers.set("x-stream-id", "s-1");
         return response;
       },
@@ -167,7 +171,7 @@ describe("a resumable stream", () => {
     );
     const turn = streamChat(client, question).result();
     await broken.wanted();
-    broken.send(addIds(answer.slice(0, 2)) + writeError("upstream_cut").trimStart());
+    broken.send(addIds(storedEvents.slice(0, 2)) + writeError("upstream_cut").trimStart());
     expect((await turn).message).toEqual((await whole()).turn.message);
     expect(broken.cancelled).toBe(true);
     await clock.advance(1000);
@@ -175,7 +179,7 @@ describe("a resumable stream", () => {
   });
 
   test("is resumed with the headers of the request", async () => {
-    const { client, requests } = serveStored(answer, [behind(2)], {
+    const { client, requests } = serveStored(storedEvents, [behind(2)], {
       apiKey: "secret-key",
       dangerouslyAllowBrowser: true,
       credentials: "include",
@@ -242,7 +246,7 @@ describe("a response that cannot be resumed", () => {
     const { client, requests } = resumingClient(
       ({ method }) => {
         if (method === "GET") return new Promise(() => {});
-        const response = streamAnswer(addIds(answer.slice(0, 3)));
+        const response = streamAnswer(addIds(storedEvents.slice(0, 3)));
         response.headers.set("x-stream-id", "s-1");
         return response;
       },
@@ -304,7 +308,7 @@ describe("a response that cannot be resumed", () => {
   });
 
   test.each(["upstream_cut", "stream_interrupted"])("has the same end as at the proxy: %s", async (code) => {
-    const broken = [...answer.slice(0, 3), writeError(code).trimStart()];
+    const broken = [...storedEvents.slice(0, 3), writeError(code).trimStart()];
     for (const cuts of [[], [behind(2)]]) {
       const { stream, attempts } = streamAll(cuts, {}, broken);
       expect(await catchError(stream.result())).toMatchObject({
@@ -322,7 +326,7 @@ describe("a response that cannot be resumed", () => {
     "is not resumed with an invalid id: %j",
     async (id) => {
       const { client, requests } = resumingClient(() => {
-        const response = streamAnswer(answer[0] as string);
+        const response = streamAnswer(storedEvents[0] as string);
         response.headers.set("x-stream-id", id);
         return response;
       });
@@ -332,7 +336,7 @@ describe("a response that cannot be resumed", () => {
   );
 
   test("is requested once and truncated without an id", async () => {
-    const { client, requests } = resumingClient(() => streamAnswer(addIds(answer.slice(0, 2))));
+    const { client, requests } = resumingClient(() => streamAnswer(addIds(storedEvents.slice(0, 2))));
     const stream = streamChat(client, question);
     expect(await catchError(stream.result())).toMatchObject({ reason: "truncated" });
     stream.abort();
@@ -340,7 +344,7 @@ describe("a response that cannot be resumed", () => {
   });
 
   test("is not resumed after a frame that is not JSON", async () => {
-    const { stream, attempts } = streamAll([], {}, [answer[0] as string, "data: {no\n\n"]);
+    const { stream, attempts } = streamAll([], {}, [storedEvents[0] as string, "data: {no\n\n"]);
     expect(await catchError(stream.result())).toMatchObject({ reason: "malformed" });
     expect(attempts()).toEqual(["POST"]);
   });
@@ -353,7 +357,7 @@ describe("stopping a resumable stream", () => {
     ["abort()", (stream) => stream.abort()],
     ["the caller's signal", (_, caller) => caller.abort()],
   ])("stops it at the proxy, too: %s", async (_, stop) => {
-    const { client, requests, attempts } = serveStored(answer, open, {
+    const { client, requests, attempts } = serveStored(storedEvents, open, {
       apiKey: "secret-key",
       dangerouslyAllowBrowser: true,
       credentials: "include",
@@ -379,7 +383,7 @@ describe("stopping a resumable stream", () => {
   });
 
   test("stops it at the proxy even without resume, because the proxy would read on and be billed", async () => {
-    const { client, requests, attempts } = serveStored(answer, open, {
+    const { client, requests, attempts } = serveStored(storedEvents, open, {
       resume: undefined,
       onEvent: () => {},
     });
@@ -408,7 +412,7 @@ describe("stopping a resumable stream", () => {
   });
 
   test("does not keep the connection of the stop open", async () => {
-    const proxy = serveStored(answer, open).client;
+    const proxy = serveStored(storedEvents, open).client;
     const stopped = openBody();
     const { client } = resumingClient((request) =>
       request.method === "DELETE" ? new Response(stopped.body) : proxy.fetch(request),
@@ -748,7 +752,7 @@ describe("a reloaded chat", () => {
     const left = await createInterruptedStorage(counted);
     const chat = `chat/${left.id}`;
     const records = await left.storage.read(chat);
-    const [answerId] = [...records].find(([, record]) => JSON.stringify(record)?.includes("s-1")) ?? [];
+    const [responseId] = [...records].find(([, record]) => JSON.stringify(record)?.includes("s-1")) ?? [];
     await left.storage.write(
       chat,
       new Map<string, unknown>([
@@ -756,7 +760,7 @@ describe("a reloaded chat", () => {
           "later",
           {
             message: { id: "later", role: "user", content: "And?", createdAt: 1 },
-            parent: answerId,
+            parent: responseId,
             revision: 0,
           },
         ],

@@ -23,7 +23,7 @@ test("a plain object is refused as a runner, in words that name customRunner()",
   expect(() => createChatStore(client, { model: "delta-5.3", runner })).toThrow("give customRunner()");
 });
 
-test("a runner answers a question, and the page requests nothing", async () => {
+test("a runner responds to a question, and the page requests nothing", async () => {
   const { chat, requests } = openChat({
     async run({ id, messages, model }, { put }) {
       const text = `${model}: ${messages.at(-1)?.content}`;

@@ -31,19 +31,19 @@ type Failure = keyof typeof failures;
 
 /** Creates a chat with several responses, a call in each but the last, and one failure. */
 function createFailingChat(failure: Failure | undefined, at: number, storage?: ChatStorage) {
-  let answered = 0;
+  let responses = 0;
   let isOver = failure === undefined;
   const ran: string[] = [];
   const errors: Error[] = [];
   const fails = (kind: Failure) => {
-    if (isOver || failure !== kind || answered !== at - 1) return false;
+    if (isOver || failure !== kind || responses !== at - 1) return false;
     isOver = true;
     return true;
   };
   const failIf = (kind: Failure) => {
     if (fails(kind)) throw new Error("no session");
   };
-  const { client, requests } = clientOf(answer, {
+  const { client, requests } = clientOf(respond, {
     retry: { limit: 0 },
     dangerouslyAllowBrowser: true,
     apiKey: () => {
@@ -85,7 +85,7 @@ function createFailingChat(failure: Failure | undefined, at: number, storage?: C
   } as ChatStoreOptions);
   return { chat, ran, requests, errors };
 
-  function answer(): Response {
+  function respond(): Response {
     if (fails("a connection that is refused"))
       throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
     if (fails("a connection that is lost")) throw new TypeError("fetch failed");
@@ -97,10 +97,10 @@ function createFailingChat(failure: Failure | undefined, at: number, storage?: C
       );
     if (fails("status 500")) return Response.json({ error: { message: "broken" } }, { status: 500 });
     if (fails("a cut")) return streamAnswer(frame({ content: "Well, " }));
-    answered += 1;
+    responses += 1;
     return streamAnswer(
-      answered < 3
-        ? callAnswer({ [`call-${answered}`]: ["look", "{}"] }, { content: `Step ${answered}. ` })
+      responses < 3
+        ? callAnswer({ [`call-${responses}`]: ["look", "{}"] }, { content: `Step ${responses}. ` })
         : textAnswer("All seen."),
     );
   }
@@ -143,8 +143,8 @@ describe("a turn of several steps", () => {
       const before = whole.slice(0, 2 * step - 1);
       const cut = failure === "a cut" ? ["Well, "] : [];
       expect(listTexts(chat)).toEqual([...before, ...cut]);
-      const kept = turn.messages.filter(({ outcome }) => outcome === "tool-calls");
-      expect(kept.map(({ content }) => content)).toEqual(before.filter((text) => text.startsWith("Step")));
+      const called = turn.messages.filter(({ outcome }) => outcome === "tool-calls");
+      expect(called.map(({ content }) => content)).toEqual(before.filter((text) => text.startsWith("Step")));
       expect(ran).toHaveLength(step - 1);
 
       await settled();
@@ -300,7 +300,7 @@ describe("the limit of steps", () => {
     const later = await readStored(storage, { tools: [look] });
     expect(later.chat.getSnapshot().messages.at(-1)).toMatchObject({ outcome: "step-limit" });
     const turn = later.chat.retry();
-    later.answer(0, textAnswer("Nothing."));
+    later.respond(0, textAnswer("Nothing."));
     expect(await turn).toMatchObject({ outcome: "complete" });
     const { messages } = await (later.requests[0] as Request).json();
     expect(messages.map(({ role }: { role: string }) => role)).toEqual([

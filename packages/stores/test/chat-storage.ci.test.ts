@@ -4,17 +4,17 @@ import { settled } from "../../core/test/support/gateway.js";
 import { readStored } from "./support/tabs.js";
 
 test("a chat reads 10,000 messages in one call, and writes them in two", async () => {
-  const kept = memoryStorage();
+  const inner = memoryStorage();
   const calls: string[] = [];
   const storage: ChatStorage = {
-    ...kept,
+    ...inner,
     read(collection) {
       calls.push("read");
-      return kept.read(collection);
+      return inner.read(collection);
     },
     write(collection, records) {
       calls.push("write");
-      return kept.write(collection, records);
+      return inner.write(collection, records);
     },
   };
   const initialMessages = Array.from({ length: 10_000 }, (_, index) => ({

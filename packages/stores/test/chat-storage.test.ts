@@ -28,13 +28,13 @@ describe("a chat with a storage", () => {
     const first = openTab(storage);
     const turn = first.chat.send("Hello");
     await settled();
-    first.answer(0, textAnswer("one"));
+    first.respond(0, textAnswer("one"));
     await turn;
     const again = first.chat.regenerate();
-    first.answer(1, textAnswer("two"));
+    first.respond(1, textAnswer("two"));
     await again;
     first.chat.switchBranch(first.chat.getSnapshot().messages[1]?.branches?.[0] ?? "");
-    first.answer(2, textAnswer("three"));
+    first.respond(2, textAnswer("three"));
     await first.chat.send("And?");
     await settled();
     expect(first.texts()).toEqual(["Hello", "one", "And?", "three"]);
@@ -54,11 +54,11 @@ describe("a chat with a storage", () => {
       write: (collection, changes) => memory.write(collection, changes),
       subscribe: (async () => {}) as never,
     });
-    const { chat, events, answer } = openTab(storage);
+    const { chat, events, respond } = openTab(storage);
     await until(chat, ({ persistence }) => persistence?.status !== "restoring");
     const turn = chat.send("Hello");
     await settled();
-    answer(0, textAnswer("Hi"));
+    respond(0, textAnswer("Hi"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     chat.close();
     const problem = { message: "storage.subscribe() must return a function that ends the watching" };
@@ -73,7 +73,7 @@ describe("a chat with a storage", () => {
     const first = openTab(storage);
     const turn = first.chat.send("Hello");
     await settled();
-    first.answer(0, textAnswer("Hi"));
+    first.respond(0, textAnswer("Hi"));
     await turn;
     const second = openTab(storage);
     expect(second.chat.getSnapshot()).toMatchObject({ persistence: { status: "restoring" }, messages: [] });
@@ -81,7 +81,7 @@ describe("a chat with a storage", () => {
     expect(second.chat.getSnapshot().messages).toEqual([]);
     await until(second.chat, ({ persistence }) => persistence?.status !== "restoring");
     expect(second.chat.getSnapshot().persistence?.status).not.toBe("restoring");
-    second.answer(0, textAnswer("Yes"));
+    second.respond(0, textAnswer("Yes"));
     await next;
     expect(second.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
     expect((await (second.requests[0] as Request).json()).messages).toHaveLength(3);
@@ -97,14 +97,14 @@ describe("a chat with a storage", () => {
     await connection?.wanted();
     await first.clock.advance(1100);
 
-    const { storage: kept, id } = await createLeftStorage(storage);
-    const second = await readStored(kept, { id });
+    const { storage: stored, id } = await createLeftStorage(storage);
+    const second = await readStored(stored, { id });
     expect(second.chat.getSnapshot()).toMatchObject({
       status: "ready",
       messages: [{ content: "Hello" }, { content: "Half an ans", outcome: "truncated" }],
     });
     const turn = second.chat.retry();
-    second.answer(0, textAnswer("A whole answer"));
+    second.respond(0, textAnswer("A whole answer"));
     await turn;
     expect(second.texts()).toEqual(["Hello", "A whole answer"]);
     expect(second.chat.getSnapshot().messages[1]?.branches).toHaveLength(2);
@@ -119,12 +119,12 @@ describe("a chat with a storage", () => {
     const first = openTab(storage, { tools });
     void first.chat.send("Go");
     await settled();
-    first.answer(0, callAnswer({ a: ["slow", "{}"], b: ["guarded", "{}"] }));
+    first.respond(0, callAnswer({ a: ["slow", "{}"], b: ["guarded", "{}"] }));
     await until(first.chat, hasCall("running"));
     await settled();
 
-    const { storage: kept, id } = await createLeftStorage(storage);
-    const second = await readStored(kept, { id, tools });
+    const { storage: stored, id } = await createLeftStorage(storage);
+    const second = await readStored(stored, { id, tools });
     expect(second.chat.getSnapshot()).toMatchObject({
       status: "requires-action",
       pendingActions: [{ type: "approval", toolCallId: "b" }],
@@ -132,7 +132,7 @@ describe("a chat with a storage", () => {
     });
     const turn = second.chat.approve("b");
     await settled();
-    second.answer(0, textAnswer("Done"));
+    second.respond(0, textAnswer("Done"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     expect((await (second.requests[0] as Request).json()).messages.slice(2)).toEqual([
       { role: "tool", tool_call_id: "a", content: expect.stringContaining("page") },
@@ -146,7 +146,7 @@ describe("a chat with a storage", () => {
     const first = left.chat.send("Hello");
     await settled();
     expect(right.texts()[0]).toBe("Hello");
-    left.answer(0, textAnswer("Hi"));
+    left.respond(0, textAnswer("Hi"));
     await first;
     await settled();
     expect(right.texts()).toEqual(["Hello", "Hi"]);
@@ -154,8 +154,8 @@ describe("a chat with a storage", () => {
 
     const both = [left.chat.send("from the left"), right.chat.send("from the right")];
     await settled();
-    left.answer(1, textAnswer("to the left"));
-    right.answer(0, textAnswer("to the right"));
+    left.respond(1, textAnswer("to the left"));
+    right.respond(0, textAnswer("to the right"));
     await Promise.all(both);
     await settled();
     expect(left.texts()).toEqual(["Hello", "Hi", "from the left", "to the left"]);
@@ -177,11 +177,11 @@ describe("a chat with a storage", () => {
     ];
     const [left, right] = [await readStored(storage, { tools }), await readStored(storage, { tools })];
     const turn = left.chat.send("Go");
-    left.answer(0, callAnswer({ a: ["guarded", "{}"] }));
+    left.respond(0, callAnswer({ a: ["guarded", "{}"] }));
     await turn;
     await until(right.chat, hasCall("needs-approval"));
     const end = left.chat.approve("a");
-    left.answer(1, textAnswer("Done"));
+    left.respond(1, textAnswer("Done"));
     await end;
     await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Done");
     expect(hasCall("done")(right.chat.getSnapshot())).toBe(true);
@@ -196,9 +196,9 @@ describe("a chat with a storage", () => {
         storage.subscribe(collection, (changes) => void late.push(() => listener(changes))),
     };
     const tools = [defineTool({ name: "asked", inputSchema: {} })];
-    const { chat, answer } = await readStored(slow, { tools });
+    const { chat, respond } = await readStored(slow, { tools });
     const turn = chat.send("Go");
-    answer(0, callAnswer({ a: ["asked", "{}"], b: ["asked", "{}"] }));
+    respond(0, callAnswer({ a: ["asked", "{}"], b: ["asked", "{}"] }));
     await turn;
     await settled();
     await chat.addToolOutput("a", 1);
@@ -208,10 +208,10 @@ describe("a chat with a storage", () => {
 
   test("shows another version if the shown one was removed", async () => {
     const storage = memoryStorage();
-    const { chat, answer, texts } = await readStored(storage);
+    const { chat, respond, texts } = await readStored(storage);
     for (const [nth, text] of ["one", "two"].entries()) {
       const turn = nth === 0 ? chat.send("Hello") : chat.regenerate();
-      answer(nth, textAnswer(text));
+      respond(nth, textAnswer(text));
       await turn;
     }
     await settled();
@@ -223,9 +223,9 @@ describe("a chat with a storage", () => {
 
   test("orders versions by age, in any order of the records", async () => {
     const storage = memoryStorage();
-    const kept = (id: string, createdAt: number) =>
+    const createEntry = (id: string, createdAt: number) =>
       [id, { message: { id, role: "user", content: id, createdAt }, parent: null, revision: 0 }] as const;
-    await storage.write("chat/a", new Map([kept("young", 2), kept("old", 1)]));
+    await storage.write("chat/a", new Map([createEntry("young", 2), createEntry("old", 1)]));
     const { chat } = await readStored(storage);
     expect(chat.getSnapshot().messages).toMatchObject([{ id: "young", branches: ["old", "young"] }]);
   });
@@ -239,8 +239,8 @@ describe("a chat with a storage", () => {
     await settled();
     const turns = [left.chat.retry(), right.chat.send("And?")];
     await settled();
-    left.answer(1, textAnswer("Hi"));
-    right.answer(0, textAnswer("Yes"));
+    left.respond(1, textAnswer("Hi"));
+    right.respond(0, textAnswer("Yes"));
     expect(await Promise.all(turns)).toMatchObject([{ outcome: "complete" }, { outcome: "complete" }]);
     await settled();
     expect(left.texts()).toEqual(["Hello", "Hi"]);
@@ -262,16 +262,16 @@ describe("a chat with a storage", () => {
       return [id, { message, parent: ids[index - 1] ?? null, revision: 0 }] as const;
     });
     for (const lost of ids) {
-      const kept = memoryStorage();
-      await kept.write("chat/a", new Map(records.filter(([id]) => id !== lost).reverse()));
-      const { texts, answer, chat } = await readStored(kept);
+      const stored = memoryStorage();
+      await stored.write("chat/a", new Map(records.filter(([id]) => id !== lost).reverse()));
+      const { texts, respond, chat } = await readStored(stored);
       const left = ids.filter((id) => id !== lost);
       expect(texts()).toEqual(left);
       const turn = chat.send("g");
-      answer(0, textAnswer("h"));
+      respond(0, textAnswer("h"));
       await turn;
       await settled();
-      expect((await readStored(kept)).texts()).toEqual([...left, "g", "h"]);
+      expect((await readStored(stored)).texts()).toEqual([...left, "g", "h"]);
     }
     // the missing message arrives, and its successors follow it again
     const late = memoryStorage();
@@ -297,7 +297,7 @@ describe("a chat with a storage", () => {
     await connection?.wanted();
     await left.clock.advance(1100);
     await until(right.chat, ({ messages }) => messages[1]?.content === "Half an");
-    left.answer(0, textAnswer(" answer"));
+    left.respond(0, textAnswer(" answer"));
     await turn;
     await until(right.chat, ({ messages }) => messages[1]?.outcome === "complete");
     expect(right.texts()).toEqual(["Hello", "Half an answer"]);
@@ -311,12 +311,12 @@ describe("a chat with a storage", () => {
       leave = resolve;
     });
     void navigator.locks.request(`sluice/chat/${id}/2`, { mode: "shared" }, () => here);
-    const kept = (message: object, parent: string | null) => ({ message, parent, revision: 1 });
+    const createEntry = (message: object, parent: string | null) => ({ message, parent, revision: 1 });
     await storage.write(
       `chat/${id}`,
       new Map([
-        ["1", kept({ id: "1", role: "user", content: "Hello" }, null)],
-        ["2", kept({ id: "2", role: "assistant", content: "Half" }, "1")],
+        ["1", createEntry({ id: "1", role: "user", content: "Hello" }, null)],
+        ["2", createEntry({ id: "2", role: "assistant", content: "Half" }, "1")],
       ]),
     );
     const { chat } = await readStored(storage, { id });
@@ -331,7 +331,7 @@ describe("a chat with a storage", () => {
     const first = openTab(storage);
     const turn = first.chat.send("Hello");
     await settled();
-    first.answer(0, frame({ content: "Ha" }));
+    first.respond(0, frame({ content: "Ha" }));
     const { error } = await turn;
     await settled();
     const second = await readStored(storage);
@@ -349,7 +349,7 @@ describe("a chat with a storage", () => {
     const first = await readStored(storage, { initialMessages });
     expect(first.texts()).toEqual(["Welcome"]);
     const turn = first.chat.send("Hello");
-    first.answer(0, textAnswer("Hi"));
+    first.respond(0, textAnswer("Hi"));
     await turn;
     await settled();
     const second = await readStored(storage, {
@@ -371,7 +371,7 @@ describe("a chat with a storage", () => {
     const storage = memoryStorage();
     const first = await readStored(storage);
     const turn = first.chat.send("Hello");
-    first.answer(0, textAnswer("Hi"));
+    first.respond(0, textAnswer("Hi"));
     await turn;
     first.chat.reset();
     await settled();
@@ -392,11 +392,11 @@ describe("a chat with a storage", () => {
       }
     }
     const records = new Records();
-    const { chat, answer } = openTab(customStorage(records));
+    const { chat, respond } = openTab(customStorage(records));
     await until(chat, ({ persistence }) => persistence?.status !== "restoring");
     const turn = chat.send("Hello");
     await settled();
-    answer(0, textAnswer("Hi"));
+    respond(0, textAnswer("Hi"));
     await turn;
     chat.close();
     await settled();
@@ -416,10 +416,10 @@ describe("a chat with a storage", () => {
       write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
       subscribe: () => () => {},
     });
-    const { chat, answer, events } = await readStored(broken);
+    const { chat, respond, events } = await readStored(broken);
     expect(chat.getSnapshot().persistence?.status).not.toBe("restoring");
     const turn = chat.send("Hello");
-    answer(0, textAnswer("Hi"));
+    respond(0, textAnswer("Hi"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     const failures = () =>
       events.flatMap((event) => (event.type === "storage-error" ? [String(event.error)] : []));
@@ -435,11 +435,11 @@ describe("a chat with a storage", () => {
       write: (collection, changes) =>
         isFull ? Promise.reject(new Error("full")) : storage.write(collection, changes),
     };
-    const { chat, answer } = await readStored(small);
+    const { chat, respond } = await readStored(small);
     const turn = chat.send("Hello");
     await settled();
     isFull = false;
-    answer(0, textAnswer("Hi"));
+    respond(0, textAnswer("Hi"));
     await turn;
     await settled();
     expect((await readStored(storage)).texts()).toEqual(["Hello", "Hi"]);
@@ -449,7 +449,7 @@ describe("a chat with a storage", () => {
     const storage = memoryStorage();
     const [left, right] = [await readStored(storage), await readStored(storage)];
     const turn = left.chat.send("Hello");
-    left.answer(0, textAnswer("Hi"));
+    left.respond(0, textAnswer("Hi"));
     await turn;
     await settled();
     const writes: unknown[] = [];
@@ -462,19 +462,23 @@ describe("a chat with a storage", () => {
 
   test("ignores records that are not messages, and fields of another type", async () => {
     const storage = memoryStorage();
-    const kept = (id: string, message: object, parent: unknown) =>
+    const createEntry = (id: string, message: object, parent: unknown) =>
       [id, { message: { id, ...message }, parent, revision: 0 }] as const;
     await storage.write(
       "chat/a",
       new Map<string, unknown>([
-        kept("1", { role: "user", content: "Hello" }, null),
+        createEntry("1", { role: "user", content: "Hello" }, null),
         ["2", "text"],
         ["3", null],
-        kept("4", { role: "robot", content: "" }, "1"),
-        kept("5", { role: "user", content: 6 }, "1"),
-        kept("6", { id: 6, role: "assistant", content: {}, toolCalls: {}, outcome: [], usage: 7 }, "1"),
-        kept("7", { role: "user", content: "a circle", images: ["x", null] }, "8"),
-        kept("8", { role: "user", content: "a circle" }, "7"),
+        createEntry("4", { role: "robot", content: "" }, "1"),
+        createEntry("5", { role: "user", content: 6 }, "1"),
+        createEntry(
+          "6",
+          { id: 6, role: "assistant", content: {}, toolCalls: {}, outcome: [], usage: 7 },
+          "1",
+        ),
+        createEntry("7", { role: "user", content: "a circle", images: ["x", null] }, "8"),
+        createEntry("8", { role: "user", content: "a circle" }, "7"),
         ["/leaf", "8"],
       ]),
     );
@@ -491,13 +495,13 @@ describe("a chat with a storage", () => {
 
   test("shows messages whose stored parent is not an id after the older messages", async () => {
     const storage = memoryStorage();
-    const kept = (id: string, createdAt: number, parent: unknown) =>
+    const createEntry = (id: string, createdAt: number, parent: unknown) =>
       [id, { message: { role: "user", content: id, createdAt }, parent, revision: 0 }] as const;
     const records = [
-      kept("one", 1, null),
-      kept("two", 2, undefined),
-      kept("three", 3, 7),
-      kept("four", 4, 7),
+      createEntry("one", 1, null),
+      createEntry("two", 2, undefined),
+      createEntry("three", 3, 7),
+      createEntry("four", 4, 7),
     ];
     await storage.write("chat/a", new Map(records));
     expect((await readStored(storage)).texts()).toEqual(["one", "two", "three", "four"]);
@@ -518,10 +522,10 @@ describe("a chat with a storage", () => {
       return [id, { message, parent: index ? `m${index - 1}` : null, revision: 1 }] as const;
     });
     await storage.write("chat/a", new Map(messages));
-    const { chat, texts, answer } = await readStored(storage);
+    const { chat, texts, respond } = await readStored(storage);
     expect(texts()).toEqual(["Hello", "calls", "And?"]);
     const turn = chat.send("More");
-    answer(0, textAnswer("Yes"));
+    respond(0, textAnswer("Yes"));
     expect(await turn).toMatchObject({ outcome: "complete" });
   });
 
@@ -605,13 +609,13 @@ describe("a chat with a storage", () => {
         };
       },
     };
-    const { chat, answer } = await readStored(counting);
+    const { chat, respond } = await readStored(counting);
     // its messages, and the notice of a sign-out
     expect(watchers).toBe(2);
     chat.close();
     expect(watchers).toBe(0);
     const turn = chat.send("Hello");
-    answer(0, textAnswer("Hi"));
+    respond(0, textAnswer("Hi"));
     await turn;
     await settled();
     expect(watchers).toBe(2);
@@ -631,11 +635,11 @@ describe("a chat with a storage", () => {
       v.object({}),
       v.transform(() => 2n ** 64n),
     );
-    const { chat, answer, events, texts } = await readStored(small, { outputSchema: big });
-    const ask = async (nth: number, text: string, answered: string) => {
+    const { chat, respond, events, texts } = await readStored(small, { outputSchema: big });
+    const ask = async (nth: number, text: string, response: string) => {
       const turn = chat.send(text);
       await settled();
-      answer(nth, answered);
+      respond(nth, response);
       await turn;
       await settled();
     };
@@ -672,7 +676,7 @@ describe("a chat with a storage", () => {
     const first = openTab(storage.inner);
     const sending = first.chat.send("Hello");
     await settled();
-    first.answer(0, textAnswer("Hi"));
+    first.respond(0, textAnswer("Hi"));
     await sending;
     await settled();
     const initialMessages = [{ role: "assistant", content: "Welcome" }] as const;
@@ -683,7 +687,7 @@ describe("a chat with a storage", () => {
     expect(second.chat.getSnapshot().persistence?.status).toBe("restoring");
     await second.clock.advance(1);
     expect(second.chat.getSnapshot().persistence?.status).not.toBe("restoring");
-    second.answer(0, textAnswer("Yes"));
+    second.respond(0, textAnswer("Yes"));
     await turn;
     expect(second.texts()).toEqual(["Welcome", "Go on", "Yes"]);
     expect(second.events.filter(({ type }) => type === "storage-error")).toMatchObject([
@@ -701,7 +705,7 @@ describe("a chat with a storage", () => {
     const first = openTab(inner);
     const sending = first.chat.send("Hello");
     await settled();
-    first.answer(0, textAnswer("Hi"));
+    first.respond(0, textAnswer("Hi"));
     await sending;
     await settled();
     let failing = 1;
@@ -718,7 +722,7 @@ describe("a chat with a storage", () => {
     expect(third.events).toMatchObject([{ type: "storage-error", error: { message: "connection lost" } }]);
     const turn = third.chat.send("Go on");
     await settled();
-    third.answer(0, textAnswer("Yes"));
+    third.respond(0, textAnswer("Yes"));
     await turn;
     await third.clock.advance(1000);
     expect(third.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
@@ -733,7 +737,7 @@ describe("a chat with a storage", () => {
   });
 });
 
-/** A storage that answers no read before it is released; \`inner\` is the same at once. */
+/** A storage whose reads wait until it is released; \`inner\` is the same at once. */
 function createHeldStorage() {
   const inner = memoryStorage();
   let release: () => void = () => {};

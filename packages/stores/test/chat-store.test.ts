@@ -32,14 +32,14 @@ describe("a chat", () => {
     const seen: string[] = [];
     chat.subscribe(() => seen.push(chat.getSnapshot().status));
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", messages: [] });
-    const answer = chat.send("Hello?");
+    const sending = chat.send("Hello?");
     await connection.wanted();
     connection.send(hello.slice(0, -40));
     await connection.wanted();
     await clock.advance(100);
     connection.send(hello.slice(-40));
     connection.end();
-    expect(await answer).toMatchObject({
+    expect(await sending).toMatchObject({
       messages: [
         { role: "user", content: "Hello?" },
         { role: "assistant", content: "Hello", outcome: "complete", model: "delta-5.3" },
@@ -74,7 +74,7 @@ describe("a chat", () => {
   test("notifies once per throttleMs during a burst of deltas, and at once at the end", async () => {
     const { chat, clock, connection } = live({ throttleMs: 50 });
     let notified = 0;
-    const answer = chat.send("Hello?");
+    const sending = chat.send("Hello?");
     await connection.wanted();
     chat.subscribe(() => (notified += 1));
     connection.send(frame({ content: "." }).repeat(500));
@@ -87,19 +87,19 @@ describe("a chat", () => {
     expect(chat.getSnapshot().messages.at(-1)?.content).toHaveLength(1000);
     connection.send(frame({}, "stop") + DONE);
     connection.end();
-    await answer;
+    await sending;
     expect(notified).toBeLessThanOrEqual(3);
     expect(chat.getSnapshot()).toMatchObject({ status: "ready" });
   });
 
   test("keeps the text after stop, and sends the next message at once", async () => {
     const { chat, connection, connections } = live();
-    const answer = chat.send("Hello?");
+    const sending = chat.send("Hello?");
     await connection.wanted();
     connection.send(frame({ content: "Hel" }));
     await connection.wanted();
     chat.stop();
-    const turn = await answer;
+    const turn = await sending;
     expect(turn).toMatchObject({
       messages: [{}, { content: "Hel", outcome: "stopped" }],
       outcome: "stopped",
@@ -120,10 +120,10 @@ describe("a chat", () => {
       unsubscribe();
       chat.stop();
     });
-    const answer = chat.send("Hello?");
+    const sending = chat.send("Hello?");
     await connection.wanted();
     connection.send(frame({ content: "Hel" }) + frame({ content: "lo" }) + frame({ content: "!" }));
-    expect(await answer).toMatchObject({ messages: [{}, { content: "Hello!" }], outcome: "stopped" });
+    expect(await sending).toMatchObject({ messages: [{}, { content: "Hello!" }], outcome: "stopped" });
     expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Hello!", outcome: "stopped" });
   });
 
@@ -202,13 +202,13 @@ describe("a chat", () => {
 
   test("stays empty after a reset during a response", async () => {
     const { chat, connection } = live();
-    const answer = chat.send("Hello?");
+    const sending = chat.send("Hello?");
     await connection.wanted();
     connection.send(frame({ content: "Hel" }));
     await connection.wanted();
     chat.reset();
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
-    await answer;
+    await sending;
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
   });
 
@@ -243,9 +243,9 @@ describe("a chat", () => {
       { clock },
     );
     const chat = createChatStore(client, { model });
-    const answer = chat.send("Hello?");
+    const sending = chat.send("Hello?");
     let isOver = false;
-    answer.finally(() => {
+    sending.finally(() => {
       isOver = true;
     });
     let longest = 0;
@@ -253,7 +253,7 @@ describe("a chat", () => {
       await yieldTask();
       longest = Math.max(longest, now - before);
     }
-    expect((await answer)?.messages.at(-1)?.content).toHaveLength(deltas);
+    expect((await sending)?.messages.at(-1)?.content).toHaveLength(deltas);
     expect(now).toBeGreaterThan(deltas);
     expect(longest).toBeLessThan(20);
   });

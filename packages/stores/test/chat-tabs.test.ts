@@ -68,10 +68,10 @@ describe("a chat in several tabs", () => {
     const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const turn = left.chat.send("Go");
-    left.answer(0, textAnswer("Gone"));
+    left.respond(0, textAnswer("Gone"));
     await turn;
     await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Gone");
-    right.answer(0, textAnswer("Here"));
+    right.respond(0, textAnswer("Here"));
     await right.chat.send("And now?");
     expect(await right.requests[0]?.json()).toMatchObject({
       messages: [{ content: "Go" }, { content: "Gone" }, { content: "And now?" }],
@@ -87,9 +87,9 @@ describe("a chat in several tabs", () => {
     for (const tab of tabs) respondToAll(tab);
     const [first] = tabs as [(typeof tabs)[0]];
     void first.chat.send("Go");
-    first.answer(0, callAnswer({ a: ["asked", "{}"] }));
-    first.answer(1, textAnswer("Done"));
-    for (const { answer } of tabs.slice(1)) answer(0, textAnswer("Done"));
+    first.respond(0, callAnswer({ a: ["asked", "{}"] }));
+    first.respond(1, textAnswer("Done"));
+    for (const { respond } of tabs.slice(1)) respond(0, textAnswer("Done"));
     for (const { chat } of tabs) await until(chat, ({ messages }) => messages.at(-1)?.content === "Done");
     await settled();
     expect(posts(tabs)).toBe(2);
@@ -107,12 +107,12 @@ describe("a chat in several tabs", () => {
     const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [guarded] })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const turn = left.chat.send("Go");
-    left.answer(0, callAnswer({ a: ["guarded", "{}"] }));
+    left.respond(0, callAnswer({ a: ["guarded", "{}"] }));
     await turn;
     await until(right.chat, hasCall("needs-approval"));
     const approved = [right.chat.approve("a"), left.chat.approve("a")];
-    right.answer(0, textAnswer("Done"));
-    left.answer(1, textAnswer("Done"));
+    right.respond(0, textAnswer("Done"));
+    left.respond(1, textAnswer("Done"));
     await Promise.all(approved);
     expect(runs).toBe(1);
     expect(posts(tabs)).toBe(2);
@@ -154,8 +154,8 @@ describe("a chat in several tabs", () => {
       await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Well");
       const next = right.chat.send("Something else");
       await settled();
-      left.answer(0, callAnswer({ a: ["asked", "{}"] }));
-      right.answer(0, textAnswer("Yes"));
+      left.respond(0, callAnswer({ a: ["asked", "{}"] }));
+      right.respond(0, textAnswer("Yes"));
       expect(await turn).toMatchObject({ outcome: "tool-calls" });
       await next;
       await settled();
@@ -202,11 +202,11 @@ describe("a chat in several tabs", () => {
     const storage = memoryStorage();
     const tab = await readStored(storage, { id: `tabs-${Math.random()}`, tools: [asked] });
     const turn = tab.chat.send("Go");
-    tab.answer(0, callAnswer({ a: ["asked", "{}"] }));
+    tab.respond(0, callAnswer({ a: ["asked", "{}"] }));
     await turn;
     const [sent] = tab.chat.getSnapshot().messages;
     const next = tab.chat.addToolOutput("a", "yes");
-    tab.answer(1, textAnswer("Done"));
+    tab.respond(1, textAnswer("Done"));
     await next;
     expect(tab.chat.getSnapshot().messages[0]).toBe(sent);
   });
@@ -221,8 +221,8 @@ describe("a chat in several tabs", () => {
     await failed;
     await settled();
     const turns = [left.chat.retry(), right.chat.retry()];
-    left.answer(1, textAnswer("Hi"));
-    right.answer(0, textAnswer("Hi"));
+    left.respond(1, textAnswer("Hi"));
+    right.respond(0, textAnswer("Hi"));
     expect((await Promise.all(turns)).map(({ outcome }) => outcome).sort()).toEqual(["complete", "not-sent"]);
     expect(posts(tabs)).toBe(2);
     for (const { texts } of tabs) expect(texts()).toEqual(["Hello", "Hi"]);
@@ -237,9 +237,9 @@ describe("a chat in several tabs", () => {
     const turn = first.chat.send("Go");
     for (const { chat } of others) await until(chat, ({ messages }) => messages.length === 2);
     const retried = others.map(({ chat }) => chat.retry());
-    first.answer(0, callAnswer({ a: ["quick", "{}"] }));
-    first.answer(1, textAnswer("Done"));
-    for (const { answer } of others) answer(0, textAnswer("Done again"));
+    first.respond(0, callAnswer({ a: ["quick", "{}"] }));
+    first.respond(1, textAnswer("Done"));
+    for (const { respond } of others) respond(0, textAnswer("Done again"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     for (const { outcome } of await Promise.all(retried)) expect(outcome).toBe("not-sent");
     expect(posts(tabs)).toBe(2);
@@ -272,7 +272,7 @@ describe("a chat in several tabs", () => {
     await until(tab.chat, hasCall("cancelled", "a"));
     expect(tab.chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "b" }]);
     const turn = tab.chat.addToolOutput("b", "yes");
-    tab.answer(0, textAnswer("Done"));
+    tab.respond(0, textAnswer("Done"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     expect((await readStored(storage, { id })).texts()).toEqual(["Go", "", "Done"]);
   });
@@ -292,7 +292,7 @@ describe("a chat in several tabs", () => {
     const message = { id: "2", createdAt: 1, ...done, toolCalls };
     await storage.write(`chat/${id}`, new Map([["2", { message, parent: "1", revision: 2 }]]));
     leave();
-    tab.answer(0, textAnswer("Done"));
+    tab.respond(0, textAnswer("Done"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     const sent = await (tab.requests[0] as Request).json();
     expect(sent.messages.at(-1)).toMatchObject({ role: "tool", content: "theirs" });
@@ -300,15 +300,15 @@ describe("a chat in several tabs", () => {
 
   /** Creates the storages of two tabs over one storage, with the broadcasts of the first tab. */
   function passingStorages() {
-    const kept = memoryStorage();
+    const inner = memoryStorage();
     let receive: (changes: ReadonlyMap<string, unknown>) => void = () => {};
     const passed: ReadonlyMap<string, unknown>[] = [];
     const writes: ReadonlyMap<string, unknown>[] = [];
     const left: ChatStorage = {
-      ...kept,
+      ...inner,
       write(collection, changes) {
         writes.push(changes);
-        return kept.write(collection, changes);
+        return inner.write(collection, changes);
       },
       broadcast(_, changes) {
         passed.push(structuredClone(changes));
@@ -316,11 +316,11 @@ describe("a chat in several tabs", () => {
       },
     };
     const right: ChatStorage = {
-      ...kept,
+      ...inner,
       subscribe(collection, listener) {
         // the client also listens for sign-outs
         if (collection.startsWith("chat/")) receive = listener;
-        return kept.subscribe(collection, listener);
+        return inner.subscribe(collection, listener);
       },
     };
     return { left, right, passed, writes, deliver: (...given: typeof passed) => given.forEach(receive) };
@@ -404,12 +404,12 @@ describe("a chat in several tabs", () => {
   });
 
   /** Creates a storage of another tab, which gets changes only when `deliver` is called. */
-  function lateStorage(kept: ChatStorage) {
+  function lateStorage(inner: ChatStorage) {
     let notices: (() => void)[] | undefined;
     const late: ChatStorage = {
-      ...kept,
+      ...inner,
       subscribe: (collection, listener) =>
-        kept.subscribe(collection, (changes) => {
+        inner.subscribe(collection, (changes) => {
           if (notices) notices.push(() => listener(changes));
           else listener(changes);
         }),
@@ -554,7 +554,7 @@ describe("a chat in several tabs", () => {
     const storage = memoryStorage();
     const tab = await readStored(storage, { id });
     void tab.chat.send("Hello");
-    tab.answer(0, textAnswer("Good day"));
+    tab.respond(0, textAnswer("Good day"));
     await until(tab.chat, ({ status }) => status === "ready");
     await settled();
     const records = await storage.read(`chat/${id}`);
@@ -580,7 +580,7 @@ describe("a chat in several tabs", () => {
       await readStored(storage, { id }),
     ];
     const turn = left.chat.send("Go");
-    left.answer(0, callAnswer({ a: ["slow", "{}"] }));
+    left.respond(0, callAnswer({ a: ["slow", "{}"] }));
     await until(right.chat, hasCall("running"));
     right.chat.reset();
     expect(await turn).toMatchObject({ outcome: "stopped" });
@@ -648,12 +648,12 @@ test("works in each tab separately if locks are refused, reports this once, and 
   const tabs = await Promise.all([1, 2].map(() => readStored(storage, { tools: [asked] })));
   const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
   const turn = left.chat.send("Go");
-  left.answer(0, callAnswer({ a: ["asked", "{}"] }));
+  left.respond(0, callAnswer({ a: ["asked", "{}"] }));
   await turn;
   await settled();
   const turns = [left.chat.addToolOutput("a", 1), right.chat.addToolOutput("a", 1)];
-  left.answer(1, textAnswer("left"));
-  right.answer(0, textAnswer("right"));
+  left.respond(1, textAnswer("left"));
+  right.respond(0, textAnswer("right"));
   for (const { outcome } of await Promise.all(turns)) expect(outcome).toBe("complete");
   await settled();
   expect(left.chat.getSnapshot().messages.at(-1)?.branches).toHaveLength(2);
@@ -678,7 +678,7 @@ test("shows a response of another tab once it is complete, if tabs can't see eac
   await connection?.wanted();
   await left.clock.advance(1100);
   await until(right.chat, ({ messages }) => messages.length > 0);
-  left.answer(0, textAnswer(" an answer"));
+  left.respond(0, textAnswer(" an answer"));
   await turn;
   await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Half an answer");
   expect([...seen]).toEqual(["user undefined", "assistant complete"]);

@@ -4,7 +4,7 @@ import { textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, streamAnswer } from "../../core/test/support/gateway.js";
 import { createChat, createLiveChat, until } from "./support/chat.js";
 
-const answers = ["first", "second", "third", "fourth", "fifth"].map(textAnswer);
+const responses = ["first", "second", "third", "fourth", "fifth"].map(textAnswer);
 
 /** Describes the thread as texts, each after the text of its parent. */
 function describeTree(nodes: readonly ChatNode[]): string[] {
@@ -15,14 +15,14 @@ function describeTree(nodes: readonly ChatNode[]): string[] {
 }
 
 async function createBranchedChat() {
-  const opened = createChat(answers);
+  const opened = createChat(responses);
   const { chat } = opened;
   await chat.send("Hello");
-  const [question, answer] = chat.getSnapshot().messages as [ChatMessage, ChatMessage];
+  const [question, response] = chat.getSnapshot().messages as [ChatMessage, ChatMessage];
   await chat.send("Go on");
-  await chat.regenerate(answer.id);
+  await chat.regenerate(response.id);
   await chat.edit(question.id, "Good day");
-  return { ...opened, question, answer };
+  return { ...opened, question, response };
 }
 
 test("getThread lists all branches depth first", async () => {
@@ -44,8 +44,8 @@ test("getThread lists all branches depth first", async () => {
 });
 
 test("getThread returns the shown messages as the same objects, in every branch", async () => {
-  const { chat, answer } = await createBranchedChat();
-  for (const shown of [undefined, answer.id]) {
+  const { chat, response } = await createBranchedChat();
+  for (const shown of [undefined, response.id]) {
     if (shown) chat.switchBranch(shown);
     const listed = chat.getThread().map(({ message }) => message);
     for (const message of chat.getSnapshot().messages) expect(listed).toContain(message);
@@ -59,10 +59,10 @@ test("getThread lists the versions of a response with their question as parent",
 });
 
 test("getThread returns the same array until a message changes, and then the same entries for all other messages", async () => {
-  const { chat, question, answer } = await createBranchedChat();
+  const { chat, question, response } = await createBranchedChat();
   const before = chat.getThread();
   expect(chat.getThread()).toBe(before);
-  chat.switchBranch(answer.id);
+  chat.switchBranch(response.id);
   expect(chat.getThread()).toBe(before);
   expect(chat.withOptions({ model: "delta-5.3" }).getThread()).toBe(before);
   await chat.send("More");
@@ -96,7 +96,7 @@ test("getThread omits an empty response that was requested again, as branches do
 
 test("getThread lists hidden branches after a reload, and nothing after reset", async () => {
   const storage = memoryStorage();
-  const { client } = clientOf((_, nth) => streamAnswer(answers[nth - 1] ?? ""));
+  const { client } = clientOf((_, nth) => streamAnswer(responses[nth - 1] ?? ""));
   const options = { id: "a", model: "delta-5.3", storage } as const;
   const before = createChatStore(client, options);
   await before.send("Hello");

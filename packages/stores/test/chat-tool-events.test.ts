@@ -14,8 +14,8 @@ const asks = (name: string, text = `{"city":"${canary}"}`) => callAnswer({ "call
 const city = v.object({ city: v.pipe(v.string(), v.maxLength(20)) });
 
 /** Creates a chat whose gateway responds with one call and then with text, and records the events of its tools. */
-function createToolChat(answer: string, tools: NonNullable<ChatStoreOptions["tools"]>, id?: string) {
-  const all = createChat([answer, textAnswer("Warm.")], { tools, ...(id && { id }) });
+function createToolChat(response: string, tools: NonNullable<ChatStoreOptions["tools"]>, id?: string) {
+  const all = createChat([response, textAnswer("Warm.")], { tools, ...(id && { id }) });
   const events: ClientEvent[] = [];
   subscribeToEvents(all.client, (event) => events.push(event));
   const runs = () => events.filter((event): event is ToolEvent => "toolCallId" in event);
@@ -51,11 +51,11 @@ describe("the events of a tool", () => {
   test("contain no text, header or key, like all events of a chat", async () => {
     const key = `sk-${canary}-0123456789`;
     const events: ClientEvent[] = [];
-    const answers = [
+    const responses = [
       callAnswer({ a: ["note", `{"text":"${canary}"}`] }, { content: canary, reasoning_content: canary }),
       frame({ content: canary }, "stop", { note: canary, system_fingerprint: canary }) + DONE,
     ];
-    const { client } = clientOf((_, nth) => streamAnswer(answers[nth - 1] ?? ""), {
+    const { client } = clientOf((_, nth) => streamAnswer(responses[nth - 1] ?? ""), {
       apiKey: key,
       dangerouslyAllowBrowser: true,
       headers: { "x-note": canary },

@@ -7,9 +7,9 @@ import { createChat, hasCall, until } from "./support/chat.js";
 
 type Context = Parameters<NonNullable<ReturnType<typeof defineTool>["execute"]>>[1];
 
-const answers = [callAnswer({ a: ["draw", "{}"] }), textAnswer("Here it is.")];
+const responses = [callAnswer({ a: ["draw", "{}"] }), textAnswer("Here it is.")];
 const image = { type: "image/png", url: "https://files.test/a.png" };
-const film = { type: "video/mp4", url: "https://files.test/a.mp4" };
+const video = { type: "video/mp4", url: "https://files.test/a.mp4" };
 
 function createDrawTool(execute: (context: Context) => unknown) {
   return defineTool({
@@ -24,13 +24,13 @@ const findResponse = (messages: readonly ChatMessage[]) => messages.find(({ tool
 describe("a tool", () => {
   test("attaches images and files to the response that calls it, once each, and the model gets neither", async () => {
     const tool = createDrawTool(({ attachFile }) => {
-      for (const file of [image, film, image, film]) attachFile(file);
+      for (const file of [image, video, image, video]) attachFile(file);
       return "drawn";
     });
-    const { chat, sent } = createChat(answers, { tools: [tool] });
+    const { chat, sent } = createChat(responses, { tools: [tool] });
     const turn = await chat.send("Draw");
     expect(turn.outcome).toBe("complete");
-    expect(findResponse(turn.messages)).toMatchObject({ images: [image.url], files: [film] });
+    expect(findResponse(turn.messages)).toMatchObject({ images: [image.url], files: [video] });
     expect(turn.messages.at(-1)).not.toHaveProperty("images");
     await chat.send("Again");
     for (const nth of [1, 2]) expect(JSON.stringify(await sent(nth))).not.toContain("files.test");
@@ -45,7 +45,7 @@ describe("a tool", () => {
         finish = resolve;
       });
     });
-    const { chat } = createChat(answers, { tools: [tool], throttleMs: 0 });
+    const { chat } = createChat(responses, { tools: [tool], throttleMs: 0 });
     const turn = chat.send("Draw");
     await until(chat, hasCall("running"));
     await until(chat, ({ messages }) => findResponse(messages)?.images !== undefined);
@@ -60,7 +60,7 @@ describe("a tool", () => {
     ["no type", { type: "", url: "https://files.test/a.png" }],
     ["nothing", undefined],
   ])("fails if it attaches %s", async (_, file) => {
-    const { chat } = createChat(answers, {
+    const { chat } = createChat(responses, {
       tools: [createDrawTool(({ attachFile }) => attachFile(file as typeof image))],
     });
     const turn = await chat.send("Draw");
@@ -71,7 +71,7 @@ describe("a tool", () => {
   });
 
   test("can't save a state without JSON", async () => {
-    const { chat } = createChat(answers, { tools: [createDrawTool(({ saveState }) => saveState(1n))] });
+    const { chat } = createChat(responses, { tools: [createDrawTool(({ saveState }) => saveState(1n))] });
     const turn = await chat.send("Draw");
     expect(findResponse(turn.messages)?.toolCalls).toMatchObject([
       { state: "failed", error: expect.stringContaining("saveState()") },
@@ -88,7 +88,7 @@ describe("a tool", () => {
       begin();
       await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     });
-    const { chat } = createChat(answers, { tools: [tool] });
+    const { chat } = createChat(responses, { tools: [tool] });
     const turn = chat.send("Draw");
     await begun;
     chat.stop();
@@ -96,7 +96,7 @@ describe("a tool", () => {
     expect(findResponse(chat.getSnapshot().messages)?.toolCalls).toMatchObject([
       { state: "cancelled", savedState: { task: 7 } },
     ]);
-    const { chat: other } = createChat(answers, {
+    const { chat: other } = createChat(responses, {
       tools: [createDrawTool(({ saveState }) => saveState(1).then(() => "drawn"))],
     });
     const call = findResponse((await other.send("Draw")).messages)?.toolCalls?.[0];
@@ -111,7 +111,7 @@ describe("a tool", () => {
       timeoutMs: 5000,
       execute: (_, { saveState }) => saveState({ task: 7 }).then(() => new Promise<string>(() => {})),
     });
-    const { chat, clock } = createChat(answers, { tools: [tool] });
+    const { chat, clock } = createChat(responses, { tools: [tool] });
     const turn = await clock.advanceUntil(chat.send("Draw"), 1000);
     expect(findResponse(turn.messages)?.toolCalls).toMatchObject([
       { state: "failed", savedState: { task: 7 } },
@@ -124,7 +124,7 @@ describe("a tool", () => {
       late = context;
       return "drawn";
     });
-    const { chat } = createChat(answers, { tools: [tool] });
+    const { chat } = createChat(responses, { tools: [tool] });
     await chat.send("Draw");
     const before = chat.getSnapshot().messages;
     late?.attachFile(image);
@@ -137,10 +137,10 @@ describe("a tool", () => {
 describe("files of a response", () => {
   test("survive a reload, and invalid files are ignored", async () => {
     const storage = memoryStorage();
-    const { client } = clientOf((_, nth) => streamAnswer(answers[nth - 1] ?? ""));
+    const { client } = clientOf((_, nth) => streamAnswer(responses[nth - 1] ?? ""));
     const tool = createDrawTool(({ attachFile }) => {
       attachFile(image);
-      attachFile(film);
+      attachFile(video);
       return "drawn";
     });
     const options = { id: "a", model: "alpha-v4.1-flash", storage, tools: [tool] } as const;
@@ -151,12 +151,12 @@ describe("files of a response", () => {
     const records = await storage.read("chat/a");
     const [id, record] = [...records].find(([, value]) => JSON.stringify(value).includes("files.test")) ?? [];
     const odd = structuredClone(record) as { message: { files: unknown[]; toolCalls: object[] } };
-    odd.message.files.push("a", { type: "text/html", url: "javascript:alert(1)" }, { url: film.url }, null);
+    odd.message.files.push("a", { type: "text/html", url: "javascript:alert(1)" }, { url: video.url }, null);
     await storage.write("chat/a", new Map([[String(id), odd]]));
     const after = createChatStore(client, options);
     after.subscribe(() => {});
     await expect.poll(() => after.getSnapshot().persistence?.status).not.toBe("restoring");
-    expect(findResponse(after.getSnapshot().messages)).toMatchObject({ images: [image.url], files: [film] });
+    expect(findResponse(after.getSnapshot().messages)).toMatchObject({ images: [image.url], files: [video] });
     expect(findResponse(after.getSnapshot().messages)?.files).toHaveLength(1);
   });
 

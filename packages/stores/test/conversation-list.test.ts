@@ -24,7 +24,7 @@ test("A conversation is listed from the first question of its chat on, and after
   await settled();
   expect(titles()).toEqual([]);
   const turn = chat.send("Why is the sky blue?");
-  await until(list, ({ conversations }) => conversations[0]?.status === "answering");
+  await until(list, ({ conversations }) => conversations[0]?.status === "responding");
   await turn;
   expect(list.getSnapshot().conversations).toMatchObject([
     { id, title: "Why is the sky blue?", status: "ready", isPinned: false },

@@ -43,10 +43,10 @@ const completion = {
 const refusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
 
-/** Creates a client whose gateway is `answer`, and records the events of its calls. */
-function recordEvents(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+/** Creates a client whose gateway is `respond`, and records the events of its calls. */
+function recordEvents(respond: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
   const events: CallEvent[] = [];
-  const { client, requests } = clientOf(answer, {
+  const { client, requests } = clientOf(respond, {
     ...options,
     onEvent: (event) => {
       if ("kind" in event) events.push(event);
@@ -99,12 +99,12 @@ describe("the events of a call", () => {
   test("Two parallel calls have different callIds, which separate their timelines", async () => {
     const clock = stoppedClock();
     const chat = openBody();
-    let answerImage = (_: Response): void => {};
+    let respondToImage = (_: Response): void => {};
     const { client, events } = recordEvents(
       (request) =>
         request.url.endsWith("/v1/images/generations")
           ? new Promise<Response>((resolve) => {
-              answerImage = resolve;
+              respondToImage = resolve;
             })
           : streamAnswer(chat.body),
       { clock },
@@ -118,7 +118,9 @@ describe("the events of a call", () => {
     chat.send(frame({ content: "Hi" }));
     await chat.wanted();
     await clock.advance(500);
-    answerImage(Response.json({ data: [{ url: "https://cdn.test/1.png" }], usage: { generated_images: 1 } }));
+    respondToImage(
+      Response.json({ data: [{ url: "https://cdn.test/1.png" }], usage: { generated_images: 1 } }),
+    );
     await image;
     chat.send(frame({}, "stop") + DONE);
     await streamed;
@@ -309,9 +311,9 @@ describe("the events of a call", () => {
     ["epsilon", {}, (client) => getEpsilonTask(client, "e-1"), "complete"],
   ] satisfies [string, object, (client: ReturnType<typeof createClient>) => Promise<unknown>, string][])(
     "end once for each call of kind %s: %j",
-    async (kind, answer, call, outcome) => {
+    async (kind, body, call, outcome) => {
       const gateway = { assetLookup: "/look/up" } as const;
-      const { client, events } = recordEvents(() => Response.json(answer), { gateway });
+      const { client, events } = recordEvents(() => Response.json(body), { gateway });
       await call(client);
       expect(listTypes(events)).toEqual(["request", "response", "end"]);
       expect(events[2]).toMatchObject({ kind, outcome, callId: events[0]?.callId });
@@ -368,9 +370,9 @@ describe("the events of a call", () => {
 
 describe("headers", () => {
   /** Creates a client that records the arguments of its `headers` and sends the call's id. */
-  function identified(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+  function identified(respond: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
     const given: CallInfo[] = [];
-    const all = recordEvents(answer, {
+    const all = recordEvents(respond, {
       ...options,
       headers: (request) => {
         given.push(request);
@@ -402,8 +404,8 @@ describe("headers", () => {
   });
 
   test("get the ids of the chat and the message", async () => {
-    const answer = () => streamAnswer(frame({ content: "Hi" }, "stop") + DONE);
-    const { client, given } = identified(answer);
+    const respond = () => streamAnswer(frame({ content: "Hi" }, "stop") + DONE);
+    const { client, given } = identified(respond);
     const chat = createChatStore(client, { model: "delta-5.3", id: "trip" });
     await chat.send("Hello");
     expect(given).toMatchObject([{ chatId: "trip", messageId: chat.getSnapshot().messages[1]?.id }]);
@@ -434,7 +436,7 @@ describe("headers", () => {
 });
 
 describe("subscribeToEvents", () => {
-  const answer = () => Response.json(completion);
+  const respond = () => Response.json(completion);
   const createListener = (client: Client) => {
     const seen: ClientEvent[] = [];
     return { seen, unsubscribe: subscribeToEvents(client, (event) => seen.push(event)) };
@@ -442,7 +444,7 @@ describe("subscribeToEvents", () => {
 
   test("gives each subscriber the events from then on, after onEvent, until it unsubscribes", async () => {
     const order: string[] = [];
-    const { client } = clientOf(answer, { onEvent: ({ type }) => order.push(`onEvent ${type}`) });
+    const { client } = clientOf(respond, { onEvent: ({ type }) => order.push(`onEvent ${type}`) });
     subscribeToEvents(client, ({ type }) => order.push(`early ${type}`));
     const early = createListener(client);
     await completeChat(client, question);
@@ -457,7 +459,7 @@ describe("subscribeToEvents", () => {
   });
 
   test("calls a listener twice that is subscribed twice, and once after one unsubscribes", async () => {
-    const { client } = clientOf(answer);
+    const { client } = clientOf(respond);
     const seen: string[] = [];
     const listener = ({ type }: ClientEvent) => seen.push(type);
     const unsubscribe = subscribeToEvents(client, listener);
@@ -473,7 +475,7 @@ describe("subscribeToEvents", () => {
     let sent = 0;
     const { client } = clientOf(() => {
       sent += 1;
-      return answer();
+      return respond();
     });
     let store = () => {};
     const stored = new Promise<void>((resolve) => {
@@ -489,7 +491,7 @@ describe("subscribeToEvents", () => {
   });
 
   test("lets listeners subscribe and unsubscribe during an event", async () => {
-    const { client } = clientOf(answer);
+    const { client } = clientOf(respond);
     const seen: string[] = [];
     const leaveFirst = subscribeToEvents(client, ({ type }) => {
       seen.push(`first ${type}`);
@@ -511,7 +513,7 @@ describe("subscribeToEvents", () => {
         uncaught.push((error as Error).message);
       }
     });
-    const { client } = clientOf(answer);
+    const { client } = clientOf(respond);
     subscribeToEvents(client, () => {
       throw new Error("in a listener");
     });
@@ -523,14 +525,14 @@ describe("subscribeToEvents", () => {
   });
 
   test("works for copies of a client, as the stores make them", async () => {
-    const { client } = clientOf(answer);
+    const { client } = clientOf(respond);
     const { seen } = createListener(client);
     await completeChat({ ...client }, question);
     expect(seen).toHaveLength(3);
   });
 
   test("subscribes and unsubscribes in constant time with any number of listeners", () => {
-    const { client } = clientOf(answer, { onEvent: () => {} });
+    const { client } = clientOf(respond, { onEvent: () => {} });
     const leave = Array.from({ length: 100_000 }, () => subscribeToEvents(client, () => {}));
     const { seen, unsubscribe } = createListener(client);
     // a linear search would take minutes

@@ -112,21 +112,21 @@ describe("Signing out", () => {
 
   test("leaves no entry of a submission whose response arrives later", async () => {
     const storage = memoryStorage();
-    let answer: () => void = () => {};
+    let respond: () => void = () => {};
     const held = new Promise<void>((resolve) => {
-      answer = resolve;
+      respond = resolve;
     });
     const { client, requests } = clientOf(
       async () => {
         await held;
-        return Response.json({ id: "film", created_at: 1 });
+        return Response.json({ id: "video", created_at: 1 });
       },
       { user: "ann" },
     );
     const creating = createVideoTaskStore(client, { storage }).create(request);
     await waitUntil(() => requests.length > 0, settled);
     await signOut(client);
-    answer();
+    respond();
     await creating;
     await settled();
     expect(await listStored(storage, "ann")).toEqual([]);

@@ -38,7 +38,7 @@ describe("repairMessages", () => {
 
   test.each<[string, ChatRequestMessage[], unknown[]]>([
     [
-      "answers a call that never got a result",
+      "adds a result to a call that never got one",
       [user, asking(call("a")), user],
       [user, asking(call("a")), cancelled("a"), user],
     ],
@@ -54,7 +54,7 @@ describe("repairMessages", () => {
     ],
     ["drops a result without a call", [user, result("x")], [user]],
     [
-      "drops a call whose arguments were cut off, unless it was answered",
+      "drops a call whose arguments were cut off, unless it has a result",
       [asking(call("a", '{"x":'), call("b")), asking(call("c", '{"x":')), result("c")],
       [asking(call("b")), cancelled("b"), asking(call("c")), result("c")],
     ],
@@ -64,22 +64,22 @@ describe("repairMessages", () => {
       [asking(call("a", "{}")), result("a")],
     ],
     [
-      "drops an answer of which nothing is left",
+      "drops a response without any content left",
       [user, asking(call("a", "{")), { role: "assistant", content: "" }, user],
       [user, user],
     ],
     [
-      "keeps the text of an answer whose calls go",
+      "keeps the text of a response whose calls are dropped",
       [{ role: "assistant", content: "Let me", tool_calls: [call("a", "{")] }],
       [{ role: "assistant", content: "Let me" }],
     ],
     [
-      "tells two calls with the same id in different answers apart",
+      "tells two calls with the same id in different responses apart",
       [asking(call("a")), result("a", "1"), asking(call("a")), result("a", "2")],
       [asking(call("a")), result("a", "1"), asking(call("a")), result("a", "2")],
     ],
     [
-      "tells two calls with the same id in one answer apart, with their results in order",
+      "tells two calls with the same id in one response apart, with their results in order",
       [asking(call("a"), call("a"), call("b")), result("a", "1"), result("a", "2"), result("b")],
       [asking(call("a"), call("a-1"), call("b")), result("a", "1"), result("a-1", "2"), result("b")],
     ],
@@ -102,14 +102,14 @@ describe("the messages that a chat sends", () => {
     await chat.send("Go on");
     return (await (requests[0] as Request).json()).messages;
   }
-  const answer = { id: "2", role: "assistant", content: "Fine.", reasoning: "Hm." } as const;
+  const response = { id: "2", role: "assistant", content: "Fine.", reasoning: "Hm." } as const;
 
   test("contain the reasoning only of turns with tools", async () => {
     const toolCall = { id: "a", name: "f", arguments: "{}", input: {}, state: "done", output: null } as const;
     expect(
       await sentFor([
         { id: "0", role: "user", content: "one" },
-        { ...answer, id: "1" },
+        { ...response, id: "1" },
         { id: "3", role: "user", content: "two" },
         { id: "4", role: "assistant", content: "", reasoning: "First.", toolCalls: [toolCall] },
         { id: "5", role: "assistant", content: "Done.", reasoning: "Then." },

@@ -13,7 +13,7 @@ const linkTo = (name: string) => `https://gateway.test/v1/media/${name}`;
  */
 function openPage({
   status = (): number => 200,
-  answered = () => Promise.resolve(),
+  waitForCopies = () => Promise.resolve(),
   daysOf = (_name: string): number => 1,
 } = {}) {
   const day = openPageForADay();
@@ -27,7 +27,7 @@ function openPage({
         return Response.json({ data }, { headers });
       }
       bodies.push(body);
-      await answered();
+      await waitForCopies();
       if (status() !== 200) return new Response(null, { status: status() });
       const copyOf = (name: string) => ({
         name,
@@ -137,14 +137,14 @@ test("newer images are not replaced by links that arrive late", async () => {
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const { store, bodies, day, url } = openPage({ answered: () => held });
+  const { store, bodies, day, url } = openPage({ waitForCopies: () => held });
   onTestFinished(store.subscribe(() => {}));
   await store.generate({ prompt: "dawn" });
   day.pass(DAY_MS + 1000);
   await expect.poll(() => bodies).toHaveLength(1);
   await store.generate({ prompt: "dusk" });
   release();
-  // its turn comes after the late answer
+  // its turn comes after the late response
   day.pass(DAY_MS + 1000);
   await expect.poll(url).toBe(linkTo("dusk+"));
   expect(bodies[1]?.urls).toEqual([original("dusk")]);

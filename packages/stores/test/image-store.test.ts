@@ -12,7 +12,7 @@ const first = { url: "https://cdn.test/1.png", size: "2048x2048" };
 const second = { url: "https://cdn.test/2.png", size: "2048x2048" };
 const withheld = { error: { code: "content_filter", message: "This image was withheld" } };
 
-const answer = (...data: object[]) => Response.json({ model, created: 1_755_000_000, data });
+const createResponse = (...data: object[]) => Response.json({ model, created: 1_755_000_000, data });
 const refusal = (status: number) =>
   Response.json(
     { error: { message: `refused with ${status}` } },
@@ -35,12 +35,12 @@ function createLiveStore(
 ) {
   const calls = [1, 2, 3].map(() => ({
     arrival: createDeferred<void>(),
-    answer: createDeferred<Response>(),
+    createResponse: createDeferred<Response>(),
   }));
   const call = (nth: number) => calls[nth - 1] as (typeof calls)[number];
   const { client, requests } = clientOf((_, nth) => {
     call(nth).arrival.fulfil();
-    return call(nth).answer.promise;
+    return call(nth).createResponse.promise;
   }, clientOptions);
   const store = createImageStore(client, options);
   const statuses: string[] = [];
@@ -52,9 +52,9 @@ function createLiveStore(
     state: store.getSnapshot,
     bodies: () => Promise.all(requests.map((request) => request.json())),
     arrived: (nth: number) => call(nth).arrival.promise,
-    async answers(nth: number, answered: Response) {
+    async respond(nth: number, response: Response) {
       await call(nth).arrival.promise;
-      call(nth).answer.fulfil(answered);
+      call(nth).createResponse.fulfil(response);
       await settled();
     },
   };
@@ -73,7 +73,7 @@ function createWitness() {
 describe("an image store", () => {
   test("sends nothing before generate, then the request with the model and its parameters", async () => {
     const params = { size: "2048x2048", watermark: false } as const;
-    const { store, requests, state, bodies, answers } = createLiveStore({ model, params });
+    const { store, requests, state, bodies, respond } = createLiveStore({ model, params });
     expect(state()).toEqual({ status: "idle", failedCount: 0 });
     const before = Date.now();
     const generated = store.generate({ ...reef, watermark: true });
@@ -81,7 +81,7 @@ describe("an image store", () => {
     expect(state()).toMatchObject({ status: "pending", variables });
     expect(state().submittedAt).toBeGreaterThanOrEqual(before);
     expect(state().submittedAt).toBeLessThanOrEqual(Date.now());
-    await answers(1, answer(first));
+    await respond(1, createResponse(first));
     expect(await generated).toMatchObject({ status: "success", data: { images: [first], model }, variables });
     const { submittedAt } = state();
     expect(state()).toMatchObject({
@@ -96,20 +96,20 @@ describe("an image store", () => {
   });
 
   test("changes twice for a request, and keeps its state object in between", async () => {
-    const { store, state, statuses, arrived, answers } = createLiveStore();
+    const { store, state, statuses, arrived, respond } = createLiveStore();
     const generated = store.generate(reef);
     const pending = state();
     await arrived(1);
     expect(state()).toBe(pending);
-    await answers(1, answer(first));
+    await respond(1, createResponse(first));
     await generated;
     expect(statuses).toEqual(["pending", "success"]);
   });
 
   test("keeps the images of a sequence in order, including failed images, and counts the failed ones", async () => {
-    const { store, state, answers } = createLiveStore();
+    const { store, state, respond } = createLiveStore();
     const generated = store.generate({ ...reef, sequential_image_generation: "auto" });
-    await answers(1, answer(first, withheld, second));
+    await respond(1, createResponse(first, withheld, second));
     await generated;
     expect(state()).toMatchObject({
       status: "success",
@@ -120,7 +120,7 @@ describe("an image store", () => {
 
   test("sends a double click once, and rejects the second request", async () => {
     const { reported, ...callbacks } = createWitness();
-    const { store, state, requests, answers } = createLiveStore({ model, ...callbacks });
+    const { store, state, requests, respond } = createLiveStore({ model, ...callbacks });
     const generated = store.generate(reef);
     const pending = state();
     expect(await store.generate(wreck)).toMatchObject({
@@ -129,7 +129,7 @@ describe("an image store", () => {
       variables: { model, ...wreck },
     });
     expect(state()).toBe(pending);
-    await answers(1, answer(first));
+    await respond(1, createResponse(first));
     expect(await generated).toMatchObject({ status: "success" });
     expect([requests.length, reported]).toEqual([1, ["success"]]);
   });
@@ -151,7 +151,7 @@ describe("an image store", () => {
   });
 
   test("sends a request unchanged with checks: false, even to an unknown model", async () => {
-    const { client, requests } = clientOf(() => answer(first));
+    const { client, requests } = clientOf(() => createResponse(first));
     const request = { ...reef, size: "8192x8192" };
     await createImageStore<string>(client, { model, checks: false }).generate(request);
     const next = { model: "gamma-image-9" } as const;
@@ -169,7 +169,7 @@ describe("an image store", () => {
     const rules: string[] = [];
     const onEvent: ClientOptions["onEvent"] = (event) =>
       event.type === "warning" && rules.push(event.issue.rule);
-    const { client } = clientOf(() => answer(first), { onEvent });
+    const { client } = clientOf(() => createResponse(first), { onEvent });
     await createImageStore(client, { model }).generate({ prompt: " " });
     expect(rules).toEqual(["image.5-0.prompt-empty"]);
   });
@@ -177,7 +177,7 @@ describe("an image store", () => {
   test("reads its options at each use", async () => {
     const reported: string[] = [];
     let options: ImageStoreOptions = { model: "gamma-image-4-0-250828" };
-    const { client, requests } = clientOf(() => answer(first));
+    const { client, requests } = clientOf(() => createResponse(first));
     const store = createImageStore(client, () => options);
     options = {
       model,
@@ -194,7 +194,7 @@ describe("an image store", () => {
   });
 
   test("types its request by its model", () => {
-    const { client } = clientOf(() => answer());
+    const { client } = clientOf(() => createResponse());
     const store = createImageStore(client, { model });
     type Asked = Parameters<typeof store.generate>[0];
     expectTypeOf({ ...reef, size: "2048x2048" } as const).toExtend<Asked>();
@@ -227,14 +227,14 @@ describe("images that failed", () => {
     "after HTTP %i have the billing %s; the request is sent once, and the last images stay",
     async (status, billing) => {
       const { reported, ...callbacks } = createWitness();
-      const { store, state, requests, statuses, answers } = createLiveStore({ model, ...callbacks });
+      const { store, state, requests, statuses, respond } = createLiveStore({ model, ...callbacks });
       const made = store.generate(reef);
-      await answers(1, answer(first, withheld));
+      await respond(1, createResponse(first, withheld));
       const { data } = await made;
       const generated = store.generate(wreck);
       expect(state()).toMatchObject({ status: "pending", failedCount: 1 });
       expect(state().data).toBe(data);
-      await answers(2, refusal(status));
+      await respond(2, refusal(status));
       const expected = { status: "error", error: { name: "APIError", status, billing } };
       expect(await generated).toMatchObject(expected);
       expect((await generated).data).toBeUndefined();
@@ -246,7 +246,7 @@ describe("images that failed", () => {
 
       const again = store.generate(reef);
       expect(state()).toMatchObject({ status: "pending", error: undefined });
-      await answers(3, answer(second));
+      await respond(3, createResponse(second));
       await again;
       expect(state()).toMatchObject({ status: "success", data: { images: [second] }, failedCount: 0 });
       expect(state().error).toBeUndefined();
@@ -255,12 +255,12 @@ describe("images that failed", () => {
   );
 
   test("are requested again by generate(variables)", async () => {
-    const { store, state, bodies, answers } = createLiveStore({ model, params: { seed: 7 } });
+    const { store, state, bodies, respond } = createLiveStore({ model, params: { seed: 7 } });
     const generated = store.generate(reef);
-    await answers(1, refusal(500));
+    await respond(1, refusal(500));
     await generated;
     const again = store.generate(state().variables ?? wreck);
-    await answers(2, answer(first));
+    await respond(2, createResponse(first));
     await again;
     expect(await bodies()).toEqual([
       { model, ...reef, seed: 7 },
@@ -300,7 +300,7 @@ describe("images that failed", () => {
 describe("stop", () => {
   test("ends the request at once as an error that may be billed, and ignores a late response", async () => {
     const { reported, ...callbacks } = createWitness();
-    const { store, state, statuses, answers, arrived } = createLiveStore({ model, ...callbacks });
+    const { store, state, statuses, respond, arrived } = createLiveStore({ model, ...callbacks });
     const generated = store.generate(reef);
     await arrived(1);
     store.stop();
@@ -312,7 +312,7 @@ describe("stop", () => {
     const stopped = state();
     expect(stopped).toMatchObject(expected);
     expect(await generated).toMatchObject(expected);
-    await answers(1, answer(first));
+    await respond(1, createResponse(first));
     store.stop();
     await settled();
     expect(state()).toBe(stopped);
@@ -353,7 +353,7 @@ describe("stop", () => {
     const onEvent: ClientOptions["onEvent"] = ({ type }) => type === "retry" && retried.fulfil();
     const limited = createLiveStore({ model }, { clock: stoppedClock(), onEvent });
     void limited.store.generate(reef);
-    await limited.answers(1, refusal(429));
+    await limited.respond(1, refusal(429));
     await retried.promise;
     expect(limited.state().status).toBe("pending");
     limited.store.stop();
@@ -369,9 +369,9 @@ describe("stop", () => {
     [502, "maybe", "may bill"],
   ])("knows the billing of a %i before its body has arrived: %s", async (status, billing, message) => {
     const words = openBody();
-    const { store, state, answers } = createLiveStore({ model });
+    const { store, state, respond } = createLiveStore({ model });
     void store.generate(reef);
-    await answers(1, new Response(words.body, { status }));
+    await respond(1, new Response(words.body, { status }));
     await settled();
     store.stop();
     expect(state()).toMatchObject({ error: { message: expect.stringContaining(message), billing } });
@@ -380,7 +380,7 @@ describe("stop", () => {
   test("The state and the promise agree if a stop comes at any moment of the response", async () => {
     const ends = new Set<string>();
     for (let steps = 0; steps < 100; steps += 1) {
-      const { client } = clientOf(() => answer(first));
+      const { client } = clientOf(() => createResponse(first));
       const store = createImageStore(client, { model });
       const generated = store.generate(reef);
       for (let step = 0; step < steps; step += 1) await Promise.resolve();
@@ -403,9 +403,9 @@ describe("stop", () => {
 
 describe("reset", () => {
   test("deletes the state", async () => {
-    const { store, state, answers } = createLiveStore();
+    const { store, state, respond } = createLiveStore();
     const generated = store.generate(reef);
-    await answers(1, answer(first, withheld));
+    await respond(1, createResponse(first, withheld));
     await generated;
     store.reset();
     expect(state()).toEqual({ status: "idle", failedCount: 0 });
@@ -413,7 +413,7 @@ describe("reset", () => {
 
   test("ends the request in flight, and reports it only to its caller", async () => {
     const { reported, ...callbacks } = createWitness();
-    const { store, state, answers, arrived } = createLiveStore({ model, ...callbacks });
+    const { store, state, respond, arrived } = createLiveStore({ model, ...callbacks });
     const generated = store.generate(reef);
     await arrived(1);
     store.reset();
@@ -422,7 +422,7 @@ describe("reset", () => {
       status: "error",
       error: { name: "AbortError", billing: "maybe" },
     });
-    await answers(1, answer(first));
+    await respond(1, createResponse(first));
     expect([state().status, reported]).toEqual(["idle", []]);
   });
 });
@@ -430,7 +430,7 @@ describe("reset", () => {
 describe('whenBusy: "replace"', () => {
   test("ends the request in flight, and its late response does not change the new request", async () => {
     const { reported, ...callbacks } = createWitness();
-    const { store, state, requests, statuses, answers, arrived } = createLiveStore({
+    const { store, state, requests, statuses, respond, arrived } = createLiveStore({
       model,
       whenBusy: "replace",
       ...callbacks,
@@ -444,9 +444,9 @@ describe('whenBusy: "replace"', () => {
       error: { name: "AbortError", message: expect.stringContaining("newer"), billing: "maybe" },
       variables: reef,
     });
-    await answers(1, answer(first));
+    await respond(1, createResponse(first));
     expect(state()).toMatchObject({ status: "pending", data: undefined, variables: wreck });
-    await answers(2, answer(second));
+    await respond(2, createResponse(second));
     expect(await newer).toMatchObject({ data: { images: [second] } });
     expect(state()).toMatchObject({ status: "success", data: { images: [second] }, variables: wreck });
     expect([requests.length, statuses, reported]).toEqual([
@@ -458,14 +458,14 @@ describe('whenBusy: "replace"', () => {
 
   test("keeps the request in flight if the new one breaks a rule", async () => {
     const { reported, ...callbacks } = createWitness();
-    const { store, state, answers } = createLiveStore({ model, whenBusy: "replace", ...callbacks });
+    const { store, state, respond } = createLiveStore({ model, whenBusy: "replace", ...callbacks });
     const generated = store.generate(reef);
     const pending = state();
     expect(await store.generate({ ...wreck, seed: 0.5 })).toMatchObject({
       error: { name: "ValidationError", billing: "none" },
     });
     expect(state()).toBe(pending);
-    await answers(1, answer(first));
+    await respond(1, createResponse(first));
     expect(await generated).toMatchObject({ status: "success" });
     expect(reported).toEqual(["success"]);
   });

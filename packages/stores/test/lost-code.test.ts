@@ -9,10 +9,10 @@ import { until } from "./support/chat.js";
 
 afterEach(restoreModules);
 
-/** Opens a page without these modules, whose gateway is `answer`. */
+/** Opens a page without these modules, whose gateway is `respond`. */
 async function openPageWithout(
   modules: readonly string[],
-  answer: (request: Request) => Response | Promise<Response>,
+  respond: (request: Request) => Response | Promise<Response>,
 ) {
   lose(...modules.map((module) => (module.includes("/src/") ? module : `stores/src/${module}`)));
   const core = await import("@sluice/core");
@@ -26,7 +26,7 @@ async function openPageWithout(
     onEvent: ({ type }) => events.push(type),
     fetch: async (request) => {
       requests.push(request.method);
-      return answer(request);
+      return respond(request);
     },
   });
   return { ...core, ...stores, client, requests, events };
@@ -37,10 +37,10 @@ const anything = checkOnly(() => true);
 
 describe("a chat whose code for failures can't be loaded", () => {
   test("A rejected message of a chat is not lost, and is sent again by retry()", async () => {
-    const answers = [Response.json({}, { status: 503 }), streamAnswer(textAnswer("Hello"))];
+    const responses = [Response.json({}, { status: 503 }), streamAnswer(textAnswer("Hello"))];
     const { createChatStore, client, requests } = await openPageWithout(
       ["core/src/transport/repeat"],
-      () => answers.shift() as Response,
+      () => responses.shift() as Response,
     );
     const chat = createChatStore(client, { model });
     expect(await chat.send("Hi")).toMatchObject({ outcome: "error", error: { status: 503 } });
@@ -50,15 +50,17 @@ describe("a chat whose code for failures can't be loaded", () => {
 });
 
 /** Serves a resumable stream whose first connection ends after the first event. */
-const kept = [frame({ content: '{"a":' }), frame({ content: "1}" }), frame({}, "stop"), DONE];
+const storedEvents = [frame({ content: '{"a":' }), frame({ content: "1}" }), frame({}, "stop"), DONE];
 
 function serveStoredStream({ method, headers }: Request): Response {
   if (method === "DELETE") return new Response(null, { status: 204 });
-  const answer = streamAnswer(
-    method === "POST" ? addIds(kept.slice(0, 1)) : addIds(kept, Number(headers.get("last-event-id"))),
+  const respond = streamAnswer(
+    method === "POST"
+      ? addIds(storedEvents.slice(0, 1))
+      : addIds(storedEvents, Number(headers.get("last-event-id"))),
   );
-  answer.headers.set("x-stream-id", "s-1");
-  return answer;
+  respond.headers.set("x-stream-id", "s-1");
+  return respond;
 }
 
 describe("a resumable stream that breaks off", () => {

@@ -38,10 +38,10 @@ function createResponse(body: unknown, status = 200): Response {
 }
 
 /** A client whose `fetch` is adapted. */
-function openAdapted(answer: (nth: number) => Response) {
+function openAdapted(respond: (nth: number) => Response) {
   const requests: Request[] = [];
   const { client } = clientOf(() => new Response(), {
-    fetch: standardFetch(async (request) => answer(requests.push(request))),
+    fetch: standardFetch(async (request) => respond(requests.push(request))),
   });
   return { client, requests };
 }
@@ -120,12 +120,12 @@ describe("A response whose body was read by other code", () => {
   ];
 
   test.each(readers)("is an error that names the fix, and is requested once: %s", async (_, read) => {
-    const answer = async (text: string, status = 200) => {
+    const respond = async (text: string, status = 200) => {
       const response = new Response(text, { status });
       await read(response);
       return response;
     };
-    const { client, requests } = clientOf(() => answer(streamed));
+    const { client, requests } = clientOf(() => respond(streamed));
     const lost = {
       name: "ConnectionError",
       billing: "maybe",
@@ -139,7 +139,7 @@ describe("A response whose body was read by other code", () => {
     const chat = createChatStore(client, { model: "delta-5.3" });
     expect(await chat.send("Hello")).toMatchObject({ outcome: "error", error: lost });
     // an error response stays one
-    const refused = clientOf(() => answer("{}", 400));
+    const refused = clientOf(() => respond("{}", 400));
     expect(await catchError(streamChat(refused.client, question).result())).toMatchObject({ status: 400 });
     expect(refused.requests).toHaveLength(1);
   });
@@ -275,8 +275,8 @@ describe("A page whose old library adds fields to prototypes", () => {
     expect(`${await catchError(createVideoTask(client, request))}`).toContain('"extend"');
     expect(sent).toEqual([]);
     // a request without a check needs no schema
-    const answer = await streamChat(client, question, { checks: false }).result();
-    expect([answer.outcome, answer.message.content]).toEqual(["complete", words]);
+    const respond = await streamChat(client, question, { checks: false }).result();
+    expect([respond.outcome, respond.message.content]).toEqual(["complete", words]);
   });
 
   test.each([

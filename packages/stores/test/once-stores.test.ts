@@ -175,10 +175,10 @@ describe("an asset store behind a proxy with idempotency", () => {
 describe("a video behind a proxy with idempotency", () => {
   const reef = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
 
-  const film = (nth: number) => Response.json({ id: `t-${nth}`, created_at: 1 });
+  const createVideo = (nth: number) => Response.json({ id: `t-${nth}`, created_at: 1 });
 
   const opened = (
-    gateway: (nth: number) => Response | Promise<Response> = film,
+    gateway: (nth: number) => Response | Promise<Response> = createVideo,
     options: Parameters<typeof openOnce>[1] = {},
   ) => {
     const proxy = openOnce(gateway, { ...once, ...options });
@@ -270,11 +270,11 @@ describe("a video behind a proxy with idempotency", () => {
   });
 
   test("stays in the list if another page sends the same request before it hears of the video", async () => {
-    let answer: (response: Response) => void = () => {};
+    let respond: (response: Response) => void = () => {};
     const first = new Promise<Response>((resolve) => {
-      answer = resolve;
+      respond = resolve;
     });
-    const { visit, sent, keys } = opened((nth) => (nth === 1 ? first : film(nth)), { features: null });
+    const { visit, sent, keys } = opened((nth) => (nth === 1 ? first : createVideo(nth)), { features: null });
     const storage = memoryStorage();
     const held: (() => void)[] = [];
     const late: ChatStorage = {
@@ -287,7 +287,7 @@ describe("a video behind a proxy with idempotency", () => {
     const clock = stoppedClock();
     const { video, entries } = visit(late, clock);
     expect(await entries()).toMatchObject([{ state: "submitting" }]);
-    answer(film(1));
+    respond(createVideo(1));
     expect((await made).handle?.id).toBe("t-1");
     const another = video.create(reef);
     const tellAll = () => {
@@ -302,7 +302,7 @@ describe("a video behind a proxy with idempotency", () => {
   });
 
   test("is paid once if its store was reset before the repetition was sent", async () => {
-    const { page, sent, keys, lose } = openOnce(film, once);
+    const { page, sent, keys, lose } = openOnce(createVideo, once);
     const { headers, wait, goOn } = createWaitingHeaders();
     const client = page({ headers });
     const storage = memoryStorage();

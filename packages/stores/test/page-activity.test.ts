@@ -16,7 +16,7 @@ const lost = () => {
 };
 const refused = () => Response.json({ error: { message: "no gateway" } }, { status: 502 });
 
-/** Opens a page of a browser, whose server responds to polls with `answer`. */
+/** Opens a page of a browser, whose server responds to polls with `respond`. */
 function openBrowserPage(options: VideoTaskStoreOptions = {}) {
   const window = new EventTarget();
   const document = Object.assign(new EventTarget(), { visibilityState: "visible" });
@@ -27,7 +27,7 @@ function openBrowserPage(options: VideoTaskStoreOptions = {}) {
   const clock = stoppedClock();
   let polls = 0;
   const server = {
-    answer: (): Response => {
+    respond: (): Response => {
       const progress = `${polls % 100}%`;
       return Response.json({ code: "success", data: { task_id: "t-1", status: "IN_PROGRESS", progress } });
     },
@@ -35,7 +35,7 @@ function openBrowserPage(options: VideoTaskStoreOptions = {}) {
   const { client } = clientOf(
     () => {
       polls += 1;
-      return server.answer();
+      return server.respond();
     },
     {
       clock,
@@ -90,13 +90,13 @@ describe("a page whose browser has no network", () => {
   test("polls until a poll reaches no server, and at once when the network is back", async () => {
     const { network, attach, clock, video, server, polls } = openBrowserPage();
     await attach();
-    const { answer } = server;
-    server.answer = lost;
+    const { respond } = server;
+    server.respond = lost;
     await network(false);
     await clock.advance(15_000);
     expect(video.getSnapshot()).toMatchObject({ status: "pending", ...offline });
     expect(polls()).toBe(2);
-    server.answer = answer;
+    server.respond = respond;
     await network(true);
     expect(polls()).toBe(3);
     expect(video.getSnapshot()).toMatchObject({ ...polling, failureReason: undefined });
@@ -105,8 +105,8 @@ describe("a page whose browser has no network", () => {
   test("tries again once a minute, when it is shown again, and after refetch", async () => {
     const { network, attach, show, clock, video, server, polls } = openBrowserPage();
     await attach();
-    const { answer } = server;
-    server.answer = lost;
+    const { respond } = server;
+    server.respond = lost;
     await network(false);
     await clock.advance(15_000);
     for (const retry of [() => clock.advance(MINUTE), () => show("visible"), async () => video.refetch()]) {
@@ -121,7 +121,7 @@ describe("a page whose browser has no network", () => {
     expect(polls()).toBe(before + 60);
     expect(video.getSnapshot()).toMatchObject({ status: "pending", ...offline });
     // a server on this machine was restarted
-    server.answer = answer;
+    server.respond = respond;
     await clock.advance(MINUTE);
     expect(video.getSnapshot()).toMatchObject(polling);
     await clock.advance(15_000);
@@ -130,14 +130,14 @@ describe("a page whose browser has no network", () => {
 
   test("does not count as offline after an error response or an earlier failure", async () => {
     const { network, attach, clock, video, server, polls } = openBrowserPage();
-    server.answer = lost;
+    server.respond = lost;
     await attach();
     await network(false);
     expect(video.getSnapshot()).toMatchObject({
       fetchStatus: "idle",
       failureReason: { name: "ConnectionError" },
     });
-    server.answer = refused;
+    server.respond = refused;
     await clock.advance(15_000);
     expect(polls()).toBe(2);
     expect(video.getSnapshot()).toMatchObject({ ...polling, failureReason: { name: "APIError" } });
@@ -157,7 +157,7 @@ describe("a page whose browser has no network", () => {
     await second.show("hidden");
     await second.clock.advance(MINUTE);
     expect(second.polls()).toBe(5);
-    second.server.answer = lost;
+    second.server.respond = lost;
     await second.clock.advance(15_000);
     expect(second.video.getSnapshot()).toMatchObject(offline);
   });
@@ -165,7 +165,7 @@ describe("a page whose browser has no network", () => {
   test("leaves no timer or listener behind", async () => {
     const { network, attach, clock, server, polls } = openBrowserPage();
     await attach();
-    server.answer = lost;
+    server.respond = lost;
     await network(false);
     await clock.advance(15_000);
     for (const leave of leaves.splice(0)) leave();
@@ -179,7 +179,7 @@ describe("a page whose browser has no network", () => {
     const present: Presence = { absence: undefined, subscribe: () => () => {} };
     const { network, attach, clock, video, server } = openBrowserPage({ presence: present });
     await attach();
-    server.answer = lost;
+    server.respond = lost;
     await network(false);
     await clock.advance(15_000);
     expect(video.getSnapshot()).toMatchObject({ ...polling, failureReason: { name: "ConnectionError" } });
@@ -188,7 +188,7 @@ describe("a page whose browser has no network", () => {
   test("polls assets in the same way", async () => {
     const { client, network, clock, server, polls } = openBrowserPage();
     await network(false);
-    server.answer = () => Response.json({ Id: "a-1", Status: "Processing" });
+    server.respond = () => Response.json({ Id: "a-1", Status: "Processing" });
     const asset = createAssetStore(client);
     leaves.push(asset.subscribe(() => {}));
     asset.attach("a-1");
@@ -196,7 +196,7 @@ describe("a page whose browser has no network", () => {
     await clock.advance(3000);
     expect(polls()).toBe(2);
     expect(asset.getSnapshot()).toMatchObject(polling);
-    server.answer = lost;
+    server.respond = lost;
     await clock.advance(3000);
     expect(asset.getSnapshot()).toMatchObject(offline);
   });

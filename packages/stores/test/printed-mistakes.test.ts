@@ -20,24 +20,24 @@ let count = 0;
 const refusal = (code: string, status = 403) => {
   const message = `${code} ${++count}`;
   const headers = { "x-sluice-source": "proxy" };
-  return { message, answer: () => Response.json({ error: { message, code } }, { status, headers }) };
+  return { message, respond: () => Response.json({ error: { message, code } }, { status, headers }) };
 };
-const developed = (answer: () => Response, options: Partial<ClientOptions> = {}) =>
-  clientOf(answer, { onEvent: undefined, retry: { limit: 0 }, ...options }).client;
+const developed = (respond: () => Response, options: Partial<ClientOptions> = {}) =>
+  clientOf(respond, { onEvent: undefined, retry: { limit: 0 }, ...options }).client;
 /** Prints one more line and waits for it, so that all earlier lines are printed. */
 async function printAnother(): Promise<void> {
-  const { message, answer } = refusal("model_not_allowed");
+  const { message, respond } = refusal("model_not_allowed");
   vi.unstubAllEnvs();
-  await createChatStore(developed(answer), { model: "delta-5.3" }).send("Hello");
+  await createChatStore(developed(respond), { model: "delta-5.3" }).send("Hello");
   await vi.waitFor(() => expect(lines().at(-1)).toContain(message));
 }
 
 test.each(["origin_not_allowed", "model_not_allowed", "field_not_allowed", "not_found", "misconfigured"])(
   "prints the error %s of a proxy in a chat once, with its message",
   async (code) => {
-    const { message, answer } = refusal(code);
+    const { message, respond } = refusal(code);
     for (const _ of [1, 2]) {
-      const chat = createChatStore(developed(answer), { model: "delta-5.3" });
+      const chat = createChatStore(developed(respond), { model: "delta-5.3" });
       expect(await chat.send("Hello")).toMatchObject({ error: { message } });
     }
     await printAnother();
@@ -81,8 +81,8 @@ test.each([
   ["a task that is not the user's", "task_not_found", 404],
   ["a service that is down", "upstream_error", 502],
 ])("prints nothing about errors that users cause: %s", async (_, code, status) => {
-  const { answer } = refusal(code, status);
-  await createChatStore(developed(answer), { model: "delta-5.3" }).send("Hello");
+  const { respond } = refusal(code, status);
+  await createChatStore(developed(respond), { model: "delta-5.3" }).send("Hello");
   await printAnother();
   expect(lines()).toHaveLength(1);
 });
@@ -103,8 +103,8 @@ test("prints nothing about a file that a user has chosen", async () => {
 });
 
 test("prints nothing if a user sends twice before the response arrives", async () => {
-  const { answer } = refusal("rate_limited", 429);
-  const chat = createChatStore(developed(answer), { model: "delta-5.3" });
+  const { respond } = refusal("rate_limited", 429);
+  const chat = createChatStore(developed(respond), { model: "delta-5.3" });
   const [, second] = await Promise.all([chat.send("Hello"), chat.send("Hello")]);
   expect(second).toMatchObject({ outcome: "not-sent", error: { name: "ConfigurationError" } });
   await printAnother();
@@ -112,12 +112,12 @@ test("prints nothing if a user sends twice before the response arrives", async (
 });
 
 test("prints nothing in production, or if `onEvent` receives the mistake", async () => {
-  const { answer } = refusal("origin_not_allowed");
+  const { respond } = refusal("origin_not_allowed");
   const send = (client: ReturnType<typeof developed>) =>
     createChatStore(client, { model: "delta-5.3" }).send("Hello");
-  await send(developed(answer, { onEvent: () => {} }));
+  await send(developed(respond, { onEvent: () => {} }));
   vi.stubEnv("NODE_ENV", "production");
-  await send(developed(answer));
+  await send(developed(respond));
   await printAnother();
   expect(lines()).toHaveLength(1);
 });

@@ -46,15 +46,15 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A client with receipts, whose gateway answers as given. */
+/** A client with receipts, whose gateway responds as given. */
 function openRecorded(
-  answer: Parameters<typeof clientOf>[0],
+  respond: Parameters<typeof clientOf>[0],
   {
     storage = memoryStorage(),
     ...options
   }: Parameters<typeof clientOf>[1] & { storage?: RecordStorage } = {},
 ) {
-  const { client } = clientOf(answer, { random: () => 0, ...options });
+  const { client } = clientOf(respond, { random: () => 0, ...options });
   const stop = recordReceipts(client, { storage });
   const list = async (period = {}) => {
     await settled();
@@ -139,8 +139,8 @@ describe("a receipt", () => {
       () => Promise.reject(Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNREFUSED" } })),
       { billing: "none", outcome: "not-sent", statuses: [] },
     ],
-  ] as const)("of %s has the billing of its error", async (_, answer, expected) => {
-    const { client, list } = openRecorded(answer);
+  ] as const)("of %s has the billing of its error", async (_, respond, expected) => {
+    const { client, list } = openRecorded(respond);
     const error = await catchError(generateImages(client, reef, { retry: { limit: 0 } }));
     expect(await list()).toMatchObject([{ ...expected, error: { message: (error as Error).message } }]);
   });

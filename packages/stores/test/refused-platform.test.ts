@@ -108,7 +108,7 @@ describe("Web Locks that", () => {
     ["throw", { request: denied, query: denied }],
     ["reject requests alone", { request: rejected, query: async () => noLocks }],
     ["throw on requests alone", { request: denied, query: async () => noLocks }],
-    ["never answer", { request: silent, query: silent }],
+    ["never respond", { request: silent, query: silent }],
     ["are of another kind", {}],
   ])("%s let each tab work separately, which is reported once", async (_, locks) => {
     vi.stubGlobal("navigator", { locks });
@@ -134,9 +134,9 @@ describe("Web Locks that", () => {
   });
 
   test("respond late are used from then on, and no work is done twice", async () => {
-    let answer: (snapshot: LockManagerSnapshot) => void = () => {};
+    let resolveQuery: (snapshot: LockManagerSnapshot) => void = () => {};
     const first = new Promise<LockManagerSnapshot>((resolve) => {
-      answer = resolve;
+      resolveQuery = resolve;
     });
     const requests: string[] = [];
     const locks = {
@@ -152,7 +152,7 @@ describe("Web Locks that", () => {
     void task.create(video);
     await waitForState(tab, task, isOver);
     expect([tab.posts().length, requests.length]).toEqual([1, 0]);
-    answer({});
+    resolveQuery({});
     await settled();
     const again = createVideoTaskStore(tab.client);
     void again.create(video);
@@ -166,8 +166,8 @@ describe("Web Locks that", () => {
     const asleep = new Promise<LockManagerSnapshot>((resolve) => {
       wake = resolve;
     });
-    const answers = [Promise.resolve(noLocks), asleep];
-    const query = async () => (await (answers.shift() ?? { held: [{ name: "a" }] })) as LockManagerSnapshot;
+    const queries = [Promise.resolve(noLocks), asleep];
+    const query = async () => (await (queries.shift() ?? { held: [{ name: "a" }] })) as LockManagerSnapshot;
     vi.stubGlobal("navigator", { locks: { query, request: silent } });
     const { client, clock } = openTab();
     const late = isLocked(client, "a");
@@ -232,13 +232,13 @@ test("A task that is reset during the query of the locks is neither stored nor s
     });
   vi.stubGlobal("navigator", { locks: { query, request: silent } });
   const { client, requests } = openTab();
-  const kept = memoryStorage();
+  const stored = memoryStorage();
   const writes: string[] = [];
   const write: ChatStorage["write"] = (collection, records) => {
     writes.push(collection);
-    return kept.write(collection, records);
+    return stored.write(collection, records);
   };
-  const task = createVideoTaskStore(client, { storage: { ...kept, write } });
+  const task = createVideoTaskStore(client, { storage: { ...stored, write } });
   void task.create(video);
   await waitUntil(() => refuse !== undefined, settled);
   task.reset();
@@ -336,7 +336,7 @@ describe("a BroadcastChannel that", () => {
     const task = createVideoTaskStore(tab.client);
     task.subscribe(() => {});
     task.attach("t-1");
-    for (const data of [null, 5, "news", {}, { type: "hello" }, { type: "other" }, []])
+    for (const data of [null, 5, "text", {}, { type: "hello" }, { type: "other" }, []])
       for (const channel of channels) channel.dispatchEvent(new MessageEvent("message", { data }));
     await waitForState(tab, task, isOver);
   });
@@ -395,7 +395,7 @@ describe("a browser's storage that", () => {
 
   test("responds late shows its tasks then", async () => {
     const storage = memoryStorage();
-    const kept = {
+    const stored = {
       key: "k",
       model: "m",
       submittedAt: 1,
@@ -403,10 +403,10 @@ describe("a browser's storage that", () => {
       handle: { id: "t-9" },
       revision: 1,
     };
-    await storage.write("video-tasks", new Map([["k", kept]]));
-    let answer: () => void = () => {};
+    await storage.write("video-tasks", new Map([["k", stored]]));
+    let resolveQuery: () => void = () => {};
     const held = new Promise<void>((resolve) => {
-      answer = resolve;
+      resolveQuery = resolve;
     });
     const tab = openTab();
     const list = createVideoTaskList(tab.client, {
@@ -415,7 +415,7 @@ describe("a browser's storage that", () => {
     list.subscribe(() => {});
     await tab.clock.advance(3000);
     expect([list.getSnapshot().length, tab.failures().length]).toEqual([0, 1]);
-    answer();
+    resolveQuery();
     await waitForState(tab, list, ([entry]) => entry?.task?.state === "succeeded");
   });
 });

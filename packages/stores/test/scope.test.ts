@@ -12,13 +12,13 @@ import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/s
 import { until } from "./support/chat.js";
 
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
-const film = { code: "success", data: { status: "SUCCESS", result_url: "https://files.test/anns.mp4" } };
+const video = { code: "success", data: { status: "SUCCESS", result_url: "https://files.test/anns.mp4" } };
 const forbidden = () => Response.json({ error: { message: "not yours" } }, { status: 403 });
 
 /** Opens a page of a user. Another page is another tab, or the same browser after another user has signed in. */
-function openPage(scope: string | undefined, answer: () => Response = () => streamAnswer(textAnswer("Hi"))) {
+function openPage(scope: string | undefined, respond: () => Response = () => streamAnswer(textAnswer("Hi"))) {
   const baseURL = "https://gateway.test";
-  return clientOf(answer, {
+  return clientOf(respond, {
     user: scope,
     baseURL,
     clock: stoppedClock(),
@@ -85,7 +85,7 @@ describe("The user of a client", () => {
         );
         expect(messages.map(({ content }) => content)).toEqual([`${scope} ${id}`, "Hi"]);
       }
-    const submitter = openPage("a", () => Response.json({ id: "film-1", created_at: 1 }));
+    const submitter = openPage("a", () => Response.json({ id: "video-1", created_at: 1 }));
     await createVideoTaskStore(submitter.client, { storage }).create(request);
     await settled();
     expect(await listVideoTasks(openPage("a").client, { storage })).toHaveLength(1);
@@ -94,15 +94,15 @@ describe("The user of a client", () => {
   });
 
   test("decides whether two clients of a page share their polls of a task", async () => {
-    const id = `film-${Math.random()}`;
-    const watch = (scope: string | undefined, answer: () => Response) => {
-      const video = createVideoTaskStore(openPage(scope, answer).client);
+    const id = `video-${Math.random()}`;
+    const watch = (scope: string | undefined, respond: () => Response) => {
+      const video = createVideoTaskStore(openPage(scope, respond).client);
       video.attach(id);
       return video;
     };
     const bob = watch("bob", forbidden);
     await waitForState(bob, ({ status }) => status === "error");
-    const ann = watch("ann", () => Response.json(film));
+    const ann = watch("ann", () => Response.json(video));
     await waitForState(ann, ({ status }) => status === "success");
     await settled();
     expect(bob.getSnapshot()).toMatchObject({ status: "error", task: undefined });
@@ -110,8 +110,8 @@ describe("The user of a client", () => {
 
   test("decides whether two clients of a page share their polls of an asset", async () => {
     const id = `asset-${Math.random()}`;
-    const watch = (scope: string, answer: () => Response) => {
-      const asset = createAssetStore(openPage(scope, answer).client);
+    const watch = (scope: string, respond: () => Response) => {
+      const asset = createAssetStore(openPage(scope, respond).client);
       asset.attach(id);
       return asset;
     };

@@ -17,10 +17,10 @@ type Illness = "full" | "closed" | "hanging" | undefined;
 
 /** Creates a storage that fails and recovers. `writes` has the keys of each attempted write. */
 function createFailingStorage() {
-  const kept = memoryStorage();
+  const inner = memoryStorage();
   const writes: string[][] = [];
   const disk = {
-    kept,
+    inner,
     writes,
     illness: undefined as Illness,
     /** Returns true for a record that is always rejected. */
@@ -28,11 +28,11 @@ function createFailingStorage() {
     reads: "well" as "well" | "failing",
   };
   const storage: ChatStorage = {
-    ...kept,
+    ...inner,
     read: (collection) =>
       disk.reads === "failing"
         ? Promise.reject(new DOMException("closed", "InvalidStateError"))
-        : kept.read(collection),
+        : inner.read(collection),
     async write(collection, changes) {
       writes.push([...changes.keys()]);
       const { illness } = disk;
@@ -40,7 +40,7 @@ function createFailingStorage() {
       if (illness === "full") throw new DOMException("no room", "QuotaExceededError");
       if (illness === "closed") throw new DOMException("closed", "InvalidStateError");
       if ([...changes.values()].some(disk.refuses)) throw new DOMException("no copy", "DataCloneError");
-      await kept.write(collection, changes);
+      await inner.write(collection, changes);
     },
   };
   return { disk, storage };
@@ -102,7 +102,7 @@ describe("A chat whose storage fails", () => {
       // a stalled write delays the next one by 3 s
       if (illness === "hanging") await page.clock.advance(3000);
       expect(page.unsaved()).toBe(0);
-      expect(await reload(disk.kept)).toEqual(turns("a", "b", "c", "d", "e"));
+      expect(await reload(disk.inner)).toEqual(turns("a", "b", "c", "d", "e"));
       expect(page.events).toEqual(["failure", "recovered"]);
     },
   );
@@ -116,7 +116,7 @@ describe("A chat whose storage fails", () => {
     disk.illness = undefined;
     await page.clock.advance(60_000);
     expect(page.unsaved()).toBe(0);
-    expect(await reload(disk.kept)).toEqual(turns("a", "b"));
+    expect(await reload(disk.inner)).toEqual(turns("a", "b"));
   });
 
   test("writes unsaved messages when the chat is closed, or later when the storage recovers", async () => {
@@ -130,7 +130,7 @@ describe("A chat whose storage fails", () => {
     disk.illness = undefined;
     await page.clock.advance(60_000);
     expect(disk.writes.length).toBeGreaterThan(before);
-    expect(await reload(disk.kept)).toEqual(turns("a"));
+    expect(await reload(disk.inner)).toEqual(turns("a"));
   });
 
   test("writes unsaved messages at page unload without waiting, and rejected messages separately", async () => {
@@ -149,7 +149,7 @@ describe("A chat whose storage fails", () => {
     expect(disk.writes.map(({ length }) => length)).toEqual([5, 2]);
     await settled();
     // the storage has an earlier copy of the rejected response
-    expect(await reload(disk.kept)).toEqual(["", ...turns("b", "c")]);
+    expect(await reload(disk.inner)).toEqual(["", ...turns("b", "c")]);
   });
 
   test("writes the last text at page unload even if an earlier write hangs", async () => {
@@ -165,7 +165,7 @@ describe("A chat whose storage fails", () => {
     disk.illness = undefined;
     window.dispatchEvent(new Event("pagehide"));
     await settled();
-    expect(await reload(disk.kept)).toEqual(turns("a", "b"));
+    expect(await reload(disk.inner)).toEqual(turns("a", "b"));
   });
 
   test("shows no unsaved message while writes succeed", async () => {
@@ -186,7 +186,7 @@ describe("A chat whose storage fails", () => {
     expect(page.unsaved()).toBe(2);
     expect(page.events).toEqual(["failure of one", "failure of one"]);
     // the storage has an earlier copy of the response
-    expect(await reload(disk.kept)).toEqual([...turns("a"), "", ...turns("c")]);
+    expect(await reload(disk.inner)).toEqual([...turns("a"), "", ...turns("c")]);
     disk.writes.length = 0;
     await page.clock.advance(3_600_000);
     // one hour: once a minute, in at most five batches
@@ -203,12 +203,12 @@ describe("A chat whose storage fails", () => {
     await page.clock.advance(120_000);
     expect(page.unsaved()).toBe(0);
     expect(page.events.at(-1)).toBe("recovered");
-    expect(await reload(disk.kept)).toEqual(turns("a", "poison", "c", "d"));
+    expect(await reload(disk.inner)).toEqual(turns("a", "poison", "c", "d"));
   });
 
   test("says in `persistence` what is stored, and why the rest is not", async () => {
     const { disk, storage } = createFailingStorage();
-    await openPage(disk.kept).ask("a");
+    await openPage(disk.inner).ask("a");
     disk.reads = "failing";
     const { chat, clock, ask } = openPage(storage);
     const persistence = () => chat.getSnapshot().persistence;
@@ -241,7 +241,7 @@ describe("A chat whose storage fails", () => {
     disk.illness = undefined;
     await page.clock.advance(60_000);
     expect(page.unsaved()).toBe(0);
-    expect(await reload(disk.kept)).toHaveLength(2000);
+    expect(await reload(disk.inner)).toHaveLength(2000);
   });
 
   test("writes accepted messages behind many rejected ones", async () => {
@@ -253,7 +253,7 @@ describe("A chat whose storage fails", () => {
     page.chat.setMessages(content.map((text) => ({ role: "user", content: text })));
     await page.clock.advance(600_000);
     expect(page.unsaved()).toBe(50);
-    expect(await reload(disk.kept)).toEqual(content.slice(50));
+    expect(await reload(disk.inner)).toEqual(content.slice(50));
   });
 
   test("does not restore a message that was removed while the storage failed", async () => {
@@ -266,7 +266,7 @@ describe("A chat whose storage fails", () => {
     expect(page.unsaved()).toBe(4);
     disk.illness = undefined;
     await page.clock.advance(10_000);
-    expect([page.unsaved(), await reload(disk.kept)]).toEqual([0, []]);
+    expect([page.unsaved(), await reload(disk.inner)]).toEqual([0, []]);
   });
 
   test("shows the stored records as soon as a failing storage can be read", async () => {
@@ -285,10 +285,10 @@ describe("A chat whose storage fails", () => {
 
 /** Creates a storage that stalls. Its pending operations run in order when it recovers. */
 function createStallingStorage(clock: Clock, { eachMs }: { readonly eachMs: number }) {
-  const kept = memoryStorage();
+  const inner = memoryStorage();
   const waiting: (() => Promise<void>)[] = [];
   const disk = {
-    kept,
+    inner,
     /** Number of attempted writes. */
     asked: 0,
     hangs: true,
@@ -302,12 +302,12 @@ function createStallingStorage(clock: Clock, { eachMs }: { readonly eachMs: numb
     },
   };
   const storage: ChatStorage = {
-    ...kept,
+    ...inner,
     async write(collection, changes) {
       disk.asked += 1;
       const work = async () => {
         await clock.sleep(eachMs);
-        await kept.write(collection, changes);
+        await inner.write(collection, changes);
       };
       if (!disk.hangs && waiting.length === 0) return work();
       await new Promise<void>((resolve, reject) => {
@@ -334,7 +334,7 @@ describe("A chat whose storage stalls for hours", () => {
     await clock.advance(180_000);
     await woken;
     expect(page.unsaved()).toBe(0);
-    expect(await reload(disk.kept)).toEqual(turns("a", "b", "c"));
+    expect(await reload(disk.inner)).toEqual(turns("a", "b", "c"));
     expect(page.events).toEqual(["failure", "recovered"]);
   });
 
@@ -352,7 +352,7 @@ describe("A chat whose storage stalls for hours", () => {
     const woken = disk.wake();
     await clock.advance(30_000);
     await woken;
-    expect([page.unsaved(), await reload(disk.kept)]).toEqual([0, turns(...questions)]);
+    expect([page.unsaved(), await reload(disk.inner)]).toEqual([0, turns(...questions)]);
   });
 
   test("writes unsaved messages at page unload despite the pause", async () => {
@@ -369,7 +369,7 @@ describe("A chat whose storage stalls for hours", () => {
     const woken = disk.wake();
     await clock.advance(1000);
     await woken;
-    expect(await reload(disk.kept)).toEqual(turns("a", "b"));
+    expect(await reload(disk.inner)).toEqual(turns("a", "b"));
   });
 
   test("tries again after growing waits if the storage has lost the pending writes", async () => {
@@ -383,11 +383,11 @@ describe("A chat whose storage stalls for hours", () => {
     disk.illness = undefined;
     await page.clock.advance(hours(2));
     expect(page.unsaved()).toBe(0);
-    expect(await reload(disk.kept)).toEqual(turns("a"));
+    expect(await reload(disk.inner)).toEqual(turns("a"));
     // the storage works as before
     await page.ask("b");
     expect(page.unsaved()).toBe(0);
-    expect(await reload(disk.kept)).toEqual(turns("a", "b"));
+    expect(await reload(disk.inner)).toEqual(turns("a", "b"));
   });
 
   test("does not restore a message that was removed while a write of it hung", async () => {
@@ -401,7 +401,7 @@ describe("A chat whose storage stalls for hours", () => {
     const woken = disk.wake();
     await clock.advance(10_000);
     await woken;
-    expect([page.unsaved(), await reload(disk.kept)]).toEqual([0, turns("b")]);
+    expect([page.unsaved(), await reload(disk.inner)]).toEqual([0, turns("b")]);
   });
 });
 
@@ -438,7 +438,7 @@ describe("A list of videos whose storage fails", () => {
     const { client } = clientOf(
       () => {
         made += 1;
-        return Response.json({ id: `film-${made}`, created_at: 1 });
+        return Response.json({ id: `video-${made}`, created_at: 1 });
       },
       { clock },
     );
@@ -455,7 +455,7 @@ describe("A list of videos whose storage fails", () => {
     await page.create();
     disk.illness = undefined;
     await page.clock.advance(10_000);
-    expect((await open(disk.kept).list()).sort()).toEqual(["film-1", "film-2"]);
+    expect((await open(disk.inner).list()).sort()).toEqual(["video-1", "video-2"]);
   });
 
   test("shows the stored records as soon as a failing storage can be read", async () => {
@@ -466,7 +466,7 @@ describe("A list of videos whose storage fails", () => {
     expect(await page.list()).toEqual([]);
     disk.reads = "well";
     await page.clock.advance(10_000);
-    expect(await page.list()).toEqual(["film-1"]);
+    expect(await page.list()).toEqual(["video-1"]);
   });
 
   test("A list shows its stored tasks even if the first read timed out and then failed", async () => {
@@ -478,13 +478,13 @@ describe("A list of videos whose storage fails", () => {
         fail = reject;
       });
     let reads = 0;
-    const page = open({ ...storage, read: (name) => (reads++ === 0 ? hanging() : disk.kept.read(name)) });
+    const page = open({ ...storage, read: (name) => (reads++ === 0 ? hanging() : disk.inner.read(name)) });
     const listed = page.list();
     await page.clock.advance(3000);
     expect(await listed).toEqual([]);
     fail(new DOMException("closed", "InvalidStateError"));
     await page.clock.advance(10_000);
-    expect(await page.list()).toEqual(["film-1"]);
+    expect(await page.list()).toEqual(["video-1"]);
   });
 
   test("writes unsaved tasks at page unload", async () => {
@@ -497,7 +497,7 @@ describe("A list of videos whose storage fails", () => {
     disk.illness = undefined;
     window.dispatchEvent(new Event("pagehide"));
     await settled();
-    expect(await open(disk.kept).list()).toEqual(["film-1"]);
+    expect(await open(disk.inner).list()).toEqual(["video-1"]);
   });
 
   test("sends a request within 3 s even if two earlier writes hang", async () => {
@@ -508,8 +508,8 @@ describe("A list of videos whose storage fails", () => {
     // each waits for its first entry, and for the entry with its handle
     await page.clock.advance(6000);
     expect((await Promise.all([first, second])).map(({ handle }) => handle?.id).sort()).toEqual([
-      "film-1",
-      "film-2",
+      "video-1",
+      "video-2",
     ]);
   });
 });

@@ -12,7 +12,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, settled, shows } from "../../core/test/support/gateway.js";
 
 const DAY_MS = 86_400_000;
-const GATEWAY = "https://cdn.gateway.test/film.mp4";
+const GATEWAY = "https://cdn.gateway.test/video.mp4";
 const FRAME = "https://cdn.gateway.test/last.png";
 const linkTo = (id: string) => `https://gateway.test/v1/media/${id}`;
 
@@ -21,7 +21,7 @@ const headers = { "x-sluice-features": "archive=2592000000" };
 /** Creates a storage with a video for each id, whose links end at `expiresAt`. */
 async function createStorage(ids: readonly string[], expiresAt = Date.now() - 1000, more: object = {}) {
   const storage = memoryStorage();
-  const films = ids.map((id) => {
+  const records = ids.map((id) => {
     const task = {
       id,
       rawStatus: "SUCCESS",
@@ -35,12 +35,12 @@ async function createStorage(ids: readonly string[], expiresAt = Date.now() - 10
     const entry = { key: id, model: "beta3.0-video", submittedAt: 1, revision: 1, handle: { id } };
     return [id, { ...entry, task }] as const;
   });
-  await storage.write("video-tasks", new Map(films));
+  await storage.write("video-tasks", new Map(records));
   return storage;
 }
 
-/** Opens a page whose proxy stores copies of `kept`. */
-function openPage(kept: readonly string[], expiresAt = () => Date.now() + DAY_MS) {
+/** Opens a page whose proxy stores copies of `copied`. */
+function openPage(copied: readonly string[], expiresAt = () => Date.now() + DAY_MS) {
   const createCopy = (name: string) => ({
     name,
     id: name,
@@ -56,7 +56,7 @@ function openPage(kept: readonly string[], expiresAt = () => Date.now() + DAY_MS
       if (new URL(request.url).pathname !== "/v1/archive") return new Response(null, { status: 500 });
       const body = (await request.json()) as (typeof bodies)[number];
       bodies.push(body);
-      const names = [...body.tasks, ...body.urls].filter((name) => kept.includes(name));
+      const names = [...body.tasks, ...body.urls].filter((name) => copied.includes(name));
       const createFrame = (name: string) => name === "framed" && { lastFrame: createCopy(`${name}-last`) };
       return Response.json({ files: names.map((name) => ({ ...createCopy(name), ...createFrame(name) })) });
     },

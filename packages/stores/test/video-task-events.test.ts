@@ -26,12 +26,12 @@ const offering = (json: object) =>
 const pushed = (json: object) => `id: 7\nevent: task\ndata: ${JSON.stringify(json)}\n\n`;
 const END = "event: end\ndata: {}\n\n";
 
-type Answer = () => Response | Promise<Response>;
+type Respond = () => Response | Promise<Response>;
 
 /** Watches a task. Polls and event streams get their own responses; the last ones are repeated. */
 function watchTask(
-  polls: readonly Answer[],
-  streams: readonly Answer[],
+  polls: readonly Respond[],
+  streams: readonly Respond[],
   options: WatchOptions<VideoTask> = {},
   clientOptions: Partial<ClientOptions> = {},
 ) {
@@ -41,9 +41,9 @@ function watchTask(
     (request) => {
       const path = new URL(request.url).pathname;
       requested.push(`${path === EVENTS ? "events" : "poll"} ${clock.now() / 1000}`);
-      const answers = path === EVENTS ? streams : polls;
+      const responses = path === EVENTS ? streams : polls;
       const nth = requested.filter((line) => line.startsWith(path === EVENTS ? "events" : "poll")).length;
-      return (answers[Math.min(nth, answers.length) - 1] as Answer)();
+      return (responses[Math.min(nth, responses.length) - 1] as Respond)();
     },
     { clock, random: () => 0.5, ...clientOptions },
   );
@@ -159,7 +159,7 @@ describe("if a proxy offers events", () => {
 
 describe("polling continues at the usual interval", () => {
   const refusal = (status: number) => () => Response.json({ error: { message: "no" } }, { status });
-  test.each<[string, Answer]>([
+  test.each<[string, Respond]>([
     ["are not there", refusal(404)],
     ["are not allowed", refusal(405)],
     ["are refused for now", refusal(429)],
@@ -170,8 +170,11 @@ describe("polling continues at the usual interval", () => {
     ["say that they failed", () => events('event: error\ndata: {"error":{"message":"no"}}\n\n')],
     ["are no JSON", () => events("event: task\ndata: {\n\n")],
     ["show no task", () => events(pushed({ code: "success", data: { status: 5 } }))],
-  ])("when events %s", async (_, answer) => {
-    const { next, pause, requested } = watchTask([() => offering(queued), () => offering(success)], [answer]);
+  ])("when events %s", async (_, respond) => {
+    const { next, pause, requested } = watchTask(
+      [() => offering(queued), () => offering(success)],
+      [respond],
+    );
     expect(await next()).toBe("queued");
     const over = next();
     await pause();

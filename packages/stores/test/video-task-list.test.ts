@@ -44,12 +44,12 @@ function waitForFailure(video: VideoTaskStore): Promise<void> {
   });
 }
 
-/** Creates a storage whose writes wait until `answer` is called; `writing` resolve when the first and the second write begin. */
+/** Creates a storage whose writes wait until `release` is called; `writing` resolve when the first and the second write begin. */
 function createSlowStorage() {
-  const kept = memoryStorage();
-  let answer: () => void = () => {};
+  const inner = memoryStorage();
+  let release: () => void = () => {};
   const held = new Promise<void>((resolve) => {
-    answer = resolve;
+    release = resolve;
   });
   const tell: (() => void)[] = [];
   const writing = [0, 1].map(
@@ -59,13 +59,13 @@ function createSlowStorage() {
       }),
   );
   const storage: RecordStorage = {
-    ...kept,
+    ...inner,
     write(...given) {
       tell.shift()?.();
-      return held.then(() => kept.write(...given));
+      return held.then(() => inner.write(...given));
     },
   };
-  return { storage, kept, writing, answer };
+  return { storage, inner, writing, release };
 }
 
 describe("the id of a task that is billed", () => {
@@ -120,15 +120,15 @@ describe("an entry of a video", () => {
 
   test("is not sent after a reset while it is written", async () => {
     const { client, sent } = openTab({ id: "7" });
-    const { storage, kept, writing, answer } = createSlowStorage();
+    const { storage, inner, writing, release } = createSlowStorage();
     const video = createVideoTaskStore(client, { storage });
     const submitted = video.create(request);
     await writing[0];
     video.reset();
-    answer();
+    release();
     await submitted;
     expect(sent("POST")).toEqual([]);
-    expect([await kept.read("video-tasks"), video.getSnapshot().status]).toEqual([new Map(), "idle"]);
+    expect([await inner.read("video-tasks"), video.getSnapshot().status]).toEqual([new Map(), "idle"]);
   });
 
   test("is not sent after a reset while its headers are created", async () => {
@@ -148,7 +148,7 @@ describe("an entry of a video", () => {
 
   test("is sent after 3 seconds if the storage stalls, and written when it recovers", async () => {
     const { client, clock, sent, events } = openTab({ id: "7" });
-    const { storage, kept, writing, answer } = createSlowStorage();
+    const { storage, inner, writing, release } = createSlowStorage();
     const submitted = createVideoTaskStore(client, { storage }).create(request);
     await writing[0];
     await clock.advance(2999);
@@ -159,28 +159,28 @@ describe("an entry of a video", () => {
       type: "storage-error",
       error: expect.objectContaining({ name: "TimeoutError" }),
     });
-    answer();
+    release();
     await settled();
-    expect([...(await kept.read("video-tasks")).values()]).toMatchObject([{ handle: { id: "7" } }]);
+    expect([...(await inner.read("video-tasks")).values()]).toMatchObject([{ handle: { id: "7" } }]);
   });
 });
 
 test("a page that was frozen while it read its videos shows them when it resumes", async () => {
   const { client, clock } = openTab({ id: "7" });
   const { client: earlier } = openTab({ id: "7" });
-  const kept = memoryStorage();
-  await createVideoTaskStore(earlier, { storage: kept }).create(request);
-  const records = await kept.read("video-tasks");
-  let answer: (answered: typeof records) => void = () => {};
+  const inner = memoryStorage();
+  await createVideoTaskStore(earlier, { storage: inner }).create(request);
+  const records = await inner.read("video-tasks");
+  let release: (result: typeof records) => void = () => {};
   const reading = new Promise<typeof records>((resolve) => {
-    answer = resolve;
+    release = resolve;
   });
-  const list = createVideoTaskList(client, { storage: { ...kept, read: () => reading } });
+  const list = createVideoTaskList(client, { storage: { ...inner, read: () => reading } });
   list.subscribe(() => {});
   await settled();
   // the timeout and the result of the storage arrive in one task
   const waiting = clock.advanceToNext(3000);
-  answer(records);
+  release(records);
   await waiting;
   await settled();
   expect(list.getSnapshot()).toMatchObject([{ handle: { id: "7" } }]);

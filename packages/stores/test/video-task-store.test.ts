@@ -116,12 +116,12 @@ function holdCreate() {
   const sent = new Promise<void>((resolve) => {
     tell = resolve;
   });
-  const answer = new Promise<Response>((resolve) => {
+  const response = new Promise<Response>((resolve) => {
     arrive = resolve;
   });
   const create = () => {
     tell();
-    return answer;
+    return response;
   };
   return { create, sent, arrive };
 }
@@ -133,11 +133,11 @@ test("sixty video tasks in one page start in turn, and are polled ten times in a
   const all = new Promise<void>((resolve) => {
     tell = resolve;
   });
-  const answer = () => {
+  const response = () => {
     if (queries.length === 200) tell();
     return running("10%")();
   };
-  const { clock, queries, open, watch } = openPage([answer], { intervalMs: 1000 });
+  const { clock, queries, open, watch } = openPage([response], { intervalMs: 1000 });
   const stores = Array.from({ length: 60 }, (_, nth) => {
     const store = open();
     watch(store);
@@ -908,8 +908,8 @@ describe("stored video tasks", () => {
   test("have expired if the gateway no longer has them after the time in its first response", async () => {
     const storage = memoryStorage();
     const handle = { id: "t-1", model: request.model, createdAt: 1, queryableUntil: 2 };
-    const kept = { key: "k", model: request.model, submittedAt: 1, state: "created", handle, revision: 1 };
-    await storage.write("video-tasks", new Map([["k", kept]]));
+    const stored = { key: "k", model: request.model, submittedAt: 1, state: "created", handle, revision: 1 };
+    await storage.write("video-tasks", new Map([["k", stored]]));
     const { open, watch, client, clock, queries } = openPage([refusal(404)], { storage });
     await listVideoTasks(client, { storage });
     const video = open({ storage });
@@ -1012,7 +1012,7 @@ describe("stored video tasks", () => {
 
   test("stay in the list until their link has expired", async () => {
     const storage = memoryStorage();
-    const kept = (key: string, expiresAt: number) =>
+    const createEntry = (key: string, expiresAt: number) =>
       [
         key,
         {
@@ -1035,9 +1035,9 @@ describe("stored video tasks", () => {
     await storage.write(
       "video-tasks",
       new Map([
-        kept("old", Date.now() - 1),
-        kept("fresh", Date.now() + 60_000),
-        kept("young", Date.now() + 60_000),
+        createEntry("old", Date.now() - 1),
+        createEntry("fresh", Date.now() + 60_000),
+        createEntry("young", Date.now() + 60_000),
       ]),
     );
     expect(await listVideoTasks(openPage([success]).client, { storage })).toMatchObject([

@@ -138,8 +138,8 @@ export const conversationWords = {
   /** What a conversation does now. */
   states: {
     ready: "",
-    answering: "Answering",
-    "answering-elsewhere": "Answering in another tab",
+    responding: "Answering",
+    "responding-elsewhere": "Answering in another tab",
     "requires-action": "Waits for you",
     error: "Failed",
   },

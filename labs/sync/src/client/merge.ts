@@ -1,4 +1,4 @@
-import { mergeRecords } from "@sluice/stores";
+import { mergeRecords } from "@sluice/stores/extend";
 import { isEqual, isObject } from "./json.js";
 
 /*

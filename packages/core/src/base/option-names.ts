@@ -23,7 +23,7 @@ const functions = {
   "createAssetStore or useAsset": `assetId groupId prepare encoding ${task}`,
   createUploadStore: "storage use headers",
   "a request": `${request} encoding label intervalMs deadlineMs pollInBackground presence onPoll
-    seenBefore unlessSent stopOnAbort`,
+    seenBefore stopOnAbort`,
   "a message": "images",
   defineTool: "name description inputSchema execute needsApproval timeoutMs",
   useAttachments: "max maxBytes maxSide downscale messages",

@@ -26,7 +26,7 @@ export function trackBilling(
 }
 
 /**
- * Creates a client and a signal for one request. `unlessSent` aborts the request only before the gateway may have it,
+ * Creates a client and a signal for one request. `unsentSignal` aborts the request only before the gateway may have it,
  * `caller` at any time.
  *
  * @example
@@ -41,21 +41,21 @@ export function trackBilling(
  * }
  * ```
  */
-export function cancelWith(client: Client, unlessSent: AbortSignal, caller?: AbortSignal) {
+export function cancelWith(client: Client, unsentSignal: AbortSignal, caller?: AbortSignal) {
   const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
   let billing: Billing = "none";
   let isCancelled = false;
-  unlessSent.addEventListener("abort", cancelUnlessSent);
+  unsentSignal.addEventListener("abort", cancelIfUnsent);
   const tracked = trackBilling(client, (soFar, isReading) => {
     billing = soFar;
-    if (!isReading) cancelUnlessSent();
+    if (!isReading) cancelIfUnsent();
   });
   return { client: tracked, signal, end, isCancelled: () => isCancelled, billing: () => billing };
 
-  function cancelUnlessSent(): void {
-    if (!unlessSent.aborted || billing === "maybe") return;
+  function cancelIfUnsent(): void {
+    if (!unsentSignal.aborted || billing === "maybe") return;
     isCancelled = true;
-    abort(unlessSent.reason);
+    abort(unsentSignal.reason);
   }
 }
 

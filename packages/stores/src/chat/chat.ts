@@ -1,17 +1,32 @@
 import type { Client } from "@sluice/core";
 import { createListeners, createRandomId, type StoreControl } from "@sluice/core/extend";
-import type { ChatStore } from "./chat-store.js";
-import { closeLastCalls, closeSkippedCalls, type InsertionPoint } from "./insertion-point.js";
-import { type ChatMessage, type ChatNode, type ChatToolCall, type ChatTurn, isPending } from "./message.js";
+import type { ChatState, ChatStatus, ChatStore, PendingAction } from "./chat-store.js";
+import { closeLastCalls, closeSkippedCalls, type InsertionPoint, type Question } from "./insertion-point.js";
+import {
+  type ChatMessage,
+  type ChatNode,
+  type ChatToolCall,
+  type ChatTurn,
+  createUnsentTurn,
+  isPending,
+} from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
-import type { MessageQueue } from "./queue.js";
-import type { CallDecision } from "./runner.js";
+import type { CallDecision, RunnerTurns } from "./runner.js";
 import type { StorageSession } from "./session.js";
-import type { ChatState, ChatStatus, PendingAction } from "./state.js";
 import type { Thread } from "./thread.js";
 
 /** Returns the options at the time of their use. */
 export type ReadOptions = () => ChatStoreOptions;
+
+/** A message that waits for the response in flight. */
+interface QueuedMessage extends Question {
+  /** Id of the message, in the queue and later in the thread. */
+  readonly id: string;
+  /** Options of the caller. */
+  readonly options: ReadOptions;
+  /** Ends the promise of the caller, once the message is sent or dropped. */
+  readonly resolve: (turn: ChatTurn | Promise<ChatTurn>) => void;
+}
 
 /** The turn in flight of a chat: a turn of this page, or of a runner. */
 export interface RunningTurn {
@@ -25,7 +40,7 @@ export interface RunningTurn {
   readonly stop: () => void;
   /** Ends the part of this page. A runner continues the turn. */
   readonly close: () => void;
-  /** Reports that a tool call was approved, denied or answered. */
+  /** Reports that a tool call was approved or denied, or got its output. */
   readonly noteCallChange: () => void;
 }
 
@@ -38,30 +53,15 @@ export interface RunnerTurnStart {
   readonly onEnd: (turn: ChatTurn) => void;
 }
 
-/** The turns of a chat's runner. */
-export interface RunnerTurns {
-  /** Begins a turn, or joins one that runs. */
-  start(read: ReadOptions, start: RunnerTurnStart): RunningTurn;
-  /** Returns true for a message whose turn continues without the user. */
-  isContinuing(messageId: string): boolean;
-  /** Returns true for a turn that has ended for this page. */
-  hasEnded(turn: string): boolean;
-  /** Passes a decision to the turn in flight. Without one, `begin` continues the turn of the message. */
-  decide(
-    read: ReadOptions,
-    decision: CallDecision,
-    begin: (start: Omit<RunnerTurnStart, "onEnd">) => Promise<ChatTurn>,
-  ): Promise<ChatTurn>;
-  /** Ends the turn of a message that waits for the user, if a runner has written it. */
-  stopWaiting(messageId: string, read: ReadOptions): void;
-}
-
 /** State of a chat, with the turn in flight. */
 export interface Chat {
   readonly client: Client;
   readonly id: string | undefined;
   readonly thread: Thread;
-  readonly queue: MessageQueue<ReadOptions>;
+  /** Messages that wait, oldest first. They last as long as the page. {@link setQueue} changes them. */
+  queue: readonly QueuedMessage[];
+  /** The same messages for display. */
+  queued: ChatState["queued"];
   readonly storage: StorageSession;
   readonly store: StoreControl<ChatState>;
   /** Lists the messages of all branches. */
@@ -92,12 +92,29 @@ export function refresh({ thread, store }: Pick<Chat, "thread" | "store">): void
  * @param isLeft true if others may still handle the pending calls
  */
 export function stop(chat: Chat, isLeft = false): void {
-  const { thread, queue, storage, store, turn } = chat;
-  queue.drop(createStoppedError());
+  const { thread, storage, store, turn } = chat;
+  dropQueued(chat);
   storage.stop(createStoppedError());
   if (turn) turn.stop();
   else if (!isLeft) closeLastCalls(thread, "the user stopped before the call had a result");
   store.flush();
+}
+
+/** Replaces the queue of a chat. */
+export function setQueue(chat: Chat, queue: readonly QueuedMessage[]): void {
+  chat.queue = queue;
+  chat.queued = queue.map(({ id, content }) => ({ id, content }));
+}
+
+/** Drops the queued message with this id, or all messages. Their turns are `not-sent`. */
+export function dropQueued(chat: Chat, id?: string): void {
+  const dropped = chat.queue.filter((message) => id === undefined || message.id === id);
+  if (dropped.length === 0) return;
+  setQueue(
+    chat,
+    chat.queue.filter((message) => !dropped.includes(message)),
+  );
+  for (const { resolve } of dropped) resolve(createUnsentTurn(createStoppedError()));
 }
 
 /** Ends the work of this page. A runner continues its turn, and other devices may handle pending calls. */
@@ -142,13 +159,13 @@ export function addAll(
 }
 
 /** Creates the error of a turn that was stopped before it began. */
-export function createStoppedError(): DOMException {
+function createStoppedError(): DOMException {
   return new DOMException("The chat was stopped before its turn", "AbortError");
 }
 
 /** Creates the snapshot of a chat. Adds new text of the response in flight to the thread first. */
 export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
-  const { thread, queue, storage, turn, error } = chat;
+  const { thread, queued, storage, turn, error } = chat;
   turn?.showGrowth();
   const messages = thread.path;
   const last = messages.findLast(({ role }) => role === "assistant");
@@ -161,7 +178,7 @@ export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
     timing: last?.timing,
     output: last?.output as ChatState["output"],
     pendingActions,
-    queued: queue.shown,
+    queued,
     persistence: storage.status,
     isRunningElsewhere: !turn && storage.isOpen && isRunningElsewhere(chat, messages.at(-1)),
   };

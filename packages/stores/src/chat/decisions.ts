@@ -9,7 +9,7 @@ import {
   isPending,
 } from "./message.js";
 import type { CallChoice } from "./runner.js";
-import { addOutput } from "./tool-results.js";
+import { addOutput } from "./tool-run.js";
 import { beginRunnerTurn, beginTurn } from "./turns.js";
 
 const NO_RUNNER = "runner: this call belongs to a runner that the chat lacks";

@@ -1,7 +1,7 @@
 /** The code for images, structured output and tool calls. */
 type OptionalParts = typeof import("./optional-parts.js");
 
-/** Loads that code in a file of its own: most chats need none of it. */
+/** Loads that code as a separate file, because most chats need none of it. */
 export const optionalParts = {
   /** Undefined before it is loaded. */
   loaded: undefined as OptionalParts | undefined,

@@ -17,7 +17,7 @@ function mergeNodes(local: MessageNode, copy: MessageNode): MessageNode {
     // a final end wins, no matter how much text another device has read
     Number(hasFinalEnd(copy)) - Number(hasFinalEnd(local)) ||
     copy.revision - local.revision ||
-    Number(isGuess(local)) - Number(isGuess(copy)) ||
+    Number(isInterrupted(local.message)) - Number(isInterrupted(copy.message)) ||
     // two tabs continued from one state: a complete response wins over a partial one
     Number(isComplete(copy)) - Number(isComplete(local)) ||
     copy.message.content.length - local.message.content.length ||
@@ -43,20 +43,11 @@ function addKey({ key }: MessageNode, newer: MessageNode): MessageNode {
 }
 
 /**
- * Returns true if no device continues to read the response. `retry` continues a response with a `streamId`, and a guess
- * may be wrong.
+ * Returns true if no device continues to read the response. `retry` continues a response with a `streamId`. One tab writes
+ * an interrupted end if another tab seems to be closed. If that tab was open and only failed to write, its own end wins.
  */
-function hasFinalEnd(node: MessageNode): boolean {
-  const { outcome, streamId } = node.message;
-  return outcome !== undefined && streamId === undefined && !isGuess(node);
-}
-
-/**
- * Returns true for an end that one tab wrote because another tab seemed to be closed. If that tab was open and only failed
- * to write, its own end wins.
- */
-function isGuess({ message }: MessageNode): boolean {
-  return isInterrupted(message);
+function hasFinalEnd({ message }: MessageNode): boolean {
+  return message.outcome !== undefined && message.streamId === undefined && !isInterrupted(message);
 }
 
 function isComplete({ message }: MessageNode): boolean {

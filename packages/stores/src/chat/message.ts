@@ -18,6 +18,18 @@ export type ThreadFile = Parameters<ToolContext["attachFile"]>[0];
 /** A call of a tool, as the gateway sends and receives it. */
 export type ToolCall = NonNullable<AssistantMessage["tool_calls"]>[number];
 
+/** All states of a tool call. */
+export const toolCallStates = [
+  "streaming",
+  "needs-approval",
+  "needs-output",
+  "running",
+  "done",
+  "failed",
+  "denied",
+  "cancelled",
+] as const;
+
 /**
  * State of a tool call.
  *
@@ -28,15 +40,7 @@ export type ToolCall = NonNullable<AssistantMessage["tool_calls"]>[number];
  * - `done`: it has an `output`
  * - `failed`, `denied`, `cancelled`: it has an `error`
  */
-export type ToolCallState =
-  | "streaming"
-  | "needs-approval"
-  | "needs-output"
-  | "running"
-  | "done"
-  | "failed"
-  | "denied"
-  | "cancelled";
+export type ToolCallState = (typeof toolCallStates)[number];
 
 /** A tool call of a response, with its state and result. */
 export interface ChatToolCall {

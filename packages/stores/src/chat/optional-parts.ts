@@ -2,7 +2,6 @@
 
 export { readImageURLs } from "./attachments.js";
 export { decideCall } from "./decisions.js";
-export { createGrowingJSON } from "./growing-json.js";
 export { applyPrepareMessages, createHistory } from "./history.js";
-export { createJSONParts, parseOutput } from "./structured-output.js";
+export { createGrowingJSON, createJSONParts, parseOutput } from "./structured-output.js";
 export { createToolCalls } from "./tool-calls.js";

@@ -8,6 +8,7 @@ import {
   isOpen,
   isPending,
   isResumable,
+  toolCallStates,
 } from "./message.js";
 import type { MessageNode } from "./thread.js";
 
@@ -82,17 +83,6 @@ const fields: Readonly<Record<string, (value: unknown) => boolean>> = {
   output: (value) => value !== undefined,
 };
 
-const states: readonly unknown[] = [
-  "streaming",
-  "needs-approval",
-  "needs-output",
-  "running",
-  "done",
-  "failed",
-  "denied",
-  "cancelled",
-] satisfies readonly ChatToolCall["state"][];
-
 function parseCall(call: unknown): ChatToolCall | undefined {
   if (!isRecord(call)) return undefined;
   const { id, name, arguments: text, input, state, output, error, savedState } = call;
@@ -102,7 +92,7 @@ function parseCall(call: unknown): ChatToolCall | undefined {
     name,
     arguments: isText(text) ? text : "",
     input,
-    state: (states.includes(state) ? state : "cancelled") as ChatToolCall["state"],
+    state: toolCallStates.find((known) => known === state) ?? "cancelled",
     ...(output !== undefined && { output }),
     ...(isText(error) && { error }),
     ...(savedState !== undefined && { savedState }),

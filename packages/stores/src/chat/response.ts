@@ -11,7 +11,6 @@ import {
 } from "@sluice/core";
 import { canReuseKey, readStoredChat, toError } from "@sluice/core/extend";
 import { yieldToHost } from "../base/yield-to-host.js";
-import type { GrowingJSON } from "./growing-json.js";
 import { optionalParts } from "./load-optional-parts.js";
 import {
   type ChatMessage,
@@ -21,21 +20,13 @@ import {
   createInterruptedEnd,
   type ToolCall,
 } from "./message.js";
-
-/** A streaming response as a message. */
-export interface Response {
-  /** The message so far; the same object until it grows. */
-  readonly message: ChatMessage;
-  /** True until the first text, reasoning or tool call. */
-  readonly isWaiting: boolean;
-  /** Reads the response to its end, and calls `onDelta` after each delta. */
-  read(onDelta: () => void): Promise<ChatMessage>;
-  /** Aborts the request; returns the message so far. */
-  stop(): ChatMessage;
-}
+import type { createGrowingJSON } from "./structured-output.js";
 
 /** Maximum time of reading deltas before the host may render, in milliseconds: half a frame. */
 const SLICE_MS = 8;
+
+/** A streaming response as a message. */
+export type Response = ReturnType<typeof createResponse>;
 
 /**
  * Sends a request and builds the message of its response. With a schema, the text is parsed as JSON. Without a request,
@@ -46,7 +37,7 @@ export function createResponse(
   { streamId, ...draft }: ChatMessage,
   request: ChatRequest | undefined,
   { schema, ...options }: RequestOptions & { schema?: StandardSchema | undefined },
-): Response {
+) {
   const { clock } = client;
   const { idempotencyKey } = draft;
   const sending = { ...options, idempotencyKey };
@@ -55,28 +46,32 @@ export function createResponse(
     : readStoredChat(client, streamId as string, sending);
   const before = stream.snapshot;
   const shownCalls = new WeakMap<ToolCall, ChatToolCall>();
-  let json: GrowingJSON | undefined;
+  let json: ReturnType<typeof createGrowingJSON> | undefined;
   let isComplete = false;
   let usage: ChatUsage | undefined;
   let shown: { of: unknown; streamId: string | undefined; message: ChatMessage } | undefined;
 
   return {
-    get message() {
+    /** The message so far; the same object until it grows. */
+    get message(): ChatMessage {
       const { snapshot: of, streamId } = stream;
       if (shown?.of !== of || shown.streamId !== streamId)
         shown = { of, streamId, message: { ...readMessage(), ...(streamId && { streamId }) } };
       return shown.message;
     },
-    get isWaiting() {
+    /** True until the first text, reasoning or tool call. */
+    get isWaiting(): boolean {
       return stream.snapshot === before;
     },
     read,
-    stop() {
+    /** Aborts the request; returns the message so far. */
+    stop(): ChatMessage {
       stream.abort();
       return endWith({ outcome: "stopped" }, stream.timing);
     },
   };
 
+  /** Reads the response to its end, and calls `onDelta` after each delta. */
   async function read(onDelta: () => void): Promise<ChatMessage> {
     let sliceEnd = clock.now() + SLICE_MS;
     if (schema) void loadJSON();

@@ -1,5 +1,8 @@
-import type { Client, Outcome, RecordStorage } from "@sluice/core";
-import type { ChatMessage } from "./message.js";
+import { type Client, ConfigurationError, type Outcome, type RecordStorage } from "@sluice/core";
+import { hashToId, isolate, toError } from "@sluice/core/extend";
+import type { Chat, ReadOptions, RunnerTurnStart, RunningTurn } from "./chat.js";
+import { type ChatMessage, type ChatTurn, createUnsentTurn, isOpen, isPending } from "./message.js";
+import type { MessageNode } from "./thread.js";
 
 /** Runs the turns of a chat elsewhere: on a server, in a worker, in an agent. {@link customRunner} gives it to a chat. */
 export interface TurnRunner {
@@ -47,7 +50,7 @@ export interface RunnerTurn {
 }
 
 /** What a turn of a {@link TurnRunner} may use while it runs. */
-export interface RunnerContext {
+interface RunnerContext {
   /** Aborts when the user stops the turn or the chat is closed. */
   readonly signal: AbortSignal;
   /**
@@ -74,3 +77,234 @@ export type CallChoice =
   | { readonly type: "approve" }
   | { readonly type: "deny"; readonly reason: string }
   | { readonly type: "output"; readonly output: unknown };
+
+/**
+ * Lets a chat run its turns by a runner of your own. The chat adds the question, shows the messages of the turn, and
+ * reports its end; its queue, branches and `retry` work as with turns of the page.
+ *
+ * @example
+ * ```ts
+ * const echo = customRunner({
+ *   async run({ id, messages }, { put }) {
+ *     put({ id: `${id}-1`, role: "assistant", content: messages.at(-1)?.content ?? "", outcome: "complete" });
+ *     return {};
+ *   },
+ * });
+ * const chat = createChatStore(client, { model: "delta-5.3", runner: echo });
+ * ```
+ */
+export function customRunner(runner: TurnRunner): ChatRunner {
+  return {
+    openRunner: (chat: Chat) => createRunnerTurns({ chat, runner, ended: new Set(), attempts: new Map() }),
+  };
+}
+
+/** A chat with its runner. */
+interface RunnerChat {
+  readonly chat: Chat;
+  readonly runner: TurnRunner;
+  /** Ids of the turns that have ended for this page. */
+  readonly ended: Set<string>;
+  /** Number of turns of a question that have ended without a message. */
+  readonly attempts: Map<string, number>;
+}
+
+/** The turns of a chat's runner. */
+export type RunnerTurns = ReturnType<typeof createRunnerTurns>;
+
+function createRunnerTurns(owner: RunnerChat) {
+  const { chat, runner, ended } = owner;
+  return {
+    /** Begins a turn, or attaches to one in flight. */
+    start: (read: ReadOptions, start: RunnerTurnStart): RunningTurn => startRunnerTurn(owner, read, start),
+    /** Returns true for a message whose turn continues without the user. */
+    isContinuing: (messageId: string): boolean => isContinuing(owner, chat.thread.get(messageId)),
+    /** Returns true for a turn that has ended for this page. */
+    hasEnded: (turn: string): boolean => ended.has(turn),
+    /** Passes a decision to the turn in flight. Without one, `begin` continues the turn of the message. */
+    async decide(
+      read: ReadOptions,
+      decision: CallDecision,
+      begin: (start: Omit<RunnerTurnStart, "onEnd">) => Promise<ChatTurn>,
+    ): Promise<ChatTurn> {
+      const { messageId: continued } = decision;
+      const waiting = findRunnerTurn(chat, continued, read);
+      if (!runner.decide || !waiting)
+        return createUnsentTurn(new ConfigurationError("runner: it can't pass a decision about this call"));
+      const { turn } = chat;
+      if (!turn) return begin({ at: { continued }, decision });
+      await runner.decide(waiting, decision);
+      return turn.result;
+    },
+    /** Ends the turn of a message that waits for the user, if a runner has written it. */
+    stopWaiting(messageId: string, read: ReadOptions): void {
+      const turn = findRunnerTurn(chat, messageId, read);
+      if (turn) stopRunnerTurn(owner, turn);
+    },
+  };
+}
+
+/** Begins a turn of the chat's runner, or attaches to one in flight. */
+function startRunnerTurn(
+  owner: RunnerChat,
+  read: ReadOptions,
+  { at, decision, onEnd }: RunnerTurnStart,
+): RunningTurn {
+  const { chat, runner, attempts } = owner;
+  const { thread, store, storage } = chat;
+  const controller = new AbortController();
+  const added: string[] = [];
+  let turn: RunnerTurn | undefined;
+  let hasEnded = false;
+  let resolve!: (turn: ChatTurn) => void;
+  const result = new Promise<ChatTurn>((resolveResult) => {
+    resolve = resolveResult;
+  });
+  run().then(end, (cause) => end({ error: toError(cause) }, true));
+  return {
+    result,
+    workedOn: undefined,
+    get status() {
+      const last = thread.path.at(-1);
+      return last && turn && thread.get(last.id)?.turn === turn.id && last.content
+        ? "streaming"
+        : "submitted";
+    },
+    showGrowth: () => {},
+    noteCallChange: () => {},
+    stop() {
+      if (turn) stopRunnerTurn(owner, turn);
+      leave("The user stopped the response", { outcome: "stopped" });
+    },
+    close: () =>
+      leave("The chat was closed; its runner continues", {
+        outcome: "truncated",
+        error: new DOMException("The chat was closed; its runner continues", "AbortError"),
+      }),
+  };
+
+  async function run(): Promise<RunnerEnd> {
+    const point = await at;
+    if (hasEnded) return {};
+    if ("continued" in point) turn = findRunnerTurn(chat, point.continued, read);
+    else {
+      added.push(...point.added);
+      const waiting = findWaitingTurn(owner, point.below, read);
+      turn = createRunnerTurn(owner, point.below, read);
+      if (waiting) await runner.stop?.(waiting);
+    }
+    if (!turn) throw new Error("the turn has no question");
+    owner.ended.delete(turn.id);
+    store.flush();
+    await storage.writeAll();
+    if (hasEnded) return {};
+    if (decision) await runner.decide?.(turn, decision);
+    return runner.run(turn, { signal: controller.signal, put });
+  }
+
+  function put(message: ChatMessage, parentId?: string): void {
+    if (hasEnded || !turn) return;
+    const { id } = turn;
+    if (thread.has(message.id)) thread.put(message);
+    else
+      thread.add(message, parentId ?? listTurnMessages(chat, id).at(-1)?.id ?? turn.question, undefined, id);
+    store.changed();
+  }
+
+  function leave(reason: string, ended: RunnerEnd): void {
+    if (hasEnded) return;
+    end(ended);
+    controller.abort(new DOMException(reason, "AbortError"));
+  }
+
+  function end({ outcome, error }: RunnerEnd, isRejected = false): void {
+    if (hasEnded) return;
+    hasEnded = true;
+    const responses = turn ? listTurnMessages(chat, turn.id) : [];
+    if (turn) {
+      const mayContinue = isRejected || outcome === "truncated";
+      if (!mayContinue) owner.ended.add(turn.id);
+      // another attempt must not get the state of this one
+      if (!mayContinue && responses.length === 0)
+        attempts.set(turn.question, (attempts.get(turn.question) ?? 0) + 1);
+    }
+    const last = responses.at(-1);
+    const failure = error ?? last?.error;
+    const messages = [...added.flatMap((id) => thread.get(id)?.message ?? []), ...responses];
+    const ended: ChatTurn = {
+      messages,
+      outcome: outcome ?? (isRejected ? (last ? "error" : "not-sent") : (last?.outcome ?? "not-sent")),
+      ...(failure && { error: failure }),
+    };
+    try {
+      onEnd(ended);
+    } finally {
+      resolve(ended);
+    }
+  }
+}
+
+/** Tells the runner to end a turn. Errors change nothing, because the turn has ended here. */
+function stopRunnerTurn({ runner, ended }: RunnerChat, turn: RunnerTurn): void {
+  ended.add(turn.id);
+  isolate(() => void Promise.resolve(runner.stop?.(turn)).catch(() => {}));
+}
+
+/** Returns the turn of a runner that has written the message; undefined for a message of a page. */
+function findRunnerTurn(chat: Chat, messageId: string, read: ReadOptions): RunnerTurn | undefined {
+  const id = chat.thread.get(messageId)?.turn;
+  return id === undefined ? undefined : describeTurn(chat, id, messageId, read);
+}
+
+/** Returns true for a message of a runner whose turn continues without the user, and has not ended for this page. */
+function isContinuing({ ended }: RunnerChat, node: MessageNode | undefined): boolean {
+  if (!node || node.turn === undefined || ended.has(node.turn)) return false;
+  const { role, outcome, error, toolCalls = [] } = node.message;
+  if (role !== "assistant") return false;
+  if (outcome === undefined || toolCalls.some((call) => isOpen(call) && !isPending(call))) return true;
+  return outcome === "tool-calls" && !error && !toolCalls.some(isPending);
+}
+
+/** Finds the turn above a new question that waits for the user, who has gone on without it. */
+function findWaitingTurn(
+  { chat, ended }: RunnerChat,
+  below: string | undefined,
+  read: ReadOptions,
+): RunnerTurn | undefined {
+  const above = below === undefined ? undefined : chat.thread.getParent(below);
+  const node = chat.thread.get(above);
+  if (above === undefined || node?.turn === undefined || ended.has(node.turn)) return undefined;
+  return node.message.outcome === "tool-calls" ? findRunnerTurn(chat, above, read) : undefined;
+}
+
+/** Creates the turn below the last question at a point of the thread. */
+function createRunnerTurn(
+  { chat, attempts }: RunnerChat,
+  below: string | undefined,
+  read: ReadOptions,
+): RunnerTurn | undefined {
+  const { thread } = chat;
+  const question = thread.getPath(below).findLast(({ role }) => role === "user")?.id;
+  if (question === undefined) return undefined;
+  const responses = thread.listIds().filter((id) => thread.getParent(id) === question).length;
+  const attempt = attempts.get(question) ?? 0;
+  const id = hashToId(`${question} ${responses} ${attempt}`);
+  return describeTurn(chat, id, question, read);
+}
+
+function describeTurn(chat: Chat, id: string, at: string, read: ReadOptions): RunnerTurn | undefined {
+  const { client, id: chatId, thread, own } = chat;
+  const path = thread.getPath(at);
+  const nth = path.findLastIndex(({ role }) => role === "user");
+  const question = path[nth]?.id;
+  if (question === undefined) return undefined;
+  const { model, params = {} } = read();
+  const messages = path.slice(0, nth + 1);
+  return { id, client, chatId, storage: own().storage, question, messages, model, params: { ...params } };
+}
+
+function listTurnMessages({ thread }: Chat, turn: string): readonly ChatMessage[] {
+  const nodes = thread.listIds().flatMap((id) => thread.get(id) ?? []);
+  const last = nodes.findLast((node) => node.turn === turn);
+  return thread.getPath(last?.message.id).filter(({ id }) => thread.get(id)?.turn === turn);
+}

@@ -9,8 +9,6 @@ import type { ChatMessage, ChatTurn } from "./message.js";
 export interface StorageSession {
   /** True from the first use until `close`. */
   readonly isOpen: boolean;
-  /** True once the thread was read or its storage given up, after at most 3 s. Records that arrive later are merged. */
-  readonly isRestored: boolean;
   /** How much of the chat is stored; undefined without a storage. The same object until it changes. */
   readonly status: StorageStatus | undefined;
   /** True if other devices can read what the storage has. */
@@ -45,10 +43,9 @@ export interface StorageSession {
   close(): void;
 }
 
-/** The session of a chat without a storage. A storage brings the code of its own. */
+/** The session of a chat without a storage. Each storage brings its own session. */
 export const noStorage: StorageSession = {
   isOpen: false,
-  isRestored: true,
   status: undefined,
   hasServer: false,
   whenRestored: (act) => Promise.resolve(act()),

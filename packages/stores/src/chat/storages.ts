@@ -53,8 +53,8 @@ export function indexedDBStorage({
  * A function is called at each use, never at import or during server rendering. If the page may not use the storage
  * (cookies are turned off), promises reject and nothing throws.
  *
- * `subscribe` reports writes of other tabs and frames through the window's `storage` events. It does not report other storages
- * of its own page, nor `storage.clear()`.
+ * `subscribe` reports writes of other tabs and frames through the window's `storage` events. It reports neither writes in the
+ * same page nor `storage.clear()`.
  *
  * @param options.prefix prefix of the items' names. Each app of an origin needs its own prefix. Default `"sluice"`.
  *

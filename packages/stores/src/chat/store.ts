@@ -6,17 +6,16 @@ import {
   noteMistake,
   noteOptions,
 } from "@sluice/core/extend";
-import { registerForget } from "../storage/in-use.js";
+import { registerForget } from "../storage/forget.js";
 import {
   addAll,
   type Chat,
   createSnapshot,
-  createStoppedError,
+  dropQueued,
   forget,
   getOpenChats,
   leave,
   type ReadOptions,
-  type RunnerTurns,
   refresh,
   replaceAll,
   stop,
@@ -35,8 +34,7 @@ import {
 import { optionalParts } from "./load-optional-parts.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
-import { createQueue } from "./queue.js";
-import type { CallChoice } from "./runner.js";
+import type { CallChoice, RunnerTurns } from "./runner.js";
 import { noStorage, type StorageSession } from "./session.js";
 import type { ChatStorage } from "./storages.js";
 import type { ThreadContext } from "./stored-thread.js";
@@ -85,7 +83,8 @@ function createChat(client: Client, own: ReadOptions): Chat {
     client,
     id,
     thread,
-    queue: createQueue(),
+    queue: [],
+    queued: [],
     storage,
     own,
     getThread: createThreadList(thread),
@@ -125,7 +124,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
 
 /** Creates the methods of a chat, for a caller with its own options. */
 function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
-  const { client, thread, queue, storage, store } = chat;
+  const { client, thread, storage, store } = chat;
   const startWhenReady = (find: FindInsertionPoint, message?: Question) =>
     use(chat).whenReady(() => attempt(() => startIfFree(chat, read, find, message)));
   const sendWhenReady = (message: Question) =>
@@ -170,7 +169,7 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     },
     retry: () => use(chat).whenReady(() => retry(chat, read)),
     cancelQueued(id) {
-      queue.drop(createStoppedError(), id);
+      dropQueued(chat, id);
       store.flush();
     },
     regenerate: (messageId) => noteRefusal(startWhenReady(() => findVersionPoint(thread, messageId))),

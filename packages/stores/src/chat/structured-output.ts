@@ -6,6 +6,7 @@ import {
   type StandardSchema,
 } from "@sluice/core";
 import { chatModels, checkBySchema, describeThrown, parseJSON, writeJSONSchema } from "@sluice/core/extend";
+import { createPartialJSON } from "@sluice/core/partial-json";
 import type { ChatMessage } from "./message.js";
 
 /** Parts of a request whose response has to fit a schema. */
@@ -59,5 +60,34 @@ export async function parseOutput(message: ChatMessage, schema: StandardSchema):
     ...message,
     outcome: "error",
     error: new ResponseError(`the response does not fit the schema: ${checked.problem}`, fields),
+  };
+}
+
+/** Creates the reader of the JSON of one response that is still arriving. Values are undefined before they begin. */
+export function createGrowingJSON() {
+  const inputs: ((text: string) => unknown)[] = [];
+  const readValue = createValueReader();
+  return {
+    /** Reads the JSON in the text so far. It begins at the first bracket, because models write words around the JSON. */
+    readOutput(content: string): unknown {
+      const start = content.search(/[{[]/);
+      return start === -1 ? undefined : readValue(content.slice(start));
+    },
+    /** Reads the arguments so far of the call at `index`. */
+    readInput(index: number, text: string): unknown {
+      inputs[index] ??= createValueReader();
+      return inputs[index](text);
+    },
+  };
+}
+
+/** Creates a function that reads a text which has grown since its last call. */
+function createValueReader(): (text: string) => unknown {
+  const parser = createPartialJSON();
+  let length = 0;
+  return (text) => {
+    parser.push(text.slice(length));
+    length = text.length;
+    return parser.value;
   };
 }

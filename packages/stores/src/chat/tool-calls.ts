@@ -9,12 +9,14 @@ import {
 import { describeThrown, openSpan, parseJSON, rejectOnAbort } from "@sluice/core/extend";
 import { type Chat, type ReadOptions, refresh } from "./chat.js";
 import { type ChatMessage, type ChatToolCall, closeToolCalls } from "./message.js";
-import { addOutput, failCall, findJSONProblem } from "./tool-results.js";
 import {
+  addOutput,
   checkInput,
   createRunningCall,
   createToolReport,
   endRun,
+  failCall,
+  findJSONProblem,
   parseInput,
   type RunningCall,
   type ToolReport,
@@ -23,31 +25,29 @@ import {
 const UNFIT = { path: "", message: "the arguments do not fit the tool", rule: "tool.arguments" };
 
 /** The tool calls of one turn. */
-export interface ToolCalls {
-  /** Decides the next state of each call of a complete response. */
-  admit(message: ChatMessage): Promise<ChatMessage>;
-  /** Runs the allowed calls of a response in parallel, until all have ended. Other calls stay open. */
-  runAll(id: string): Promise<void>;
-  /** Notes that a call was approved or denied, or got its output. */
-  noteChange(): void;
-  /** Ends the turn at the limit of responses, because each response is billed. */
-  endAtLimit(id: string, steps: number): void;
-}
+export type ToolCalls = ReturnType<typeof createToolCalls>;
 
 /**
  * Creates the tool calls of one turn.
  *
  * @param signal aborts when the turn ends. After that, no call writes into the thread
  */
-export function createToolCalls(chat: Chat, read: ReadOptions, signal: AbortSignal): ToolCalls {
+export function createToolCalls(chat: Chat, read: ReadOptions, signal: AbortSignal) {
   const { client, id: chatId, thread } = chat;
   const working = new Set<AbortController>();
   signal.addEventListener("abort", () => {
     for (const controller of working) controller.abort(signal.reason);
   });
   let runCalls = () => {};
-  return { admit, runAll, noteChange: () => runCalls(), endAtLimit };
+  return {
+    admit,
+    runAll,
+    /** Notes that a call was approved or denied, or got its output. */
+    noteChange: () => runCalls(),
+    endAtLimit,
+  };
 
+  /** Decides the next state of each call of a complete response. */
   async function admit(message: ChatMessage): Promise<ChatMessage> {
     const { toolCalls = [] } = message;
     const source = { id: message.id, messages: thread.getPath(message.id) };
@@ -58,6 +58,7 @@ export function createToolCalls(chat: Chat, read: ReadOptions, signal: AbortSign
     return { ...message, toolCalls: await Promise.all(admitted) };
   }
 
+  /** Ends the turn at the limit of responses, because each response is billed. */
   function endAtLimit(id: string, steps: number): void {
     const message = thread.get(id)?.message;
     if (signal.aborted || !message) return;
@@ -70,6 +71,7 @@ export function createToolCalls(chat: Chat, read: ReadOptions, signal: AbortSign
     });
   }
 
+  /** Runs the allowed calls of a response in parallel, until all have ended. Other calls stay open. */
   function runAll(id: string): Promise<void> {
     // by position, because a model may give two calls the same id
     const running = new Set<number>();

@@ -1,8 +1,7 @@
 import type { Client, ClientEvent, Tool, ToolContext } from "@sluice/core";
-import { awaitWithin, checkBySchema, parseJSON, toError } from "@sluice/core/extend";
+import { awaitWithin, checkBySchema, describeThrown, parseJSON, toError } from "@sluice/core/extend";
 import { type Chat, refresh } from "./chat.js";
 import { type ChatMessage, type ChatToolCall, isFile, type ThreadFile } from "./message.js";
-import { findJSONProblem } from "./tool-results.js";
 
 /** Maximum time that `saveState` waits for the storage, in milliseconds. */
 const WRITE_MS = 500;
@@ -129,4 +128,36 @@ async function assertType(tool: Tool, input: unknown): Promise<void> {
   const types = [type].flat();
   if (types.includes(found) || (Number.isInteger(input) && types.includes("integer"))) return;
   throw new Error(`the arguments do not fit: they are of type ${found}, not ${types.join(" or ")}`);
+}
+
+/** Adds the output to a call. The call fails if the output is not JSON. */
+export function addOutput(call: ChatToolCall, output: unknown): ChatToolCall {
+  const problem = findJSONProblem(output);
+  return problem
+    ? failCall(call, `the result of the tool does not fit into JSON: ${problem}`)
+    : { ...call, state: "done", output };
+}
+
+/** Maximum nesting of a result. A deeper value could overflow the stack inside a larger value. */
+const MAX_DEPTH = 500;
+
+/** Returns the reason why a value cannot be written as JSON; undefined if it can. */
+export function findJSONProblem(value: unknown): string | undefined {
+  const depths = new Map<unknown, number>();
+  try {
+    JSON.stringify(value, function (this: unknown, _key, item: unknown) {
+      const depth = (depths.get(this) ?? 0) + 1;
+      if (depth > MAX_DEPTH) throw new Error(`it is nested more than ${MAX_DEPTH} deep`);
+      if (typeof item === "object") depths.set(item, depth);
+      return item;
+    });
+  } catch (cause) {
+    return describeThrown(cause);
+  }
+  return undefined;
+}
+
+/** Ends a call with an error, which the model gets. */
+export function failCall(call: ChatToolCall, error: string): ChatToolCall {
+  return { ...call, state: "failed", error };
 }

@@ -1,8 +1,9 @@
 import { ConfigurationError } from "@sluice/core";
-import { isolate, toError } from "@sluice/core/extend";
-import type { Chat, ReadOptions, RunnerTurnStart, RunnerTurns } from "./chat.js";
+import { createRandomId, isolate, toError } from "@sluice/core/extend";
+import { type Chat, type ReadOptions, type RunnerTurnStart, setQueue } from "./chat.js";
 import { addQuestion, type FindInsertionPoint, type Question } from "./insertion-point.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
+import type { RunnerTurns } from "./runner.js";
 import { startTurn } from "./turn.js";
 
 /** Error text of a turn that is not sent because another one is in flight. */
@@ -23,9 +24,10 @@ export function startIfFree(
 ): Promise<ChatTurn> {
   const { whenBusy = "reject" } = read();
   if (chat.turn && whenBusy === "queue" && message) {
-    const turn = chat.queue.add(message, read);
-    chat.store.flush();
-    return turn;
+    return new Promise((resolve) => {
+      setQueue(chat, [...chat.queue, { ...message, id: createRandomId(), options: read, resolve }]);
+      chat.store.flush();
+    });
   }
   if (whenBusy === "replace") chat.turn?.stop();
   if (chat.turn) throw new ConfigurationError(BUSY);
@@ -90,8 +92,9 @@ function callBack(turn: ChatTurn, read: ReadOptions): void {
 
 /** Sends the oldest queued message, if no turn is in flight. If its turn fails to begin, the next message is sent. */
 export function sendNext(chat: Chat): Promise<ChatTurn> | undefined {
-  const next = chat.turn ? undefined : chat.queue.takeFirst();
+  const [next, ...rest] = chat.turn ? [] : chat.queue;
   if (!next) return undefined;
+  setQueue(chat, rest);
   const find: FindInsertionPoint = (signal) => addQuestion(chat.thread, next, next.options().model, signal);
   const turn = attempt(() => beginTurn(chat, find, next.options));
   next.resolve(turn);

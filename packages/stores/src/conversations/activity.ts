@@ -1,24 +1,21 @@
 import type { getOpenChats } from "../chat/chat.js";
-import type { ChatStore } from "../chat/chat-store.js";
-import type { ChatState } from "../chat/state.js";
+import type { ChatState, ChatStore } from "../chat/chat-store.js";
 
 /**
  * Status of a conversation.
  *
  * - `ready`: waits for the next message, or this tab does not show its chat
- * - `answering`: this tab streams a response
- * - `answering-elsewhere`: another tab or a runner works on a response of a chat that this tab shows
+ * - `responding`: this tab streams a response
+ * - `responding-elsewhere`: another tab or a runner works on a response of a chat that this tab shows
  * - `requires-action`: a tool call waits for the user or the app
  * - `error`: the last turn failed
  */
-export type ConversationStatus = "ready" | "answering" | "answering-elsewhere" | "requires-action" | "error";
-
-/** The chats of this tab by the id of their conversation. */
-export interface ConversationActivity {
-  /** Subscribes to the chats of these conversations that this tab has. */
-  readonly subscribe: (ids: Iterable<string>) => void;
-  readonly getStatus: (id: string) => ConversationStatus;
-}
+export type ConversationStatus =
+  | "ready"
+  | "responding"
+  | "responding-elsewhere"
+  | "requires-action"
+  | "error";
 
 /** A subscribed chat. */
 interface SubscribedChat {
@@ -28,23 +25,24 @@ interface SubscribedChat {
 }
 
 /**
- * Creates the view of all chats of a client's tab.
+ * Creates the status of the conversations whose chats this tab has.
  *
  * @param onChange called when the messages or the status of a chat have changed; not for the growth of a response
  */
 export function createConversationActivity(
   { byId }: Pick<ReturnType<typeof getOpenChats>, "byId">,
   onChange: (id: string, state: ChatState) => void,
-): ConversationActivity {
+) {
   const subscribed = new Map<string, SubscribedChat>();
   return {
-    subscribe(ids) {
+    /** Subscribes to the chats of these conversations that this tab has. */
+    subscribe(ids: Iterable<string>): void {
       for (const id of ids) subscribe(id);
     },
-    getStatus(id) {
+    getStatus(id: string): ConversationStatus {
       const { status = "ready", isRunningElsewhere } = subscribed.get(id)?.chat.getSnapshot() ?? {};
-      if (status === "submitted" || status === "streaming") return "answering";
-      return isRunningElsewhere ? "answering-elsewhere" : status;
+      if (status === "submitted" || status === "streaming") return "responding";
+      return isRunningElsewhere ? "responding-elsewhere" : status;
     },
   };
 

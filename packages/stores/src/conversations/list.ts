@@ -2,9 +2,9 @@ import type { Client, RecordStorage, Store } from "@sluice/core";
 import { createRandomId, createStore, noteOptions } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { getOpenChats } from "../chat/chat.js";
-import type { ChatState } from "../chat/state.js";
+import type { ChatState } from "../chat/chat-store.js";
 import { getClientStorage } from "../storage/client-storage.js";
-import { registerForget } from "../storage/in-use.js";
+import { registerForget } from "../storage/forget.js";
 import { openMemoryStorage } from "../storage/memory.js";
 import { readWhenPossible } from "../storage/wait.js";
 import { createConversationActivity } from "./activity.js";
@@ -97,6 +97,7 @@ export function createConversationList(
   const { createTitle = createDefaultTitle, restoreMs = 10_000 } = options;
   const storage = getClientStorage(client, options.storage ?? openMemoryStorage());
   const records = createConversationRecords(client, storage, () => store.flush());
+  const report = (error: unknown) => reportStorageFailure(client, error);
   const tracked = new Set<string>();
   const openChats = getOpenChats(client);
   const activity = createConversationActivity(openChats, (id, { persistence, messages }) => {
@@ -209,10 +210,6 @@ export function createConversationList(
     // its record is deleted last, so that the next page load can finish an interrupted deletion
     if (records.all.get(id)?.removedAt !== undefined) records.remove(id);
   }
-
-  function report(error: unknown): void {
-    reportStorageFailure(client, error);
-  }
 }
 
 /** Notes the questions of a chat. The first question creates the record with its title; each sets the time. */
@@ -237,7 +234,7 @@ function noteQuestions(
   }
 }
 
-/** Creates a short id of 128 random bits. */
+/** Creates a short id of 128 random bits, in letters and digits. */
 function createId(): string {
   return createRandomId()
     .split("-")

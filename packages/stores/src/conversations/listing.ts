@@ -1,3 +1,4 @@
+import { isEqual } from "../base/is-equal.js";
 import type { ConversationStatus } from "./activity.js";
 import type { Conversation, ConversationRecord } from "./records.js";
 
@@ -11,10 +12,6 @@ export interface ConversationListState {
   readonly isRestoring: boolean;
 }
 
-type Listed = ConversationRecord & { readonly conversation: Conversation };
-const getPinRank = ({ conversation }: Listed) => Number(conversation.isPinned);
-type Removed = Listed & { readonly removedAt: number };
-
 /** Creates a function that lists the current records. A conversation stays the same object until it changes. */
 export function createListing(
   records: ReadonlyMap<string, ConversationRecord>,
@@ -24,34 +21,36 @@ export function createListing(
   let shown: ReadonlyMap<string, Conversation> = new Map();
 
   return (isRestoring) => {
-    const all = [...records].map(
-      ([id, record]): Listed => ({ ...record, conversation: toConversation(id, record) }),
-    );
-    shown = new Map(all.map(({ conversation }) => [conversation.id, conversation]));
-    const conversations = all
-      .filter(({ removedAt }) => removedAt === undefined)
-      .sort((a, b) => getPinRank(b) - getPinRank(a) || b.updatedAt - a.updatedAt)
-      .map(({ conversation }) => conversation);
-    const removed = all
-      .filter((one): one is Removed => one.removedAt !== undefined && one.removedAt + restoreMs > Date.now())
-      .sort((a, b) => b.removedAt - a.removedAt)
-      .map(({ conversation }) => conversation);
-    return { conversations, removed, isRestoring };
+    shown = new Map([...records].map(([id, record]) => [id, toConversation(id, record)]));
+    return {
+      conversations: list(
+        ({ removedAt }) => removedAt === undefined,
+        (a, b) => getPinRank(b) - getPinRank(a) || b.updatedAt - a.updatedAt,
+      ),
+      removed: list(
+        ({ removedAt }) => removedAt !== undefined && removedAt + restoreMs > Date.now(),
+        (a, b) => (b.removedAt ?? 0) - (a.removedAt ?? 0),
+      ),
+      isRestoring,
+    };
   };
+
+  function list(
+    isListed: (record: ConversationRecord) => boolean,
+    compare: (a: ConversationRecord, b: ConversationRecord) => number,
+  ): Conversation[] {
+    const listed = [...records].filter(([, record]) => isListed(record));
+    return listed.sort(([, a], [, b]) => compare(a, b)).flatMap(([id]) => shown.get(id) ?? []);
+  }
 
   function toConversation(id: string, record: ConversationRecord): Conversation {
     const { title, createdAt, updatedAt, isPinned = false } = record;
     const known = shown.get(id);
-    const next: Conversation = {
-      ...{ id, title, createdAt, updatedAt, isPinned },
-      status: getStatus(id),
-    };
-    return known && isSame(known, next) ? known : next;
+    const next: Conversation = { id, title, createdAt, updatedAt, isPinned, status: getStatus(id) };
+    return known && isEqual(known, next) ? known : next;
   }
 }
 
-function isSame(one: Conversation, other: Conversation): boolean {
-  return (Object.keys({ ...one, ...other }) as (keyof Conversation)[]).every(
-    (field) => one[field] === other[field],
-  );
+function getPinRank({ isPinned = false }: ConversationRecord): number {
+  return Number(isPinned);
 }

@@ -9,24 +9,10 @@ export const COLLECTION = "conversations";
 type Fields = { [Key in keyof ConversationRecord]?: ConversationRecord[Key] | undefined };
 
 /** The records of all conversations, in memory and in the storage. */
-export interface ConversationRecords {
-  readonly all: ReadonlyMap<string, ConversationRecord>;
-  add(id: string, record: Pick<ConversationRecord, "title" | "createdAt" | "updatedAt">): void;
-  /** Changes fields of a conversation, if it has a record. `undefined` and `false` remove a field. */
-  change(id: string, fields: Fields): void;
-  /** Takes a record that another tab has written or removed. Returns false if the record here is newer. */
-  take(id: string, record: ConversationRecord | undefined): boolean;
-  remove(id: string): void;
-  /** Forgets all records. Writes nothing. */
-  clear(): void;
-}
+export type ConversationRecords = ReturnType<typeof createConversationRecords>;
 
 /** Creates the records of a client's conversations. `onChange` is called after each change that this page writes. */
-export function createConversationRecords(
-  client: Client,
-  storage: RecordStorage,
-  onChange: () => void,
-): ConversationRecords {
+export function createConversationRecords(client: Client, storage: RecordStorage, onChange: () => void) {
   const all = new Map<string, ConversationRecord>();
   const writer = createRecordWriter({
     client,
@@ -36,12 +22,13 @@ export function createConversationRecords(
     onFailure: (error) => reportStorageFailure(client, error),
   });
   return {
-    all,
-    add(id, record) {
+    all: all as ReadonlyMap<string, ConversationRecord>,
+    add(id: string, record: Pick<ConversationRecord, "title" | "createdAt" | "updatedAt">): void {
       all.set(id, { ...record, revision: 1 });
       saveChange(id);
     },
-    change(id, fields) {
+    /** Changes fields of a conversation, if it has a record. `undefined` and `false` remove a field. */
+    change(id: string, fields: Fields): void {
       const record = all.get(id);
       if (!record) return;
       const entries = Object.entries({ ...record, ...fields, revision: record.revision + 1 });
@@ -49,16 +36,18 @@ export function createConversationRecords(
       all.set(id, Object.fromEntries(present) as unknown as ConversationRecord);
       saveChange(id);
     },
-    take(id, record) {
+    /** Takes a record that another tab has written or removed. Returns false if the record here is newer. */
+    take(id: string, record: ConversationRecord | undefined): boolean {
       if (record && record.revision < (all.get(id)?.revision ?? 0)) return false;
       if (record) all.set(id, record);
       else all.delete(id);
       return true;
     },
-    remove(id) {
+    remove(id: string): void {
       all.delete(id);
       saveChange(id);
     },
+    /** Forgets all records. Writes nothing. */
     clear: () => all.clear(),
   };
 

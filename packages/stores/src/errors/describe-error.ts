@@ -37,51 +37,38 @@ export interface DescribeErrorOptions {
   readonly messages?: ErrorMessages | undefined;
 }
 
-/** Next steps of the kinds for which another request alone does not help. */
-const actions: Readonly<Partial<Record<ErrorKind, ErrorAction>>> = {
-  originRefused: "contact",
-  wrongAddress: "contact",
-  invalidInput: "check-input",
-  blindModel: "switch-model",
-  refusedInput: "check-input",
-  tooLong: "check-input",
-  signedOut: "sign-in",
-  otherUser: "sign-in",
-  forbidden: "contact",
-  modelNotAllowed: "switch-model",
-  notFound: "none",
-  rateLimited: "wait",
-  budgetUsed: "wait",
-  sharedBudgetUsed: "wait",
-  setup: "contact",
-  imageFailed: "check-input",
-  assetFailed: "check-input",
-  videoFailed: "check-input",
-  videoMissing: "wait",
-  videoLate: "wait",
-  storageFull: "none",
-  stopped: "none",
+/**
+ * Next step and billing of each kind. By default another request helps, and the failed one may be billed. `none` means that
+ * the gateway rejected the request or never received it, or that the error is not about a request.
+ */
+const kinds: Readonly<
+  Partial<Record<ErrorKind, { readonly action?: ErrorAction; readonly billing?: "none" }>>
+> = {
+  originRefused: { action: "contact" },
+  wrongAddress: { action: "contact" },
+  invalidInput: { action: "check-input", billing: "none" },
+  blindModel: { action: "switch-model", billing: "none" },
+  refusedInput: { action: "check-input", billing: "none" },
+  tooLong: { action: "check-input", billing: "none" },
+  signedOut: { action: "sign-in", billing: "none" },
+  otherUser: { action: "sign-in", billing: "none" },
+  forbidden: { action: "contact", billing: "none" },
+  modelNotAllowed: { action: "switch-model", billing: "none" },
+  notFound: { action: "none", billing: "none" },
+  rateLimited: { action: "wait", billing: "none" },
+  budgetUsed: { action: "wait", billing: "none" },
+  sharedBudgetUsed: { action: "wait", billing: "none" },
+  setup: { action: "contact", billing: "none" },
+  imageFailed: { action: "check-input" },
+  assetFailed: { action: "check-input" },
+  videoFailed: { action: "check-input" },
+  videoMissing: { action: "wait" },
+  videoLate: { action: "wait" },
+  videoExpired: { billing: "none" },
+  storageFull: { action: "none", billing: "none" },
+  stopped: { action: "none" },
+  unexpected: { billing: "none" },
 };
-
-/** Kinds of errors that cost nothing: not sent, rejected by the gateway, or not related to a request. */
-const unbilled: ReadonlySet<ErrorKind> = new Set([
-  "invalidInput",
-  "blindModel",
-  "refusedInput",
-  "tooLong",
-  "signedOut",
-  "otherUser",
-  "forbidden",
-  "modelNotAllowed",
-  "notFound",
-  "rateLimited",
-  "budgetUsed",
-  "sharedBudgetUsed",
-  "setup",
-  "videoExpired",
-  "storageFull",
-  "unexpected",
-]);
 
 /** Kinds of errors about the result of a task or asset. It was created, so that it may be billed. */
 const resultErrors: ReadonlySet<ErrorKind> = new Set(["videoFailed", "videoMissing", "assetFailed"]);
@@ -118,7 +105,7 @@ export function describeError(error: unknown, options: DescribeErrorOptions = {}
     kind,
     title,
     hint: billing === "maybe" ? `${hint} ${messages.mayBeBilled}`.trim() : hint,
-    action: actions[kind] ?? "retry",
+    action: kinds[kind]?.action ?? "retry",
     ...(retryAt !== undefined && { retryAt }),
     billing,
   };
@@ -131,7 +118,7 @@ function findBilling(fields: ErrorFields, kind: ErrorKind): Billing {
   // a poll failed, and polls are free
   if (fields.handle !== undefined) return "none";
   if (fields.billing === "none" || fields.billing === "maybe") return fields.billing;
-  return unbilled.has(kind) ? "none" : "maybe";
+  return kinds[kind]?.billing ?? "maybe";
 }
 
 function computeRetryTime(fields: ErrorFields): number | undefined {

@@ -20,6 +20,16 @@ export function hasFiles(value: unknown): boolean {
 }
 
 /**
+ * Loads the code for requests with files.
+ *
+ * @throws {ConfigurationError} if the client lacks an uploader
+ */
+export async function loadFileCode(client: Client) {
+  getUploader(client);
+  return import("./in-request.js");
+}
+
+/**
  * Returns the client's uploader for a request with files.
  *
  * @throws {ConfigurationError} if the client has none

@@ -5,16 +5,7 @@ import { getUploader, hasFiles } from "../files/request-files.js";
 import type { AnyRequest, ImageRequestOf, SettledImages } from "./state.js";
 
 /** A request in flight. */
-export interface Run<Model extends string> {
-  /** The result. Never rejects. */
-  readonly settled: Promise<SettledImages<Model>>;
-  /** Aborts the request without calling `onEnd`. The error contains `why`. */
-  readonly stop: (why: string) => SettledImages<Model>;
-  /** Returns the sent request, with the URLs of its files; undefined before it is sent. */
-  readonly getSent: () => ImageRequestOf<Model> | undefined;
-  /** Returns whether the request may be billed so far. */
-  readonly getBilling: () => Billing;
-}
+export type Run<Model extends string> = ReturnType<typeof createRun<Model>>;
 
 /**
  * Uploads the files of a request that {@link findRefusal} has accepted, and sends it.
@@ -30,7 +21,7 @@ export function createRun<Model extends string>(
   onEnd: (settled: SettledImages<Model>) => void,
   onUpload: (share: number | undefined) => void,
   ready?: ImageRequestOf<Model>,
-): Run<Model> {
+) {
   const controller = new AbortController();
   const { signal } = controller;
   let billing: Billing = "none";
@@ -45,10 +36,14 @@ export function createRun<Model extends string>(
   });
 
   return {
+    /** The result. Never rejects. */
     settled: Promise.race([run(), stopped]),
+    /** Returns the sent request, with the URLs of its files; undefined before it is sent. */
     getSent: () => sent,
+    /** Returns whether the request may be billed so far. */
     getBilling: () => billing,
-    stop(why) {
+    /** Aborts the request without calling `onEnd`. The error contains `why`. */
+    stop(why: string): SettledImages<Model> {
       const bill =
         billing === "maybe" ? "the gateway may have it, and may bill it" : "the gateway did not take it up";
       const reason = new DOMException(`The request was ${why}: ${bill}`, "AbortError");
@@ -94,11 +89,8 @@ export function findRefusal<Model extends string>(
   options: RequestOptions,
 ): SettledImages<Model> | undefined {
   try {
-    if (hasFiles(variables)) {
-      getUploader(client);
-      return undefined;
-    }
-    assertImageRequest(client, variables, options);
+    if (hasFiles(variables)) getUploader(client);
+    else assertImageRequest(client, variables, options);
     return undefined;
   } catch (error) {
     return createFailure(error, "none", variables);

@@ -18,7 +18,7 @@ import { delayRenewal, getLinkRenewalTime } from "../archive/expiring-link.js";
 import { isEqual } from "../base/is-equal.js";
 import { pickRequestOptions } from "../base/request-options.js";
 import type { WithFiles } from "../files/request-files.js";
-import { registerForget } from "../storage/in-use.js";
+import { registerForget } from "../storage/forget.js";
 import { createFailure, createRun, findRefusal, type Run } from "./generation.js";
 import type {
   FailedImage,

@@ -4,29 +4,17 @@ import { type FileHandle, open } from "node:fs/promises";
 /** One line of a journal, as JSON. */
 export type Line = Readonly<Record<string, unknown>>;
 
-/** An append-only file of lines. Several processes may append to it and read it. */
-export interface Journal {
-  /** Appends a line. Resolves when the line is on the disk. */
-  append(line: Line): Promise<void>;
-  /**
-   * Reads all new lines since the last call, including lines of other processes. Omits invalid lines. Calls that wait at
-   * the same time share one read, which calls the first `take`. Rejects if the file is not a journal.
-   */
-  readNew(take: (line: Line) => void): Promise<void>;
-  /** Returns the time of the last change by any process; Unix milliseconds. */
-  changedAt(): Promise<number>;
-  /** Sets that time to now, as a heartbeat. */
-  touch(): Promise<void>;
-}
-
 /** Prefixes of the lines of a journal. A killed process may leave an incomplete line. */
 const PREFIXES = ['{"collection":"', '{"lock":"'];
 /** Number of bytes per read. */
 const READ_BYTES = 1 << 20;
 const NEWLINE = 10;
 
+/** An append-only file of lines. Several processes may append to it and read it. */
+export type Journal = ReturnType<typeof openJournal>;
+
 /** Opens a journal. The first append or read creates the file. */
-export function openJournal(path: string): Journal {
+export function openJournal(path: string) {
   const decoder = new TextDecoder();
   /** Number of bytes that were read, up to the end of a line. */
   let offset = 0;
@@ -41,7 +29,8 @@ export function openJournal(path: string): Journal {
   /** Number of valid lines minus the number of lines with other content. */
   let balance = 0;
   return {
-    append(line) {
+    /** Appends a line. Resolves when the line is on the disk. */
+    append(line: Line): Promise<void> {
       due.push(`${JSON.stringify(line)}\n`);
       // lines that arrive during a write share the next write, because the wait for the disk is slow
       writing ??= forgetIfRefused(
@@ -54,7 +43,11 @@ export function openJournal(path: string): Journal {
       );
       return writing;
     },
-    readNew(take) {
+    /**
+     * Reads all new lines since the last call, including lines of other processes. Omits invalid lines. Calls that wait at
+     * the same time share one read, which calls the first `take`. Rejects if the file is not a journal.
+     */
+    readNew(take: (line: Line) => void): Promise<void> {
       reading ??= forgetIfRefused(
         runInTurn((file) => {
           reading = undefined;
@@ -63,7 +56,9 @@ export function openJournal(path: string): Journal {
       );
       return reading;
     },
+    /** Returns the time of the last change by any process; Unix milliseconds. */
     changedAt: () => runInTurn(async (file) => (await file.stat()).mtimeMs),
+    /** Sets that time to now, as a heartbeat. */
     touch: () => runInTurn((file) => file.utimes(new Date(), new Date())),
   };
 

@@ -4,16 +4,6 @@ import { type ClientEvent, isGatewayError, type Outcome } from "@sluice/core";
 export type CallEvent = Extract<ClientEvent, { readonly type: "request" | "response" | "end" }>;
 type EndEvent = Extract<ClientEvent, { readonly type: "end" }>;
 
-/**
- * Billing of a request that has a receipt.
- *
- * - `none`: the gateway never received it
- * - `refused`: the gateway rejected it, and billed nothing
- * - `maybe`: it is in flight, or its response was lost, cut or stopped. Check your account
- * - `yes`: the response came
- */
-export type ReceiptBilling = "none" | "refused" | "maybe" | "yes";
-
 /** The record of one request that may cost money. Plain JSON without prompts, results or API keys. */
 export interface Receipt {
   /** Id of the call, as in the client's events. Unique. */
@@ -48,8 +38,15 @@ export interface Receipt {
   readonly messageId?: string | undefined;
   /** Outcome of the request; `pending` while it is in flight, and after a crash. */
   readonly outcome: Outcome | "pending";
-  /** Whether the request is billed. */
-  readonly billing: ReceiptBilling;
+  /**
+   * Billing of the request.
+   *
+   * - `none`: the gateway never received it
+   * - `refused`: the gateway rejected it, and billed nothing
+   * - `maybe`: it is in flight, or its response was lost, cut or stopped. Check your account
+   * - `yes`: the response came
+   */
+  readonly billing: "none" | "refused" | "maybe" | "yes";
   /** Counts of the response; absent if the gateway did not report them. */
   readonly usage?: EndEvent["usage"];
   /** Error of a failed request. */
@@ -93,7 +90,7 @@ export function addStep(receipt: Receipt, step: CallEvent, now: number): Receipt
   };
 }
 
-function findBilling({ attempts }: Receipt, error: unknown): ReceiptBilling {
+function findBilling({ attempts }: Receipt, error: unknown): Receipt["billing"] {
   if (attempts === 0) return "none";
   if (error === undefined) return "yes";
   if (!isGatewayError(error) || error.billing !== "none") return "maybe";

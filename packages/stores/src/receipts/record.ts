@@ -2,19 +2,19 @@ import { type Client, ConfigurationError, type RecordStorage, subscribeToEvents 
 import { assertClient, isCreatePath, isRecord } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { getClientStorage } from "../storage/client-storage.js";
-import { registerForget } from "../storage/in-use.js";
+import { registerForget } from "../storage/forget.js";
 import { createRecordWriter, type RecordWriter } from "../storage/record-writer.js";
 import { addStep, type CallEvent, createReceipt, isCallEvent, type Receipt } from "./receipt.js";
 
 /** Options of {@link recordReceipts}. */
-export interface RecordReceiptsOptions {
+interface RecordReceiptsOptions {
   /** Storage of the receipts, e.g. `indexedDBStorage()`, or `fileStorage("receipts.jsonl")` in Node and Deno. */
   readonly storage: RecordStorage;
 }
 
 /**
  * Stores a receipt for each later request of a client that may cost money: chats, images, video tasks, assets and epsilon
- * requests, whoever sends them (stores, batches, tools or your code). A receipt is stored before the request is sent,
+ * requests. It includes the requests of stores, batches and tools. A receipt is stored before the request is sent,
  * and again at its end. After a crash it stays `pending`, with the billing `maybe`. A response that a proxy stores ends
  * its receipt when it is read again, e.g. after a reload. {@link listReceipts} reads the receipts.
  *
@@ -38,6 +38,7 @@ export function recordReceipts(client: Client, { storage }: RecordReceiptsOption
   const own = getClientStorage(client, storage);
   const writers = new Map<string, RecordWriter>();
   const open = new Map<string, Receipt>();
+  const report = (error: unknown) => reportStorageFailure(client, error);
   let isStopped = false;
   let signOuts = 0;
   const unregister = registerForget(client, () => {
@@ -50,7 +51,7 @@ export function recordReceipts(client: Client, { storage }: RecordReceiptsOption
     if (!isCreatePath(event.path)) return;
     const now = Date.now();
     const known = open.get(event.callId);
-    // a call that began before the recording or after its end has no receipt
+    // a call that began before the recording or after its end gets none
     if (!known && (isStopped || event.type !== "request" || event.attempt > 1)) return;
     const receipt = addStep(known ?? createReceipt(event, now), event, now);
     open.set(event.callId, receipt);
@@ -64,7 +65,8 @@ export function recordReceipts(client: Client, { storage }: RecordReceiptsOption
 
   async function write({ callId, startedAt }: Receipt): Promise<void> {
     const writer = getWriter(formatMonth(startedAt));
-    await writer.markAndWrite(callId);
+    writer.mark(callId);
+    await writer.write();
     // a receipt that could not be written stays for the next attempt
     if (open.get(callId)?.endedAt !== undefined && !writer.unsaved.has(callId)) open.delete(callId);
     if (isStopped) close();
@@ -102,15 +104,11 @@ export function recordReceipts(client: Client, { storage }: RecordReceiptsOption
     writers.set(month, created);
     return created;
   }
-
-  function report(error: unknown): void {
-    reportStorageFailure(client, error);
-  }
 }
 
 /** Begin of the path of a response that a proxy stores. */
 const STREAMS = "/v1/chat/streams/";
-/** Longer than a proxy stores a response that nobody reads. */
+/** A proxy stores an unread response for less than this time, in milliseconds. */
 const MAX_STORED_MS = 24 * 60 * 60 * 1000;
 
 /** Both ids are unique. A page that was closed during a response stored only the id of the message. */
@@ -120,7 +118,7 @@ function isSameResponse(receipt: Receipt, event: CallEvent & { type: "end" }): b
 }
 
 /** Options of {@link listReceipts}. */
-export interface ListReceiptsOptions {
+interface ListReceiptsOptions {
   /** The storage that was given to {@link recordReceipts}. */
   readonly storage: RecordStorage;
   /** Start of the period; Unix milliseconds. @default 90 days ago */

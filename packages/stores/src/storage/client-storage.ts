@@ -25,6 +25,7 @@ export function getClientStorage(client: Scoped & Reporter, storage: RecordStora
 function createClientStorage(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
   const known = getStorageUse(client);
   const { collections, pending } = known;
+  const report = (error: unknown) => reportStorageFailure(client, error);
   let watchers = 0;
   let stopNotices: (() => void) | undefined;
   return {
@@ -86,9 +87,5 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
     const from = records.get(NOTICE);
     // the sign-out has ended and removed its notice, or this tab has sent it
     if (from !== undefined && from !== known.sender) void forgetHere(client, [storage]);
-  }
-
-  function report(error: unknown): void {
-    reportStorageFailure(client, error);
   }
 }

@@ -1,7 +1,6 @@
 import type { RecordStorage } from "@sluice/core";
 import { systemClock } from "@sluice/core/extend";
 import { addUserPrefix, formatUserPrefix, type Scoped } from "../base/user-prefix.js";
-import { getStoresInUse } from "./in-use.js";
 import { waitForStorage } from "./wait.js";
 
 /** Collection of the notice that a tab signs out a user. The notice is not stored for long. */
@@ -22,8 +21,13 @@ const COLLECTIONS = [
   FORGOTTEN,
 ];
 
-/** The storages that a client uses in this page. */
+/** Clears a store. May return a function to call after the sign-out. */
+type Forget = () => unknown;
+
+/** The stores and storages that a client uses in this page. */
 interface StorageUse {
+  /** Functions that a sign-out calls, one for each store in use. */
+  readonly stores: Set<Forget>;
   /** The client's object for each storage. */
   readonly own: Map<RecordStorage, RecordStorage>;
   /** Names of the used collections, including the user. */
@@ -37,11 +41,12 @@ interface StorageUse {
 
 const uses = new WeakMap<Scoped, StorageUse>();
 
-/** Returns the storages that a client uses; creates an empty record at the first call. */
+/** Returns the stores and storages that a client uses; creates an empty record at the first call. */
 export function getStorageUse(client: Scoped): StorageUse {
   const known = uses.get(client);
   if (known) return known;
   const created: StorageUse = {
+    stores: new Set(),
     own: new Map(),
     collections: new Set(),
     pending: new Set(),
@@ -49,6 +54,24 @@ export function getStorageUse(client: Scoped): StorageUse {
   };
   uses.set(client, created);
   return created;
+}
+
+/**
+ * Registers a store for `signOut`. `forget` clears the store, and may return a function to call after the sign-out.
+ * Returns a function that unregisters the store when it is not used any longer.
+ *
+ * @example
+ * ```ts
+ * const notes = new Map<string, string>();
+ * const unregister = registerForget(client, () => notes.clear());
+ * ```
+ */
+export function registerForget(client: Scoped, forget: Forget): () => void {
+  const { stores } = getStorageUse(client);
+  // a new function, because the same `forget` may be registered twice
+  const store = () => forget();
+  stores.add(store);
+  return () => void stores.delete(store);
 }
 
 /** Clears the stores of this tab and removes the user's records from storages. Returns the failures. */
@@ -61,9 +84,9 @@ export async function forgetHere(
   known.isForgetting = true;
   const failures: { storage: RecordStorage; error: unknown }[] = [];
   try {
-    const reopen = [...getStoresInUse(client)].map((forget) => forget());
+    const reopen = [...known.stores].map((forget) => forget());
     // pending writes must end before the removal
-    await waitForWrites([...known.pending]);
+    await waitForStorage(systemClock, () => Promise.allSettled(known.pending)).catch(() => {});
     for (const storage of new Set(storages))
       await waitForStorage(systemClock, () => drop(client, storage)).catch((error) =>
         failures.push({ storage, error }),
@@ -73,11 +96,6 @@ export async function forgetHere(
     known.isForgetting = false;
   }
   return failures;
-}
-
-async function waitForWrites(writes: readonly Promise<unknown>[]): Promise<void> {
-  const all = Promise.allSettled(writes);
-  await waitForStorage(systemClock, () => all).catch(() => {});
 }
 
 async function drop(client: Scoped, storage: RecordStorage): Promise<void> {

@@ -33,7 +33,7 @@ interface ChangeEvent {
 
 /** Creates the storage that `indexedDBStorage` returns. */
 export function openIndexedDBStorage(name = "sluice"): RecordStorage {
-  // each version has its own database, so that no page waits for another page to close it before an upgrade
+  // each version has its own database; otherwise an upgrade would wait until all other pages close theirs
   const versioned = `${name}/${VERSION}`;
   let opening: Promise<IDBPDatabase> | undefined;
   /** Number of started writes. */

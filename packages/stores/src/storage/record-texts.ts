@@ -29,27 +29,14 @@ export function parseRecords(texts: Iterable<readonly [key: string, text: unknow
   return records;
 }
 
-/** Texts of collections in memory, with their watchers. */
-export interface TextTable {
-  readonly read: (collection: string) => Map<string, unknown>;
-  /** Changes texts, and reports them to the watchers of the collection. */
-  readonly change: (collection: string, texts: RecordTexts) => void;
-  /** Lists the changes that remove a collection and the collections below it. */
-  readonly listRemovals: (collection: string) => readonly (readonly [collection: string, RecordTexts])[];
-  readonly subscribe: (
-    collection: string,
-    listener: (changes: ReadonlyMap<string, unknown>) => void,
-  ) => () => void;
-  readonly isWatched: () => boolean;
-}
-
-/** Creates an empty table. */
-export function createTextTable(): TextTable {
+/** Creates an empty table: texts of collections in memory, with their watchers. */
+export function createTextTable() {
   const collections = new Map<string, Map<string, string>>();
   const watchers = new Set<(collection: string, texts: RecordTexts) => void>();
   return {
-    read: (collection) => parseRecords(collections.get(collection) ?? []),
-    change(collection, texts) {
+    read: (collection: string) => parseRecords(collections.get(collection) ?? []),
+    /** Changes texts, and reports them to the watchers of the collection. */
+    change(collection: string, texts: RecordTexts): void {
       const stored = collections.get(collection) ?? new Map<string, string>();
       collections.set(collection, stored);
       for (const [key, text] of texts)
@@ -60,13 +47,14 @@ export function createTextTable(): TextTable {
         for (const notify of watchers) isolate(() => notify(collection, texts));
       });
     },
-    listRemovals: (collection) =>
+    /** Lists the changes that remove a collection and the collections below it. */
+    listRemovals: (collection: string) =>
       [...collections].flatMap(([name, stored]) =>
         stored.size > 0 && (name === collection || name.startsWith(`${collection}/`))
-          ? [[name, new Map([...stored.keys()].map((key) => [key, null]))] as const]
+          ? [[name, new Map([...stored.keys()].map((key) => [key, null] as const))] as const]
           : [],
       ),
-    subscribe(collection, listener) {
+    subscribe(collection: string, listener: (changes: ReadonlyMap<string, unknown>) => void): () => void {
       const notify = (written: string, texts: RecordTexts) => {
         if (written === collection) listener(parseRecords(texts));
       };

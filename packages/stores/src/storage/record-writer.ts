@@ -1,32 +1,11 @@
-import type { ClientEvent, RecordStorage } from "@sluice/core";
-import { type Attempt, createUnsavedRecords, type WriteBatch } from "./unsaved-records.js";
-import { type WaitingClient, waitForStorage } from "./wait.js";
-
-/** Writes the records of one collection. Retries a failed record as long as the page is open. */
-export interface RecordWriter {
-  /** Keys of records that have changed since the last write. */
-  readonly due: ReadonlySet<string>;
-  /** Records that could not be written so far, by key. Empty while writes succeed. */
-  readonly unsaved: ReadonlyMap<string, unknown>;
-  /** Marks a record as changed, for the next write. */
-  readonly mark: (key: string) => void;
-  /** Forgets a change, so that the record is not written, unless its write has begun. */
-  readonly unmark: (key: string) => void;
-  /** Marks a record and writes it. Resolves like `write`. */
-  readonly markAndWrite: (key: string) => Promise<void>;
-  /** Writes all due records after earlier writes. Resolves when the write has succeeded or failed. Never rejects. */
-  readonly write: () => Promise<void>;
-  /** Writes all due and unsaved records without waiting for earlier writes, because the page may be closed. */
-  readonly writeOnUnload: () => void;
-}
+import type { RecordStorage } from "@sluice/core";
+import type { Reporter } from "../base/platform-limits.js";
+import { createStorageBackoff, type WaitingClient, waitForStorage } from "./wait.js";
 
 /** Options of {@link createRecordWriter}. */
-export interface RecordWriterOptions {
-  /** Client whose clock and random numbers the waits use. */
-  readonly client: WaitingClient & {
-    /** Receives `storage-recovered`. */
-    readonly emit: (event: ClientEvent) => void;
-  };
+interface RecordWriterOptions {
+  /** Client whose clock and random numbers the waits use. It emits `storage-recovered`. */
+  readonly client: WaitingClient & Reporter;
   /** Storage of the client, from `getClientStorage`. */
   readonly storage: RecordStorage;
   /** Name of the collection, without the user. */
@@ -39,20 +18,36 @@ export interface RecordWriterOptions {
   readonly onUnsaved?: () => void;
 }
 
+/** Keys of the records of one write. */
+type WriteBatch = ReadonlySet<string>;
+
+/**
+ * Reason why a record is unsaved. `storage`: nothing could be written; the next write retries it. `record`: the storage
+ * accepted other records, but not this one; it is retried after growing waits, so that it does not delay the others.
+ */
+type Reason = "storage" | "record";
+
 /** Maximum number of unsaved records in one attempt, until the storage accepts one. */
 const PROBE = 16;
 /** First pause after a late write, in milliseconds. Each further pause is twice as long. */
 const FIRST_PAUSE_MS = 1000;
 
+/** Writes the records of one collection. Retries a failed record as long as the page is open. */
+export type RecordWriter = ReturnType<typeof createRecordWriter>;
+
 /**
  * Creates the writer of a collection. A record is `due` after a change, `inFlight` during a write, and `unsaved` after a
  * failed write.
  */
-export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
-  const { client, storage, collection, createRecord } = options;
+export function createRecordWriter(options: RecordWriterOptions) {
+  const { client, storage, collection, createRecord, onFailure, onUnsaved } = options;
+  /** Keys of records that have changed since the last write. */
   const due = new Set<string>();
   const inFlight = new Set<string>();
-  const unsaved = createUnsavedRecords(options, retry, writeOnUnload);
+  /** Records that could not be written so far. `late` is their last write, if it was late and may still succeed. */
+  const unsaved = new Map<string, { readonly reason: Reason; readonly late: WriteBatch | undefined }>();
+  /** Aborted when all records are written. */
+  let recovery: AbortController | undefined;
   /** The last write until it ends. Its end also ends all earlier writes: a storage works in order, or has lost them. */
   let last: WriteBatch | undefined;
   /** Last pause. A stalled storage that recovers runs each open write, so that more writes would delay the latest one. */
@@ -63,28 +58,27 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
   let isUnloading = false;
 
   return {
-    due,
-    unsaved: unsaved.records,
-    mark: (key) => void due.add(key),
-    unmark(key) {
+    due: due as ReadonlySet<string>,
+    unsaved: unsaved as ReadonlyMap<string, unknown>,
+    /** Marks a record as changed, for the next write. */
+    mark: (key: string) => void due.add(key),
+    /** Forgets a change, so that the record is not written, unless its write has begun. */
+    unmark(key: string): void {
       // a started write may still succeed, so that the next write must include the change
-      if (!inFlight.has(key) && !unsaved.records.get(key)?.late) due.delete(key);
-      unsaved.drop([key]);
-    },
-    markAndWrite(key) {
-      due.add(key);
-      return write();
+      if (!inFlight.has(key) && !unsaved.get(key)?.late) due.delete(key);
+      dropUnsaved([key]);
     },
     write,
     writeOnUnload,
   };
 
+  /** Writes all due records after earlier writes. Resolves when the write has succeeded or failed. Never rejects. */
   function write(): Promise<void> {
-    return due.size === 0 ? writing : flush(unsaved.listByReason("storage", PROBE));
+    return due.size === 0 ? writing : flush(listUnsaved("storage", PROBE));
   }
 
   function retry(): Promise<void> {
-    return flush([...unsaved.listByReason("storage", PROBE), ...unsaved.listByReason("record", PROBE)]);
+    return flush([...listUnsaved("storage", PROBE), ...listUnsaved("record", PROBE)]);
   }
 
   /**
@@ -93,24 +87,29 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
    */
   function flush(others: readonly string[]): Promise<void> {
     writing = writing.then(async () => {
-      if (client.clock.now() < pausedUntil) return unsaved.hold(due);
+      if (client.clock.now() < pausedUntil) return holdDue();
       const keys = new Set([...others, ...due]);
       due.clear();
       if (keys.size === 0) return;
       if (!(await attemptInTurn([...keys]))) return;
-      const rest = unsaved.listByReason("storage");
+      const rest = listUnsaved("storage");
       if (rest.length > 0) await attemptInTurn(rest);
     });
     return writing;
   }
 
+  /** Notes the due records as unsaved, because nothing is written during a pause. */
+  function holdDue(): void {
+    const before = unsaved.size;
+    for (const key of due) if (!unsaved.has(key)) unsaved.set(key, { reason: "storage", late: undefined });
+    updateRecovery(before);
+  }
+
+  /** Writes all due and unsaved records without waiting for earlier writes, because the page may be closed. */
   function writeOnUnload(): void {
     // the owner of this writer may listen for `pagehide`, too, so that this function runs twice
-    const first = new Set([
-      ...(isUnloading ? [] : [...unsaved.listByReason("storage"), ...inFlight]),
-      ...due,
-    ]);
-    const rejected = isUnloading ? [] : unsaved.listByReason("record").filter((key) => !first.has(key));
+    const first = new Set([...(isUnloading ? [] : [...listUnsaved("storage"), ...inFlight]), ...due]);
+    const rejected = isUnloading ? [] : listUnsaved("record").filter((key) => !first.has(key));
     due.clear();
     isUnloading = true;
     queueMicrotask(() => {
@@ -133,10 +132,21 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
   }
 
   /** Writes records and notes the failed ones. */
-  async function attempt(keys: readonly string[]): Promise<Attempt> {
-    const before = unsaved.records.size;
+  async function attempt(keys: readonly string[]): ReturnType<typeof attemptWrite> {
+    const before = unsaved.size;
     const result = await attemptWrite(keys, writeBatch);
-    unsaved.note(result, before);
+    const { isAccepted, failed, refusals, late, error } = result;
+    if (before === 0 && failed.size > 0 && !isAccepted) onFailure(error, [...failed]);
+    for (const key of failed) {
+      const isRefused = isAccepted && refusals.has(key);
+      const known = unsaved.get(key)?.reason;
+      if (isRefused && known !== "record") onFailure(refusals.get(key), [key]);
+      // moved to the end, so that the next attempt tries the others first
+      if (refusals.has(key)) unsaved.delete(key);
+      const reason = isRefused ? "record" : (known ?? "storage");
+      unsaved.set(key, { reason, late: late?.has(key) ? late : undefined });
+    }
+    updateRecovery(before);
     return result;
   }
 
@@ -152,7 +162,7 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
     } finally {
       for (const key of batch) inFlight.delete(key);
     }
-    unsaved.markWritten(batch);
+    for (const key of batch) unsaved.delete(key);
   }
 
   async function writeNow(batch: WriteBatch): Promise<void> {
@@ -169,21 +179,61 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
 
   /** Notes that a late write has succeeded, unless its records have changed or are being written again. */
   function noteLateWrite(batch: WriteBatch): void {
-    const isLast = (key: string) => unsaved.records.get(key)?.late === batch && !inFlight.has(key);
-    unsaved.drop([...batch].filter((key) => isLast(key) && !due.has(key)));
+    const isLast = (key: string) => unsaved.get(key)?.late === batch && !inFlight.has(key);
+    dropUnsaved([...batch].filter((key) => isLast(key) && !due.has(key)));
     if (!last) void retry();
+  }
+
+  function listUnsaved(reason: Reason, max = Number.POSITIVE_INFINITY): string[] {
+    return [...unsaved].flatMap(([key, record]) => (record.reason === reason ? key : [])).slice(0, max);
+  }
+
+  function dropUnsaved(keys: readonly string[]): void {
+    const before = unsaved.size;
+    for (const key of keys) unsaved.delete(key);
+    updateRecovery(before);
+  }
+
+  /** Begins or ends the recovery. */
+  function updateRecovery(before: number): void {
+    if (unsaved.size > 0 && !recovery) {
+      recovery = new AbortController();
+      const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
+      listen?.("pagehide", writeOnUnload, { signal: recovery.signal });
+      void recover(recovery.signal);
+    }
+    if (unsaved.size === 0 && recovery) {
+      recovery.abort(null);
+      recovery = undefined;
+      client.emit({ type: "storage-recovered" });
+    }
+    if (unsaved.size !== before) onUnsaved?.();
+  }
+
+  /** Retries the unsaved records after growing waits. */
+  async function recover(signal: AbortSignal): Promise<void> {
+    const backoff = createStorageBackoff(client);
+    while (!signal.aborted) {
+      const before = unsaved.size;
+      await backoff.wait(undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      await retry();
+      if (unsaved.size < before) backoff.reset();
+    }
   }
 }
 
 /** Writes all records in one batch. If it fails, writes each half, down to the failing record. Never rejects. */
-async function attemptWrite(
-  all: readonly string[],
-  write: (batch: WriteBatch) => Promise<void>,
-): Promise<Attempt> {
+async function attemptWrite(all: readonly string[], write: (batch: WriteBatch) => Promise<void>) {
+  /** Keys of the records that were not written. */
   const failed = new Set<string>();
+  /** Errors of records that failed in a batch of one. */
   const refusals = new Map<string, unknown>();
+  /** The batch that was late and ended the attempt. It may still succeed. */
   let late: WriteBatch | undefined;
+  /** True if the storage accepted a record. */
   let isAccepted = false;
+  /** Error of the last failed batch. */
   let error: unknown;
   // enough to find one failing record and to try some others before the storage accepts a record
   let failuresLeft = Math.ceil(Math.log2(all.length + 1)) + 4;

@@ -46,8 +46,9 @@ export async function signOut(client: Client, { storages = [] }: SignOutOptions 
     throw new ConfigurationError(
       "storages: must be a list of storages: signOut(client, { storages: [storage] })",
     );
-  const unsent = countUnsent(client);
-  const used = [...getStorageUse(client).own.keys(), ...storages];
+  const known = [...getStorageUse(client).own.keys()];
+  const unsent = known.reduce((sum, { status }) => sum + (status?.getSnapshot().pending ?? 0), 0);
+  const used = [...known, ...storages];
   for (const storage of new Set(used)) await notifyOtherTabs(client, storage);
   const defaults = openBrowserStorages();
   const failures = await forgetHere(client, [...used, ...defaults]);
@@ -79,9 +80,4 @@ function openBrowserStorages(): readonly RecordStorage[] {
     ...("localStorage" in globalThis ? [openWebStorage(() => localStorage)] : []),
     ...("indexedDB" in globalThis ? [openIndexedDBStorage()] : []),
   ];
-}
-
-function countUnsent(client: Client): number {
-  const storages = [...getStorageUse(client).own.keys()];
-  return storages.reduce((sum, { status }) => sum + (status?.getSnapshot().pending ?? 0), 0);
 }

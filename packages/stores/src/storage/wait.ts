@@ -1,4 +1,4 @@
-import type { Clock } from "@sluice/core";
+import type { Client, Clock } from "@sluice/core";
 import { awaitWithin, createBackoff, toIdleClock } from "@sluice/core/extend";
 
 /** Maximum time to wait for a storage, in milliseconds. */
@@ -29,13 +29,8 @@ export async function waitForStorage<T>(
   }
 }
 
-/** The fields of a client that waits for a storage need. */
-export interface WaitingClient {
-  /** Clock of the waits. */
-  readonly clock: Clock;
-  /** Returns numbers from 0 up to, but not including, 1, for the jitter of waits. */
-  readonly random: () => number;
-}
+/** The fields of a client that waits for a storage need: `random` is for the jitter of the waits. */
+export type WaitingClient = Pick<Client, "clock" | "random">;
 
 /**
  * Reads a storage and waits for at most 3 s. `take` also gets records that arrive later, because the storage may be slow,

@@ -32,14 +32,15 @@ export function openWebStorage(storage: WebStorage | (() => WebStorage), prefix 
   };
   // JSON, because the JSON of an array is never a prefix of another array's JSON
   const createPrefix = (collection: string) => JSON.stringify([prefix, VERSION, collection]);
+  const listNames = (area: WebStorage) =>
+    Array.from({ length: area.length }, (_, nth) => area.key(nth) ?? "");
 
   return {
     async read(collection) {
       const namePrefix = createPrefix(collection);
       const area = getArea();
-      const names = Array.from({ length: area.length }, (_, index) => area.key(index) ?? "");
       return parseRecords(
-        names
+        listNames(area)
           .filter((name) => name.startsWith(namePrefix))
           .map((name) => [name.slice(namePrefix.length), area.getItem(name)] as const),
       );
@@ -53,8 +54,7 @@ export function openWebStorage(storage: WebStorage | (() => WebStorage), prefix 
     async clear(collection) {
       const area = getArea();
       const below = createPrefix(`${collection}/`).slice(0, -2);
-      const names = Array.from({ length: area.length }, (_, index) => area.key(index) ?? "");
-      for (const name of names)
+      for (const name of listNames(area))
         if (name.startsWith(createPrefix(collection)) || name.startsWith(below)) area.removeItem(name);
     },
     subscribe(collection, listener) {

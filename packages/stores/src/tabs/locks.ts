@@ -1,14 +1,9 @@
-import type { Client, Clock } from "@sluice/core";
+import type { Client } from "@sluice/core";
 import { awaitWithin } from "@sluice/core/extend";
 import { reportLimit } from "../base/platform-limits.js";
 
 /** The fields of a client that locks need. */
-interface LockClient {
-  /** Clock of the waits for the lock manager. */
-  readonly clock: Clock;
-  /** Receives `feature-unavailable`. */
-  readonly emit: Client["emit"];
-}
+type LockClient = Pick<Client, "clock" | "emit">;
 
 /** State of a lock manager. */
 interface Probe {

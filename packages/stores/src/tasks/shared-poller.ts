@@ -1,23 +1,28 @@
-import type { Clock } from "@sluice/core";
+import type { Client, Clock } from "@sluice/core";
 import { callAfter, createPagePresence, createStore, toError } from "@sluice/core/extend";
 import { reportLimit } from "../base/platform-limits.js";
+import { addUserPrefix } from "../base/user-prefix.js";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { withLock } from "../tabs/locks.js";
-import { startInTurn } from "./pace.js";
+import { spaceInterval, startInTurn } from "./pace.js";
 import {
   type Absence,
   type PollEvent,
+  type Snapshot,
+  type TaskHandle,
   unwatched,
   type Watch,
+  type WatchesInUse,
   type WatchPlan,
+  type WatchSettings,
   type WatchState,
 } from "./watch-plan.js";
 
 /** Messages between tabs: an update, a request for one (`hello`), or a request to poll now (`poll`). */
-type Message<Snapshot> =
+type Message<Task> =
   | {
       readonly type: "update";
-      readonly snapshot: Snapshot | undefined;
+      readonly snapshot: Task | undefined;
       readonly nextPollAt: number | undefined;
     }
   | { readonly type: "hello" | "poll" };
@@ -41,16 +46,56 @@ const AGAIN_MS = 60_000;
  */
 type Phase = "idle" | "paused" | "following" | "leading" | "settled";
 
-/** Creates a watch. It does not poll before the first subscriber. */
-export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
-  const { client, merge, isFinal } = plan;
+/** The watches of each client, by the kind of task. */
+const watches = new WeakMap<Client, Map<unknown, WatchesInUse<never>>>();
+
+/**
+ * Returns the watch of a task, in use or new. A watch without subscribers is dropped, so call this again before each use.
+ */
+export function getSharedWatch<Task extends Snapshot, Handle extends TaskHandle>(
+  plan: WatchPlan<Task, Handle>,
+): Watch<Task> {
+  const { kind, client, getHandle, readSettings, inUse = getWatches(client, kind) } = plan;
+  const { id } = getHandle();
+  const found = inUse.get(id);
+  if (found) {
+    found.readSettings = readSettings;
+    return found.watch;
+  }
+  const readLast = (): WatchSettings<Task> => shared.readSettings();
+  const onUse = (isUsed: boolean) => void (isUsed ? inUse.set(id, shared) : inUse.delete(id));
+  const watch: Watch<Task> = createWatch({ ...plan, readSettings: readLast }, onUse);
+  const shared = { watch, readSettings };
+  return watch;
+}
+
+function getWatches<Task>(client: Client, kind: object): WatchesInUse<Task> {
+  const known = watches.get(client) ?? new Map<unknown, WatchesInUse<never>>();
+  watches.set(client, known);
+  const ofKind = known.get(kind) ?? new Map();
+  known.set(kind, ofKind);
+  return ofKind as WatchesInUse<Task>;
+}
+
+/**
+ * Creates a watch. It does not poll before the first subscriber.
+ *
+ * @param onUse called with true before the first subscriber is added, and with false some time after the last unsubscribes
+ */
+function createWatch<Task extends Snapshot, Handle extends TaskHandle>(
+  plan: WatchPlan<Task, Handle>,
+  onUse: (isUsed: boolean) => void,
+): Watch<Task> {
+  const { kind, client, getHandle, readSettings, renewal } = plan;
   const { clock } = client;
+  /** Name of the lock and the channel, the same in all tabs. */
+  const name = addUserPrefix(client, `sluice/${kind.name}/${client.baseURL}/${getHandle().id}`);
   let phase: Phase = "idle";
   /** Aborted when the phase ends. `following` and `leading` share one controller. */
   let ending = new AbortController();
-  let state: WatchState<Snapshot> = { ...unwatched, ...plan.known };
+  let state: WatchState<Task> = { ...unwatched, ...plan.known };
   /** Open connections, from the first subscriber until {@link LINGER_MS} after the last. */
-  let use: { readonly channel: TabChannel<Message<Snapshot>>; readonly stopPresence: () => void } | undefined;
+  let use: { readonly channel: TabChannel<Message<Task>>; readonly stopPresence: () => void } | undefined;
   /** True if the last poll reached no server. Every change of the page's presence resets it. */
   let isOffline = false;
   const { presence = createPagePresence(() => isOffline) } = plan;
@@ -60,7 +105,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   const begin: Record<Exclude<Phase, "leading">, (signal: AbortSignal) => void> = {
     idle() {},
     settled(signal) {
-      callAfter(clock, getDueMs(plan, state), signal, tryAgain);
+      callAfter(clock, state.error ? Number.POSITIVE_INFINITY : getDueMs(state.snapshot), signal, tryAgain);
       set(resting);
     },
     paused(signal) {
@@ -82,16 +127,16 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     tryAgain();
   }
 
-  function take(snapshot: Snapshot): void {
+  function take(snapshot: Task): void {
     const before = state.snapshot;
     adopt(snapshot, {});
     if (state.snapshot !== before) updatePhase();
   }
 
   function open(): void {
-    plan.onUse(true);
+    onUse(true);
     const onRefusal = (error: unknown) => reportLimit(client, "broadcast-channel", error);
-    const channel = openTabChannel(plan.name, receive, onRefusal);
+    const channel = openTabChannel(name, receive, onRefusal);
     use = { channel, stopPresence: presence.subscribe(tryAgain) };
     channel.post({ type: "hello" });
     tryAgain();
@@ -102,7 +147,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     use?.channel.close();
     use = undefined;
     transition("idle");
-    plan.onUse(false);
+    onUse(false);
     set(resting);
   }
 
@@ -113,7 +158,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
 
   /** Switches to the phase that the state and the page require. */
   function updatePhase(): void {
-    const isSettled = hasSettled(plan, state);
+    const isSettled = state.error !== undefined || isFinal(state.snapshot);
     const next = !use ? "idle" : isSettled ? "settled" : findPauseReason() ? "paused" : "following";
     const isUnchanged = next === "following" && (phase === "following" || phase === "leading");
     if (!isUnchanged) transition(next);
@@ -121,7 +166,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
 
   function findPauseReason(): Absence | undefined {
     const { absence } = presence;
-    return absence === "hidden" && plan.pollsInBackground() ? undefined : absence;
+    return absence === "hidden" && readSettings().pollInBackground ? undefined : absence;
   }
 
   /** Ends the current phase and begins the next one. */
@@ -137,14 +182,18 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   async function follow(signal: AbortSignal): Promise<void> {
     let error: Error | undefined;
     try {
-      await withLock(client, plan.name, signal, async () => {
+      await withLock(client, name, signal, async () => {
         signal.throwIfAborted();
         transition("leading");
-        const snapshots = () => plan.poll(onPoll, signal, state.snapshot);
-        await lead(clock, signal, snapshots, (snapshot) => {
-          adopt(snapshot, { fetchStatus: "idle", failureReason: undefined });
-          postUpdate();
-        });
+        await lead(
+          clock,
+          signal,
+          () => poll(signal, state.snapshot),
+          (snapshot) => {
+            adopt(snapshot, { fetchStatus: "idle", failureReason: undefined });
+            postUpdate();
+          },
+        );
       });
     } catch (cause) {
       if (signal.aborted) return;
@@ -155,6 +204,34 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     updatePhase();
   }
 
+  /** Polls at once, then repeatedly. Ends after a final snapshot. Throws if another poll cannot succeed. */
+  async function* poll(signal: AbortSignal, seen: Task | undefined): AsyncGenerator<Task, void, undefined> {
+    if (renewal && seen && isOutdated(seen)) return yield await renewal.renew(seen);
+    const intervalMs = (task: Task | undefined) => {
+      const interval = readSettings().intervalMs ?? kind.intervalMs;
+      return spaceInterval(clock, typeof interval === "function" ? interval(task) : interval);
+    };
+    const options = { onPoll, signal, seenBefore: seen !== undefined, intervalMs };
+    // a link may have expired before the page saw the end of the task
+    for await (const next of kind.watch(client, getHandle(), options))
+      yield renewal && isOutdated(next) ? await renewal.renew(next) : next;
+  }
+
+  /** Returns the time until the links of a final snapshot must be renewed, in milliseconds. */
+  function getDueMs(snapshot: Task | undefined): number {
+    return snapshot && renewal ? renewal.getDueAt(snapshot) - Date.now() : Number.POSITIVE_INFINITY;
+  }
+
+  /** Returns true for a final snapshot whose links must be renewed. */
+  function isOutdated(snapshot: Task): boolean {
+    return kind.isFinal(snapshot) && getDueMs(snapshot) <= 0;
+  }
+
+  /** Returns true if the snapshot needs no more polls. */
+  function isFinal(snapshot: Task | undefined): boolean {
+    return snapshot !== undefined && kind.isFinal(snapshot) && !isOutdated(snapshot);
+  }
+
   function onPoll(event: PollEvent): void {
     if (event.type === "poll") return set({ fetchStatus: "fetching", nextPollAt: undefined });
     set({ fetchStatus: "idle", nextPollAt: Date.now() + event.ms, failureReason: event.failure });
@@ -163,7 +240,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     updatePhase();
   }
 
-  function receive(message: Message<Snapshot>): void {
+  function receive(message: Message<Task>): void {
     if (message.type === "update") {
       const { snapshot, nextPollAt } = message;
       if (snapshot !== undefined) adopt(snapshot, { nextPollAt });
@@ -178,14 +255,14 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     use?.channel.post({ type: "update", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
   }
 
-  function adopt(newest: Snapshot, changes: Partial<WatchState<Snapshot>>): void {
-    const snapshot = merge(state.snapshot, newest);
+  function adopt(newest: Task, changes: Partial<WatchState<Task>>): void {
+    const snapshot = kind.merge(state.snapshot, newest);
     // a final snapshot of another tab replaces an error of this tab's polls
     set({ ...changes, snapshot, ...(isFinal(snapshot) && { error: undefined, failureReason: undefined }) });
   }
 
-  function set(changes: Partial<WatchState<Snapshot>>): void {
-    const names = Object.keys(changes) as (keyof WatchState<Snapshot>)[];
+  function set(changes: Partial<WatchState<Task>>): void {
+    const names = Object.keys(changes) as (keyof WatchState<Task>)[];
     if (names.every((key) => Object.is(state[key], changes[key]))) return;
     state = { ...state, ...changes };
     plan.onChange?.(state);
@@ -214,11 +291,11 @@ function createLingeringUse(clock: Clock, open: () => void, close: () => void): 
 }
 
 /** Polls at the pace of the page until a snapshot is final and all tabs have it. */
-async function lead<Snapshot>(
+async function lead<Task>(
   clock: Clock,
   signal: AbortSignal,
-  snapshots: () => AsyncIterable<Snapshot>,
-  onSnapshot: (snapshot: Snapshot) => void,
+  snapshots: () => AsyncIterable<Task>,
+  onSnapshot: (snapshot: Task) => void,
 ): Promise<void> {
   const end = await startInTurn(clock, signal);
   try {
@@ -229,25 +306,8 @@ async function lead<Snapshot>(
   } finally {
     end();
   }
-  // holds the lock until the other tabs have the final snapshot, so that no next leader polls
+  // holds the lock until the other tabs have the final snapshot, because the next leader would poll again
   await clock.sleep(LINGER_MS, signal);
-}
-
-/** Returns true if there is nothing to poll. */
-function hasSettled<Snapshot>(
-  { isFinal }: WatchPlan<Snapshot>,
-  { snapshot, error }: WatchState<Snapshot>,
-): boolean {
-  return error !== undefined || (snapshot !== undefined && isFinal(snapshot));
-}
-
-/** Returns the time until a final snapshot must be polled again, in milliseconds. */
-function getDueMs<Snapshot>(
-  { getDueAt }: WatchPlan<Snapshot>,
-  { snapshot, error }: WatchState<Snapshot>,
-): number {
-  if (error || snapshot === undefined || !getDueAt) return Number.POSITIVE_INFINITY;
-  return getDueAt(snapshot) - Date.now();
 }
 
 /** Fields of a watch that does not poll. */

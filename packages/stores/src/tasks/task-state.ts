@@ -6,8 +6,7 @@ import type { Interval, Watch, WatchState } from "./watch-plan.js";
 export interface TaskState<Data, Handle>
   extends Pick<WatchState<unknown>, "fetchStatus" | "pauseReason" | "nextPollAt" | "failureReason"> {
   /**
-   * `idle`: no task. `pending`: the task has not ended. `success`: `data` is set. `error`: `error` says why there is no
-   * result.
+   * `idle`: no task. `pending`: the task has not ended. `success`: `data` is set. `error`: `error` has the reason.
    */
   readonly status: "idle" | "pending" | "success" | "error";
   /**
@@ -65,8 +64,8 @@ export interface TaskStoreParts<Task, Done, Handle, State> {
   readonly getProgress?: (snapshot: Task) => number | undefined;
   /** Returns the watch of a task. It begins with the state `known`. @default the shared watch of the client */
   readonly getWatch?: (handle: Handle, known: WatchState<Task>) => Watch<Task>;
-  /** Adds known fields of the task to its handle. @default nothing */
-  readonly addKnown?: (handle: Handle) => Handle;
+  /** Returns the handle with all known fields of its task. @default the handle itself */
+  readonly completeHandle?: (handle: Handle) => Handle;
 }
 
 /** Phase of a creation, with its progress from 0 to 1. */

@@ -1,6 +1,7 @@
 import { type Client, ConfigurationError } from "@sluice/core";
 import { createStore, type TaskKind, toError } from "@sluice/core/extend";
-import { registerForget } from "../storage/in-use.js";
+import { registerForget } from "../storage/forget.js";
+import { getSharedWatch } from "./shared-poller.js";
 import type {
   CreationReporter,
   Sending,
@@ -9,7 +10,6 @@ import type {
   TaskStoreOptions,
   TaskStoreParts,
 } from "./task-state.js";
-import { getSharedWatch } from "./task-watch.js";
 import { type Snapshot, type TaskHandle, unwatched, type Watch, type WatchState } from "./watch-plan.js";
 
 /** What a store shows: nothing, or exactly one of these. */
@@ -42,15 +42,17 @@ export function createTaskStore<
   read: () => TaskStoreOptions<Task, Handle, Done, State>,
   {
     getWatch = (handle, known) =>
-      getSharedWatch(kind, client, {
+      getSharedWatch({
+        kind,
+        client,
+        known,
         getHandle: () => handle,
         readSettings: read,
         presence: read().presence,
-        known,
       }),
     createState,
     getProgress,
-    addKnown = (task) => task,
+    completeHandle = (handle) => handle,
   }: TaskStoreParts<Task, Done, Handle, State>,
 ): TaskControl<State, Handle> {
   let shown: Shown<State, Handle> = {};
@@ -62,10 +64,10 @@ export function createTaskStore<
   let subscription: { readonly watch: Watch<Task>; readonly end: () => void } | undefined;
   const findFailure = memoizeLast((snapshot: Task | undefined) =>
     snapshot?.state === kind.failure && shown.handle
-      ? kind.toFailure(snapshot, addKnown(shown.handle))
+      ? kind.toFailure(snapshot, completeHandle(shown.handle))
       : undefined,
   );
-  const store = createStore(() => createShownState(watched), {
+  const store = createStore(createShownState, {
     clock: client.clock,
     client,
     onUse() {
@@ -87,7 +89,7 @@ export function createTaskStore<
     submit(first, create) {
       const state = store.getSnapshot();
       const ended = shown.creation?.ended;
-      if (ended || createShownState(watched).status === "pending")
+      if (ended || createShownState().status === "pending")
         return read().whenBusy === "reject"
           ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
           : (ended ?? Promise.resolve(state));
@@ -121,17 +123,16 @@ export function createTaskStore<
     reset,
   };
 
-  /** Creates the shown state with a state of the watch. */
-  function createShownState(seen: WatchState<Task>): State {
-    const { snapshot, fetchStatus, pauseReason, nextPollAt, failureReason } = seen;
-    const { creation, refusal, handle } = shown;
+  function createShownState(): State {
+    const { snapshot, error: watchError, ...rest } = watched;
+    const { creation, refusal } = shown;
+    const handle = shown.handle && completeHandle(shown.handle);
     const data = snapshot && kind.toDone(snapshot);
-    const error = refusal ?? seen.error ?? findFailure(snapshot);
+    const error = refusal ?? watchError ?? findFailure(snapshot);
     const status = data ? "success" : error ? "error" : creation || handle ? "pending" : "idle";
     const { phase: step = status === "pending" ? "processing" : undefined, progress } = creation?.sending ?? {
       progress: data ? 1 : snapshot && getProgress?.(snapshot),
     };
-    const rest = { fetchStatus, pauseReason, nextPollAt, failureReason };
     return createState({ status, phase: step, progress, handle, data, error, ...rest }, snapshot);
   }
 
@@ -183,9 +184,9 @@ export function createTaskStore<
   }
 
   function update(found: Watch<Task>): void {
-    const { status } = createShownState(watched);
+    const { status } = createShownState();
     watched = found.getSnapshot();
-    if (status === "pending") reportEnd(watched, createShownState(watched), read);
+    if (status === "pending") reportEnd(watched, createShownState(), read);
     store.flush();
   }
 
@@ -236,10 +237,10 @@ function reportEnd<Data, State extends Pick<TaskState<Data, unknown>, "data" | "
 }
 
 /** Memoizes the last call of `make` by the identity of its argument. */
-export function memoizeLast<Thing, Answer>(make: (thing: Thing) => Answer): (thing: Thing) => Answer {
-  let last: { thing: Thing; answer: Answer } | undefined;
+function memoizeLast<Thing, Result>(make: (thing: Thing) => Result): (thing: Thing) => Result {
+  let last: { thing: Thing; result: Result } | undefined;
   return (thing) => {
-    if (!last || last.thing !== thing) last = { thing, answer: make(thing) };
-    return last.answer;
+    if (!last || last.thing !== thing) last = { thing, result: make(thing) };
+    return last.result;
   };
 }

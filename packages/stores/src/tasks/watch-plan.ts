@@ -41,32 +41,27 @@ export interface Watch<Snapshot> extends Store<WatchState<Snapshot>> {
   readonly take: (snapshot: Snapshot) => void;
 }
 
-/** Options of {@link createWatch}. */
-export interface WatchPlan<Snapshot> {
-  /** Name of the lock and the channel, the same in all tabs. */
-  readonly name: string;
+/** Options of {@link getSharedWatch}. */
+export interface WatchPlan<Task extends Snapshot, Handle extends TaskHandle> {
+  readonly kind: TaskKind<Task, Task, Handle>;
   readonly client: Client;
+  /** Returns the handle with all known fields. */
+  readonly getHandle: () => Handle;
+  /** Returns the settings of the last caller. */
+  readonly readSettings: () => WatchSettings<Task>;
   /** Visibility and connection of the page. @default the page's own */
   readonly presence: Presence | undefined;
   /** State before the first poll. */
-  readonly known: Pick<WatchState<Snapshot>, "snapshot" | "error">;
-  /** Returns true to poll while the page is hidden, too. */
-  readonly pollsInBackground: () => boolean;
-  /** Polls at once, then repeatedly. Ends after a final snapshot. Throws if another poll cannot succeed. */
-  readonly poll: (
-    onPoll: (event: PollEvent) => void,
-    signal: AbortSignal,
-    seen: Snapshot | undefined,
-  ) => AsyncIterable<Snapshot>;
-  /** Merges two snapshots. Returns the older object if both are equal. */
-  readonly merge: (older: Snapshot | undefined, newer: Snapshot) => Snapshot;
-  /** Returns true if the snapshot needs no more polls. */
-  readonly isFinal: (snapshot: Snapshot) => boolean;
-  /** Returns the time at which a final snapshot must be polled again; Unix milliseconds, or infinity. @default never */
-  readonly getDueAt?: (snapshot: Snapshot) => number;
-  readonly onChange?: (state: WatchState<Snapshot>) => void;
-  /** Called with true before the first subscriber is added, and with false some time after the last unsubscribes. */
-  readonly onUse: (isUsed: boolean) => void;
+  readonly known: Pick<WatchState<Task>, "snapshot" | "error">;
+  /** Watches in use. @default the watches of the client */
+  readonly inUse?: WatchesInUse<Task>;
+  /** Renews expired links of a final snapshot. @default never */
+  readonly renewal?: {
+    /** Returns the time to renew the links, in Unix milliseconds; infinity for links that can't be renewed. */
+    readonly getDueAt: (snapshot: Task) => number;
+    readonly renew: (snapshot: Task) => Promise<Task>;
+  };
+  readonly onChange?: (state: WatchState<Task>) => void;
 }
 
 /** Settings of a watch, read at each use. */
@@ -97,8 +92,3 @@ export type Snapshot = Parameters<TaskKind["isFinal"]>[0];
 
 /** Reference to a task, as plain JSON. */
 export type TaskHandle = ReturnType<TaskKind["toHandle"]>;
-
-/** Returns the milliseconds from `task` to the next poll. */
-export function findInterval<Task>(interval: Interval<Task>, task: Task | undefined): number {
-  return typeof interval === "function" ? interval(task) : interval;
-}

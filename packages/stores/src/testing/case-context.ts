@@ -32,41 +32,30 @@ export interface StorageContract {
 /** Records and changes of a collection, by key. */
 export type Records = ReadonlyMap<string, unknown>;
 
-/** A watched collection. */
-export interface Watched {
-  /** Records after all reports so far; undefined for a removed record. */
-  readonly seen: ReadonlyMap<string, unknown>;
-  /** Number of reports so far. */
-  readonly reports: () => number;
-  /** Waits until the record of a key equals `record`. */
-  readonly waitFor: (key: string, record: unknown) => Promise<void>;
-  readonly stop: () => void;
-}
-
 /** Context of a case. Each step has a deadline. Storages are closed and records removed after the case. */
-export interface CaseContext {
-  readonly options: StorageContract;
-  /** Opens another instance. */
-  readonly open: () => Promise<RecordStorage>;
-  /** Creates the unique name of a collection. */
-  readonly createName: (rest?: string) => string;
-  readonly watch: (storage: RecordStorage, collection: string) => Watched;
-  /** Waits for a step. @throws {Error} if it is late, or if the call throws synchronously */
-  readonly awaitStep: <T>(what: string, step: () => Promise<T>) => Promise<T>;
-}
+export type CaseContext = Omit<ReturnType<typeof createContext>, "end">;
 
 /** Cases by title. A case that does not apply returns the reason as text. */
 export type Cases = Readonly<Record<string, (context: CaseContext) => Promise<unknown>>>;
 
 /** Runs a case and removes its records. */
 export async function runCase(options: StorageContract, run: Cases[string]): Promise<unknown> {
+  const { end, ...context } = createContext(options);
+  try {
+    return await run(context);
+  } finally {
+    await end();
+  }
+}
+
+function createContext(options: StorageContract) {
   const opened: RecordStorage[] = [];
   const written = new Map<string, Set<string>>();
   const ends: (() => unknown)[] = [];
-  try {
-    return await run({ options, open, createName, watch, awaitStep });
-  } finally {
-    for (const end of ends) end();
+  return { options, open, createName, watch, awaitStep, end };
+
+  async function end(): Promise<void> {
+    for (const stop of ends) stop();
     // ignores failures, because the case itself reports a storage that does not write
     for (const [collection, keys] of written)
       for (const part of splitEntries([...keys].map((key) => [key, undefined] as const)))
@@ -74,6 +63,7 @@ export async function runCase(options: StorageContract, run: Cases[string]): Pro
     for (const storage of opened) await options.close?.(storage);
   }
 
+  /** Opens another instance. */
   async function open(): Promise<RecordStorage> {
     const storage = await awaitStep("create", async () => options.create());
     opened.push(storage);
@@ -111,7 +101,8 @@ export async function runCase(options: StorageContract, run: Cases[string]): Pro
     return { ...createWriter(lock), release };
   }
 
-  function watch(storage: RecordStorage, collection: string): Watched {
+  function watch(storage: RecordStorage, collection: string) {
+    /** Records after all reports so far; undefined for a removed record. */
     const seen = new Map<string, unknown>();
     const waiting = new Set<() => void>();
     let reports = 0;
@@ -123,6 +114,7 @@ export async function runCase(options: StorageContract, run: Cases[string]): Pro
     ends.push(stop);
     return { seen, reports: () => reports, waitFor, stop };
 
+    /** Waits until the record of a key equals `record`. */
     async function waitFor(key: string, record: unknown): Promise<void> {
       const isThere = () => seen.has(key) && isSame(seen.get(key), record);
       const reported = () =>
@@ -135,6 +127,7 @@ export async function runCase(options: StorageContract, run: Cases[string]): Pro
     }
   }
 
+  /** Waits for a step. @throws {Error} if it is late, or if the call throws synchronously */
   async function awaitStep<T>(what: string, step: () => Promise<T>): Promise<T> {
     const { deadlineMs = 4000 } = options;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -158,6 +151,7 @@ function begin<T>(what: string, step: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Creates the unique name of a collection. */
 function createName(rest = ""): string {
   return `test-${crypto.randomUUID()}${rest}`;
 }

@@ -1,50 +1,59 @@
-import type { Client, RecordStorage, VideoTask } from "@sluice/core";
-import { videos } from "@sluice/core/extend";
+import type { Client, Presence, RecordStorage, VideoRequest, VideoTask, VideoTaskHandle } from "@sluice/core";
+import { createStore, requestOnce, videos } from "@sluice/core/extend";
+import { createRenewal, isOutdated, renewLink } from "../archive/expiring-link.js";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { getClientStorage } from "../storage/client-storage.js";
-import { registerForget } from "../storage/in-use.js";
+import { registerForget } from "../storage/forget.js";
 import { createRecordWriter } from "../storage/record-writer.js";
 import { readWhenPossible, waitForStorage } from "../storage/wait.js";
+import { getSharedWatch } from "../tasks/shared-poller.js";
+import {
+  unwatched,
+  type Watch,
+  type WatchesInUse,
+  type WatchSettings,
+  type WatchState,
+} from "../tasks/watch-plan.js";
 import { type EntryCopy, parseCopy, toRecord } from "./records.js";
-import type { VideoTaskEntry } from "./state.js";
-import { markAfterReload, markAfterSubmission } from "./submission.js";
+import type { VideoTaskEntry, VideoTaskStoreOptions } from "./state.js";
+import {
+  markAfterReload,
+  markAfterSubmission,
+  type SubmissionOptions,
+  submitVideoTask,
+} from "./submission.js";
 
 const COLLECTION = "video-tasks";
 
-/** The entries of a client's video tasks: in memory, and in a storage that its pages share. */
-export interface Entries {
-  /** Returns all entries, newest first. */
-  readonly listNewest: () => readonly VideoTaskEntry[];
-  readonly get: (key: string) => VideoTaskEntry | undefined;
-  /** Finds the entry of a task. */
-  readonly find: (id: string) => VideoTaskEntry | undefined;
-  /** Adds or changes an entry. Resolves when the storage has it or has failed, after at most 3 s. Never rejects. */
-  readonly put: (entry: VideoTaskEntry) => Promise<void>;
-  /** Removes an entry. Resolves like `put`. */
-  readonly drop: (key: string) => Promise<void>;
-  /** Reads the storage at the first call, then merges the changes of other tabs. Waits at most 3 s. Never rejects. */
-  readonly restore: () => Promise<void>;
-  /** Counts the sign-outs so far. A submission from before a sign-out is not stored. */
-  readonly countSignOuts: () => number;
-}
+/** All video tasks of a client, in a storage that its pages share. A store of the entries, newest first. */
+type VideoTaskEntries = ReturnType<typeof createEntries>;
+
+const entriesByClient = new WeakMap<Client, Map<RecordStorage | undefined, VideoTaskEntries>>();
 
 /**
- * Creates the entries of a client. Without a storage they last as long as the page.
- *
- * @param onChange called after each change
- * @param onEnd called with an entry of another tab whose task has ended
+ * Returns the entries of a client's video tasks in a storage. All callers share them. Without a storage they last as long as
+ * the page.
  */
-export function createEntries(
+export function getVideoTaskEntries(
   client: Client,
-  given: RecordStorage | undefined,
-  onChange: () => void,
-  onEnd: (entry: VideoTaskEntry) => void,
-): Entries {
+  { storage, presence }: Pick<VideoTaskStoreOptions, "storage" | "presence">,
+): VideoTaskEntries {
+  const ofClient = entriesByClient.get(client) ?? new Map<RecordStorage | undefined, VideoTaskEntries>();
+  entriesByClient.set(client, ofClient);
+  const entries = ofClient.get(storage) ?? createEntries(client, storage, presence);
+  ofClient.set(storage, entries);
+  return entries;
+}
+
+function createEntries(client: Client, given: RecordStorage | undefined, presence: Presence | undefined) {
   const entries = new Map<string, VideoTaskEntry>();
   /** Number of changes of each entry, so that an older copy never wins. */
   const revisions = new Map<string, number>();
+  const watches: WatchesInUse<VideoTask> = new Map();
+  /** Number of sign-outs so far. A submission from before a sign-out is not stored. */
   let signOuts = 0;
   let restoring: Promise<void> | undefined;
+  const store = createStore(listNewest, { clock: client.clock });
   const report = (error: unknown) => reportStorageFailure(client, error);
   const storage = given && getClientStorage(client, given);
   const writer =
@@ -60,25 +69,76 @@ export function createEntries(
   registerForget(client, () => {
     signOuts += 1;
     entries.clear();
-    onChange();
+    store.flush();
   });
+
   return {
-    listNewest,
-    get: (key) => entries.get(key),
-    find: (id) => [...entries.values()].find(({ handle }) => handle?.id === id),
-    put,
-    drop,
-    restore() {
-      restoring ??= read();
-      return restoring;
+    getSnapshot: store.getSnapshot,
+    subscribe: store.subscribe,
+    restore,
+    /**
+     * Creates a task from a checked request. The entry is stored before the request is sent.
+     *
+     * @throws the errors of `createVideoTask`
+     */
+    async submit(request: VideoRequest, options: SubmissionOptions): Promise<VideoTaskEntry> {
+      // an earlier page may have sent the same request without a response
+      if (client.idempotencyKeys) await restore();
+      const before = signOuts;
+      return submitVideoTask(client, request, options, {
+        listNewest,
+        put: async (entry) => (signOuts === before ? put(entry) : undefined),
+        drop: async (key) => (signOuts === before ? drop(key) : undefined),
+      });
     },
-    countSignOuts: () => signOuts,
+    /** Returns the watch of a task, one per task in this tab. It uses the settings of the last caller. */
+    watch: (
+      task: VideoTaskHandle,
+      readSettings: () => WatchSettings<VideoTask>,
+      seen: WatchState<VideoTask> = unwatched,
+    ): Watch<VideoTask> =>
+      getSharedWatch({
+        kind: videos,
+        client,
+        inUse: watches,
+        readSettings,
+        presence,
+        // the entry may be restored later
+        getHandle: () => find(task.id)?.handle ?? task,
+        known: { snapshot: find(task.id)?.task ?? seen.snapshot, error: seen.error },
+        renewal: createRenewal(client),
+        onChange: (state) => saveState(task.id, state),
+      }),
+    /** Returns the handle of a task that was submitted here. */
+    getHandle: (id: string) => find(id)?.handle,
+    remove(key: string): void {
+      const { handle } = entries.get(key) ?? {};
+      // the task is removed here, even if the proxy is unreachable
+      if (handle?.watchedBy) dismissTask(client, handle.id).catch(() => {});
+      void drop(key);
+    },
+    /** Renews expired links if a proxy stores copies. */
+    async renew(): Promise<void> {
+      await Promise.all(listNewest().map(renewEntry));
+    },
   };
+
+  /** Reads the storage at the first call, then merges the changes of other tabs. Waits at most 3 s. Never rejects. */
+  function restore(): Promise<void> {
+    restoring ??= read();
+    return restoring;
+  }
 
   function listNewest(): readonly VideoTaskEntry[] {
     return [...entries.values()].sort((a, b) => b.submittedAt - a.submittedAt);
   }
 
+  /** Finds the entry of a task. */
+  function find(id: string): VideoTaskEntry | undefined {
+    return [...entries.values()].find(({ handle }) => handle?.id === id);
+  }
+
+  /** Adds or changes an entry. Resolves when the storage has it or has failed, after at most 3 s. Never rejects. */
   function put(entry: VideoTaskEntry): Promise<void> {
     const { key } = entry;
     entries.set(key, entry);
@@ -86,13 +146,14 @@ export function createEntries(
     return save(key);
   }
 
+  /** Removes an entry. Resolves like `put`. */
   function drop(key: string): Promise<void> {
     entries.delete(key);
     return save(key);
   }
 
   async function save(key: string): Promise<void> {
-    onChange();
+    store.flush();
     writer?.mark(key);
     // limited, because an earlier write may hang and the caller waits to send a request
     if (writer) await waitForStorage(client.clock, writer.write).catch(() => {});
@@ -118,13 +179,15 @@ export function createEntries(
       if (!copy) continue;
       const isNewer = mergeCopy(copy);
       const entry = entries.get(key);
-      if (entry && findEnd(entry)) onEnd(entry);
+      // the gateway may no longer know the task
+      const end = findEnd(entry);
+      if (end && entry?.handle) watches.get(entry.handle.id)?.watch.take(end);
       if (!isNewer || copy.entry.state !== "submitting") continue;
       void showSubmission(copy.entry, markAfterSubmission(client, copy.entry));
       // the tab of a change event is open, but the tab of a restored entry may be closed
       if (isRestored) await showSubmission(copy.entry, markAfterReload(client, copy.entry));
     }
-    onChange();
+    store.flush();
   }
 
   /**
@@ -140,7 +203,7 @@ export function createEntries(
     const merged = isNewer || !known ? addEnd(copy, known) : addEnd(known, copy);
     entries.set(key, merged);
     const [isEnd, isKnown] = [findEnd(copy) !== undefined, findEnd(known) !== undefined];
-    // the storage may not have the end that one of both lacks
+    // only one of both has the end, so that the storage may lack it
     if (known && isEnd !== isKnown && !(isNewer && isEnd)) void put(merged);
     return isNewer;
   }
@@ -150,7 +213,22 @@ export function createEntries(
     const marked = await result;
     if (marked === entry || entries.get(entry.key) !== entry) return;
     entries.set(entry.key, marked);
-    onChange();
+    store.flush();
+  }
+
+  /** Stores the state of a watch in the entry of its task. */
+  function saveState(id: string, { snapshot, error }: WatchState<VideoTask>): void {
+    const entry = find(id);
+    if (!entry || snapshot === undefined || (snapshot === entry.task && error === entry.error)) return;
+    const { error: _, ...rest } = entry;
+    void put({ ...rest, task: snapshot, ...(error && { error }) });
+  }
+
+  async function renewEntry(entry: VideoTaskEntry): Promise<void> {
+    if (!isOutdated(entry.task)) return;
+    const task = await renewLink(client, entry.task);
+    // skips an entry that was removed or changed during the renewal
+    if (entries.get(entry.key) === entry) void put({ ...entry, task });
   }
 }
 
@@ -171,4 +249,11 @@ function addEnd(entry: VideoTaskEntry, other: VideoTaskEntry | undefined): Video
 function hasExpired(task: VideoTask | undefined): boolean {
   const end = task?.state === "succeeded" ? (task.storedUntil ?? task.expiresAt) : undefined;
   return end !== undefined && end < Date.now();
+}
+
+/** Tells the proxy that the user has removed a task. The webhook at the task's end reports it. */
+async function dismissTask(client: Client, id: string): Promise<void> {
+  const path = `/v1/video/generations/${encodeURIComponent(id)}/events`;
+  // `keepalive`: the request survives the end of the page
+  await requestOnce(client, path, { method: "DELETE", keepalive: true }, ({ body }) => body?.cancel());
 }

@@ -1,7 +1,7 @@
 import type { Client, Store } from "@sluice/core";
 import { callAfter, createStore, noteOptions } from "@sluice/core/extend";
-import { getVideoTaskLedger } from "./ledger.js";
-import { getRenewalTime, isSettled } from "./renewal.js";
+import { getRenewalTime, isSettled } from "../archive/expiring-link.js";
+import { getVideoTaskEntries } from "./entries.js";
 import type { VideoTaskEntry, VideoTaskListOptions, VideoTaskStoreOptions } from "./state.js";
 
 /** The list of all submitted video tasks that were not removed, newest first. */
@@ -21,26 +21,26 @@ export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
  */
 export function createVideoTaskList(client: Client, options: VideoTaskListOptions = {}): VideoTaskList {
   noteOptions("createVideoTaskList or useVideoTasks", options, client);
-  const ledger = getVideoTaskLedger(client, options);
+  const entries = getVideoTaskEntries(client, options);
   const settings = () => options;
   const watching = new Map<string, () => void>();
   /** Aborts the wait for the next link that expires. */
   let waking = new AbortController();
-  const store = createStore(ledger.getSnapshot, {
+  const store = createStore(entries.getSnapshot, {
     clock: client.clock,
     onUse() {
-      const stopLedger = ledger.subscribe(watchUnfinished);
-      void ledger.restore();
+      const unsubscribeEntries = entries.subscribe(watchUnfinished);
+      void entries.restore();
       watchUnfinished();
       return () => {
-        stopLedger();
+        unsubscribeEntries();
         waking.abort();
         for (const unsubscribe of watching.values()) unsubscribe();
         watching.clear();
       };
     },
   });
-  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, remove: ledger.remove };
+  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, remove: entries.remove };
 
   function watchUnfinished(): void {
     watchAll();
@@ -48,12 +48,12 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
     waking.abort();
     waking = new AbortController();
     const now = Date.now();
-    const lives = ledger.getSnapshot().map(({ task }) => getRenewalTime(task) - now);
+    const lives = entries.getSnapshot().map(({ task }) => getRenewalTime(task) - now);
     callAfter(client.clock, Math.min(...lives.filter((ms) => ms > 0)), waking.signal, watchUnfinished);
   }
 
   function watchAll(): void {
-    const open = ledger.getSnapshot().filter(({ task }) => !isSettled(task));
+    const open = entries.getSnapshot().filter(({ task }) => !isSettled(task));
     const unfinished = new Map(open.flatMap(({ handle }) => (handle ? [[handle.id, handle] as const] : [])));
     for (const [id, unsubscribe] of watching) {
       if (unfinished.has(id)) continue;
@@ -64,7 +64,7 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
       if (!watching.has(id))
         watching.set(
           id,
-          ledger.watch(handle, settings).subscribe(() => {}),
+          entries.watch(handle, settings).subscribe(() => {}),
         );
   }
 }
@@ -83,8 +83,8 @@ export async function listVideoTasks(
   client: Client,
   options: Pick<VideoTaskStoreOptions, "storage">,
 ): Promise<readonly VideoTaskEntry[]> {
-  const ledger = getVideoTaskLedger(client, options);
-  await ledger.restore();
-  await ledger.renew();
-  return ledger.getSnapshot();
+  const entries = getVideoTaskEntries(client, options);
+  await entries.restore();
+  await entries.renew();
+  return entries.getSnapshot();
 }

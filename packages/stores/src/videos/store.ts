@@ -13,10 +13,10 @@ import {
   videos,
 } from "@sluice/core/extend";
 import { pickRequestOptions } from "../base/request-options.js";
-import { getUploader, hasFiles, type WithFiles } from "../files/request-files.js";
-import type { Sending, TaskStore } from "../tasks/task-state.js";
+import { hasFiles, loadFileCode, type WithFiles } from "../files/request-files.js";
+import type { CreationReporter, TaskStore } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
-import { getVideoTaskLedger } from "./ledger.js";
+import { getVideoTaskEntries } from "./entries.js";
 import type {
   VideoRequests,
   VideoTaskCreateOptions,
@@ -74,70 +74,51 @@ export function createVideoTaskStore(
 ): VideoTaskStore {
   noteOptions("createVideoTaskStore or useVideoTask", options, client);
   const read = createOptionsReader(options);
-  const ledger = getVideoTaskLedger(client, read());
-  const addKnown = (handle: VideoTaskHandle) => ledger.getHandle(handle.id) ?? handle;
+  const entries = getVideoTaskEntries(client, read());
   const { submit, ...store } = createTaskStore(videos, client, read, {
-    getWatch: (handle, known) => ledger.watch(handle, read, known),
-    addKnown,
+    getWatch: (handle, known) => entries.watch(handle, read, known),
+    completeHandle: (handle) => entries.getHandle(handle.id) ?? handle,
     getProgress: ({ progress }) => progress,
-    createState: ({ handle, ...state }, task): VideoTaskState => ({
-      ...state,
-      handle: handle && addKnown(handle),
-      task,
-    }),
+    createState: (state, task): VideoTaskState => ({ ...state, task }),
   });
   return {
     ...store,
     create: (given, { label, checks } = {}) =>
-      submit("creating", async ({ signal, advance }) => {
-        const request = given as VideoRequest;
+      submit("creating", async (reporter) => {
         const ofStore = pickRequestOptions(read());
         const options = { ...ofStore, checks: checks ?? ofStore.checks };
-        await assertSendable(client, request, options, signal);
-        const sent = await uploadRequestFiles(client, request, signal, advance);
-        const { handle } = await ledger.submit(sent, { ...options, label, unlessSent: signal });
+        const request = await prepareRequest(client, given as VideoRequest, options, reporter);
+        const { handle } = await entries.submit(request, {
+          ...options,
+          label,
+          unsentSignal: reporter.signal,
+        });
         return handle;
       }),
   };
 }
 
 /**
- * Checks a request and its media before the request is stored or sent.
+ * Checks a request and its media, then uploads its files. Returns the request with their URLs.
  *
- * @throws {ValidationError} if one of them breaks a rule
+ * @throws {ValidationError} if the request or its media break a rule
+ * @throws {ConfigurationError} for files if the client lacks an uploader
  */
-async function assertSendable(
-  client: Client,
-  request: VideoRequest | WithFiles<VideoRequest>,
-  options: RequestOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  const files = hasFiles(request) ? await loadFiles(client) : undefined;
-  const withAddresses = files ? files.replaceFiles(request) : request;
-  assertVideoRequest(client, withAddresses, options);
-  // `checks: false` skips the media, too
-  const media = options.checks === false ? [] : client.uploads?.check?.(request as VideoRequest, { signal });
-  const issues = (await media) ?? [];
-  signal.throwIfAborted();
-  if (issues.length > 0) throw new ValidationError(issues);
-}
-
-/** Loads the code for requests with files. @throws {ConfigurationError} if the client lacks an uploader */
-async function loadFiles(client: Client) {
-  getUploader(client);
-  return import("../files/in-request.js");
-}
-
-/** Uploads the files of a request and returns the request with their URLs. */
-async function uploadRequestFiles(
+async function prepareRequest(
   client: Client,
   request: VideoRequest,
-  signal: AbortSignal,
-  advance: (sending: Sending) => void,
+  options: RequestOptions,
+  { signal, advance }: Pick<CreationReporter, "signal" | "advance">,
 ): Promise<VideoRequest> {
-  if (!hasFiles(request)) return request;
-  const { uploadFiles } = await import("../files/in-request.js");
-  const sent = await uploadFiles(client, request, signal, (progress) =>
+  // a request without files is checked in the task of the click
+  const files = hasFiles(request) ? await loadFileCode(client) : undefined;
+  assertVideoRequest(client, files ? files.replaceFiles(request) : request, options);
+  // `checks: false` skips the media, too
+  const issues = options.checks === false ? [] : await client.uploads?.check?.(request, { signal });
+  signal.throwIfAborted();
+  if (issues?.length) throw new ValidationError(issues);
+  if (!files) return request;
+  const sent = await files.uploadFiles(client, request, signal, (progress) =>
     advance({ phase: "uploading", progress }),
   );
   advance({ phase: "creating" });

@@ -10,14 +10,20 @@ import { cancelWith } from "../base/billing.js";
 import type { StoreRequestOptions } from "../base/request-options.js";
 import { addUserPrefix } from "../base/user-prefix.js";
 import { isLocked, shareLock, withLock } from "../tabs/locks.js";
-import type { Entries } from "./entries.js";
 import type { VideoTaskEntry } from "./state.js";
 
 /** Options of one submission. */
 export interface SubmissionOptions extends StoreRequestOptions {
   readonly label?: string | undefined;
   /** Aborts the submission, unless the gateway may have received it. */
-  readonly unlessSent: AbortSignal;
+  readonly unsentSignal: AbortSignal;
+}
+
+/** The entries, as a submission uses them. */
+interface OpenEntries {
+  readonly listNewest: () => readonly VideoTaskEntry[];
+  readonly put: (entry: VideoTaskEntry) => Promise<void>;
+  readonly drop: (key: string) => Promise<void>;
 }
 
 /** Maximum time until other tabs receive the entry of an ended submission, in milliseconds. */
@@ -35,8 +41,8 @@ const createLockName = (client: Client, key: string) => addUserPrefix(client, `s
 export async function submitVideoTask(
   client: Client,
   request: VideoRequest,
-  { label, unlessSent, ...options }: SubmissionOptions,
-  { put, drop, listNewest }: Pick<Entries, "put" | "drop" | "listNewest">,
+  { label, unsentSignal, ...options }: SubmissionOptions,
+  { put, drop, listNewest }: OpenEntries,
 ): Promise<VideoTaskEntry> {
   const fingerprint = client.idempotencyKeys ? createFingerprint(request) : undefined;
   const repeated =
@@ -47,9 +53,9 @@ export async function submitVideoTask(
   const entry = { key, model, submittedAt, ...(label !== undefined && { label }) };
   const open = { ...entry, ...(fingerprint !== undefined && { fingerprint }) };
   let settled: VideoTaskEntry = { ...open, state: "submitting" };
-  const call = cancelWith(client, unlessSent);
+  const call = cancelWith(client, unsentSignal);
   // held until the entry has its result, so that other tabs know that this tab still waits
-  await withLock(client, createLockName(client, key), unlessSent, async () => {
+  await withLock(client, createLockName(client, key), unsentSignal, async () => {
     await put(settled);
     try {
       const sent = { ...options, signal: call.signal, idempotencyKey: key, checks: false };

@@ -2,11 +2,11 @@ import type { Store } from "@sluice/core";
 import { type ChatState, type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import { clientOf, openBody, stoppedClock, streamAnswer } from "../../../core/test/support/gateway.js";
 
-/** Creates a chat whose gateway sends `answers` in order; the last one is repeated. */
-export function createChat(answers: readonly string[], options: Partial<ChatStoreOptions> = {}) {
+/** Creates a chat whose gateway sends `responses` in order; the last one is repeated. */
+export function createChat(responses: readonly string[], options: Partial<ChatStoreOptions> = {}) {
   const clock = stoppedClock();
   const { client, requests } = clientOf(
-    (_, nth) => streamAnswer(answers[Math.min(nth, answers.length) - 1] ?? ""),
+    (_, nth) => streamAnswer(responses[Math.min(nth, responses.length) - 1] ?? ""),
     { clock },
   );
   const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...options } as ChatStoreOptions);

@@ -9,7 +9,7 @@ export const short = (delta: object, finish_reason: string | null = null, rest: 
   event({ choices: [{ index: 0, delta, finish_reason }], ...rest });
 const call = (fields: object) => short({ tool_calls: [{ index: 0, ...fields }] });
 /** The events of one response with reasoning, text and a tool call. */
-export const answer = [
+export const storedEvents = [
   short({ reasoning_content: "Hm, \u{1f914}" }),
   short({ content: "Gr\u00fc" }),
   short({ content: "\u00df Gott" }),
@@ -22,7 +22,7 @@ export const answer = [
 export const bytesOf = (events: readonly string[]) => new TextEncoder().encode(addIds(events)).length;
 /** Returns the cut after `count` complete events. */
 export const behind = (count: number, ending: Ending = "end"): Cut => ({
-  bytes: bytesOf(answer.slice(0, count)),
+  bytes: bytesOf(storedEvents.slice(0, count)),
   ending,
 });
 export async function readAll(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
@@ -34,7 +34,7 @@ export async function readAll(stream: AsyncIterable<ChatDelta>): Promise<ChatDel
 export function streamAll(
   cuts: Parameters<typeof serveStored>[1],
   options: Partial<ClientOptions> = {},
-  events = answer,
+  events = storedEvents,
 ) {
   const proxy = serveStored(events, cuts, { retry: { limit: 0 }, ...options });
   return { ...proxy, stream: streamChat(proxy.client, question) };
@@ -52,8 +52,8 @@ export async function expectCompleteAfterCuts(step: number) {
   const expected = await whole();
   const random = createRandom(11);
   const endings: Ending[] = ["end", "drop"];
-  for (let bytes = 0; bytes <= bytesOf(answer); bytes += step) {
-    const again = Math.floor(random() * bytesOf(answer));
+  for (let bytes = 0; bytes <= bytesOf(storedEvents); bytes += step) {
+    const again = Math.floor(random() * bytesOf(storedEvents));
     const cuts = [bytes, again].map((at, nth) => ({
       bytes: at,
       ending: endings[(bytes + nth) % 2] as Ending,

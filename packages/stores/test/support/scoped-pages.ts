@@ -19,7 +19,7 @@ export function openPage(storage: ChatStorage, scope?: string) {
   let chats = 0;
   const { client, requests } = clientOf(
     ({ url }) => {
-      if (url.includes("/video/")) return Response.json({ id: `film-${scope}`, created_at: 1 });
+      if (url.includes("/video/")) return Response.json({ id: `video-${scope}`, created_at: 1 });
       chats += 1;
       return streamAnswer(chats === 1 ? textAnswer("Hi") : held.body);
     },

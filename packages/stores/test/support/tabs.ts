@@ -15,11 +15,11 @@ export function openTab(storage: ChatStorage, options: Partial<ChatStoreOptions>
   const open = { id: "a", model: "alpha-v4.1-flash", storage, ...options } as ChatStoreOptions;
   const chat = createChatStore(client, open);
   const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
-  const answer = (nth: number, text: string) => {
+  const respond = (nth: number, text: string) => {
     connections[nth]?.send(text);
     connections[nth]?.end();
   };
-  return { chat, clock, connections, requests, events, texts, answer };
+  return { chat, clock, connections, requests, events, texts, respond };
 }
 
 /** Opens a page as a component does, and waits until it shows the stored messages. */
