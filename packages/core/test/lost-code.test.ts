@@ -3,7 +3,10 @@ import { lose, restoreModules } from "./support/lost-code.js";
 
 /* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */
 
-afterEach(restoreModules);
+afterEach(() => {
+  restoreModules();
+  vi.unstubAllGlobals();
+});
 
 /** Creates a client without these modules, whose gateway is `answer`. */
 async function importWithout(
@@ -49,23 +52,42 @@ describe("a request whose code for failures is lost", () => {
     await expect(completeChat(client, question)).rejects.toMatchObject({ name: "ConnectionError", billing });
   });
 
-  test("A page has loaded it with the first request, so that a later refusal has its words", async () => {
-    const answers = [
-      new Response(writeFrames([text, stop, "[DONE]"])),
-      Response.json({ error: { message: "No." } }, { status: 403 }),
-    ];
-    const { streamChat, client } = await importWithout([], () => answers.shift() as Response);
+  const fail = () => Promise.reject(new TypeError("Failed to fetch"));
+  const respond = () => new Response(writeFrames([text, stop, "[DONE]"]));
+
+  test("A page has loaded it by the end of the first response, so that a later failure is retried", async () => {
+    const responses = [respond, fail, respond];
+    const { streamChat, client, requests } = await importWithout([], () => responses.shift()?.() as Response);
     vi.stubGlobal("document", {});
     await streamChat(client, question).result();
     await vi.dynamicImportSettled();
     lose("core/src/transport/repeat");
-    const refused = streamChat(client, question).result();
-    await expect(refused).rejects.toMatchObject({ status: 403, message: "No." });
-    vi.unstubAllGlobals();
+    await expect(streamChat(client, question).result()).resolves.toMatchObject({ outcome: "complete" });
+    expect(requests).toHaveLength(3);
   });
 
+  test("A page has loaded it while it waits for a response, so that its loss is retried", async () => {
+    let lost: (cause: unknown) => void = () => {};
+    const waiting = () => new Promise<Response>((_, reject) => (lost = reject));
+    const responses = [waiting, respond];
+    const { streamChat, client } = await importWithout([], () => responses.shift()?.() as Promise<Response>);
+    vi.stubGlobal("document", {});
+    let pass: () => void = () => {};
+    const sleep = (ms: number, signal?: AbortSignal) =>
+      ms === 1000 ? new Promise<void>((resolve) => (pass = resolve)) : client.clock.sleep(ms, signal);
+    const stream = streamChat({ ...client, clock: { ...client.clock, sleep } }, question).result();
+    await vi.waitFor(() => expect(responses).toHaveLength(1));
+    pass();
+    await vi.dynamicImportSettled();
+    lose("core/src/transport/repeat");
+    lost(new TypeError("Failed to fetch"));
+    await expect(stream).resolves.toMatchObject({ outcome: "complete" });
+  });
+});
+
+describe("a response whose error has lost the code that describes it", () => {
   test("A refusal keeps its status", async () => {
-    const { completeChat, streamChat, client } = await importWithout(["transport/repeat"], () =>
+    const { completeChat, streamChat, client } = await importWithout(["transport/describe-refusal"], () =>
       Response.json({ error: { message: "No." } }, { status: 403 }),
     );
     const refused = { name: "APIError", status: 403, billing: "none" };
@@ -85,7 +107,7 @@ describe("a request whose code for failures is lost", () => {
       { body: expect.stringContaining("Log in") },
     ],
   ])("A stream that is %s with status 200 is no success", async (_, answer, error) => {
-    const { streamChat, client } = await importWithout(["transport/repeat"], answer);
+    const { streamChat, client } = await importWithout(["transport/describe-refusal"], answer);
     await expect(streamChat(client, question).result()).rejects.toMatchObject({
       name: "APIError",
       status: 200,

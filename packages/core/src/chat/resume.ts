@@ -5,7 +5,6 @@ import { createRetryClock } from "../transport/pauses.js";
 import { type BodyReader, createBodyReader } from "../transport/read-body.js";
 import { readRefusal } from "../transport/refusal.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
-import { sendDelete } from "../transport/send-delete.js";
 import { APIError, ValidationError } from "../types/errors.js";
 import {
   createEventCursor,
@@ -13,7 +12,7 @@ import {
   openStoredConnection,
   type StoredConnection,
 } from "./stored-connection.js";
-import { type ChatStream, createStreamPath, openStream } from "./stream.js";
+import { type ChatStream, createStreamPath, openStream, stopStored } from "./stream.js";
 
 /** The value of the option `resume` with its internal types. */
 export interface OpenResumption extends StreamResumption {
@@ -171,8 +170,7 @@ function openResumedBytes(
       return true;
     },
     stop() {
-      const path = createStreamPath(id);
-      if (path) void sendDelete(client, path, headers);
+      stopStored(client, id, headers);
       id = undefined;
     },
   };

@@ -1,12 +1,12 @@
 import { callAfter } from "../base/clock.js";
+import { createLazyModule } from "../base/lazy-module.js";
 import { noteStored } from "../base/note-options.js";
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
-import type { ErrorFields } from "../transport/error-response.js";
 import { readRequestId } from "../transport/failure.js";
-import { loadRepeats } from "../transport/load-repeats.js";
+import type { HeadersInput } from "../transport/headers.js";
 import { type ByteReader, createBodyReader, readBody } from "../transport/read-body.js";
-import { createRefusal } from "../transport/refusal.js";
+import { describeBody } from "../transport/refusal.js";
 import {
   closeExchange,
   type Exchange,
@@ -16,11 +16,9 @@ import {
   type RequestOptions,
   send,
 } from "../transport/send.js";
-import { sendDelete } from "../transport/send-delete.js";
 import { type Issue, isGatewayError, TimeoutError } from "../types/errors.js";
 import { createFold } from "./protocol/accumulate.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
-import { specialCases } from "./protocol/load-special-cases.js";
 import { CHAT_PATH, createStreamedRequest } from "./protocol/request.js";
 import { createResponseReader } from "./protocol/response-reader.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
@@ -28,6 +26,7 @@ import {
   createCutError,
   createStreamError,
   createStreamParser,
+  type SpecialCases,
   type StreamMetadata,
 } from "./protocol/stream-parser.js";
 import type { OpenResumption, ResumedBytes } from "./resume.js";
@@ -124,6 +123,13 @@ export interface ResponseSource {
 type Step = IteratorResult<ChatDelta, undefined>;
 const over: Step = { done: true, value: undefined };
 
+/** The code for what most streams do not have: tool calls, errors, text that is not an event, and a stop. */
+const specialCases = createLazyModule(() => import("./protocol/special-cases.js"));
+
+/** Creates the reader of tool calls. The parser loads the code before it reads one. */
+const createCallReader: SpecialCases["createCallReader"] = (emit) =>
+  (specialCases.loaded as SpecialCases).createCallReader(emit);
+
 /** Time to wait for `[DONE]` or usage after a `finish_reason`. The response is complete without them. */
 const FINISH_GRACE_MS = 2000;
 
@@ -199,7 +205,7 @@ function openReader(
   const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const warn = (issue: Issue) => client.warn(issue, callId);
-  const answer = createResponseReader(addDelta, specialCases.createCallReader, warn, several);
+  const answer = createResponseReader(addDelta, createCallReader, warn, several);
   const parser = createStreamParser(answer, client.scrub, noteContent, describeBody, specialCases);
 
   const settlement = createSettlement(client, exchange, (timing) => answer.toResult(fold.message, timing));
@@ -448,10 +454,7 @@ export const oneConnection: OpenResumption = {
         return createBodyReader(response);
       },
       drop: () => false,
-      stop() {
-        const path = createStreamPath(id);
-        if (path) void sendDelete(client, path, headers);
-      },
+      stop: () => stopStored(client, id, headers),
     };
   },
 };
@@ -459,21 +462,6 @@ export const oneConnection: OpenResumption = {
 /** Creates the reason of a stop by the app. */
 function createAbortError(message: string): DOMException {
   return new DOMException(message, "AbortError");
-}
-
-/** Describes a body without a response by code that is loaded for errors only. */
-async function describeBody(
-  body: string,
-  { requestId, fields }: { readonly requestId: string | undefined; readonly fields: ErrorFields | undefined },
-): Promise<Error> {
-  const loaded = await loadRepeats();
-  return createRefusal(
-    200,
-    body,
-    requestId,
-    loaded?.describeResponse({ status: 200 }, body, { fields }),
-    fields,
-  );
 }
 
 /** Creates a stream of the response's text. Cancelling it aborts the request. */
@@ -509,6 +497,21 @@ function createIterator(stream: ReadableStream<string>) {
     next: () => reader.read(),
     return: () => reader.cancel().then(() => ({ done: true, value: undefined })),
   };
+}
+
+/**
+ * Asks the proxy to end a stored response, which would otherwise continue. A failure changes nothing, because for the
+ * page the response has ended.
+ */
+export function stopStored(client: Client, id: string | undefined, headers: HeadersInput | undefined): void {
+  const path = createStreamPath(id);
+  if (path === undefined) return;
+  // `keepalive`: the request survives the end of the page
+  const init = { method: "DELETE", keepalive: true, ...(headers && { headers }) };
+  specialCases
+    .load()
+    .then(({ requestOnce }) => requestOnce(client, path, init, ({ body }) => body?.cancel()))
+    .catch(() => {});
 }
 
 /** Creates the path of a stored response; undefined for an id that could lead to another path. */

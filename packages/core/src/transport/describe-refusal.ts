@@ -1,7 +1,9 @@
 import { describeResponse, type ResponseDescription } from "./describe-response.js";
 import type { BodyReader } from "./read-body.js";
 
-// imports only types and the description of responses, because a page loads it with the first failure
+// loaded with the first response that is an error: imports only types and the description of responses
+
+export { describeResponse };
 
 /** Largest number of characters of the body to read. */
 const REFUSAL_LENGTH = 65_536;

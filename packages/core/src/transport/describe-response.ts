@@ -1,4 +1,4 @@
-// imports only types and JSON helpers, because a page loads it with the first failure
+// imports only types and JSON helpers, because a page loads it with the first response that is an error
 
 import type { APIErrorFields } from "../types/errors.js";
 import {

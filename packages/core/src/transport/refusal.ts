@@ -1,10 +1,13 @@
 import { type Clock, openSpan, rejectOnAbort } from "../base/clock.js";
+import { createLazyModule } from "../base/lazy-module.js";
 import { APIError } from "../types/errors.js";
 import type { ResponseDescription } from "./describe-response.js";
 import type { ErrorFields } from "./error-response.js";
 import { readRequestId } from "./failure.js";
-import { loadRepeats } from "./load-repeats.js";
 import { createBodyReader } from "./read-body.js";
+
+/** The code that describes the error of a response. A response shows that the network works, so it is loaded then. */
+const descriptions = createLazyModule(() => import("./describe-refusal.js"));
 
 /** Longest wait for the body of a rejection, in milliseconds. */
 const REFUSAL_MS = 5000;
@@ -34,7 +37,7 @@ export async function readRefusal(
   },
   signal: AbortSignal,
 ): Promise<APIError> {
-  const loaded = await loadRepeats();
+  const loaded = await descriptions.load().catch(() => undefined);
   const reader = createBodyReader(response);
   const span = openSpan(clock, signal, REFUSAL_MS, () => undefined);
   const read = () => rejectOnAbort(reader.read(), span.signal);
@@ -42,6 +45,16 @@ export async function readRefusal(
   span.end();
   reader.cancel().catch(() => {});
   return createRefusal(response.status, "", readRequestId(response), description);
+}
+
+/** Describes a body with status 200 that contains no response. */
+export async function describeBody(
+  body: string,
+  { requestId, fields }: { readonly requestId: string | undefined; readonly fields: ErrorFields | undefined },
+): Promise<APIError> {
+  const loaded = await descriptions.load().catch(() => undefined);
+  const description = loaded?.describeResponse({ status: 200 }, body, { fields });
+  return createRefusal(200, body, requestId, description, fields);
 }
 
 /** Creates the error of a response. Without the code that describes its body, the error has the known `fields`. */

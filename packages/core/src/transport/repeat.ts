@@ -7,11 +7,7 @@ import type { RepeatRule } from "./repeat-stored.js";
 import type { resolveAddress } from "./resolve-address.js";
 import type { Connection, Exchange } from "./send.js";
 
-export { describeRefusal } from "./describe-refusal.js";
-export { describeResponse } from "./describe-response.js";
-export { requestOnce } from "./request-once.js";
-
-// Loaded after the first failed attempt. The caller passes what reaches the errors and the clock: bundlers split a
+// Loaded for a failed attempt. The caller passes what reaches the errors and the clock: bundlers split a
 // module from the first file if several later files reach it
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };

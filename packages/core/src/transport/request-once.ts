@@ -1,6 +1,6 @@
+import { openSpan } from "../base/clock.js";
+import { createRequest } from "./create-request.js";
 import type { Connection } from "./send.js";
-
-// imports only types, because few pages load it
 
 /** Limit of such a request in milliseconds, because its connection may be lost silently. */
 const TOTAL_MS = 30_000;
@@ -22,28 +22,11 @@ export async function requestOnce<T>(
   init: RequestInit,
   read: (response: Response) => T | Promise<T>,
 ): Promise<T> {
-  const { credentials } = client;
-  const headers = await client.headers({ path });
-  for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
-  const late = new AbortController();
-  const ended = new AbortController();
-  const { signal } = init;
-  signal?.addEventListener("abort", () => late.abort(signal.reason), { signal: ended.signal });
-  const request = new Request(client.baseURL + path, {
-    ...init,
-    headers,
-    signal: late.signal,
-    // no redirects: the key must only reach the configured address
-    redirect: "manual",
-    ...(credentials && { credentials }),
-  });
-  client.clock.sleep(TOTAL_MS, ended.signal).then(
-    () => late.abort(new DOMException(`not finished after ${TOTAL_MS} ms`, "TimeoutError")),
-    () => {},
-  );
+  const createLateError = () => new DOMException(`not finished after ${TOTAL_MS} ms`, "TimeoutError");
+  const { signal, end } = openSpan(client.clock, init.signal ?? undefined, TOTAL_MS, createLateError);
   try {
-    return await read(await client.fetch(request));
+    return await read(await client.fetch(await createRequest(client, path, { ...init, signal })));
   } finally {
-    ended.abort(null);
+    end();
   }
 }

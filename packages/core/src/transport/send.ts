@@ -1,5 +1,6 @@
-import { type Clock, callAtLimit, openSpan, rejectOnAbort, type Span } from "../base/clock.js";
+import { type Clock, callAfter, callAtLimit, openSpan, rejectOnAbort, type Span } from "../base/clock.js";
 import { isolate } from "../base/isolate.js";
+import { createLazyModule } from "../base/lazy-module.js";
 import { explain, noteOptions } from "../base/note-options.js";
 import { assertFetch, assertPlatform } from "../base/platform.js";
 import { createRandomId } from "../base/random-id.js";
@@ -28,7 +29,6 @@ import type {
 import { isRecord } from "./error-response.js";
 import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
-import { loadRepeats } from "./load-repeats.js";
 import { readRefusal } from "./refusal.js";
 import type { RepeatRule } from "./repeat-stored.js";
 import { resolveAddress } from "./resolve-address.js";
@@ -236,6 +236,20 @@ export function openExchange(
   };
 }
 
+/**
+ * The code that repeats requests. A page loads it before the network fails, but not beside its first request, which
+ * seldom needs it. Servers have it locally.
+ */
+const repeats = createLazyModule(() => import("./repeat.js"));
+
+/** Time that a page waits for a response before it loads the code that repeats the request, in milliseconds. */
+const PRELOAD_MS = 1000;
+
+/** Loads the code that repeats requests; undefined if loading fails. */
+function loadRepeats() {
+  return repeats.load().catch(() => undefined);
+}
+
 /** Names of the settings in events. None of these fields contains a prompt. */
 const SETTINGS =
   "max_tokens temperature top_p reasoning_effort stop seed n size resolution duration audio generate_audio";
@@ -289,6 +303,7 @@ export function closeExchange(
   },
 ): void {
   exchange.end();
+  if (globalThis.document) void loadRepeats();
   if (isGatewayError(failure?.error)) {
     if (failure.error.billing === undefined) setDelivery(failure.error, exchange.state.delivery);
     cleanError(failure.error, client.scrub);
@@ -364,8 +379,6 @@ export async function send(
   const { path, signal, abort, retry, state } = exchange;
   let attempt = 0;
   let idempotencyKey: string | undefined;
-  // in a page, because the network may fail later. Servers have the code locally
-  if (globalThis.document) void loadRepeats();
   try {
     const made = makeBody?.();
     signal.throwIfAborted();
@@ -435,6 +448,7 @@ export async function send(
     const startedAt = client.clock.now();
     const inTime = new AbortController();
     limitFirstChunk(client, exchange, inTime.signal, abort);
+    if (globalThis.document) callAfter(client.clock, PRELOAD_MS, inTime.signal, loadRepeats);
     let response: Response;
     try {
       response = await rejectOnAbort(client.fetch(...given), signal);

@@ -1,4 +1,4 @@
-import { createGrowingText, createGrowingValue } from "./value.js";
+import { createGrowingText, GrowingValue } from "./value.js";
 
 /**
  * A JSON document that arrives in pieces, readable at any time.
@@ -95,7 +95,7 @@ const OPEN_ESCAPE = /\\(?:u[\da-fA-F]{0,3})?$/y;
  */
 export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): PartialJSON {
   let phase: Phase = "value";
-  const document = createGrowingValue();
+  const document = new GrowingValue();
   /** Beginning of an escape, literal or number whose rest may still arrive. */
   let tail = "";
   const string = createGrowingText();

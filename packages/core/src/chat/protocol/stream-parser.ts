@@ -1,8 +1,8 @@
+import type { LazyModule } from "../../base/lazy-module.js";
 import { type ErrorFields, isRecord, parseJSON } from "../../transport/error-response.js";
 import { createEventParser, type ServerSentEvent } from "../../transport/event-stream.js";
 import { StreamError, type StreamFailure } from "../../types/errors.js";
 import type { AssistantMessage } from "./delta.js";
-import type { SpecialCases, SpecialCasesLoader } from "./load-special-cases.js";
 import type { ResponseReader, WireObject } from "./response-reader.js";
 import type { SpecialReader } from "./special-reader.js";
 
@@ -34,6 +34,12 @@ type CreateRefusal = (
   body: string,
   context: { readonly requestId: string | undefined; readonly fields: ErrorFields | undefined },
 ) => Error | Promise<Error>;
+
+/** The code for what most streams do not have. */
+export type SpecialCases = Pick<
+  typeof import("./special-cases.js"),
+  "createCallReader" | "createSpecialReader"
+>;
 
 /** Parses the bytes of a chat stream into chunks and classifies their end. It never throws. */
 export interface StreamParser {
@@ -85,7 +91,7 @@ export function createStreamParser(
   scrub: (text: string) => string,
   onContent: () => void,
   createRefusal: CreateRefusal,
-  cases: SpecialCasesLoader,
+  cases: LazyModule<SpecialCases>,
 ): StreamParser {
   const order = createOrder(cases, endBroken);
   const events = createEventParser({ onEvent, onUnknownField });
@@ -206,7 +212,7 @@ export function createStreamParser(
  * Keeps the order of a stream's parts. A part that needs the code for special cases waits until it is loaded, and all
  * parts after it wait, too. `fail` gets the problem of a part that can't be read.
  */
-function createOrder(cases: SpecialCasesLoader, fail: (problem: string, cause: unknown) => void) {
+function createOrder(cases: LazyModule<SpecialCases>, fail: (problem: string, cause: unknown) => void) {
   let held: (() => void)[] | undefined;
   const order = {
     /** Resolves when no part waits any more; undefined if none waits. */
