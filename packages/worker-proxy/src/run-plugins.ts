@@ -141,7 +141,10 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
    */
   async function send(exchange: Exchange<Env>): Promise<Response | undefined> {
     const { route, admitted, call, settings, report } = exchange;
-    const limit = { ms: settings.timeout.firstChunkMs, late: "upstream_timeout" } as const;
+    // a path of a plugin's own may take its time
+    const limit = route.plugin
+      ? undefined
+      : ({ ms: settings.timeout.firstChunkMs, late: "upstream_timeout" } as const);
     const ask = () =>
       runHook(async () => {
         let response = route.plugin?.serve(admitted as AdmittedRequest<never>);

@@ -205,9 +205,26 @@ describe("a path of an extension", () => {
     },
   );
 
-  test("An extension that does not answer is not waited for", async () => {
-    const { resume } = openExtended(() => new Promise(() => {}), { timeout: { firstChunkMs: 5 } });
-    expect((await resume("s-1")).error?.["code"]).toBe("upstream_timeout");
+  test("`timeout.firstChunkMs` bounds the gateway's response, and not the paths of a plugin", async () => {
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    const { ask, resume } = openExtended(() => promise, {
+      timeout: { firstChunkMs: 5 },
+      fetch: () => new Promise(() => {}),
+    });
+    const resumed = resume("s-1");
+    // begun later, under the same limit
+    expect((await ask(asked())).error?.["code"]).toBe("upstream_timeout");
+    resolve(Response.json({ said: "late" }));
+    expect((await resumed).text).toBe('{"said":"late"}');
+  });
+
+  test("A plugin that does not respond in the gateway's place is not waited for", async () => {
+    const { ask } = openExtended(
+      undefined,
+      { timeout: { firstChunkMs: 5 } },
+      { send: () => new Promise(() => {}) },
+    );
+    expect((await ask(asked())).error?.["code"]).toBe("upstream_timeout");
   });
 });
 
