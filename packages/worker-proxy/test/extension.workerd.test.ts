@@ -1,4 +1,5 @@
-import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
+import type { AdmittedRequest } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
@@ -206,15 +207,18 @@ describe("a path of an extension", () => {
   );
 
   test("`timeout.firstChunkMs` bounds the gateway's response, and not the paths of a plugin", async () => {
-    const { promise, resolve } = Promise.withResolvers<Response>();
-    const { ask, resume } = openExtended(() => promise, {
+    let respond: (response: Response) => void = () => {};
+    const late = new Promise<Response>((resolve) => {
+      respond = resolve;
+    });
+    const { ask, resume } = openExtended(() => late, {
       timeout: { firstChunkMs: 5 },
       fetch: () => new Promise(() => {}),
     });
     const resumed = resume("s-1");
     // begun later, under the same limit
     expect((await ask(asked())).error?.["code"]).toBe("upstream_timeout");
-    resolve(Response.json({ said: "late" }));
+    respond(Response.json({ said: "late" }));
     expect((await resumed).text).toBe('{"said":"late"}');
   });
 

@@ -1,4 +1,4 @@
-import type { HostContext, Reader, Source } from "@sluice/worker-proxy";
+import type { HostContext, Reader, Source } from "@sluice/worker-proxy/plugin";
 import { type Cursor, formatCursor, parseCursor, START } from "./cursor.js";
 import { reading, source } from "./define.js";
 import { type FailureCode, readOutput } from "./failure.js";

@@ -1,4 +1,4 @@
-import type { AdmittedRequest, BoundHost, JSONValue, PluginRoute } from "@sluice/worker-proxy";
+import type { AdmittedRequest, BoundHost, JSONValue, PluginRoute } from "@sluice/worker-proxy/plugin";
 import { ACCOUNT, checkAccount, createAccount, createKey } from "./account.js";
 import { SyncFailure } from "./failure.js";
 

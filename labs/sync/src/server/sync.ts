@@ -1,5 +1,11 @@
-import type { BoundHost, HostSetup, ProxyPlugin } from "@sluice/worker-proxy";
-import { connectAs, definePlugin, type PluginServer } from "@sluice/worker-proxy/plugin";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
+import {
+  type BoundHost,
+  connectAs,
+  definePlugin,
+  type HostSetup,
+  type PluginServer,
+} from "@sluice/worker-proxy/plugin";
 import { createEvents, readChanges, serveEvents } from "./events.js";
 import { pull, servePull } from "./pull.js";
 import { createPush, type Quota, servePush } from "./push.js";

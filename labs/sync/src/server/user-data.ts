@@ -1,4 +1,4 @@
-import type { BoundHost, Reader, Transaction, UserData } from "@sluice/worker-proxy";
+import type { BoundHost, Reader, Transaction, UserData } from "@sluice/worker-proxy/plugin";
 import { createKey } from "./account.js";
 import { deleteDocs } from "./commit.js";
 import { operation, reading } from "./define.js";

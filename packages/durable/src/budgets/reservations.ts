@@ -1,5 +1,11 @@
-import type { BoundHost, Exhausted, JSONValue, Operation, Reading } from "@sluice/worker-proxy";
-import { waitAtMost } from "@sluice/worker-proxy/plugin";
+import {
+  type BoundHost,
+  type Exhausted,
+  type JSONValue,
+  type Operation,
+  type Reading,
+  waitAtMost,
+} from "@sluice/worker-proxy/plugin";
 import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
 import { type KeyLimit, logLost, type Reserve, type Reserving, reserve, settle } from "./operations.js";
 

@@ -1,4 +1,4 @@
-import type { HostContext, Job, JobContext, JSONValue, Source } from "@sluice/worker-proxy";
+import type { HostContext, Job, JobContext, JSONValue, Source } from "@sluice/worker-proxy/plugin";
 import { createStorageError } from "./storage-error.js";
 
 /** Maximum number of started jobs and open sources in a process, and of one key: a single user can't use up all. */

@@ -1,5 +1,5 @@
-import type { BoundHost, Host, JobContext, SQL } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/plugin";
+import type { Host } from "@sluice/worker-proxy";
+import { type BoundHost, ensure, type JobContext, type SQL } from "@sluice/worker-proxy/plugin";
 import type { Listeners } from "./listeners.js";
 import { LocalJobs } from "./local-jobs.js";
 import { indexParts } from "./named-steps.js";

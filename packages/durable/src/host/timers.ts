@@ -1,4 +1,4 @@
-import type { Job, JobContext } from "@sluice/worker-proxy";
+import type { Job, JobContext } from "@sluice/worker-proxy/plugin";
 import type { LocalDatabase } from "./process-host.js";
 import type { Query } from "./run-step.js";
 import { type ClaimedTimer, MAX_BUSY_KEYS, type TimerRows } from "./timer-rows.js";

@@ -1,5 +1,4 @@
-import type { BoundHost, Source } from "@sluice/worker-proxy";
-import { Refusal, toRefusal } from "@sluice/worker-proxy/plugin";
+import { type BoundHost, Refusal, type Source, toRefusal } from "@sluice/worker-proxy/plugin";
 import { restoreError } from "../host/object-messages.js";
 import type { Follow } from "./follow.js";
 import type { FollowHead } from "./head-line.js";

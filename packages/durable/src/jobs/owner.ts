@@ -1,4 +1,4 @@
-import type { HostContext } from "@sluice/worker-proxy";
+import type { HostContext } from "@sluice/worker-proxy/plugin";
 import { watchOwned } from "./key-watch.js";
 import { type LiveJob, memory } from "./live.js";
 import { makeRows, type Part } from "./parts.js";

@@ -1,5 +1,14 @@
-import type { CallOutcome, Job, JobContext, JobEvent } from "@sluice/worker-proxy";
-import { describeRefusal, openCall, type Refusal, toRefusal, waitAtMost } from "@sluice/worker-proxy/plugin";
+import type { JobEvent } from "@sluice/worker-proxy";
+import {
+  type CallOutcome,
+  describeRefusal,
+  type Job,
+  type JobContext,
+  openCall,
+  type Refusal,
+  toRefusal,
+  waitAtMost,
+} from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
 import { addError, EVENTS } from "./follow.js";
 import { openLive } from "./live.js";

@@ -1,5 +1,5 @@
-import type { HostContext, JobEvent } from "@sluice/worker-proxy";
-import { logCause, type PluginServer } from "@sluice/worker-proxy/plugin";
+import type { JobEvent } from "@sluice/worker-proxy";
+import { type HostContext, logCause, type PluginServer } from "@sluice/worker-proxy/plugin";
 import type { JobDetails } from "./states.js";
 import type { JobStore } from "./store.js";
 

@@ -1,4 +1,4 @@
-import type { Transaction } from "@sluice/worker-proxy";
+import type { Transaction } from "@sluice/worker-proxy/plugin";
 import { operation } from "../host/define.js";
 import { isOpen, type JobDetails, type Payment, parseJSON, SETTLE_MS, TEND_MS } from "./states.js";
 import type { Owner, StoreContext, TendInput } from "./store.js";

@@ -1,5 +1,4 @@
-import type { Source, UserData } from "@sluice/worker-proxy";
-import { waitAtMost } from "@sluice/worker-proxy/plugin";
+import { type Source, type UserData, waitAtMost } from "@sluice/worker-proxy/plugin";
 import { exportPage } from "../admin/export-page.js";
 import type { Follow } from "./follow.js";
 import { awaitEnd } from "./open-response.js";

@@ -1,5 +1,10 @@
-import type { CallOutcome } from "@sluice/worker-proxy";
-import { checkType, type Refusal, readEventStream, type StreamEnd } from "@sluice/worker-proxy/plugin";
+import {
+  type CallOutcome,
+  checkType,
+  type Refusal,
+  readEventStream,
+  type StreamEnd,
+} from "@sluice/worker-proxy/plugin";
 import { addError, EVENTS } from "../jobs/follow.js";
 import { makeEventParts } from "../jobs/parts.js";
 import { type Ending, readWhole, type Sending } from "../jobs/sending.js";

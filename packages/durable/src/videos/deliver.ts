@@ -1,5 +1,4 @@
-import type { JobContext } from "@sluice/worker-proxy";
-import { limitTime, type PluginServer } from "@sluice/worker-proxy/plugin";
+import { type JobContext, limitTime, type PluginServer } from "@sluice/worker-proxy/plugin";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "./dead-letters.js";
 import {

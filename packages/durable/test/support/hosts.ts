@@ -1,7 +1,8 @@
 import { nodeHost } from "@sluice/durable/node";
 import { type PostgresHostOptions, postgresHost } from "@sluice/durable/postgres";
 import type { OpenedHost } from "@sluice/durable/testing";
-import { createProxy, type GatewayProxy, type ProxyOptions, type StoredPart } from "@sluice/worker-proxy";
+import { createProxy, type GatewayProxy, type ProxyOptions } from "@sluice/worker-proxy";
+import type { StoredPart } from "@sluice/worker-proxy/plugin";
 import { type PostgresServer, startPostgres } from "./postgres-server.js";
 
 /** A host on which the scenarios of plugins run in the tests' own process. */

@@ -110,7 +110,7 @@ export type MediaURLs = "public" | "any" | ((url: URL) => boolean);
 export type Caps = Readonly<Record<string, number | readonly (string | number | boolean)[]>>;
 
 /** The models that are allowed: a list of ids, or an object with the caps of each. An editor offers those of the spec. */
-export type Models =
+type Models =
   | readonly (SpecModelId | (string & {}))[]
   | (Readonly<Record<string, Caps>> & { readonly [Id in SpecModelId]?: Caps });
 

@@ -62,7 +62,7 @@ export interface AdminOperation<Env = unknown> {
 }
 
 /** Access of an operator to the data of a plugin. */
-export interface OperatorPart<Env = unknown> extends Checked<Env> {
+interface OperatorPart<Env = unknown> extends Checked<Env> {
   /** Access to the data of a user. @default it stores none */
   readonly userData?: UserData<Env>;
   /** Further operations, such as lists. @default none */
@@ -297,7 +297,7 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
 }
 
 /** Reads streams, and settles by their usage. Only `readStreams()` has one. */
-export interface StreamReader {
+interface StreamReader {
   readonly readStream: (...exchange: never[]) => ReadableStream<Uint8Array>;
   readonly openAccount: (...payable: never[]) => Promise<unknown>;
 }

@@ -5,7 +5,7 @@ import type { AdmittedRequest, User } from "./plugin.js";
 export type IdKind = "task" | "asset" | "epsilon";
 
 /** The name of a group of routes of the gateway: the part of the spec with the same name. */
-export type GatewayRoute = "chat" | "images" | "videos" | "assets" | "epsilon";
+type GatewayRoute = "chat" | "images" | "videos" | "assets" | "epsilon";
 
 /** A group of routes: of the gateway, or the `name` of the routes of a plugin. */
 export type RouteName = GatewayRoute | "health" | (string & {});

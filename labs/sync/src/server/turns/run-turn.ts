@@ -6,8 +6,7 @@ import {
   createChatStore,
   customStorage,
 } from "@sluice/stores";
-import type { JobContext } from "@sluice/worker-proxy";
-import { connectAs } from "@sluice/worker-proxy/plugin";
+import { connectAs, type JobContext } from "@sluice/worker-proxy/plugin";
 import { job } from "../define.js";
 import { listCalls, type MessageValue } from "./turn-messages.js";
 import type { RunState, TurnOperations } from "./turn-operations.js";

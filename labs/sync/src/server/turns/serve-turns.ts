@@ -1,5 +1,5 @@
-import type { Job, JSONValue, PluginRoute, User } from "@sluice/worker-proxy";
-import { connectAs } from "@sluice/worker-proxy/plugin";
+import type { User } from "@sluice/worker-proxy";
+import { connectAs, type Job, type JSONValue, type PluginRoute } from "@sluice/worker-proxy/plugin";
 import { readId, readText } from "../checks.js";
 import { readOutput, SyncFailure } from "../failure.js";
 import { createRoute, type RouteOptions, type SyncRequest } from "../request.js";

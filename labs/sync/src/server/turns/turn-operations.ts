@@ -1,4 +1,4 @@
-import type { Job, Reader, Transaction } from "@sluice/worker-proxy";
+import type { Job, Reader, Transaction } from "@sluice/worker-proxy/plugin";
 import { commitRecords, countBytes, MAX_RECORD_BYTES, openCollection, readRows } from "../commit.js";
 import { job, operation, reading } from "../define.js";
 import type { FailureCode } from "../failure.js";

@@ -1,5 +1,4 @@
-import type { AdmittedRequest } from "@sluice/worker-proxy";
-import { createTenancy, Refusal, readBody } from "@sluice/worker-proxy/plugin";
+import { type AdmittedRequest, createTenancy, Refusal, readBody } from "@sluice/worker-proxy/plugin";
 import { linkFile } from "../files/describe-file.js";
 import { findFileId } from "../files/links.js";
 import { findFiles, isVisible } from "../files/readings.js";

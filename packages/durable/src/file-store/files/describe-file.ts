@@ -1,4 +1,4 @@
-import type { AdmittedRequest } from "@sluice/worker-proxy";
+import type { AdmittedRequest } from "@sluice/worker-proxy/plugin";
 import { PART_BYTES } from "./options.js";
 import type { Store, UserFiles } from "./store.js";
 import type { FileRow } from "./tables.js";

@@ -1,4 +1,4 @@
-import type { Transaction, Value } from "@sluice/worker-proxy";
+import type { Transaction, Value } from "@sluice/worker-proxy/plugin";
 import { operation } from "../../host/define.js";
 import { refuseFile } from "./refusals.js";
 import type { UserFiles } from "./store.js";

@@ -1,4 +1,4 @@
-import type { Job, Transaction, Value } from "@sluice/worker-proxy";
+import type { Job, Transaction, Value } from "@sluice/worker-proxy/plugin";
 
 /**
  * Rows by user: one row for each file, for each stored part of an unfinished upload, and one row of sums. Under each of

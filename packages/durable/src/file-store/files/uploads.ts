@@ -1,5 +1,4 @@
-import type { AdmittedRequest } from "@sluice/worker-proxy";
-import { describeRefusal, limitTime, toRefusal } from "@sluice/worker-proxy/plugin";
+import { type AdmittedRequest, describeRefusal, limitTime, toRefusal } from "@sluice/worker-proxy/plugin";
 import { describeFile } from "./describe-file.js";
 import { type FileBody, openUpload } from "./file-body.js";
 import { fileTypes, findType } from "./file-type.js";
