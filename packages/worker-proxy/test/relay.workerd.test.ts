@@ -256,7 +256,7 @@ test("a function of the gateway that throws may have sent the request", async ()
   expect((await ask(asked())).error?.["code"]).toBe("upstream_cut");
 });
 
-test("Bytes that come in the same moment go on together, and none of them wait for more", async () => {
+test("events of a stream that is read go on as they come, and none of them waits for more", async () => {
   let send: (text: string) => void = () => {};
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
