@@ -316,16 +316,6 @@ describe("the truth of endings", () => {
     expect(await ends(`${whole}data: {"usage":{"total_to`)).toEqual({ passed: whole, isCut: false });
   });
 
-  test("an event that only begins and ends like the one before is read whole", async () => {
-    const like = delta("b").replace(
-      '"b"',
-      '"b"}}],"error":{"message":"m"},"others":[{"other":{"content":"c"',
-    );
-    const { ask, events: told } = openProxy(read, () => new Response(delta("a") + like, { headers: events }));
-    expect((await ask(asked({ body: streamed }))).text).toBe(delta("a") + like);
-    expect(told).toMatchObject([{ code: "upstream_error" }]);
-  });
-
   test("case 60: behind a finish reason the rest is waited for, but not for long", async () => {
     stopTime();
     const { ask, events: told } = openProxy(
