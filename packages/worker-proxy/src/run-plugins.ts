@@ -1,3 +1,4 @@
+import type { PluginServer } from "./api/host.js";
 import type { ProxyOptions } from "./api/options.js";
 import type { AdmittedRequest, Meter, ProxyPlugin, User } from "./api/plugin.js";
 import type { MarkedId, RouteGroup } from "./api/routes.js";
@@ -13,7 +14,7 @@ import { isCredential, logCause } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import { Refusal } from "./refusals/refusal.js";
 import { type Incoming, isTraceparent, type Report } from "./refusals/report.js";
-import { openServer, type Server } from "./server.js";
+import { findServer } from "./server.js";
 
 /** The plugins of a proxy, at the points of a request at which they act. */
 export type PluginRun<Env> = ReturnType<typeof runPlugins<Env>>;
@@ -32,7 +33,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   ensure(!other, "plugins: two of them reserve; give one budget");
   const readStream = plugins.find((plugin) => plugin.readStream)?.readStream as ReadStream | undefined;
   ensure(!meter || readStream, "plugins: one reserves; add readStreams(), which reads what was used");
-  let server: Server<Env>;
+  let server: PluginServer<Env>;
   return {
     meter,
     readStream,
@@ -56,7 +57,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   };
 
   function connect(proxy: object): void {
-    server = openServer<Env>(proxy);
+    server = findServer<Env>(proxy);
     for (const plugin of plugins) plugin.connect?.(server);
   }
 
