@@ -1,4 +1,5 @@
-import type { BoundHost, Host, Operation, ProxyPlugin } from "@sluice/worker-proxy";
+import type { Host, ProxyPlugin } from "@sluice/worker-proxy";
+import type { BoundHost, Operation } from "@sluice/worker-proxy/plugin";
 import { getCurrentPage, type Page } from "./page.js";
 import type { Timeline } from "./timeline.js";
 

@@ -1,6 +1,6 @@
 import { budget, maxTokens } from "@sluice/durable";
 import type { DurableObjectNamespace } from "@sluice/durable/cloudflare";
-import type { Payable } from "@sluice/worker-proxy";
+import type { Payable } from "@sluice/worker-proxy/plugin";
 import type { Env as CommonEnv } from "./options.js";
 
 /** Environment of a Worker with Durable Objects. */

@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import type { Job } from "@sluice/worker-proxy";
+import type { Job } from "@sluice/worker-proxy/plugin";
 import { expect, test, vi } from "vitest";
 import { COPY, type UserInput } from "../src/file-store/files/tables.js";
 import { copyDatabase, openFile } from "./support/database-file.js";

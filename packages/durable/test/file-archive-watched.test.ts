@@ -1,4 +1,5 @@
-import type { BoundHost, ProxyPlugin } from "@sluice/worker-proxy";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
+import type { BoundHost } from "@sluice/worker-proxy/plugin";
 import { expect, test } from "vitest";
 import { nodeHost } from "../src/host/node.js";
 import { videoWatch } from "../src/videos/video-watch.js";

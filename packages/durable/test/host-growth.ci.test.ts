@@ -1,6 +1,6 @@
 import { nodeHost } from "@sluice/durable/node";
 import { postgresHost } from "@sluice/durable/postgres";
-import type { BoundHost, StoredPart } from "@sluice/worker-proxy";
+import type { BoundHost, StoredPart } from "@sluice/worker-proxy/plugin";
 import { Client } from "pg";
 import { afterAll, expect, test } from "vitest";
 import { operation } from "../src/host/define.js";

@@ -1,6 +1,5 @@
 import { postgresHost } from "@sluice/durable/postgres";
-import type { BoundHost } from "@sluice/worker-proxy";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
+import { type BoundHost, definePlugin } from "@sluice/worker-proxy/plugin";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { faultPart, hold, planInnocent, readIds, readSum, reserve } from "./fixture/fault-part.js";

@@ -1,6 +1,6 @@
 import { postgresHost } from "@sluice/durable/postgres";
 import { hostTests } from "@sluice/durable/testing";
-import type { BoundHost } from "@sluice/worker-proxy";
+import type { BoundHost } from "@sluice/worker-proxy/plugin";
 import { afterAll, describe, test } from "vitest";
 import { postgresURL, stopPostgres } from "./support/hosts.js";
 

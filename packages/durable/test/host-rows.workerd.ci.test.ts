@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { BoundHost } from "@sluice/worker-proxy";
+import type { BoundHost } from "@sluice/worker-proxy/plugin";
 import { expect, test } from "vitest";
 import { count, note, notes, plan } from "../src/testing/host-part.js";
 import { type HostEnv, host } from "./fixture/host-worker.js";

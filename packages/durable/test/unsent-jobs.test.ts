@@ -1,6 +1,6 @@
 import { budget, idempotency, resumableStreams } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
-import type { BoundHost } from "@sluice/worker-proxy";
+import type { BoundHost } from "@sluice/worker-proxy/plugin";
 import { expect, onTestFinished, test, vi } from "vitest";
 import {
   end,

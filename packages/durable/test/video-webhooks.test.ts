@@ -1,4 +1,5 @@
-import type { ProxyPlugin, Transaction } from "@sluice/worker-proxy";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
+import type { Transaction } from "@sluice/worker-proxy/plugin";
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { type EndedResult, offerResults } from "../src/shared/results.js";

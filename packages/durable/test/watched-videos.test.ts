@@ -1,5 +1,6 @@
 import { createClient, createVideoTask, watchVideoTask } from "@sluice/core";
-import type { ProxyPlugin, Transaction } from "@sluice/worker-proxy";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
+import type { Transaction } from "@sluice/worker-proxy/plugin";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";

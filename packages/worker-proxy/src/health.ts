@@ -53,7 +53,7 @@ const TEMPLATE = /^https:\/\/(?:[^/]+\.)?example\.(?:com|net|org)(?:[:/]|$)/;
  */
 export function health<Env = unknown>({ checkGateway = false }: HealthOptions = {}): ProxyPlugin<Env> {
   let server: Server<Env> | undefined;
-  let last: { readonly at: number; readonly verdict: Promise<Verdict> } | undefined;
+  let last: { readonly at: number; readonly code: Promise<string> } | undefined;
   return definePlugin({
     connect(given) {
       server = given as Server<Env>;
@@ -64,27 +64,20 @@ export function health<Env = unknown>({ checkGateway = false }: HealthOptions = 
         async serve({ request, env }) {
           const settings = (server as Server<Env>).settings;
           const { host } = new URL(request.url);
-          const code =
-            (await findProblem(settings, env, host)) ??
-            (checkGateway ? await poll(settings, env, host) : undefined);
-          return Response.json({ status: code ?? "ok" }, { status: code ? 503 : 200 });
+          const problem = await findProblem(settings, env, host);
+          const status = problem ?? (checkGateway ? await poll(settings, env, host) : "ok");
+          return Response.json({ status }, { status: status === "ok" ? 200 : 503 });
         },
       },
     ],
   });
 
   /** Callers share one request to the gateway. workerd drops it when the caller that sent it leaves: hence the timer. */
-  async function poll(settings: Settings<Env>, env: Env, host: string): Promise<string | undefined> {
+  async function poll(settings: Settings<Env>, env: Env, host: string): Promise<string> {
     if (!last || Date.now() >= last.at + FRESH_MS)
-      last = { at: Date.now(), verdict: pollGateway(settings, env, host).then((code) => ({ code })) };
-    const verdict = await waitAtMost(RESPONSE_MS, last.verdict);
-    return verdict ? verdict.code : "upstream_timeout";
+      last = { at: Date.now(), code: pollGateway(settings, env, host) };
+    return (await waitAtMost(RESPONSE_MS, last.code)) ?? "upstream_timeout";
   }
-}
-
-interface Verdict {
-  /** The code of the problem; undefined for a gateway that accepts the key. */
-  readonly code: string | undefined;
 }
 
 type Settings<Env> = Server<Env>["settings"];
@@ -133,12 +126,12 @@ function watchMissing<Env>(env: Env, names: Set<string>): Env {
   return new Proxy(Object(env) as object, { get }) as Env;
 }
 
-/** @returns the code of the problem; undefined for a gateway that accepts the key */
+/** @returns the code of the problem, or `ok` for a gateway that accepts the key */
 async function pollGateway<Env>(
   { connect, timeout, log }: Settings<Env>,
   env: Env,
   host: string,
-): Promise<string | undefined> {
+): Promise<string> {
   // a caller that leaves does not end it: others wait for it
   const call = openCall(new AbortController().signal, RESPONSE_MS);
   try {
@@ -149,7 +142,7 @@ async function pollGateway<Env>(
     // another server responds with a page
     checkType(response, false);
     parseJSON(await readText({ response, call }, MAX_CHARACTERS));
-    return undefined;
+    return "ok";
   } catch (error) {
     const refusal = toRefusal(error);
     await logCause("health", refusal, { env, log });

@@ -1,9 +1,44 @@
 /*
- * For authors of plugins. `ProxyPlugin` of `@sluice/worker-proxy` is the type of a plugin. With these functions a plugin
- * sends requests, reads responses, refuses and logs as the proxy does. The plugins of `@sluice/durable` use the same names.
+ * For authors of plugins and hosts. `ProxyPlugin` of `@sluice/worker-proxy` is the type of a plugin. With these functions a
+ * plugin sends requests, reads responses, refuses and logs as the proxy does. The plugins of `@sluice/durable` use the same
+ * names.
  */
 
-export type { GatewayConnection, PluginServer } from "./api/host.js";
+export type {
+  BoundHost,
+  GatewayConnection,
+  HostContext,
+  HostSetup,
+  Job,
+  JobContext,
+  JSONValue,
+  Operation,
+  PluginServer,
+  Reader,
+  Reading,
+  Source,
+  SQL,
+  StoredPart,
+  Timer,
+  Transaction,
+  Value,
+} from "./api/host.js";
+export type { Keys } from "./api/options.js";
+export type {
+  AdminOperation,
+  AdmittedRequest,
+  BegunRequest,
+  CallOutcome,
+  Checked,
+  Exhausted,
+  Meter,
+  OperatorRequest,
+  Payable,
+  PluginRoute,
+  Reservation,
+  Usage,
+  UserData,
+} from "./api/plugin.js";
 export { collectBytes, type OwnBytes } from "./base/bytes.js";
 export { hashText } from "./base/hash.js";
 export { signMark } from "./base/sign.js";

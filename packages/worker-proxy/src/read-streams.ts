@@ -2,7 +2,6 @@ import type { ProxyPlugin } from "./api/plugin.js";
 import { definePlugin } from "./define-plugin.js";
 import type { Exchange } from "./gateway/exchange.js";
 import { relay } from "./reading/relay.js";
-import { openAccount } from "./reading/reservation.js";
 
 /**
  * Reads each stream of the gateway event by event, as a budget needs it. Its events then have `usage`, `timeout.chunkMs`
@@ -15,7 +14,7 @@ import { openAccount } from "./reading/reservation.js";
  * ```
  */
 export function readStreams(): ProxyPlugin {
-  return definePlugin({ streamReader: { readStream, openAccount } });
+  return definePlugin({ readStream });
 }
 
 function readStream<Env>(

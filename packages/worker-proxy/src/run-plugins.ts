@@ -1,18 +1,20 @@
+import type { PluginServer } from "./api/host.js";
 import type { ProxyOptions } from "./api/options.js";
 import type { AdmittedRequest, Meter, ProxyPlugin, User } from "./api/plugin.js";
-import type { RouteGroup } from "./api/routes.js";
+import type { MarkedId, RouteGroup } from "./api/routes.js";
 import { isPublicURL } from "./checks/addresses.js";
 import type { FindOperator } from "./checks/operator.js";
 import { type Found, isPoll, type Match, type Route } from "./checks/path.js";
-import type { Exchange, Reading, SeenResponse } from "./gateway/exchange.js";
+import type { Exchange, ReadStream } from "./gateway/exchange.js";
 import { findPasser } from "./gateway/stored.js";
 import { notifyAtEnd } from "./notify.js";
 import { noteJSON, settleJSON } from "./reading/json-outcome.js";
+import { openAccount } from "./reading/reservation.js";
 import { isCredential, logCause } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import { Refusal } from "./refusals/refusal.js";
 import { type Incoming, isTraceparent, type Report } from "./refusals/report.js";
-import { openServer, type Server } from "./server.js";
+import { findServer } from "./server.js";
 
 /** The plugins of a proxy, at the points of a request at which they act. */
 export type PluginRun<Env> = ReturnType<typeof runPlugins<Env>>;
@@ -29,12 +31,12 @@ const GATEWAY_GROUPS: readonly string[] = ["chat", "images", "videos", "assets",
 export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   const [meter, other] = plugins.filter((plugin): plugin is Meter<Env> => plugin.reserve !== undefined);
   ensure(!other, "plugins: two of them reserve; give one budget");
-  const reading = plugins.find(({ streamReader }) => streamReader)?.streamReader as Reading | undefined;
-  ensure(!meter || reading, "plugins: one reserves; add readStreams(), which reads what was used");
-  let server: Server<Env>;
+  const readStream = plugins.find((plugin) => plugin.readStream)?.readStream as ReadStream | undefined;
+  ensure(!meter || readStream, "plugins: one reserves; add readStreams(), which reads what was used");
+  let server: PluginServer<Env>;
   return {
     meter,
-    readStream: reading?.readStream,
+    readStream,
     boundsStreams: plugins.some(({ boundsStreams }) => boundsStreams),
     connect,
     watch: (report: Report, incoming: Incoming<Env>) => notifyAtEnd(server, report, incoming),
@@ -55,7 +57,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   };
 
   function connect(proxy: object): void {
-    server = openServer<Env>(proxy);
+    server = findServer<Env>(proxy);
     for (const plugin of plugins) plugin.connect?.(server);
   }
 
@@ -141,7 +143,10 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
    */
   async function send(exchange: Exchange<Env>): Promise<Response | undefined> {
     const { route, admitted, call, settings, report } = exchange;
-    const limit = { ms: settings.timeout.firstChunkMs, late: "upstream_timeout" } as const;
+    // a path of a plugin's own may take its time
+    const limit = route.plugin
+      ? undefined
+      : ({ ms: settings.timeout.firstChunkMs, late: "upstream_timeout" } as const);
     const ask = () =>
       runHook(async () => {
         let response = route.plugin?.serve(admitted as AdmittedRequest<never>);
@@ -150,7 +155,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
       });
     const own = await call.wait(ask, "upstream_unreachable", limit);
     if (!own && meter && !isPoll(route))
-      exchange.account = await reading?.openAccount(meter, admitted, (paid) => {
+      exchange.account = await openAccount(meter, admitted, (paid) => {
         Object.assign(report.known, paid);
       });
     return own;
@@ -164,8 +169,11 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   }
 
   /** Notes the outcome of a response of JSON. Shows the plugins one about a task, an asset or images. */
-  async function tellResponse({ admitted, report }: Exchange<Env>, seen: SeenResponse): Promise<void> {
-    const { json, marked } = seen;
+  async function tellResponse(
+    { admitted, report }: Exchange<Env>,
+    json: unknown,
+    marked: MarkedId | undefined,
+  ): Promise<void> {
     noteJSON(report, json);
     if (!marked && admitted.route !== "images") return;
     // the id that the client gets: the gateway may have given one

@@ -10,17 +10,27 @@ export interface Server<Env> extends PluginServer<Env> {
   readonly settings: Settings<Env>;
 }
 
-/** The servers of all proxies that have one. */
-const servers = new WeakMap<object, Server<never>>();
 /** The hosts of all proxies. The objects of a second proxy would ask the gateway of the first one. */
 const hosts = new WeakSet<object>();
 
-/** Opens the server of a proxy with its host, once. */
-export function openServer<Env>(proxy: object): Server<Env> {
-  const { settings } = findProxy<Env>(proxy);
+/**
+ * Returns the server of a proxy.
+ *
+ * @throws {TypeError} for anything but a proxy of `createProxy`
+ * @example
+ * ```ts
+ * const { timeout } = findServer<Env>(proxy);
+ * ```
+ */
+export function findServer<Env>(proxy: object): PluginServer<Env> {
+  const found = findProxy<Env>(proxy);
+  found.server ??= openServer(found.settings);
+  return found.server;
+}
+
+/** Opens the server of a proxy with its host. */
+function openServer<Env>(settings: Settings<Env>): Server<Env> {
   const { plugins, host: database, log } = settings;
-  const known = servers.get(proxy);
-  if (known) return known as unknown as Server<Env>;
   const parts = plugins.flatMap(({ storage }) => storage ?? []);
   const advice = "give what cloudflareHost(…), nodeHost(…) or postgresHost(…) returns";
   ensure(database || parts.length === 0, `host: a plugin stores data; ${advice}`);
@@ -33,7 +43,7 @@ export function openServer<Env>(proxy: object): Server<Env> {
   };
   const bound = database?.open(setup);
   if (database) hosts.add(database);
-  const server: Server<Env> = {
+  return {
     ...settings,
     settings,
     meter: settings.run?.meter,
@@ -45,27 +55,12 @@ export function openServer<Env>(proxy: object): Server<Env> {
     },
     report: (event, env, context) => notify(settings, event, { env, context }),
   };
-  servers.set(proxy, server as unknown as Server<never>);
-  return server;
 }
 
 function findProxy<Env>(proxy: object) {
   const found = proxies.get(proxy);
   ensure(found, "proxy: give the proxy that createProxy made");
   return found as unknown as Registered<Env>;
-}
-
-/**
- * Returns the server of a proxy.
- *
- * @throws {TypeError} for anything but a proxy of `createProxy`
- * @example
- * ```ts
- * const { timeout } = findServer<Env>(proxy);
- * ```
- */
-export function findServer<Env>(proxy: object): PluginServer<Env> {
-  return openServer(proxy);
 }
 
 /** The options of `createClient` for a client that sends through a proxy in the same process, as one user. */

@@ -1,3 +1,4 @@
+import type { PluginServer } from "./api/host.js";
 import type { Caps, Limits, ProxyOptions, Timeout } from "./api/options.js";
 import type { ProxyPlugin, User } from "./api/plugin.js";
 import type { RouteGroup } from "./api/routes.js";
@@ -164,6 +165,8 @@ export type ServeAs<Env> = (request: Request, user: User, env: Env) => Promise<R
 export interface Registered<Env> {
   readonly settings: Settings<Env>;
   readonly serveAs: ServeAs<Env>;
+  /** The proxy, as its plugins see it, once it is opened. */
+  server?: PluginServer<Env>;
 }
 
 /** All proxies. */

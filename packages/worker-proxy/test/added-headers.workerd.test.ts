@@ -1,4 +1,5 @@
-import { type BegunRequest, gatewayHeaders, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { gatewayHeaders, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import type { BegunRequest } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";

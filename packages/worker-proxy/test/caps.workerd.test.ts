@@ -1,8 +1,9 @@
-import type { Caps } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
+
+type Caps = Readonly<Record<string, number | readonly (string | boolean)[]>>;
 
 expectLog("is no field of this model");
 

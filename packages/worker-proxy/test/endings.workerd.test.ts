@@ -1,5 +1,5 @@
-import type { Usage } from "@sluice/worker-proxy";
 import { readStreams } from "@sluice/worker-proxy";
+import type { Usage } from "@sluice/worker-proxy/plugin";
 import { expect, test } from "vitest";
 import { asked, chat, openProxy } from "./support/in-process.js";
 

@@ -1,4 +1,4 @@
-import type { Models } from "@sluice/worker-proxy";
+import type { ProxyOptions } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
@@ -74,7 +74,7 @@ describe("epsilon", () => {
     ["for two of which one is not listed", { model: "epsilon", model_name: "epsilon-2" }, ["epsilon"]],
     ["for a model of another route", { model: "beta3.0-video" }, ["epsilon", "beta3.0-video"]],
     ["for what is no name", { model_name: ["epsilon"] }, ["epsilon"]],
-  ] as [string, object, Models][])("is refused %s", async (_, body, models) => {
+  ] as [string, object, ProxyOptions["models"]][])("is refused %s", async (_, body, models) => {
     const { create, reached } = openEpsilon({ models });
     const { status, error } = await create(body);
     expect([status, error?.["code"], reached.length]).toEqual([403, "model_not_allowed", 0]);
@@ -90,7 +90,7 @@ describe("epsilon", () => {
   });
 
   test("caps hold what it shares with the others", async () => {
-    const models: Models = {
+    const models: ProxyOptions["models"] = {
       epsilon: { duration: ["5", 5] },
       "epsilon-2": { duration: 10, "camera.speed": [1] },
     };

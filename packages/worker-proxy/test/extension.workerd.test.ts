@@ -1,4 +1,5 @@
-import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
+import type { AdmittedRequest } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
@@ -205,9 +206,29 @@ describe("a path of an extension", () => {
     },
   );
 
-  test("An extension that does not answer is not waited for", async () => {
-    const { resume } = openExtended(() => new Promise(() => {}), { timeout: { firstChunkMs: 5 } });
-    expect((await resume("s-1")).error?.["code"]).toBe("upstream_timeout");
+  test("`timeout.firstChunkMs` bounds the gateway's response, and not the paths of a plugin", async () => {
+    let respond: (response: Response) => void = () => {};
+    const late = new Promise<Response>((resolve) => {
+      respond = resolve;
+    });
+    const { ask, resume } = openExtended(() => late, {
+      timeout: { firstChunkMs: 5 },
+      fetch: () => new Promise(() => {}),
+    });
+    const resumed = resume("s-1");
+    // begun later, under the same limit
+    expect((await ask(asked())).error?.["code"]).toBe("upstream_timeout");
+    respond(Response.json({ said: "late" }));
+    expect((await resumed).text).toBe('{"said":"late"}');
+  });
+
+  test("A plugin that does not respond in the gateway's place is not waited for", async () => {
+    const { ask } = openExtended(
+      undefined,
+      { timeout: { firstChunkMs: 5 } },
+      { send: () => new Promise(() => {}) },
+    );
+    expect((await ask(asked())).error?.["code"]).toBe("upstream_timeout");
   });
 });
 

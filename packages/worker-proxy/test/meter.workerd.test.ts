@@ -1,4 +1,5 @@
-import { type Payable, type ProxyPlugin, readStreams, type Usage } from "@sluice/worker-proxy";
+import { type ProxyPlugin, readStreams } from "@sluice/worker-proxy";
+import type { Payable, Usage } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test, vi } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";

@@ -1,4 +1,4 @@
-import type { AdmittedRequest, PluginRoute } from "@sluice/worker-proxy";
+import type { AdmittedRequest, PluginRoute } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { chat, type Env, openProxy } from "./support/in-process.js";

@@ -1,15 +1,13 @@
-import {
-  type RateLimited,
-  readStreams,
-  type WorkersRateLimitOptions,
-  workersRateLimit,
-} from "@sluice/worker-proxy";
+import { type RateLimit, readStreams, workersRateLimit } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, type Env, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
 
 expectLog("500 misconfigured", "503 rate_limit_unavailable");
+
+type RateLimited = Parameters<RateLimit>[0];
+type Options = NonNullable<Parameters<typeof workersRateLimit<Env>>[1]>;
 
 /** A binding that lets `most` requests of one key through, for as long as the test lasts. */
 function bindingOf(most: number) {
@@ -25,7 +23,7 @@ function bindingOf(most: number) {
 }
 
 /** A proxy with videos behind such a binding. A bearer token is its user's id. */
-function openLimited(most: number, options: WorkersRateLimitOptions<Env> = {}) {
+function openLimited(most: number, options: Options = {}) {
   const binding = bindingOf(most);
   const opened = openProxy({
     routes: ["chat", "videos"],

@@ -1,4 +1,4 @@
-import type { Reader, Transaction } from "@sluice/worker-proxy";
+import type { Reader, Transaction } from "@sluice/worker-proxy/plugin";
 import { type Cursor, START } from "./cursor.js";
 import { createRefusal } from "./refusal.js";
 import { createWords, findText } from "./words.js";

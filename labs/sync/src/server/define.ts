@@ -1,4 +1,4 @@
-import type { Job, Operation, Reading, Source } from "@sluice/worker-proxy";
+import type { Job, Operation, Reading, Source } from "@sluice/worker-proxy/plugin";
 
 /** Defines a write. */
 export function operation<Input, Output>(

@@ -1,5 +1,4 @@
-import type { HostContext, Reader, Source } from "@sluice/worker-proxy";
-import { Refusal } from "@sluice/worker-proxy/plugin";
+import { type HostContext, type Reader, Refusal, type Source } from "@sluice/worker-proxy/plugin";
 import { type Cursor, formatCursor, parseCursor, START } from "./cursor.js";
 import { reading, source } from "./define.js";
 import { createRefusal } from "./refusal.js";

@@ -1,4 +1,4 @@
-import type { Reader } from "@sluice/worker-proxy";
+import type { Reader } from "@sluice/worker-proxy/plugin";
 import { readId, readWhole } from "./checks.js";
 import { type Cursor, formatCursor, parseCursor, START } from "./cursor.js";
 import { reading } from "./define.js";

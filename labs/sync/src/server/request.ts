@@ -1,5 +1,12 @@
-import type { AdmittedRequest, BoundHost, JSONValue, PluginRoute } from "@sluice/worker-proxy";
-import { hashText, Refusal, readBody } from "@sluice/worker-proxy/plugin";
+import {
+  type AdmittedRequest,
+  type BoundHost,
+  hashText,
+  type JSONValue,
+  type PluginRoute,
+  Refusal,
+  readBody,
+} from "@sluice/worker-proxy/plugin";
 import { createRefusal } from "./refusal.js";
 
 /** The header that names the account of a request and of a response. */

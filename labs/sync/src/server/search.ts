@@ -1,4 +1,4 @@
-import type { Reader } from "@sluice/worker-proxy";
+import type { Reader } from "@sluice/worker-proxy/plugin";
 import { readText, readWhole } from "./checks.js";
 import { reading } from "./define.js";
 import { createRefusal } from "./refusal.js";

@@ -1,5 +1,5 @@
-import type { BoundHost, ProxyPlugin } from "@sluice/worker-proxy";
-import { connectAs, definePlugin, type PluginServer } from "@sluice/worker-proxy/plugin";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
+import { type BoundHost, connectAs, definePlugin, type PluginServer } from "@sluice/worker-proxy/plugin";
 import { createEvents, readChanges, serveEvents } from "./events.js";
 import { pull, servePull } from "./pull.js";
 import { push, type Quota, servePush } from "./push.js";

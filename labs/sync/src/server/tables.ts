@@ -1,4 +1,4 @@
-import type { SQL } from "@sluice/worker-proxy";
+import type { SQL } from "@sluice/worker-proxy/plugin";
 
 /**
  * The tables of all users.

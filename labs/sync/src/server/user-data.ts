@@ -1,4 +1,4 @@
-import type { BoundHost, Reader, Transaction, UserData } from "@sluice/worker-proxy";
+import type { BoundHost, Reader, Transaction, UserData } from "@sluice/worker-proxy/plugin";
 import { deleteDocs } from "./commit.js";
 import { operation, reading } from "./define.js";
 import { createKey } from "./request.js";

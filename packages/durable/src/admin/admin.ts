@@ -1,13 +1,15 @@
-import type {
-  AdminOperation,
-  AdmittedRequest,
-  OperatorRequest,
-  PluginRoute,
-  PluginServer,
-  ProxyPlugin,
-  User,
-} from "@sluice/worker-proxy";
-import { createFindOperator, definePlugin, ensure, Refusal } from "@sluice/worker-proxy/plugin";
+import type { ProxyPlugin, User } from "@sluice/worker-proxy";
+import {
+  type AdminOperation,
+  type AdmittedRequest,
+  createFindOperator,
+  definePlugin,
+  ensure,
+  type OperatorRequest,
+  type PluginRoute,
+  type PluginServer,
+  Refusal,
+} from "@sluice/worker-proxy/plugin";
 import { checkNames } from "../shared/check-options.js";
 import { checkUserData, type ExportOptions, eraseFrom, exportFrom } from "./user-data.js";
 

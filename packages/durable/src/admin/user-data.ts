@@ -1,5 +1,11 @@
-import type { GatewayProxy, ProxyPlugin, UserData } from "@sluice/worker-proxy";
-import { ensure, findServer, type PluginServer, waitAtMost } from "@sluice/worker-proxy/plugin";
+import type { GatewayProxy, ProxyPlugin } from "@sluice/worker-proxy";
+import {
+  ensure,
+  findServer,
+  type PluginServer,
+  type UserData,
+  waitAtMost,
+} from "@sluice/worker-proxy/plugin";
 import { ExportPage } from "./export-page.js";
 
 /** The outcome of {@link eraseUser}. */

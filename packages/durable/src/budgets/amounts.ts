@@ -1,5 +1,4 @@
-import type { Payable, Usage } from "@sluice/worker-proxy";
-import { ensure, logError } from "@sluice/worker-proxy/plugin";
+import { ensure, logError, type Payable, type Usage } from "@sluice/worker-proxy/plugin";
 import { maxTokens } from "./max-tokens.js";
 import type { Money } from "./money.js";
 

@@ -1,15 +1,16 @@
+import { readStreams } from "@sluice/worker-proxy";
 import {
   type AdmittedRequest,
   type BoundHost,
+  decide,
   type Exhausted,
+  ensure,
   type Meter,
   type Payable,
   type PluginServer,
   type Reservation,
-  readStreams,
   type Usage,
-} from "@sluice/worker-proxy";
-import { decide, ensure } from "@sluice/worker-proxy/plugin";
+} from "@sluice/worker-proxy/plugin";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { type AmountOptions, createAmounts } from "./amounts.js";
 import { offerJobBudget } from "./job-budget.js";

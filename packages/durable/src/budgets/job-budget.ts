@@ -1,4 +1,4 @@
-import type { BoundHost, Exhausted, Payable, Reservation } from "@sluice/worker-proxy";
+import type { BoundHost, Exhausted, Payable, Reservation } from "@sluice/worker-proxy/plugin";
 import type { Plan } from "./reservations.js";
 
 /** A budget that reserves a user's own limits within the transactions of a stored request. */

@@ -1,5 +1,5 @@
-import type { AdminOperation, BoundHost, User } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/plugin";
+import type { User } from "@sluice/worker-proxy";
+import { type AdminOperation, type BoundHost, ensure } from "@sluice/worker-proxy/plugin";
 import { type BudgetUnit, checkAmount } from "./amounts.js";
 import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
 import { calculateRemaining, logLost, raise, read, reset } from "./operations.js";

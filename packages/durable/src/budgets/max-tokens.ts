@@ -1,5 +1,4 @@
-import type { Payable } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/plugin";
+import { ensure, type Payable } from "@sluice/worker-proxy/plugin";
 
 /** Options of {@link maxTokens}. */
 export interface MaxTokensOptions {

@@ -1,5 +1,5 @@
 import { type Cost, calculateCost, definePrices, estimateCost, type Prices } from "@sluice/prices";
-import type { Payable, Usage } from "@sluice/worker-proxy";
+import type { Payable, Usage } from "@sluice/worker-proxy/plugin";
 
 /**
  * Prices of models, as `definePrices` of `@sluice/prices` returns them. A page and its proxy may share the table.

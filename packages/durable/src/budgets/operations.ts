@@ -1,5 +1,4 @@
-import type { Job, StoredPart, Transaction } from "@sluice/worker-proxy";
-import { logError } from "@sluice/worker-proxy/plugin";
+import { type Job, logError, type StoredPart, type Transaction } from "@sluice/worker-proxy/plugin";
 import { job, operation, reading } from "../host/define.js";
 import {
   calculateWindowEnd,

@@ -1,4 +1,4 @@
-import type { BoundHost, Exhausted } from "@sluice/worker-proxy";
+import type { BoundHost, Exhausted } from "@sluice/worker-proxy/plugin";
 import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
 import { type KeyLimit, logLost, type Reserve, type Reserving, reserve, settle } from "./operations.js";
 

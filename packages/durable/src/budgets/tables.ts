@@ -1,4 +1,4 @@
-import type { Reader, Transaction } from "@sluice/worker-proxy";
+import type { Reader, Transaction } from "@sluice/worker-proxy/plugin";
 
 /**
  * One row for each current window, one for each limit of an unsettled reservation, and one for each raise. `name` is

@@ -1,4 +1,4 @@
-import type { BoundHost, UserData } from "@sluice/worker-proxy";
+import type { BoundHost, UserData } from "@sluice/worker-proxy/plugin";
 import { createUserKey } from "../host/user-key.js";
 import type { LimitAccess } from "./limit-access.js";
 import { type BudgetReader, findLimitKeys, type Rule } from "./limits.js";

@@ -1,5 +1,5 @@
-import type { AdmittedRequest, PluginRoute, ProxyPlugin } from "@sluice/worker-proxy";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
+import { type AdmittedRequest, definePlugin, type PluginRoute } from "@sluice/worker-proxy/plugin";
 
 import { offerResults } from "../shared/results.js";
 import { createArchive } from "./archive/archive.js";

@@ -1,5 +1,12 @@
-import type { BoundHost, Host, JSONValue } from "@sluice/worker-proxy";
-import { ensure, readBinding, refuseSetup, waitAtMost } from "@sluice/worker-proxy/plugin";
+import type { Host } from "@sluice/worker-proxy";
+import {
+  type BoundHost,
+  ensure,
+  type JSONValue,
+  readBinding,
+  refuseSetup,
+  waitAtMost,
+} from "@sluice/worker-proxy/plugin";
 import type { DurableObjectNamespace } from "./cloudflare-types.js";
 import { type CloudflareHost, checkClass } from "./durable-object.js";
 import { createObjectRequest, type ObjectAction, readReply } from "./object-messages.js";

@@ -1,4 +1,4 @@
-import type { Job, Operation, Reading, Source } from "@sluice/worker-proxy";
+import type { Job, Operation, Reading, Source } from "@sluice/worker-proxy/plugin";
 
 /** Defines a write. See {@link Operation}. */
 export function operation<Input, Output>(

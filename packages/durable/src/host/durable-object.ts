@@ -1,5 +1,12 @@
-import type { Host, SQL, Value } from "@sluice/worker-proxy";
-import { ensure, findServer, type PluginServer, refuseSetup } from "@sluice/worker-proxy/plugin";
+import type { Host } from "@sluice/worker-proxy";
+import {
+  ensure,
+  findServer,
+  type PluginServer,
+  refuseSetup,
+  type SQL,
+  type Value,
+} from "@sluice/worker-proxy/plugin";
 import type { DurableObjectClass, DurableObjectNamespace, ObjectState } from "./cloudflare-types.js";
 import { Listeners } from "./listeners.js";
 import { type LocalDatabase, LocalHost } from "./local-host.js";

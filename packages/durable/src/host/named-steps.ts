@@ -1,5 +1,11 @@
-import type { Job, Operation, Reading, Source, StoredPart } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/plugin";
+import {
+  ensure,
+  type Job,
+  type Operation,
+  type Reading,
+  type Source,
+  type StoredPart,
+} from "@sluice/worker-proxy/plugin";
 
 type Step = Operation<never, unknown> | Reading<never, unknown>;
 

@@ -1,6 +1,5 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { SQL, Value } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/plugin";
+import { ensure, type SQL, type Value } from "@sluice/worker-proxy/plugin";
 import { Listeners } from "./listeners.js";
 import {
   type ClosableHost,

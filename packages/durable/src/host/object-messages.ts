@@ -1,5 +1,4 @@
-import type { JSONValue } from "@sluice/worker-proxy";
-import { Refusal } from "@sluice/worker-proxy/plugin";
+import { type JSONValue, Refusal } from "@sluice/worker-proxy/plugin";
 
 /** The action that a Worker requests from the object of a key. */
 export type ObjectAction = "run" | "start" | "open";

@@ -1,4 +1,4 @@
-import type { Reader, SQL, Value } from "@sluice/worker-proxy";
+import type { Reader, SQL, Value } from "@sluice/worker-proxy/plugin";
 import pg from "pg";
 import type { PostgresConnection } from "./postgres-connection.js";
 import { createStorageError } from "./storage-error.js";

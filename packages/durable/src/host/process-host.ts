@@ -1,5 +1,5 @@
-import type { Host, SQL } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/plugin";
+import type { Host } from "@sluice/worker-proxy";
+import { ensure, type SQL } from "@sluice/worker-proxy/plugin";
 import { type LocalDatabase, LocalHost } from "./local-host.js";
 import { indexParts } from "./named-steps.js";
 import { createStorageError } from "./storage-error.js";

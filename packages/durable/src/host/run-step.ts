@@ -1,4 +1,4 @@
-import type { JSONValue, Operation, Reader, Reading, SQL, Value } from "@sluice/worker-proxy";
+import type { JSONValue, Operation, Reader, Reading, SQL, Value } from "@sluice/worker-proxy/plugin";
 import type { TimerRows } from "./timer-rows.js";
 
 export type Query = Reader["query"];

@@ -1,4 +1,4 @@
-import type { Job, JSONValue, SQL, Timer, Transaction, Value } from "@sluice/worker-proxy";
+import type { Job, JSONValue, SQL, Timer, Transaction, Value } from "@sluice/worker-proxy/plugin";
 import type { Query } from "./run-step.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { SQL, Value } from "@sluice/worker-proxy";
+import type { SQL, Value } from "@sluice/worker-proxy/plugin";
 
 /** String methods that the types of ES2023 lack. */
 interface UnicodeText {

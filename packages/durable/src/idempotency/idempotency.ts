@@ -1,5 +1,7 @@
-import type { AdmittedRequest, CallOutcome, ProxyPlugin } from "@sluice/worker-proxy";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
 import {
+  type AdmittedRequest,
+  type CallOutcome,
   checkType,
   definePlugin,
   hashText,

@@ -1,5 +1,15 @@
-import type { Exhausted, HostContext, Job, JSONValue, Source } from "@sluice/worker-proxy";
-import { decide, describeRefusal, openAccount, Refusal, waitAtMost } from "@sluice/worker-proxy/plugin";
+import {
+  decide,
+  describeRefusal,
+  type Exhausted,
+  type HostContext,
+  type Job,
+  type JSONValue,
+  openAccount,
+  Refusal,
+  type Source,
+  waitAtMost,
+} from "@sluice/worker-proxy/plugin";
 import { findJobBudget } from "../budgets/job-budget.js";
 import { logLost } from "../budgets/operations.js";
 import { createTicket, type Plan, readRefusal } from "../budgets/reservations.js";

@@ -1,4 +1,4 @@
-import type { Transaction } from "@sluice/worker-proxy";
+import type { Transaction } from "@sluice/worker-proxy/plugin";
 import { operation } from "../host/define.js";
 import type { JobsContext, KeyContext } from "./options.js";
 import { logJob, reportJob } from "./report.js";

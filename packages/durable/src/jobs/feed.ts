@@ -1,4 +1,4 @@
-import type { HostContext } from "@sluice/worker-proxy";
+import type { HostContext } from "@sluice/worker-proxy/plugin";
 import { type Part, readRow } from "./parts.js";
 import type { Changes, Readers } from "./readers.js";
 import type { JobStatus } from "./readings.js";

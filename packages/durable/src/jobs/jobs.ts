@@ -1,14 +1,15 @@
+import { health, type ProxyPlugin } from "@sluice/worker-proxy";
 import {
   type AdmittedRequest,
-  health,
+  ensure,
+  hashText,
   type JSONValue,
   type PluginRoute,
   type PluginServer,
-  type ProxyPlugin,
+  Refusal,
   type StoredPart,
   type UserData,
-} from "@sluice/worker-proxy";
-import { ensure, hashText, Refusal } from "@sluice/worker-proxy/plugin";
+} from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
 import { createUserKey } from "../host/user-key.js";
 import { type Begin, createBegin, createFree } from "./begin.js";

@@ -1,4 +1,4 @@
-import type { HostContext } from "@sluice/worker-proxy";
+import type { HostContext } from "@sluice/worker-proxy/plugin";
 import { shareByHost } from "../shared/share-by-host.js";
 import { type Feed, readStored } from "./feed.js";
 import type { JobsContext } from "./options.js";

@@ -1,5 +1,5 @@
-import type { CallOutcome, HostContext, JobEvent } from "@sluice/worker-proxy";
-import type { PluginServer, Refusal } from "@sluice/worker-proxy/plugin";
+import type { JobEvent } from "@sluice/worker-proxy";
+import type { CallOutcome, HostContext, PluginServer, Refusal } from "@sluice/worker-proxy/plugin";
 import type { Ending, Sending } from "./sending.js";
 import type { JobStore } from "./store.js";
 

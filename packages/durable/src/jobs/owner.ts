@@ -1,4 +1,4 @@
-import type { HostContext } from "@sluice/worker-proxy";
+import type { HostContext } from "@sluice/worker-proxy/plugin";
 import { watchJob } from "./key-watch.js";
 import type { LiveJob } from "./live.js";
 import type { JobsContext } from "./options.js";

@@ -1,4 +1,4 @@
-import type { Reader } from "@sluice/worker-proxy";
+import type { Reader } from "@sluice/worker-proxy/plugin";
 import { reading } from "../host/define.js";
 import { type JobState, parseJSON, type ResponseHead, type StopReason } from "./states.js";
 import type { JobId } from "./store.js";

@@ -1,5 +1,13 @@
-import type { CallOutcome, Job, JobContext } from "@sluice/worker-proxy";
-import { describeRefusal, openCall, type Refusal, toRefusal, waitAtMost } from "@sluice/worker-proxy/plugin";
+import {
+  type CallOutcome,
+  describeRefusal,
+  type Job,
+  type JobContext,
+  openCall,
+  type Refusal,
+  toRefusal,
+  waitAtMost,
+} from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
 import { checkJob } from "./check.js";
 import { openLive } from "./live.js";

@@ -1,22 +1,18 @@
-import type {
-  CallOutcome,
-  HostContext,
-  JobContext,
-  Meter,
-  Payable,
-  ProxyOutcome,
-  Usage,
-  User,
-} from "@sluice/worker-proxy";
+import type { ProxyOutcome, User } from "@sluice/worker-proxy";
 import {
   type Account,
   type Call,
+  type CallOutcome,
   containsKey,
   decide,
   type GatewayConnection,
+  type HostContext,
   isCredential,
+  type JobContext,
   logError,
+  type Meter,
   openAccount,
+  type Payable,
   parseJSON,
   Refusal,
   readOutcome,
@@ -24,6 +20,7 @@ import {
   readText,
   selectHeaders,
   sendRequest,
+  type Usage,
 } from "@sluice/worker-proxy/plugin";
 import { findJobBudget } from "../budgets/job-budget.js";
 import { createTicket, type Plan } from "../budgets/reservations.js";

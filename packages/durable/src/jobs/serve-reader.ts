@@ -1,5 +1,4 @@
-import type { HostContext, Source } from "@sluice/worker-proxy";
-import { formatError, type Refusal } from "@sluice/worker-proxy/plugin";
+import { formatError, type HostContext, type Refusal, type Source } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
 import type { Feed } from "./feed.js";
 import { findLive, type LiveJob } from "./live.js";

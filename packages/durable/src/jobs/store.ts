@@ -1,4 +1,4 @@
-import type { Job, StoredPart, Transaction } from "@sluice/worker-proxy";
+import type { Job, StoredPart, Transaction } from "@sluice/worker-proxy/plugin";
 import { checkReservation, type Reserving } from "../budgets/operations.js";
 import type { Plan } from "../budgets/reservations.js";
 import { type Lost, settleReservation } from "../budgets/tables.js";

@@ -1,5 +1,4 @@
-import type { Source, UserData } from "@sluice/worker-proxy";
-import { waitAtMost } from "@sluice/worker-proxy/plugin";
+import { type Source, type UserData, waitAtMost } from "@sluice/worker-proxy/plugin";
 import { exportPage } from "../admin/export-page.js";
 import { checkJob } from "./check.js";
 import type { JobsContext, KeyContext } from "./options.js";

@@ -1,4 +1,4 @@
-import type { BoundHost } from "@sluice/worker-proxy";
+import type { BoundHost } from "@sluice/worker-proxy/plugin";
 
 /** A task that has ended, as the gateway reports it. */
 export interface EndedResult<Env> {

@@ -1,5 +1,10 @@
-import type { CallOutcome } from "@sluice/worker-proxy";
-import { checkType, type Refusal, readEventStream, type StreamEnd } from "@sluice/worker-proxy/plugin";
+import {
+  type CallOutcome,
+  checkType,
+  type Refusal,
+  readEventStream,
+  type StreamEnd,
+} from "@sluice/worker-proxy/plugin";
 import { type Ending, readWhole, type Sending } from "../jobs/sending.js";
 import { EVENTS, formatErrorEvent } from "../jobs/serve-reader.js";
 
@@ -24,39 +29,23 @@ async function readStream(sending: Sending, body: ReadableStream<Uint8Array>): P
     events = [];
   };
   const end = await new Promise<StreamEnd>((resolve) => {
-    const pull = readEventStream(
-      body,
-      call,
-      {
-        keys,
-        choices: Number(request.body["n"] ?? 1),
-        stallMs: server.timeout.chunkMs,
-        onEvent: ({ event, data }) => void events.push(makeLines(event, data)),
-        onPass: add,
-        onEnd: resolve,
-      },
-      taker,
-    );
-    const isOver = () => call.signal.aborted;
-    const pullAll = async () => {
-      while (!isOver()) {
-        await owner.makeRoom();
-        await pull();
-      }
+    const next = readEventStream(body, call, {
+      keys,
+      choices: Number(request.body["n"] ?? 1),
+      stallMs: server.timeout.chunkMs,
+      onEvent: ({ event, data }) => void events.push(makeLines(event, data)),
+      onPass: add,
+      onEnd: resolve,
+    });
+    const readAll = async () => {
+      do await owner.makeRoom();
+      while (await next());
     };
-    void pullAll();
+    void readAll();
   });
   add();
   return createEnding(sending, end);
 }
-
-/** A controller without an effect: events arrive through `onEvent`, and the caller pulls when memory has room. */
-const taker = {
-  enqueue() {},
-  close() {},
-  error() {},
-  desiredSize: 0,
-} as unknown as ReadableStreamDefaultController<Uint8Array>;
 
 function createEnding(
   sending: Sending,

@@ -1,5 +1,5 @@
-import type { AdmittedRequest, ProxyPlugin } from "@sluice/worker-proxy";
-import { definePlugin, hashText, markStored } from "@sluice/worker-proxy/plugin";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
+import { type AdmittedRequest, definePlugin, hashText, markStored } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { jobRefusal } from "../jobs/refusals.js";

@@ -1,4 +1,4 @@
-import type { BoundHost } from "@sluice/worker-proxy";
+import type { BoundHost } from "@sluice/worker-proxy/plugin";
 import { catchError, ensure, ensureSame } from "./assert.js";
 import {
   cancel,

@@ -1,4 +1,4 @@
-import type { JobContext, SQL, StoredPart, Transaction, Value } from "@sluice/worker-proxy";
+import type { JobContext, SQL, StoredPart, Transaction, Value } from "@sluice/worker-proxy/plugin";
 import { job, operation, reading, source } from "../host/define.js";
 import { catchError } from "./assert.js";
 

@@ -1,4 +1,4 @@
-import type { BoundHost, StoredPart } from "@sluice/worker-proxy";
+import type { BoundHost, StoredPart } from "@sluice/worker-proxy/plugin";
 import { ATOMICITY, CRASHES, LOCAL_WORK, NESTING, OPERATIONS, TIMERS } from "./host-cases.js";
 import { hostTestPart } from "./host-part.js";
 

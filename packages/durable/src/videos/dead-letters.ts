@@ -1,5 +1,12 @@
-import type { AdminOperation, BoundHost, Job, StoredPart, Transaction, Value } from "@sluice/worker-proxy";
-import { ensure } from "@sluice/worker-proxy/plugin";
+import {
+  type AdminOperation,
+  type BoundHost,
+  ensure,
+  type Job,
+  type StoredPart,
+  type Transaction,
+  type Value,
+} from "@sluice/worker-proxy/plugin";
 import { readCursor, readText } from "../admin/body.js";
 import { job, operation, reading } from "../host/define.js";
 import { DEAD_LETTER_MS, resendDelivery } from "./deliveries.js";

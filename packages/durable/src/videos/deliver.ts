@@ -1,5 +1,5 @@
-import type { JobContext, JobEvent } from "@sluice/worker-proxy";
-import { limitTime, type PluginServer } from "@sluice/worker-proxy/plugin";
+import type { JobEvent } from "@sluice/worker-proxy";
+import { type JobContext, limitTime, type PluginServer } from "@sluice/worker-proxy/plugin";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "./dead-letters.js";
 import {

@@ -1,4 +1,4 @@
-import type { Job, Reader, Transaction } from "@sluice/worker-proxy";
+import type { Job, Reader, Transaction } from "@sluice/worker-proxy/plugin";
 import { operation, reading } from "../host/define.js";
 import type { EndedTask } from "./ends.js";
 import { readWatch } from "./rows.js";

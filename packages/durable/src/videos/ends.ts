@@ -1,4 +1,5 @@
-import type { Checked, JobEvent } from "@sluice/worker-proxy";
+import type { JobEvent } from "@sluice/worker-proxy";
+import type { Checked } from "@sluice/worker-proxy/plugin";
 import { type EndState, getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
 /** The end of a task that was watched from its creation. */

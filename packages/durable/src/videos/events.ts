@@ -1,5 +1,4 @@
-import type { HostContext, Source } from "@sluice/worker-proxy";
-import type { PluginServer } from "@sluice/worker-proxy/plugin";
+import type { HostContext, PluginServer, Source } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
 import { Changes, type Reader, Readers } from "../jobs/readers.js";
 import { jobRefusal } from "../jobs/refusals.js";

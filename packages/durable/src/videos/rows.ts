@@ -1,4 +1,4 @@
-import type { Reader, Transaction } from "@sluice/worker-proxy";
+import type { Reader, Transaction } from "@sluice/worker-proxy/plugin";
 import { reading } from "../host/define.js";
 import type { WatchedTask } from "./task.js";
 

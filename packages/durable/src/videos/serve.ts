@@ -1,5 +1,13 @@
-import type { AdmittedRequest, BoundHost, JobContext, Source } from "@sluice/worker-proxy";
-import { hashText, limitTime, type PluginServer, Refusal } from "@sluice/worker-proxy/plugin";
+import {
+  type AdmittedRequest,
+  type BoundHost,
+  hashText,
+  type JobContext,
+  limitTime,
+  type PluginServer,
+  Refusal,
+  type Source,
+} from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createUserKey } from "../host/user-key.js";
 import { openResponse } from "../jobs/response-stream.js";

@@ -1,5 +1,4 @@
-import type { UserData } from "@sluice/worker-proxy";
-import type { PluginServer } from "@sluice/worker-proxy/plugin";
+import type { PluginServer, UserData } from "@sluice/worker-proxy/plugin";
 import { exportPage } from "../admin/export-page.js";
 import { createUserKey } from "../host/user-key.js";
 import { DEAD_LETTERS_KEY, eraseDeadLetters } from "./dead-letters.js";

@@ -1,5 +1,11 @@
-import type { Job, PluginServer, ProxyPlugin, StoredPart } from "@sluice/worker-proxy";
-import { definePlugin, ensure } from "@sluice/worker-proxy/plugin";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
+import {
+  definePlugin,
+  ensure,
+  type Job,
+  type PluginServer,
+  type StoredPart,
+} from "@sluice/worker-proxy/plugin";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { createDeadLetterOperations, deadLetterStorage } from "./dead-letters.js";
 import { deliverEnd, nameHandlers } from "./deliver.js";

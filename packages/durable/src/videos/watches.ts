@@ -1,4 +1,4 @@
-import type { Job, Transaction } from "@sluice/worker-proxy";
+import type { Job, Transaction } from "@sluice/worker-proxy/plugin";
 import { operation, reading } from "../host/define.js";
 import { addDeliveries, deleteDeliveries, hasDeliveries } from "./deliveries.js";
 import { createEndedTask } from "./ends.js";

@@ -1,5 +1,4 @@
-import type { Keys } from "@sluice/worker-proxy";
-import { ensure, limitTime, readOption } from "@sluice/worker-proxy/plugin";
+import { ensure, type Keys, limitTime, readOption } from "@sluice/worker-proxy/plugin";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { DeliveryError, type EndContext, type EndedTask, type EndHandler } from "../videos/ends.js";
 

@@ -3,13 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   createProxy,
-  type Payable,
   type ProxyContext,
   type ProxyEvent,
   type ProxyOptions,
   type RequestEvent,
 } from "@sluice/worker-proxy";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
+import { definePlugin, type Payable } from "@sluice/worker-proxy/plugin";
 import { onTestFinished, vi } from "vitest";
 import { KEY, read } from "../../../worker-proxy/test/support/key.js";
 import { type BudgetOptions, budget } from "../../src/budgets/budget.js";

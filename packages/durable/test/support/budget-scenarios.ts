@@ -1,5 +1,6 @@
 import { admin, type Budget, budget, eraseUser, exportUser } from "@sluice/durable";
-import { createProxy, type GatewayProxy, type Host, type Payable } from "@sluice/worker-proxy";
+import { createProxy, type GatewayProxy, type Host } from "@sluice/worker-proxy";
+import type { Payable } from "@sluice/worker-proxy/plugin";
 import { expect } from "vitest";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { gateway } from "./durable-gateway.js";

@@ -1,6 +1,7 @@
 import type { EndedTask } from "@sluice/durable";
-import type { Exhausted, JobEvent, Meter, Payable, Reservation, Usage } from "@sluice/worker-proxy";
+import type { JobEvent } from "@sluice/worker-proxy";
 import { readStreams } from "@sluice/worker-proxy";
+import type { Exhausted, Meter, Payable, Reservation, Usage } from "@sluice/worker-proxy/plugin";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 
 type Answer = (request: Request) => Response | Promise<Response>;

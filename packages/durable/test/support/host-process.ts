@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import type { BoundHost } from "@sluice/worker-proxy";
+import type { BoundHost } from "@sluice/worker-proxy/plugin";
 import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { linkPostgres } from "./node-program.js";
 import { createRemoteHost } from "./served-host.js";

@@ -1,4 +1,5 @@
-import type { PluginServer, ProxyPlugin } from "@sluice/worker-proxy";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
+import type { PluginServer } from "@sluice/worker-proxy/plugin";
 import { operation } from "../../src/host/define.js";
 
 /** Runs any statement in the database of a proxy, whose file its host may have locked. */

@@ -1,4 +1,4 @@
-import type { BoundHost, JSONValue, StoredPart } from "@sluice/worker-proxy";
+import type { BoundHost, JSONValue, StoredPart } from "@sluice/worker-proxy/plugin";
 
 /*
  * A host in another process, over HTTP: operations, jobs and sources are found by their names, as in a Durable Object.

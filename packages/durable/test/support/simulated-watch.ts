@@ -1,13 +1,6 @@
 import { copyFileSync, existsSync } from "node:fs";
-import {
-  type BoundHost,
-  createProxy,
-  type JobEvent,
-  type ProxyEvent,
-  type ProxyPlugin,
-  videos,
-} from "@sluice/worker-proxy";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
+import { createProxy, type JobEvent, type ProxyEvent, type ProxyPlugin, videos } from "@sluice/worker-proxy";
+import { type BoundHost, definePlugin } from "@sluice/worker-proxy/plugin";
 import { onTestFinished } from "vitest";
 import { asked } from "../../../worker-proxy/test/support/in-process.js";
 import type { Random } from "../../../worker-proxy/test/support/random.js";

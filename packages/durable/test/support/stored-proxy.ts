@@ -1,10 +1,8 @@
 import { idempotency, resumableStreams } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import {
-  type BoundHost,
   chat as chatRoutes,
   createProxy,
-  type HostSetup,
   images,
   type JobEvent,
   type ProxyEvent,
@@ -14,7 +12,7 @@ import {
   readStreams,
   videos,
 } from "@sluice/worker-proxy";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
+import { type BoundHost, definePlugin, type HostSetup } from "@sluice/worker-proxy/plugin";
 import { expect, onTestFinished, vi } from "vitest";
 import { asked, chat } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";

@@ -9,8 +9,8 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { BegunRequest, ProxyEvent, ProxyPlugin, RequestEvent } from "@sluice/worker-proxy";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
+import type { ProxyEvent, ProxyPlugin, RequestEvent } from "@sluice/worker-proxy";
+import { type BegunRequest, definePlugin } from "@sluice/worker-proxy/plugin";
 import { NAME, SCHEMA_URL } from "../name.js";
 import { omitUndefined } from "../omit-undefined.js";
 import { createOpenSpans } from "../open-spans.js";

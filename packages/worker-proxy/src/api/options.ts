@@ -53,7 +53,7 @@ export interface Limits {
 export interface Timeout {
   /** The time for a body to arrive. @default 30_000 */
   readonly bodyMs?: number;
-  /** The time until the gateway's headers. @default 600_000: thinking takes minutes */
+  /** The time until the gateway's headers. Paths of plugins are not bounded. @default 600_000: thinking takes minutes */
   readonly firstChunkMs?: number;
   /**
    * The time for which a response that the proxy reads may stand still: the gateway sends no content (comments and empty
@@ -110,7 +110,7 @@ export type MediaURLs = "public" | "any" | ((url: URL) => boolean);
 export type Caps = Readonly<Record<string, number | readonly (string | number | boolean)[]>>;
 
 /** The models that are allowed: a list of ids, or an object with the caps of each. An editor offers those of the spec. */
-export type Models =
+type Models =
   | readonly (SpecModelId | (string & {}))[]
   | (Readonly<Record<string, Caps>> & { readonly [Id in SpecModelId]?: Caps });
 

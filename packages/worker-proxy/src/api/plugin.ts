@@ -62,7 +62,7 @@ export interface AdminOperation<Env = unknown> {
 }
 
 /** Access of an operator to the data of a plugin. */
-export interface OperatorPart<Env = unknown> extends Checked<Env> {
+interface OperatorPart<Env = unknown> extends Checked<Env> {
   /** Access to the data of a user. @default it stores none */
   readonly userData?: UserData<Env>;
   /** Further operations, such as lists. @default none */
@@ -276,8 +276,8 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    * @param spent the amount that is spent; undefined for all that was reserved
    */
   settleTicket?(ticket: string, spent: number | undefined, env: Env): Promise<void>;
-  /** The value of `readStreams()`. @default the platform forwards streams, and the proxy reads only their first event */
-  readonly streamReader?: StreamReader;
+  /** Reads streams. Only `readStreams()` has it. @default the platform forwards streams, and the proxy reads only their first event */
+  readonly readStream?: (...exchange: never[]) => ReadableStream<Uint8Array>;
   /**
    * Receives each JSON response about a task, an asset or images before the client does. `admitted` has the id of a
    * task or an asset, also of a new one, and a `body` if it was created. An error is logged, and the client gets its response: it is paid for.
@@ -294,12 +294,6 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    * error that it throws is in the log, and breaks no response.
    */
   readonly onEvent?: (event: ProxyEvent, env: Env, context: ProxyContext | undefined) => unknown;
-}
-
-/** Reads streams, and settles by their usage. Only `readStreams()` has one. */
-export interface StreamReader {
-  readonly readStream: (...exchange: never[]) => ReadableStream<Uint8Array>;
-  readonly openAccount: (...payable: never[]) => Promise<unknown>;
 }
 
 /** A plugin that reserves and settles what requests cost, as `budget(…)` of `@sluice/durable`. */

@@ -5,7 +5,7 @@ import type { AdmittedRequest, User } from "./plugin.js";
 export type IdKind = "task" | "asset" | "epsilon";
 
 /** The name of a group of routes of the gateway: the part of the spec with the same name. */
-export type GatewayRoute = "chat" | "images" | "videos" | "assets" | "epsilon";
+type GatewayRoute = "chat" | "images" | "videos" | "assets" | "epsilon";
 
 /** A group of routes: of the gateway, or the `name` of the routes of a plugin. */
 export type RouteName = GatewayRoute | "health" | (string & {});
@@ -83,20 +83,22 @@ export interface Tenancy {
   verify(kind: IdKind, signed: string): Promise<string | undefined>;
 }
 
+/** An id of the gateway, and the same id with the mark of its user, as the user knows it. */
+export interface MarkedId {
+  readonly id: string;
+  readonly sentId: string;
+}
+
 /** Signs and verifies the ids of a group of routes. */
 export interface IdRules {
   createTenancy(secrets: readonly string[], user: User): Tenancy;
   /** Returns the id that a path or the body of a lookup names. @throws {Refusal} 404 for an id of another user */
-  verify(
-    tenancy: Tenancy | undefined,
-    kind: IdKind,
-    sent: string | Body,
-  ): Promise<{ readonly id: string; readonly sentId: string }>;
+  verify(tenancy: Tenancy | undefined, kind: IdKind, sent: string | Body): Promise<MarkedId>;
   /** Reads the id of a response, and marks it for its user. Undefined for a response without an id. */
   mark(
     json: unknown,
     kind: IdKind,
     admitted: Pick<AdmittedRequest, "id" | "sentId">,
     tenancy: Tenancy | undefined,
-  ): Promise<{ readonly id: string; readonly sentId: string } | undefined>;
+  ): Promise<MarkedId | undefined>;
 }

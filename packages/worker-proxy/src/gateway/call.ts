@@ -117,7 +117,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
     const now = Date.now();
     timerAt = Math.min(end, now + CHECK_MS);
     clearTimeout(timer);
-    timer = setTimeout(check, timerAt - now);
+    timer = setTimeout(check, Math.max(0, timerAt - now));
   }
 
   function check(): void {

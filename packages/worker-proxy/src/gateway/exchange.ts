@@ -1,6 +1,6 @@
 import type { Timeout } from "../api/options.js";
-import type { AdmittedRequest, CallOutcome, Meter, Payable, Reservation, Usage } from "../api/plugin.js";
-import type { Tenancy } from "../api/routes.js";
+import type { AdmittedRequest, CallOutcome, Reservation, Usage } from "../api/plugin.js";
+import type { MarkedId, Tenancy } from "../api/routes.js";
 import type { Route } from "../checks/path.js";
 import type { Refusal } from "../refusals/refusal.js";
 import type { Report } from "../refusals/report.js";
@@ -41,17 +41,11 @@ interface ResponsePlugins<Env> {
   /** Settles by a response of JSON. */
   settleJSON(exchange: Exchange<Env>, json: unknown): void;
   /** Notes the outcome of a response of JSON, and shows the plugins one about a task, an asset or images. */
-  tellResponse(exchange: Exchange<Env>, seen: SeenResponse): Promise<void>;
-}
-
-/** A response of JSON, with the id in it as the gateway and as the user know it. */
-export interface SeenResponse {
-  readonly json: unknown;
-  readonly marked: { readonly id: string; readonly sentId: string } | undefined;
+  tellResponse(exchange: Exchange<Env>, json: unknown, marked: MarkedId | undefined): Promise<void>;
 }
 
 /** Reads a stream of the gateway and passes it on, event by event. */
-type ReadStream = <Env>(
+export type ReadStream = <Env>(
   exchange: Exchange<Env>,
   body: ReadableStream<Uint8Array>,
   onEnd: (code?: string) => void,
@@ -91,14 +85,4 @@ export interface Paid {
   readonly spent: number | undefined;
   /** Resolves with false where it could not be settled, which is logged. */
   readonly settled: Promise<boolean>;
-}
-
-/** The value of `readStreams()`. */
-export interface Reading {
-  readonly readStream: ReadStream;
-  readonly openAccount: <Env>(
-    meter: Meter<Env>,
-    payable: Payable<Env>,
-    onPaid: (paid: Pick<Paid, "reserved" | "spent">) => void,
-  ) => Promise<Account>;
 }

@@ -17,7 +17,7 @@ export async function readJSON<Env>(exchange: Exchange<Env>, response: Response)
   if (containsKey(text, keys)) throw new Refusal("upstream_type");
   const { ids, group } = route;
   const marked = ids && (await group?.ids?.mark(json, ids, admitted, tenancy));
-  await settings.run?.tellResponse(exchange, { json, marked });
+  await settings.run?.tellResponse(exchange, json, marked);
   // written anew, with each id marked for its user: the id of the request, or a new task's or asset's
   const written = JSON.stringify(
     json,

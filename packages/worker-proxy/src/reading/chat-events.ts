@@ -29,8 +29,6 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
   const containsKey = openKeyWatch(keys);
   const held = collectBytes();
   let searchedTo = 0;
-  let alike: Alike | undefined;
-  let last = { data: "", json: undefined as unknown };
   let isWhole = false;
   let isEnded = false;
   const stray = createStrayLines(readError);
@@ -43,10 +41,6 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
   return {
     /** The chat, as far as it has been handed out. */
     chat: chat.state,
-    /** Number of bytes that are kept. */
-    get size() {
-      return held.size;
-    },
     /** Keeps the next bytes. */
     push: held.add,
     /**
@@ -61,7 +55,10 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
         searchedTo = Math.max(0, held.size - 1);
         return undefined;
       }
-      readEvents(held.view().subarray(0, end));
+      const events = held.view().subarray(0, end);
+      // as it is written: this finds a key in comments and names as well
+      check({ raw: utf8.decode(events) });
+      parser.push(events);
       searchedTo = 0;
       return held.take(end);
     },
@@ -80,23 +77,6 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
     },
   };
 
-  function readEvents(bytes: Uint8Array): void {
-    const text = utf8.decode(bytes);
-    // as it is written: this finds a key in comments and names as well
-    check({ raw: text });
-    const texts = alike && readTexts(text, alike);
-    if (alike && texts) {
-      const joined = texts.join("");
-      check(joined, alike.place);
-      chat.readText(joined);
-      for (const data of onEvent ? text.slice(6, -2).split("\n\ndata: ") : [])
-        onEvent?.({ event: "message", data });
-      return;
-    }
-    parser.push(bytes);
-    alike = findAlike(last);
-  }
-
   function readError(data: string): void {
     readEvent({ event: "error", data });
     isWhole = true;
@@ -113,7 +93,6 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
     isWhole = typeof json === "object" || data.trimEnd() === "[DONE]";
     chat.read(event, data, json);
     if (!isOver && (isWhole || !isEnded)) onEvent?.({ event, data });
-    last = { data, json };
   }
 
   function check(value: unknown, place?: string): void {
@@ -162,7 +141,7 @@ function openChat(choices: number) {
     /** Number of events that carried something: text, reasoning, tool calls, a finish reason, usage after it, an error. */
     contents: 0,
   };
-  return { state, read, readText };
+  return { state, read };
 
   /** @param json the event's data, parsed; undefined for invalid JSON */
   function read(event: string, data: string, json: unknown): void {
@@ -173,13 +152,6 @@ function openChat(choices: number) {
     state.contents += Number(state.hasFailed) + Number(isRecord(json) && hasContent(json));
     state.isConfirmed = !state.isOver || areFinished();
     state.isFinished = state.isOver || areFinished();
-  }
-
-  /** Reads events that have these texts and are otherwise like the one before. */
-  function readText(text: string): void {
-    if (state.isOver || text === "") return;
-    state.contents += 1;
-    state.usage = undefined;
   }
 
   function areFinished(): boolean {
@@ -214,48 +186,4 @@ function isFilled(value: unknown): boolean {
   if (typeof value === "string") return value !== "";
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).some(([name, entry]) => name !== "type" && isFilled(entry));
-}
-
-/** The bytes around the text of an event. Most events of a chat differ from the one before in that text alone. */
-interface Alike {
-  readonly head: string;
-  readonly tail: string;
-  /** Path of the text, as the key watch names it. */
-  readonly place: string;
-}
-
-/** Characters that a JSON string has only in escapes, or that begin one. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in a string
-const NOT_PLAIN = /["\\\u0000-\u001f]/;
-
-/** Returns the texts of events that are equal otherwise; undefined if another byte differs. Saves parsing each. */
-function readTexts(events: string, { head, tail }: Alike): readonly string[] | undefined {
-  const end = events.length - tail.length;
-  if (end < head.length || !events.startsWith(head) || !events.endsWith(tail)) return undefined;
-  const written = events.slice(head.length, end).split(tail + head);
-  if (!NOT_PLAIN.test(written.join(""))) return written;
-  // a JSON string can't contain a line feed: each text is one string, or the parser fails
-  const texts = tryParse(`["${written.join('",\n"')}"]`) as readonly string[] | undefined;
-  const areTexts = texts?.length === written.length && texts.every((text) => typeof text === "string");
-  return areTexts ? texts : undefined;
-}
-
-/** Returns the bytes around the text, for an event that has one delta with one text and does not finish. */
-function findAlike({ data, json }: { readonly data: string; readonly json: unknown }): Alike | undefined {
-  const { choices, error, usage } = { ...(json as Record<string, unknown>) };
-  if (error || usage || !Array.isArray(choices) || choices.length !== 1) return undefined;
-  const { index, delta, finish_reason } = { ...choices[0] };
-  const said = Object.entries({ ...delta }).filter(([name, value]) => value !== null && name !== "role");
-  const [[field = "", text] = []] = said;
-  if (finish_reason || said.length !== 1 || typeof text !== "string") return undefined;
-  const quoted = `"${field}"`;
-  const at = data.indexOf(quoted);
-  // the search may have found another field of the same name, or a text with that name
-  if (!/^(?:reasoning_)?content$/.test(field) || data.includes(quoted, at + 1) || data.includes("\n"))
-    return undefined;
-  const from = data.indexOf('"', at + quoted.length) + 1;
-  const written = JSON.stringify(text).slice(1, -1);
-  if (at === -1 || !data.startsWith(`${written}"`, from)) return undefined;
-  const tail = `${data.slice(from + written.length)}\n\n`;
-  return { head: `data: ${data.slice(0, from)}`, tail, place: `/choices/${index ?? 0}/delta/${field}` };
 }

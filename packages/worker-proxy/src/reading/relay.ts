@@ -1,7 +1,7 @@
 import { openPieces } from "../base/bytes.js";
 import { type Call, createFailure } from "../gateway/call.js";
 import type { StreamEnd } from "../gateway/exchange.js";
-import { describeRefusal, formatErrorEvent, Refusal } from "../refusals/refusal.js";
+import { describeRefusal, formatErrorEvent, type Refusal } from "../refusals/refusal.js";
 import { type EventBytesOptions, openEventBytes } from "./chat-events.js";
 
 interface RelayOptions extends EventBytesOptions {
@@ -25,15 +25,26 @@ interface RelayOptions extends EventBytesOptions {
 export function relay(
   body: ReadableStream<Uint8Array>,
   call: Call,
-  options: RelayOptions,
+  { onEnd, ...options }: RelayOptions,
 ): ReadableStream<Uint8Array> {
-  let pull!: () => Promise<void>;
+  let next!: () => Promise<Uint8Array | undefined>;
   return new ReadableStream(
     {
       start(client) {
-        pull = readEventStream(body, call, options, client);
+        next = readEventStream(body, call, {
+          ...options,
+          onEnd(end) {
+            onEnd(end);
+            // a client that takes nothing does not ask for the error
+            if (end.problem?.reason === "client_stalled") client.error(end.problem);
+          },
+        });
       },
-      pull: () => pull(),
+      async pull(client) {
+        const piece = await next();
+        if (piece) client.enqueue(piece);
+        else client.close();
+      },
       cancel: () => call.stop("client_left"),
     },
     { highWaterMark: 0 },
@@ -41,19 +52,19 @@ export function relay(
 }
 
 /**
- * Reads the event stream of a chat, with the checks of `readStreams()`. Without `client` it reads as fast as the events
- * arrive, for `onEvent` alone.
+ * Reads the event stream of a chat, with the checks of `readStreams()`.
  *
- * @returns the `pull` of the client's stream
+ * @returns a function that resolves with the next whole events, the last of which may be an `error` of the proxy; with
+ *   undefined once the stream is over. Each call waits for the gateway, and the time between two calls counts as the
+ *   client's
  * @example
  * ```ts
  * async function countEvents(response: Response, call: Call, keys: readonly string[]): Promise<number> {
  *   let events = 0;
  *   const { body } = checkType(response, true);
- *   await new Promise<StreamEnd>((onEnd) => {
- *     const onEvent = () => void (events += 1);
- *     readEventStream(body, call, { keys, stallMs: 60_000, onEvent, onEnd });
- *   });
+ *   const onEvent = () => void (events += 1);
+ *   const next = readEventStream(body, call, { keys, stallMs: 60_000, onEvent, onEnd() {} });
+ *   while (await next());
  *   return events;
  * }
  * ```
@@ -62,121 +73,70 @@ export function readEventStream(
   body: ReadableStream<Uint8Array>,
   call: Call,
   { stallMs, onFirstByte, onPass, onEnd, ...options }: RelayOptions,
-  client?: ReadableStreamDefaultController<Uint8Array>,
-): () => Promise<void> {
+): () => Promise<Uint8Array | undefined> {
   const pieces = openPieces(body, READ_BYTES);
   const events = openEventBytes(options);
   const { chat } = events;
   let isEnded = false;
-  /** True once the gateway's connection has ended. */
-  let isRead = false;
-  let passedAt = 0;
   let passedBytes = 0;
-  let passing: ReturnType<typeof setTimeout> | undefined;
   /** Time of the last content, plus the time during which the client read nothing. */
   let contentAt = Date.now();
-  /** Time since which the client has taken nothing; undefined while it waits for more. */
-  let idleSince = client && contentAt;
-  /** Resolves the pull that waits. */
-  let satisfy = () => {};
-  /** Resumes reading. */
-  let resume = () => {};
+  let idleSince = contentAt;
+  /** The event of a failure, until the client takes it. */
+  let errorEvent: Uint8Array | undefined;
 
-  limitStall();
   call.onAbort = () => {
     pieces.cancel(); // a response made in this process does not notice the abort
-    if (call.stopped) fail(createFailure(call.stopped));
+    if (call.stopped) end(createFailure(call.stopped));
   };
-  passAll().catch((error) => fail(error instanceof Refusal ? error : createFailure("upstream_cut")));
-  return pull;
+  call.limit({ ms: stallMs, late: "client_stalled" });
+  return next;
 
-  function pull(): Promise<void> {
-    contentAt += Date.now() - (idleSince ?? Date.now());
-    idleSince = undefined;
-    limitStall();
-    return new Promise((resolve) => {
-      satisfy = resolve;
-      resume();
-    });
-  }
-
-  /** Reads as long as the client waits. */
-  async function passAll(): Promise<void> {
-    while (!isRead) {
-      if (isEnded || idleSince === undefined) {
-        const bytes = await pieces.next();
-        isRead = !bytes;
-        if (isEnded) return call.close(isRead);
-        if (bytes) events.push(bytes);
-      } else
-        await new Promise<void>((resolve) => {
-          resume = resolve;
-        });
-      passSoon();
-    }
-    pass();
-    send(events.end());
-    end(chat.isOver ? undefined : createFailure("upstream_cut"));
-  }
-
-  /** Passes single pieces at once, and collects those of a stream at full speed: each check and write costs. */
-  function passSoon(): void {
-    if (isRead || isEnded || idleSince !== undefined) return;
-    if (events.size >= WRITE_BYTES || Date.now() - passedAt > MOMENT_MS) pass();
-    else passing ??= setTimeout(pass, MOMENT_MS);
-  }
-
-  function pass(): void {
-    clearTimeout(passing);
-    passing = undefined;
-    if (isEnded) return;
-    const before = chat.contents;
+  async function next(): Promise<Uint8Array | undefined> {
+    contentAt += Date.now() - idleSince;
     try {
-      send(events.take());
+      while (!isEnded) {
+        const piece = await readPiece();
+        if (piece) return piece;
+      }
     } catch (error) {
-      return end(error as Refusal);
+      end(error as Refusal);
     }
-    if (chat.contents > before) contentAt = Date.now();
-    if (chat.isOver) end();
-    else limitStall();
+    const last = errorEvent;
+    errorEvent = undefined;
+    return last;
   }
 
-  function send(piece: Uint8Array | undefined): void {
-    if (!piece || isEnded) return;
-    if (passedBytes === 0) onFirstByte?.();
-    passedAt = Date.now();
-    passedBytes += piece.byteLength;
-    if (client) {
-      idleSince = passedAt;
-      client.enqueue(piece);
+  /** Reads once, and returns the events that are whole by then, if any. */
+  async function readPiece(): Promise<Uint8Array | undefined> {
+    const before = chat.contents;
+    const ms = contentAt + (chat.isFinished ? GRACE_MS : stallMs) - Date.now();
+    const bytes = await call.wait(pieces.next, "upstream_cut", { ms, late: "upstream_idle" });
+    if (bytes) events.push(bytes);
+    const whole = bytes ? events.take() : events.end();
+    idleSince = Date.now();
+    if (chat.contents > before) contentAt = idleSince;
+    if (whole) {
+      if (passedBytes === 0) onFirstByte?.();
+      passedBytes += whole.byteLength;
+      onPass?.();
     }
-    onPass?.();
-    satisfy();
+    if (chat.isOver || !bytes) end(chat.isOver ? undefined : createFailure("upstream_cut"), !bytes);
+    else call.limit({ ms: stallMs, late: "client_stalled" });
+    return whole;
   }
 
-  /** Limits the silence of the gateway while the client waits, and the client's while it does not. */
-  function limitStall(): void {
-    const isWaiting = idleSince === undefined;
-    const endsAt = (idleSince ?? contentAt) + (isWaiting && chat.isFinished ? GRACE_MS : stallMs);
-    call.limit({ ms: endsAt - Date.now(), late: isWaiting ? "upstream_idle" : "client_stalled" });
-  }
-
-  /** Ends with an error, after all whole events. */
-  function fail(problem: Refusal): void {
-    if (!problem.reason.startsWith("client_")) pass();
-    end(problem);
-  }
-
-  function end(problem?: Refusal): void {
+  /** @param isRead true once the gateway's connection has ended */
+  function end(problem?: Refusal, isRead = false): void {
     if (isEnded) return;
     isEnded = true;
-    clearTimeout(passing);
     const { usage, hasFailed, isFinished, isConfirmed, contents } = chat;
     const isWhole = isFinished && /^upstream_(?:cut|idle)$/.test(problem?.reason ?? "");
     const failure = isWhole ? undefined : problem;
     const code = failure ? describeRefusal(failure).code : hasFailed ? "upstream_error" : undefined;
     const isAnswered = code === undefined || (isFinished && !hasFailed);
     const isRefused = code === "upstream_error" && contents === 1;
+    if (failure && !failure.reason.startsWith("client_")) errorEvent = formatErrorEvent(failure);
     onEnd({
       ...(code !== undefined && { code }),
       ...(failure && { problem: failure }),
@@ -185,22 +145,15 @@ export function readEventStream(
       isConfirmed,
       bytes: passedBytes,
     });
-    if (failure?.reason === "client_stalled") client?.error(failure);
-    else if (failure?.reason !== "client_left") {
-      if (failure) client?.enqueue(formatErrorEvent(failure));
-      client?.close();
-    }
-    if (failure || isRead || !chat.isOver) return call.close(isRead);
+    if (problem || isRead) return call.close(isRead);
     // the end of the connection follows `[DONE]` at once: it can be used again once it is read
-    call.limit({ ms: GRACE_MS, late: "upstream_idle" });
-    resume();
+    call
+      .wait(pieces.next, "upstream_cut", { ms: GRACE_MS, late: "upstream_idle" })
+      .then((more) => call.close(!more))
+      .catch(() => call.close());
   }
 }
 
-/** Time for which a stream at full speed is collected, in milliseconds: too short to be seen. */
-const MOMENT_MS = 1;
-/** The most that is collected, in bytes. */
-const WRITE_BYTES = 64 * 1024;
 /** Time to wait for usage and `[DONE]` behind the last finish reason, and for the end behind those, in milliseconds. */
 const GRACE_MS = 2000;
 

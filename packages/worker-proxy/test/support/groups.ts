@@ -1,20 +1,13 @@
-import {
-  assets,
-  chat,
-  epsilon,
-  type GatewayRoute,
-  images,
-  type ProxyOptions,
-  type RouteGroup,
-  videos,
-} from "@sluice/worker-proxy";
+import { assets, chat, epsilon, images, type ProxyOptions, videos } from "@sluice/worker-proxy";
 import { definePlugin } from "@sluice/worker-proxy/plugin";
 
-const groups: Readonly<Record<GatewayRoute, RouteGroup>> = { chat, images, videos, assets, epsilon };
+const groups = { chat, images, videos, assets, epsilon };
+
+type Group = keyof typeof groups | NonNullable<ProxyOptions["routes"]>[number];
 
 /** Options whose groups of routes are named, as JSON and tables of cases can have them. */
 export type NamedOptions<Env> = Partial<Omit<ProxyOptions<Env>, "routes">> & {
-  readonly routes?: readonly (GatewayRoute | RouteGroup)[] | undefined;
+  readonly routes?: readonly Group[] | undefined;
 };
 
 /** Replaces the names of groups by the groups, and defines the plugins. */

@@ -1,4 +1,4 @@
-import type { Reader, Transaction } from "@sluice/worker-proxy";
+import type { Reader, Transaction } from "@sluice/worker-proxy/plugin";
 import { commitRecords, countBytes, MAX_RECORD_BYTES, openCollection, readRows } from "../commit.js";
 import { operation, reading } from "../define.js";
 import type { Quota } from "../push.js";

@@ -6,8 +6,7 @@ import {
   createChatStore,
   customStorage,
 } from "@sluice/stores";
-import type { HostSetup, JobContext } from "@sluice/worker-proxy";
-import { connectAs, waitAtMost } from "@sluice/worker-proxy/plugin";
+import { connectAs, type HostSetup, type JobContext, waitAtMost } from "@sluice/worker-proxy/plugin";
 import { job } from "../define.js";
 import type { Quota } from "../push.js";
 import {

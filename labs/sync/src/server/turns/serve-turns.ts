@@ -1,5 +1,11 @@
-import type { Job, JSONValue, PluginRoute, Transaction, User } from "@sluice/worker-proxy";
-import { connectAs } from "@sluice/worker-proxy/plugin";
+import type { User } from "@sluice/worker-proxy";
+import {
+  connectAs,
+  type Job,
+  type JSONValue,
+  type PluginRoute,
+  type Transaction,
+} from "@sluice/worker-proxy/plugin";
 import { readId, readText } from "../checks.js";
 import { operation } from "../define.js";
 import { createRefusal } from "../refusal.js";

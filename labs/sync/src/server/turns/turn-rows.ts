@@ -1,4 +1,4 @@
-import type { Job, Reader, Transaction } from "@sluice/worker-proxy";
+import type { Job, Reader, Transaction } from "@sluice/worker-proxy/plugin";
 import { commitRecords, type OpenCollection, openCollection, readRows, type Write } from "../commit.js";
 import { job, operation } from "../define.js";
 import { closeMessage, parseMessage, type ResponseEnd } from "./turn-messages.js";

@@ -8,16 +8,8 @@ import {
   videoWatch,
   webhook,
 } from "@sluice/durable";
-import {
-  chat,
-  createProxy,
-  events,
-  health,
-  images,
-  type Payable,
-  type ProxyEvent,
-  videos,
-} from "@sluice/worker-proxy";
+import { chat, createProxy, events, health, images, type ProxyEvent, videos } from "@sluice/worker-proxy";
+import type { Payable } from "@sluice/worker-proxy/plugin";
 import { countEvents } from "./metrics.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";

@@ -1,5 +1,4 @@
-import type { AdmittedRequest } from "@sluice/worker-proxy";
-import { createTenancy, Refusal, readBody } from "@sluice/worker-proxy/plugin";
+import { type AdmittedRequest, createTenancy, Refusal, readBody } from "@sluice/worker-proxy/plugin";
 import { findFileId } from "../files/links.js";
 import { refuseFile } from "../files/refusals.js";
 import type { Store } from "../files/store.js";

@@ -1,6 +1,11 @@
 import { parseVideoTask } from "@sluice/core";
-import type { AdmittedRequest } from "@sluice/worker-proxy";
-import { describeRefusal, hashText, logCause, toRefusal } from "@sluice/worker-proxy/plugin";
+import {
+  type AdmittedRequest,
+  describeRefusal,
+  hashText,
+  logCause,
+  toRefusal,
+} from "@sluice/worker-proxy/plugin";
 import type { EndedResult } from "../../shared/results.js";
 import type { Store } from "../files/store.js";
 import { addCopies } from "./copies.js";

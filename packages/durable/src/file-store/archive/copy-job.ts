@@ -1,7 +1,8 @@
-import type { Job, JobContext } from "@sluice/worker-proxy";
 import {
   describeRefusal,
   hashText,
+  type Job,
+  type JobContext,
   logCause,
   logError,
   type Refusal,

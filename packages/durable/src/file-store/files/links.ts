@@ -1,5 +1,4 @@
-import type { AdmittedRequest } from "@sluice/worker-proxy";
-import { isFile, Refusal, signMark } from "@sluice/worker-proxy/plugin";
+import { type AdmittedRequest, isFile, Refusal, signMark } from "@sluice/worker-proxy/plugin";
 
 /**
  * Creates and verifies ids of files and links to them. An id contains a signature for its owner. Everyone who has a

@@ -1,5 +1,4 @@
-import type { Keys } from "@sluice/worker-proxy";
-import { ensure, readOption } from "@sluice/worker-proxy/plugin";
+import { ensure, type Keys, readOption } from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../../shared/check-options.js";
 

@@ -1,4 +1,4 @@
-import type { HostContext, Job, Transaction } from "@sluice/worker-proxy";
+import type { HostContext, Job, Transaction } from "@sluice/worker-proxy/plugin";
 import { operation } from "../../host/define.js";
 import type { Store } from "./store.js";
 import {

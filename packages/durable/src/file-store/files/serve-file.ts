@@ -1,4 +1,4 @@
-import type { AdmittedRequest } from "@sluice/worker-proxy";
+import type { AdmittedRequest } from "@sluice/worker-proxy/plugin";
 import type { Bucket, StoredFile } from "../../buckets/bucket.js";
 import { type FileType, fileTypes } from "./file-type.js";
 import type { Links } from "./links.js";

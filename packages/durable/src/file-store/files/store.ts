@@ -1,5 +1,15 @@
-import type { BoundHost, JobEvent, JSONValue, Operation, Reading } from "@sluice/worker-proxy";
-import { ensure, logError, type PluginServer, readBinding, readOption } from "@sluice/worker-proxy/plugin";
+import type { JobEvent } from "@sluice/worker-proxy";
+import {
+  type BoundHost,
+  ensure,
+  type JSONValue,
+  logError,
+  type Operation,
+  type PluginServer,
+  type Reading,
+  readBinding,
+  readOption,
+} from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { createUserKey } from "../../host/user-key.js";
 import { createLinks, type Links } from "./links.js";

@@ -1,4 +1,4 @@
-import type { Job, Transaction, Value } from "@sluice/worker-proxy";
+import type { Job, Transaction, Value } from "@sluice/worker-proxy/plugin";
 import { reading } from "../../host/define.js";
 
 /**

@@ -1,5 +1,4 @@
-import type { AdmittedRequest } from "@sluice/worker-proxy";
-import { describeRefusal, limitTime, toRefusal } from "@sluice/worker-proxy/plugin";
+import { type AdmittedRequest, describeRefusal, limitTime, toRefusal } from "@sluice/worker-proxy/plugin";
 import { type FileBody, openUpload } from "./file-body.js";
 import { fileTypes, findType } from "./file-type.js";
 import { ATTEMPT_MS, PART_BYTES, STORE_MS } from "./options.js";

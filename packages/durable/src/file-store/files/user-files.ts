@@ -1,5 +1,10 @@
-import type { AdminOperation, AdmittedRequest, UserData } from "@sluice/worker-proxy";
-import { createTenancy, Refusal } from "@sluice/worker-proxy/plugin";
+import {
+  type AdminOperation,
+  type AdmittedRequest,
+  createTenancy,
+  Refusal,
+  type UserData,
+} from "@sluice/worker-proxy/plugin";
 import { readText } from "../../admin/body.js";
 import { type ExportPage, exportPage } from "../../admin/export-page.js";
 import { PART_BYTES } from "./options.js";
