@@ -45,7 +45,7 @@ export function nodeHost<Env = unknown>(options: NodeHostOptions): ClosableHost<
 }
 
 class SQLiteDatabase implements ProcessDatabase {
-  readonly rows = new TimerRows(true);
+  readonly rows = new TimerRows("many");
   readonly listeners: Listeners;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();

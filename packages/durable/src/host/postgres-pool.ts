@@ -18,6 +18,16 @@ const RESPONSE_MS = 9_000;
 /** Maximum idle time within a transaction, in milliseconds: shorter than other processes wait for its key. */
 const IDLE_MS = 4_000;
 
+/** Settings of each connection. A pool in transaction mode has none, so that each transaction sets them. */
+const SETTINGS = {
+  idle_in_transaction_session_timeout: IDLE_MS,
+  lock_timeout: LOCK_MS,
+  statement_timeout: STATEMENT_MS,
+};
+const SET_LOCAL = Object.entries(SETTINGS)
+  .map(([name, ms]) => `set_config('${name}', '${ms}', true), `)
+  .join("");
+
 const NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now";
 /**
  * Waits for the lock of a key, and then reads the time. The statement reads no table, so that the next statement sees
@@ -29,12 +39,15 @@ const LOCK = "pg_advisory_xact_lock(hashtextextended($1, 0)), ";
 export class PostgresPool {
   readonly #pool: pg.Pool;
   readonly #schema: string;
+  readonly #hasSessions: boolean;
   #isClosed = false;
   /** Start of the first failed operation since the last success. */
   #failsSince: number | undefined;
 
-  constructor(url: string, schema: string, connection: PostgresConnection) {
+  /** @param hasSessions false if each transaction may run on another connection of a pool in between */
+  constructor(url: string, schema: string, connection: PostgresConnection, hasSessions = true) {
     this.#schema = schema;
+    this.#hasSessions = hasSessions;
     this.#pool = new pg.Pool({
       max: 10,
       application_name: "sluice",
@@ -45,10 +58,7 @@ export class PostgresPool {
       pipeline: true,
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: RESPONSE_MS,
-      idle_in_transaction_session_timeout: IDLE_MS,
-      lock_timeout: LOCK_MS,
-      statement_timeout: STATEMENT_MS,
-      options: `-c search_path="${schema}"`,
+      ...(hasSessions && { ...SETTINGS, options: `-c search_path=${quoteOption(schema)}` }),
     });
     // A connection that ends emits `error`. Without a listener Node would end the process. Running work on the
     // connection fails anyway, and the pool opens a new connection.
@@ -58,7 +68,9 @@ export class PostgresPool {
 
   /** Runs work on one connection, and repeats the work if the connection was lost. */
   read<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    return this.#retry(() => this.#use((client) => work(createQuery(client))));
+    // the settings of a transaction name the schema
+    if (!this.#hasSessions) return this.transact(null, work);
+    return this.#retry(() => this.#use((client) => work(createQuery(client, true))));
   }
 
   /**
@@ -83,31 +95,24 @@ export class PostgresPool {
     key: string | null,
     work: (query: Query, now: number) => Promise<Result>,
   ): Promise<Result> {
-    /** Writes without returned rows. Operations do not wait for them; the commit does. */
-    const writes: Promise<unknown>[] = [];
-    const send = createQuery(client);
-    const query: Query = async <Row>(sql: SQL, ...values: readonly Value[]): Promise<readonly Row[]> => {
-      const rows = send<Row>(sql, ...values);
-      if (!WRITE.test(readSQL(sql, "postgres"))) return await rows;
-      writes.push(rows);
-      // without this the rejection is unhandled if another query fails the operation
-      rows.catch(ignore);
-      return [];
-    };
+    const batch = new StatementBatch(createQuery(client, this.#hasSessions));
     try {
       // both statements take one round trip
       const [, { rows }] = await Promise.all([
         client.query("BEGIN"),
         client.query<{ now: number }>(this.#createBegin(key)),
       ]);
-      const output = await work(query, rows[0]?.now ?? Number.NaN);
+      const output = await work(batch.query, rows[0]?.now ?? Number.NaN);
+      batch.send();
       // the last writes and the commit also take one round trip; a failed write fails the transaction
-      const [{ command }] = await Promise.all([client.query("COMMIT"), ...writes]);
-      if (command !== "COMMIT") throw new Error("the transaction was rolled back");
+      const committed = client.query("COMMIT");
+      await Promise.all([...batch.writes, committed]);
+      if ((await committed).command !== "COMMIT") throw new Error("the transaction was rolled back");
       return output;
     } catch (error) {
+      batch.close(error);
       // the queries after a failed write fail only because of it
-      const failed = (await Promise.allSettled(writes)).find((end) => end.status === "rejected");
+      const failed = (await Promise.allSettled(batch.writes)).find((end) => end.status === "rejected");
       const cause = failed ? failed.reason : error;
       if (!isLost(cause)) await client.query("ROLLBACK").catch(ignore);
       throw cause;
@@ -115,8 +120,11 @@ export class PostgresPool {
   }
 
   #createBegin(key: string | null): pg.QueryConfig {
-    if (key === null) return { name: "begin-rows", text: `SELECT ${NOW}` };
-    return { name: "begin-key", text: `SELECT ${LOCK}${NOW}`, values: [`${this.#schema} ${key}`] };
+    const values = key === null ? [] : [`${this.#schema} ${key}`];
+    const text = `SELECT ${key === null ? "" : LOCK}${NOW}`;
+    if (this.#hasSessions) return { name: key === null ? "begin-rows" : "begin-key", text, values };
+    const path = `set_config('search_path', $${values.push(quoteName(this.#schema))}, true), `;
+    return { text: text.replace("SELECT ", `SELECT ${path}${SET_LOCAL}`), values };
   }
 
   async #use<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
@@ -170,6 +178,15 @@ export function createListener(url: string, connection: PostgresConnection): pg.
 
 export const ignore = () => {};
 
+/** Writes a schema as the value of `search_path` in startup options, where spaces and backslashes are escaped. */
+function quoteOption(schema: string): string {
+  return quoteName(schema).replace(/[\\ ]/g, "\\$&");
+}
+
+function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
 function createTypes(): pg.TypeOverrides {
   const types = new pg.TypeOverrides();
   // bigint, and numeric as the sum of bigints
@@ -197,16 +214,134 @@ function createStatement(sql: string): { readonly name?: string; readonly text: 
   return statement;
 }
 
-function createQuery(client: pg.PoolClient): Query {
-  return <Row>(sql: SQL, ...values: readonly Value[]) => {
-    // throws before the statement is sent: a write is not waited for
-    const statement = { ...createStatement(readSQL(sql, "postgres")), values: checkValues(values) };
-    return client.query(statement).then(({ rows }) => rows as Row[]);
+/** @param isNamed true if the connection keeps prepared statements */
+function createQuery(client: pg.PoolClient, isNamed: boolean): Query {
+  return async <Row>(sql: SQL, ...values: readonly Value[]) => {
+    const { name, text } = createStatement(readSQL(sql, "postgres"));
+    const statement = { ...(isNamed && { name }), text, values: checkValues(values) };
+    return (await client.query(statement)).rows as Row[];
   };
 }
 
 /** Statements that return no rows. */
-const WRITE = /^\s*(?:INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)/is;
+const WRITE =
+  /^\s*(?:INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)|^\s*WITH\b.*\bINSERT INTO\b(?!.*\bRETURNING\b)/is;
+/** A write that begins with `WITH` can only be the last statement of a group. */
+const WITH = /^\s*WITH\b/i;
+const READ = /^\s*SELECT\b(?!.*\bFOR UPDATE\b)/is;
+/** Statements that can be part of a `WITH`. */
+const JOINABLE = /^\s*(?:SELECT|INSERT|UPDATE|DELETE)\b/i;
+const TABLE = /\b(?:FROM|INTO|JOIN|UPDATE)\s+(?!SET\b)(\w+)/gi;
+
+/** A statement that waits to be sent with its group. */
+interface WaitingStatement {
+  readonly sql: string;
+  readonly values: readonly Value[];
+  resolve(rows: readonly never[]): void;
+  reject(error: unknown): void;
+}
+
+/** The statements of a transaction. Statements without an `await` between them are sent as one. */
+class StatementBatch {
+  /** Writes without returned rows. The commit waits for them; operations do not. */
+  readonly writes: Promise<unknown>[] = [];
+  readonly #query: Query;
+  #waiting: WaitingStatement[] = [];
+  #isClosed = false;
+
+  constructor(query: Query) {
+    this.#query = query;
+  }
+
+  readonly query: Query = async <Row>(given: SQL, ...values: readonly Value[]): Promise<readonly Row[]> => {
+    const sql = readSQL(given, "postgres");
+    checkValues(values);
+    const done = new Promise<readonly Row[]>((resolve, reject) => {
+      if (this.#isClosed) throw new Error("the transaction is over");
+      // send after all code that can run now has added its statements
+      if (this.#waiting.push({ sql, values, resolve, reject }) === 1) process.nextTick(() => this.send());
+    });
+    if (!WRITE.test(sql)) return await done;
+    this.writes.push(done);
+    // without this the rejection is unhandled if another query fails the operation
+    done.catch(ignore);
+    return [];
+  };
+
+  send(): void {
+    for (const group of groupStatements(this.#waiting)) void this.#sendGroup(group);
+    this.#waiting = [];
+  }
+
+  /** Rejects all statements that were not sent. */
+  close(error: unknown): void {
+    this.#isClosed = true;
+    for (const { reject } of this.#waiting) reject(error);
+    this.#waiting = [];
+  }
+
+  /** Sends a group as one statement, with each statement as a part of its `WITH`. */
+  async #sendGroup(group: readonly WaitingStatement[]): Promise<void> {
+    const [only] = group;
+    try {
+      if (only && group.length === 1) return only.resolve(await this.#query(only.sql, ...only.values));
+      const values = group.flatMap((statement) => statement.values);
+      const parts = group.map(({ sql }, nth) => `q${nth} AS (${sql})`);
+      const last = group.at(-1)?.sql ?? "";
+      if (WITH.test(last)) {
+        await this.#query(last.replace(WITH, `WITH ${parts.slice(0, -1).join(", ")}, `), ...values);
+        for (const { resolve } of group) resolve([]);
+        return;
+      }
+      const results = group.map(({ sql }, nth) =>
+        WRITE.test(sql) ? "" : `(SELECT json_agg(q) FROM q${nth} q) AS r${nth}`,
+      );
+      const columns = results.filter((result) => result !== "").join(", ") || "1";
+      const [row] = await this.#query<Record<string, readonly never[] | null>>(
+        `WITH ${parts.join(", ")} SELECT ${columns}`,
+        ...values,
+      );
+      for (const [nth, { resolve }] of group.entries()) resolve(row?.[`r${nth}`] ?? []);
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+  }
+}
+
+/**
+ * Groups consecutive statements. All statements of a group see the tables as they were before the group, so a group
+ * never contains a statement that uses a table which another statement of the group writes.
+ */
+function groupStatements(statements: readonly WaitingStatement[]): readonly (readonly WaitingStatement[])[] {
+  const groups: WaitingStatement[][] = [];
+  /** The tables of the last group, with true for a table that it only reads. Undefined if the group is complete. */
+  let tables: Map<string, boolean> | undefined;
+  for (const statement of statements) {
+    const { sql } = statement;
+    const isRead = READ.test(sql);
+    const names = [...sql.matchAll(TABLE)].map(([, name = ""]) => lockedWith(name.toLowerCase()));
+    const isApart = names.every((name) => !tables?.has(name) || (isRead && tables.get(name)));
+    const isWith = WITH.test(sql) && WRITE.test(sql);
+    const isAlone =
+      !JOINABLE.test(sql) && !(isWith && groups.at(-1)?.every((other) => WRITE.test(other.sql)));
+    if (!tables || !isApart || isAlone) {
+      groups.push([]);
+      tables = new Map();
+    }
+    groups.at(-1)?.push(statement);
+    for (const name of names) tables.set(name, isRead);
+    if (!JOINABLE.test(sql)) tables = undefined;
+  }
+  return groups;
+}
+
+/**
+ * Treats `timer_keys` as `timers`, so that a group never writes both. One statement locks rows in any order, but a
+ * transaction must lock the row of a key before the rows of its timers.
+ */
+function lockedWith(table: string): string {
+  return table === "timer_keys" ? "timers" : table;
+}
 
 /** Error codes of connections, of a server that stops or starts, and of transactions that lost a conflict. */
 const LOST =

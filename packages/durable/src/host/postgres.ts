@@ -18,11 +18,15 @@ export type { ClosableHost } from "./process-host.js";
 
 /** Options of {@link postgresHost}. */
 export interface PostgresHostOptions {
-  /**
-   * Address of the database, `postgres://user:password@host:5432/name`, or of a pool that gives each client a session. A
-   * pool in transaction mode sends no notifications.
-   */
+  /** Address of the database, `postgres://user:password@host:5432/name`. */
   readonly url: string;
+  /**
+   * Address of the same database that gives each client a session. Set it if `url` leads to a pool in transaction mode,
+   * such as PgBouncer with `pool_mode = transaction`: the host then listens for notifications here, and needs no session
+   * at `url`.
+   * @default url
+   */
+  readonly sessionURL?: string;
   /** Schema of the tables. The host creates a missing schema. @default "sluice" */
   readonly schema?: string;
   /** Options of the package `pg`. @default { max: 10 } */
@@ -31,7 +35,8 @@ export interface PostgresHostOptions {
   readonly env?: unknown;
 }
 
-type PostgresAddress = Required<Omit<PostgresHostOptions, "env">>;
+type PostgresAddress = Required<Omit<PostgresHostOptions, "env" | "sessionURL">> &
+  Pick<PostgresHostOptions, "sessionURL">;
 
 /**
  * Creates a host that stores the data of plugins in Postgres, for any number of processes. It requires the package
@@ -40,6 +45,8 @@ type PostgresAddress = Required<Omit<PostgresHostOptions, "env">>;
  * The host connects when the proxy is created, and reconnects after an outage of the database. During an outage each
  * request gets a 503 with `Retry-After` after at most 10 s. If a process is killed, other processes can serve its users
  * at once.
+ *
+ * Connect to Postgres directly, or through a pool. A pool in transaction mode needs the option `sessionURL`.
  *
  * @throws {TypeError} for a missing or invalid option
  * @example
@@ -52,9 +59,12 @@ type PostgresAddress = Required<Omit<PostgresHostOptions, "env">>;
  * ```
  */
 export function postgresHost<Env = unknown>(options: PostgresHostOptions): ClosableHost<Env> {
-  const { url, schema = "sluice", connection = {}, env = process.env } = options ?? {};
-  const isAddress = typeof url === "string" && /^postgres(?:ql)?:\/\//.test(url);
-  ensure(isAddress, 'postgresHost: url: give an address, "postgres://user:password@host:5432/name"');
+  const { url, sessionURL, schema = "sluice", connection = {}, env = process.env } = options ?? {};
+  for (const [name, address] of Object.entries({ url, sessionURL: sessionURL ?? url }))
+    ensure(
+      typeof address === "string" && /^postgres(?:ql)?:\/\//.test(address),
+      `postgresHost: ${name}: give an address, "postgres://user:password@host:5432/name"`,
+    );
   const isSchema = typeof schema === "string" && /^[a-z_]\w{0,49}$/i.test(schema);
   ensure(isSchema, "postgresHost: schema: give up to 50 letters, digits and underscores");
   const { max = 10 } = connection;
@@ -65,12 +75,12 @@ export function postgresHost<Env = unknown>(options: PostgresHostOptions): Closa
   return createProcessHost(
     "postgresHost",
     env,
-    (setup) => new PostgresDatabase({ url, schema, connection }, setup),
+    (setup) => new PostgresDatabase({ url, schema, connection, ...(sessionURL && { sessionURL }) }, setup),
   );
 }
 
 class PostgresDatabase implements ProcessDatabase {
-  readonly rows = new TimerRows(true);
+  readonly rows = new TimerRows("shared");
   readonly #pool: PostgresPool;
   readonly #bus: PostgresBus;
   readonly #queues = new Queues();
@@ -78,11 +88,11 @@ class PostgresDatabase implements ProcessDatabase {
   readonly #tables: readonly string[];
   #created: Promise<void> | undefined;
 
-  constructor({ url, schema, connection }: PostgresAddress, { tables, report }: DatabaseSetup) {
+  constructor({ url, sessionURL, schema, connection }: PostgresAddress, { tables, report }: DatabaseSetup) {
     this.#schema = schema;
     this.#tables = [...this.rows.tables, ...tables].map((sql) => readSQL(sql, "postgres"));
-    this.#pool = new PostgresPool(url, schema, connection);
-    this.#bus = new PostgresBus(url, connection, schema, report);
+    this.#pool = new PostgresPool(url, schema, connection, sessionURL === undefined);
+    this.#bus = new PostgresBus(sessionURL ?? url, connection, schema, report);
   }
 
   get listeners(): Listeners {

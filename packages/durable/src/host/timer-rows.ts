@@ -59,6 +59,9 @@ const REPLACE = `ON CONFLICT (key, job, id) DO UPDATE SET
   ${later("next_due", "excluded.due")}, ${later("next_input", "excluded.input")}`;
 const COLUMNS = "(key, job, id, due, input, attempts, deaths, is_canceled)";
 const SCHEDULE = `INSERT INTO timers ${COLUMNS} VALUES (?, ?, ?, ?, ?, 0, 0, 0) ${REPLACE}`;
+// locks the row of the key before the row of the timer
+const SCHEDULE_SHARED = `WITH touched AS (${TOUCH_KEY} RETURNING key) INSERT INTO timers ${COLUMNS}
+  SELECT key, ?, ?, ?::bigint, ?, 0, 0, 0 FROM touched ${REPLACE}`;
 const ONE = "WHERE key = ? AND job = ? AND id = ?";
 const CANCEL = `DELETE FROM timers ${ONE} AND run IS NULL`;
 // the row stays while the job runs, so that the same timer, stored again, does not run concurrently
@@ -102,6 +105,9 @@ export interface ClaimedTimer {
   readonly is_canceled: number;
 }
 
+/** The keys of a database: one in a Durable Object, many in a SQLite file, many shared by processes in Postgres. */
+type TimerKeys = "one" | "many" | "shared";
+
 /** Bounds of a claim. */
 interface ClaimOptions {
   readonly leaseUntil: number;
@@ -117,12 +123,15 @@ interface ClaimOptions {
  */
 export class TimerRows {
   readonly tables: readonly string[];
-  readonly #hasKeys: boolean;
+  readonly #keys: TimerKeys;
 
-  /** @param hasKeys false for a database of one key, as in a Durable Object */
-  constructor(hasKeys: boolean) {
-    this.#hasKeys = hasKeys;
-    this.tables = hasKeys ? [...TIMER_TABLES, ...KEY_TABLES] : TIMER_TABLES;
+  constructor(keys: TimerKeys) {
+    this.#keys = keys;
+    this.tables = keys === "one" ? TIMER_TABLES : [...TIMER_TABLES, ...KEY_TABLES];
+  }
+
+  get #hasKeys(): boolean {
+    return this.#keys !== "one";
   }
 
   /** Creates the methods of a transaction that store and cancel timers. */
@@ -135,10 +144,9 @@ export class TimerRows {
       schedule: async <Input extends JSONValue>(job: Job<Input>, { id, at, input }: Timer<Input>) => {
         if (!Number.isSafeInteger(at))
           throw new TypeError(`timer of job "${job.name}": at: give whole milliseconds, and not ${at}`);
-        await Promise.all([
-          this.#touch(query, key, at),
-          query(SCHEDULE, key, job.name, id, at, JSON.stringify(input)),
-        ]);
+        const values = [job.name, id, at, JSON.stringify(input)];
+        if (this.#keys === "shared") await query(SCHEDULE_SHARED, key, at, ...values);
+        else await Promise.all([this.#touch(query, key, at), query(SCHEDULE, key, ...values)]);
         onSchedule(at);
       },
       cancel: async (job: Job<never>, id: string) => {

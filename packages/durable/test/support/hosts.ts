@@ -1,6 +1,7 @@
 import { nodeHost } from "@sluice/durable/node";
-import { postgresHost } from "@sluice/durable/postgres";
+import { type PostgresHostOptions, postgresHost } from "@sluice/durable/postgres";
 import { createProxy, type GatewayProxy, type ProxyOptions } from "@sluice/worker-proxy";
+import type { BoundHost, StoredPart } from "@sluice/worker-proxy/plugin";
 import { type PostgresServer, startPostgres } from "./postgres-server.js";
 
 /** A host on which the scenarios of plugins run in the tests' own process. */
@@ -84,5 +85,16 @@ export async function openProxy(place: Place, options: OpenOptions): Promise<Ope
       return proxy.fetch(request, {});
     },
     close: () => host.close(100),
+  };
+}
+
+/** Opens two hosts of one database, as two processes have them. */
+export function openPair(options: PostgresHostOptions, part: StoredPart) {
+  const hosts = [postgresHost(options), postgresHost(options)];
+  const [host, other] = hosts.map((each) => each.open({ parts: [part], report: () => {} })({}));
+  return {
+    host: host as BoundHost,
+    other: other as BoundHost,
+    close: async () => void (await Promise.all(hosts.map((each) => each.close(100)))),
   };
 }

@@ -68,7 +68,7 @@ async function tryPort(port: number): Promise<{ server?: PostgresServer; isPortT
   return { server: started, isPortTaken };
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);
