@@ -147,7 +147,7 @@ describe("case 132: a path of operators", () => {
     expect((await post(EXPORT, { user: "ann" })).status).toBe(404);
   });
 
-  test("A path of an extension that does not say for whom is nobody's", async () => {
+  test("A path of a plugin that does not say for whom is nobody's", async () => {
     const serve = async () => Response.json({});
     const open: ProxyPlugin<Env> = definePlugin({
       routes: [{ name: "admin", method: "POST", path: "/v1/admin/x/y", id: "own", serve }],

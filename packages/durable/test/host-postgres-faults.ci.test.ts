@@ -168,7 +168,7 @@ describe("A proxy whose database is away", () => {
     expect(response.status).toBe(503);
     expect(response.headers.get("retry-after")).toMatch(/^[123]$/);
     const message = expect.stringContaining("database");
-    expect(await response.json()).toMatchObject({ error: { code: "extension_unavailable", message } });
+    expect(await response.json()).toMatchObject({ error: { code: "plugin_unavailable", message } });
   }
 
   test("responds with 503 and names the database, and serves once it is back", async () => {

@@ -227,6 +227,6 @@ async function runHook<T>(work: () => T | Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal("extension_unavailable", { problem: "plugins failed", cause: error });
+    throw new Refusal("plugin_unavailable", { problem: "plugins failed", cause: error });
   }
 }

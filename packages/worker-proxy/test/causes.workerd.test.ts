@@ -27,7 +27,7 @@ test.each<[name: string, status: number, code: string, options: Partial<ProxyOpt
   ["plugins: reserve", 503, "budget_unavailable", { plugins: [{ ...readStreams(), reserve: () => fail() }] }],
   ["plugins: reserve", 503, "budget_unavailable", { plugins: [{ ...readStreams(), reserve: rejected }] }],
   ["mediaURLs", 503, "media_unavailable", { mediaURLs: () => fail() }],
-  ["plugins", 503, "extension_unavailable", { plugins: [{ routes: [], send: rejected }] }],
+  ["plugins", 503, "plugin_unavailable", { plugins: [{ routes: [], send: rejected }] }],
   ["apiKey", 500, "misconfigured", { apiKey: () => fail() }],
   ["secret", 500, "misconfigured", { secret: rejected }],
   ["baseURL", 500, "misconfigured", { baseURL: rejected }],

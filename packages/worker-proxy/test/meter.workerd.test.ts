@@ -341,7 +341,7 @@ test("nothing is set aside for what the proxy refuses itself, or for what costs 
   expect(await told()).toEqual([]);
 });
 
-test("case 50: the meter does not count an extension's answer, and the extension gets `isMetered`", async () => {
+test("case 50: the meter does not count a plugin's answer, and the plugin gets `isMetered`", async () => {
   const send = vi.fn(async () => Response.json({ id: "1" }));
   const reserve = vi.fn();
   const { ask } = openMetered(undefined, { plugins: [{ ...readStreams(), reserve, send }] });

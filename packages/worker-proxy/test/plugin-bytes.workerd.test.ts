@@ -4,7 +4,7 @@ import { expectLog } from "./support/expected-log.js";
 import { chat, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 
-expectLog("503 extension_unavailable", "this page may not call the proxy", "there is nothing at this path");
+expectLog("503 plugin_unavailable", "this page may not call the proxy", "there is nothing at this path");
 
 type Options = NonNullable<Parameters<typeof openProxy>[0]>;
 
@@ -77,7 +77,7 @@ describe("a path of a plugin that takes bytes", () => {
     const broken = await send("/v1/files", { method: "POST", body: "abc" });
     expect([broken.status, await broken.json()]).toMatchObject([
       503,
-      { error: { code: "extension_unavailable" } },
+      { error: { code: "plugin_unavailable" } },
     ]);
   });
 });

@@ -113,11 +113,7 @@ test.each<[name: string, answer: () => Response | Promise<Response>, options?: P
     { plugins: [{ ...readStreams(), reserve: () => Promise.reject(new Error("down")) }] },
   ],
   ["a header can't be set", whole, { plugins: [gatewayHeaders(() => ({ host: "x" }))] }],
-  [
-    "the extension fails",
-    whole,
-    { plugins: [{ routes: [], send: () => Promise.reject(new Error("down")) }] },
-  ],
+  ["the plugin fails", whole, { plugins: [{ routes: [], send: () => Promise.reject(new Error("down")) }] }],
 ])("case 58: the count is given back where %s", async (_, answer, options) => {
   vi.spyOn(console, "error").mockImplementation(() => {});
   const { stream } = openStreams(1, answer, options);

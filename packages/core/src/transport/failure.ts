@@ -68,7 +68,7 @@ export function canReuseKey(error: unknown, billing: Billing = "maybe"): boolean
   switch (error.name) {
     case "APIError":
       // the proxy lost the object that stores the response
-      return REFUSED_EARLY.includes(error.status) || error.code === "extension_unavailable";
+      return REFUSED_EARLY.includes(error.status) || error.code === "plugin_unavailable";
     case "StreamError":
       return error.reason === "truncated" && error.code === undefined;
     case "TimeoutError":

@@ -15,7 +15,7 @@ export const jobRefusal = createRefusals({
   response_not_stored: [502, "the response is not stored any more; this idempotency-key sends nothing again"],
   event_id_invalid: [400, "last-event-id: send the id of an event of this stream", "invalid_request"],
   too_many_readers: [429, "this is open {what} times already; close one, or try again later"],
-  job_unavailable: [503, "this request can't be stored now; try again", "extension_unavailable"],
+  job_unavailable: [503, "this request can't be stored now; try again", "plugin_unavailable"],
 });
 
 /** Returns the stored form of a refusal. It omits the cause, which is only in the log. */

@@ -130,7 +130,7 @@ export async function send(sending: Sending, gateway: GatewayConnection): Promis
     const payment = { reserved: account?.reserved };
     const input = { id, owner: name, state: "sending", ticket, payment } as const;
     owner.note(
-      await decide("plugins: the database", "extension_unavailable", () =>
+      await decide("plugins: the database", "plugin_unavailable", () =>
         context.host.run(context.key, sending.jobs.store.storeTicket, input),
       ),
     );

@@ -27,11 +27,15 @@ interface Attempt extends Attempted {
 /** Handlers by name. The rows store the names. */
 export type Handlers<Env> = ReadonlyMap<string, EndHandler<Env>>;
 
-/** Names each handler after its function. Numbers repeated names: `send`, `send-2`. */
+/**
+ * Names each handler after its job or its function. A bundler may rename the functions of this package, and rows keep the
+ * names, so these have a job. Numbers repeated names: `send`, `send-2`.
+ */
 export function nameHandlers<Env>(handlers: readonly EndHandler<Env>[]): Handlers<Env> {
   const named = new Map<string, EndHandler<Env>>();
   for (const handler of handlers) {
-    const usual = /^[\w$]{1,60}$/.test(handler.name) ? handler.name : "handler";
+    const given = handler.job ?? handler.name;
+    const usual = /^[\w$]{1,60}$/.test(given) ? given : "handler";
     let name = usual;
     for (let number = 2; named.has(name); number += 1) name = `${usual}-${number}`;
     named.set(name, handler);

@@ -48,7 +48,8 @@ interface Received {
  * end becomes a dead letter of this handler. A handler can run again after a success if the process ends before the
  * success is stored. Use `ended.id` to ignore the repeat.
  *
- * The rows store the function's name. Do not rename the function while deliveries are pending.
+ * The rows store the function's name. Do not rename the function while deliveries are pending, and let a minifier keep
+ * names.
  *
  * @example
  * ```ts

@@ -47,10 +47,9 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): EndHandler
   const readAddress = (env: Env) =>
     readOption("webhook: url", typeof url === "function" ? url : () => url, env, checkAddress);
   const readSecrets = (env: Env) => readOption("webhook: secret", secret, env, checkSecrets);
-  return Object.assign(webhook, { job: "webhook", checks: [readAddress, readSecrets] } as const);
+  return Object.assign(deliver, { job: "webhook", checks: [readAddress, readSecrets] } as const);
 
-  /** The rows store the name of this function. */
-  async function webhook(ended: EndedTask, { env, signal }: EndContext<Env>) {
+  async function deliver(ended: EndedTask, { env, signal }: EndContext<Env>) {
     const [address, secrets] = await readSetup(env);
     const body = JSON.stringify(createBody(ended));
     const id = `msg_${ended.id}`;

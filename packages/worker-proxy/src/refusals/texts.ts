@@ -46,8 +46,8 @@ export const refusals = {
 
   // the proxy and its plugins
   misconfigured: [500, "a setting of the proxy is wrong; its log names it"],
-  extension_unavailable: [503, "a plugin of the proxy failed; try again"],
-  storage_unavailable: [503, "the proxy's database is not available now; try again", "extension_unavailable"],
+  plugin_unavailable: [503, "a plugin of the proxy failed; try again"],
+  storage_unavailable: [503, "the proxy's database is not available now; try again", "plugin_unavailable"],
 
   // the gateway; 499 is for the log, since no client is left to read it
   client_left: [499, "the client has left"],

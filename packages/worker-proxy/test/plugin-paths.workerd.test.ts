@@ -9,7 +9,7 @@ import { SECRET, signed } from "./support/sign.js";
 expectLog(
   "there is nothing at this path",
   "this page may not call the proxy",
-  "503 extension_unavailable",
+  "503 plugin_unavailable",
   "502 upstream_type",
   "502 upstream_redirect",
   "504 upstream_timeout",
@@ -18,10 +18,10 @@ expectLog(
 
 type Options = Parameters<typeof openProxy>[0];
 
-/** A proxy with an extension that has one path of each kind, and records what it is given. */
-function openExtended(
+/** A proxy with a plugin that has one path of each kind, and records what it is given. */
+function openPlugin(
   answer: (admitted: AdmittedRequest<Env>) => Response | Promise<Response> = () =>
-    Response.json({ said: "by the extension" }),
+    Response.json({ said: "by the plugin" }),
   options: Options = {},
   more: Partial<ProxyPlugin<Env>> = {},
 ) {
@@ -30,7 +30,7 @@ function openExtended(
     served.push(admitted);
     return answer(admitted);
   };
-  const extension: ProxyPlugin<Env> = {
+  const plugin: ProxyPlugin<Env> = {
     routes: [
       { name: "videos", method: "GET", path: "/v1/video/generations/{id}/events", id: "task", serve },
       { name: "chat", method: "GET", path: "/v1/chat/streams/{id}", id: "own", serve },
@@ -42,7 +42,7 @@ function openExtended(
   const opened = openProxy({
     routes: ["chat", "videos"],
     secret: () => SECRET,
-    plugins: [extension],
+    plugins: [plugin],
     ...options,
   });
   const request = (method: string, path: string) => opened.ask(asked({ method, path }));
@@ -55,11 +55,11 @@ function openExtended(
   };
 }
 
-describe("a path of an extension", () => {
+describe("a path of a plugin", () => {
   test("is served behind the gates, with what they have found out", async () => {
-    const { resume, served, reached, events } = openExtended();
+    const { resume, served, reached, events } = openPlugin();
     const { status, text, headers } = await resume("s-1");
-    expect([status, text]).toEqual([200, '{"said":"by the extension"}']);
+    expect([status, text]).toEqual([200, '{"said":"by the plugin"}']);
     expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual([
       "no-store",
       "nosniff",
@@ -73,7 +73,7 @@ describe("a path of an extension", () => {
 
   test("may have no id in it", async () => {
     const serve = async (admitted: AdmittedRequest<Env>) => Response.json({ id: admitted.id ?? "none" });
-    const { request } = openExtended(
+    const { request } = openPlugin(
       undefined,
       {},
       { routes: [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] },
@@ -82,14 +82,14 @@ describe("a path of an extension", () => {
   });
 
   test("A path that names a task is given the gateway's own id, and is marked in the answer", async () => {
-    const { watch, served } = openExtended(({ id }) => Response.json({ data: { task_id: id } }));
+    const { watch, served } = openPlugin(({ id }) => Response.json({ data: { task_id: id } }));
     const { text } = await watch(signed("t-1"));
     expect(served).toMatchObject([{ id: "t-1", sentId: signed("t-1") }]);
     expect(JSON.parse(text)).toEqual({ data: { task_id: signed("t-1") } });
   });
 
   test("case 34: that names a task is not found by anybody else", async () => {
-    const { watch, served } = openExtended();
+    const { watch, served } = openPlugin();
     const foreign = await watch(signed("t-1", "task", "user-2"));
     const unknown = await watch("t-1");
     expect([foreign.status, foreign.text]).toEqual([404, unknown.text]);
@@ -97,16 +97,16 @@ describe("a path of an extension", () => {
   });
 
   test("may return nothing, or a stream without `[DONE]`", async () => {
-    const { request } = openExtended(() => new Response(null, { status: 204 }));
+    const { request } = openPlugin(() => new Response(null, { status: 204 }));
     const gone = await request("DELETE", "/v1/chat/streams/s-1");
     expect([gone.status, gone.text, gone.headers.get("vary")]).toEqual([204, "", "Origin"]);
     const headers = { "content-type": "text/event-stream" };
-    const { watch } = openExtended(() => new Response("event: end\ndata: {}\n\n", { headers }));
+    const { watch } = openPlugin(() => new Response("event: end\ndata: {}\n\n", { headers }));
     expect((await watch(signed("t-1"))).text).toBe("event: end\ndata: {}\n\n");
   });
 
   test("has its methods named where another is used", async () => {
-    const { request, ask } = openExtended();
+    const { request, ask } = openPlugin();
     const { status, headers } = await request("POST", "/v1/chat/streams/s-1");
     expect([status, headers.get("allow")]).toEqual([405, "GET, DELETE, OPTIONS"]);
     const origin = { origin: "https://app.example" };
@@ -115,21 +115,21 @@ describe("a path of an extension", () => {
   });
 
   test("takes ids of plain letters alone", async () => {
-    const { resume, served } = openExtended();
+    const { resume, served } = openPlugin();
     for (const id of ["", "a/b", "a%2fb", "..", "a.b", "a b", "a".repeat(152)])
       expect((await resume(id)).status).toBe(404);
     expect(served).toEqual([]);
   });
 
   test("takes no body", async () => {
-    const { served, ask } = openExtended();
+    const { served, ask } = openPlugin();
     const headers = { "content-length": "2" };
     expect((await ask(asked({ method: "DELETE", path: "/v1/chat/streams/s-1", headers }))).status).toBe(400);
     expect(served).toEqual([]);
   });
 
   test("takes a DELETE with an empty stream for a body, as some hosts give it", async () => {
-    const { served, ask } = openExtended();
+    const { served, ask } = openPlugin();
     const init = { method: "DELETE", headers: { authorization: "Bearer user-token" }, body: "" };
     const request = new Request("https://proxy.example/v1/chat/streams/s-1", init);
     expect(request.body).not.toBeNull();
@@ -139,7 +139,7 @@ describe("a path of an extension", () => {
 
   test("may be silent for longer than the gateway's answer may", async () => {
     const headers = { "content-type": "text/event-stream" };
-    const { watch } = openExtended(
+    const { watch } = openPlugin(
       () => {
         const { readable, writable } = new TransformStream<string, string>();
         const writer = writable.getWriter();
@@ -153,16 +153,16 @@ describe("a path of an extension", () => {
   });
 
   test("is off while its group is", async () => {
-    const { watch, served } = openExtended(undefined, { routes: ["chat"] });
+    const { watch, served } = openPlugin(undefined, { routes: ["chat"] });
     expect([(await watch(signed("t-1"))).status, served.length]).toEqual([404, 0]);
   });
 
   test("is refused without a user, above the rate, and to other pages", async () => {
-    const closed = openExtended(undefined, { authenticate: () => null });
+    const closed = openPlugin(undefined, { authenticate: () => null });
     expect((await closed.resume("s-1")).status).toBe(401);
-    const limited = openExtended(undefined, { rateLimit: () => ({ retryAfterMs: 1 }) });
+    const limited = openPlugin(undefined, { rateLimit: () => ({ retryAfterMs: 1 }) });
     expect((await limited.resume("s-1")).status).toBe(429);
-    const { ask, served } = openExtended();
+    const { ask, served } = openPlugin();
     const headers = { origin: "https://evil.example" };
     expect((await ask(asked({ method: "GET", path: "/v1/chat/streams/s-1", headers }))).status).toBe(403);
     expect([closed, limited, { served }].flatMap((each) => each.served)).toEqual([]);
@@ -175,7 +175,7 @@ describe("a path of an extension", () => {
         throw new Error("at 10.0.0.1");
       },
       503,
-      "extension_unavailable",
+      "plugin_unavailable",
     ],
     [
       "refuses in the gateway's shape",
@@ -199,7 +199,7 @@ describe("a path of an extension", () => {
   ] as [string, () => Response, number, string][])(
     "that %s is answered as the gateway's would be",
     async (_, answer, status, code) => {
-      const { resume } = openExtended(answer);
+      const { resume } = openPlugin(answer);
       const refused = await resume("s-1");
       expect([refused.status, refused.error?.["code"]]).toEqual([status, code]);
       expect(refused.headers.has("location")).toBe(false);
@@ -211,7 +211,7 @@ describe("a path of an extension", () => {
     const late = new Promise<Response>((resolve) => {
       respond = resolve;
     });
-    const { ask, resume } = openExtended(() => late, {
+    const { ask, resume } = openPlugin(() => late, {
       timeout: { firstChunkMs: 5 },
       fetch: () => new Promise(() => {}),
     });
@@ -223,7 +223,7 @@ describe("a path of an extension", () => {
   });
 
   test("A plugin that does not respond in the gateway's place is not waited for", async () => {
-    const { ask } = openExtended(
+    const { ask } = openPlugin(
       undefined,
       { timeout: { firstChunkMs: 5 } },
       { send: () => new Promise(() => {}) },
@@ -233,11 +233,11 @@ describe("a path of an extension", () => {
 });
 
 test("A feature is named on answers of its group, and on no others", async () => {
-  const { ask } = openExtended();
+  const { ask } = openPlugin();
   const poll = () => ask(asked({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }));
   expect((await poll()).headers.get("x-sluice-features")).toBe("video-events");
   expect((await ask(asked())).headers.get("x-sluice-features")).toBeNull();
-  const without = openExtended(undefined, {}, { features: {} });
+  const without = openPlugin(undefined, {}, { features: {} });
   const { headers } = await without.ask(
     asked({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }),
   );
@@ -255,7 +255,7 @@ const HEALTH = {
 
 test("Refusals and /health name the features, too, because a lost answer says nothing", async () => {
   const features = { chat: "resumable-streams", health: "resumable-streams" };
-  const { ask, resume } = openExtended(
+  const { ask, resume } = openPlugin(
     () => Response.json({ error: { message: "no" } }, { status: 502 }),
     { routes: ["chat", "videos"] },
     { features, createRoutes: () => [{ ...HEALTH, serve: async () => Response.json({}) }] },
@@ -285,7 +285,7 @@ describe("another way to the gateway", () => {
       taken.push(admitted);
       return Promise.resolve(Response.json({ id: "taken" }));
     };
-    const { ask, reached } = openExtended(undefined, {}, { send });
+    const { ask, reached } = openPlugin(undefined, {}, { send });
     const streamed = await ask(asked({ body: { ...chat, stream: true } }));
     expect([streamed.text, reached.length]).toEqual(['{"id":"taken"}', 0]);
     expect(taken).toMatchObject([
@@ -298,7 +298,7 @@ describe("another way to the gateway", () => {
   test("sees the body as it would leave, and nothing that a gate has refused", async () => {
     const bodies: unknown[] = [];
     const send = ({ body }: AdmittedRequest<Env>) => void bodies.push(body);
-    const { ask } = openExtended(undefined, { models: { "delta-5.3": { max_tokens: 9 } } }, { send });
+    const { ask } = openPlugin(undefined, { models: { "delta-5.3": { max_tokens: 9 } } }, { send });
     await ask(asked({ body: chat }));
     await ask(asked({ body: { ...chat, max_tokens: 10 } }));
     await ask(asked({ body: { model: "other" } }));
@@ -320,13 +320,13 @@ describe("another way to the gateway", () => {
   });
 
   test("case 59: that fails is 503", async () => {
-    const { ask } = openExtended(undefined, {}, { send: () => Promise.reject(new Error("at 10.0.0.1")) });
+    const { ask } = openPlugin(undefined, {}, { send: () => Promise.reject(new Error("at 10.0.0.1")) });
     const { status, text } = await ask(asked());
     expect([status, text.includes("10.0.0.1")]).toEqual([503, false]);
   });
 });
 
-test("a stream's id is the gateway's own affair where there is no extension", async () => {
+test("a stream's id is the gateway's own affair where there is no plugin", async () => {
   const { ask } = openProxy({}, () => Response.json({}, {}));
   expect((await ask(asked())).headers.get("x-stream-id")).toBeNull();
 });
