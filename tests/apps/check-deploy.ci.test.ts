@@ -153,7 +153,7 @@ describe("the deployed app", () => {
       "whose gateway refuses the key",
       {},
       { "/api/health": [503, { status: "upstream_auth" }] },
-      "health: /api/health answers 503 upstream_auth.",
+      "health: /api/health responds with 503 upstream_auth.",
     ],
     [
       "that lets strangers in",

@@ -104,7 +104,7 @@ test("the built packages work on Node 22: client, proxy and emulator over socket
   expect(JSON.parse(printed)).toEqual({
     node: "22",
     chat: { outcome: "complete", isWhole: true },
-    tools: { outcome: "complete", answer: expect.stringContaining("7 metres") },
+    tools: { outcome: "complete", text: expect.stringContaining("7 metres") },
     images: "200 image/png",
     video: "succeeded",
     truncated: "StreamError",

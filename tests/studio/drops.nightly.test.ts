@@ -33,7 +33,7 @@ async function watchAlerts({ page }: StudioSuite): Promise<() => Promise<readonl
       const text = [...document.querySelectorAll("[role=alert]")].map((it) => it.textContent).join(" | ");
       if (text !== "" && messages.at(-1) !== text) messages.push(text);
     }).observe(document.body, { childList: true, subtree: true, characterData: true });
-    Object.assign(globalThis, { said: messages });
+    Object.assign(globalThis, { messages });
   });
   return () => page.evaluate(() => (globalThis as unknown as { messages: string[] }).messages);
 }

@@ -19,4 +19,4 @@ async function sendMessage(content: string): Promise<string> {
 }
 
 export type TracedPage = typeof sendMessage;
-Object.assign(globalThis, { ask: sendMessage });
+Object.assign(globalThis, { sendMessage });

@@ -19,8 +19,8 @@ export async function tools(setup) {
   });
   const store = createChatStore(createTestClient(setup), { model: "alpha-v4.1-flash", tools: [depth] });
   const { outcome } = await store.send("Use the tool get_depth: how deep is the river?");
-  const stream = store.getSnapshot().messages.at(-1)?.content ?? "";
-  equal([outcome, calls, stream.includes("7 metres")], ["complete", [["river"]], true]);
+  const text = store.getSnapshot().messages.at(-1)?.content ?? "";
+  equal([outcome, calls, text.includes("7 metres")], ["complete", [["river"]], true]);
 }
 
 /** A thread: a response, a stopped one, another branch; a second store reads all of it from the storage. */
