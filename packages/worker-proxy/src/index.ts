@@ -4,6 +4,7 @@ export type { JobEvent, ProxyEvent, ProxyOutcome, RequestEvent } from "./api/eve
 export type { Host } from "./api/host.js";
 export type { Authenticate, ProxyOptions, RateLimit } from "./api/options.js";
 export type { ProxyContext, ProxyPlugin, User } from "./api/plugin.js";
+export type { RouteGroup } from "./api/routes.js";
 export { type RateLimitBinding, workersRateLimit } from "./checks/rate.js";
 export { events } from "./events.js";
 export { gatewayHeaders } from "./gateway-headers.js";
