@@ -40,17 +40,6 @@ test.each([
   expect(importers).toEqual([place]);
 });
 
-// Vite splits a module that many later files import from the first file, and a page then loads several files at once
-test("the code that is loaded for failures imports neither the errors nor the clock", () => {
-  const reached = new Set([
-    "packages/core/src/transport/describe-refusal.ts",
-    "packages/core/src/transport/repeat.ts",
-  ]);
-  for (const file of reached) for (const other of listValueImports(file)) reached.add(other);
-  expect(reached).toContain("packages/core/src/transport/error-response.ts");
-  expect([...reached].filter((file) => /types\/errors|base\/clock/.test(file))).toEqual([]);
-});
-
 test("the durable half uses what one platform has in its hosts and buckets only", () => {
   const platform = /globalThis|"cloudflare:|"node:|FixedLengthStream|IdentityTransformStream/;
   const elsewhere = listFiles("packages/durable").filter(
@@ -82,12 +71,6 @@ function listImports(file: string): string[] {
   return [...readCode(file).matchAll(/\b(?:from|import) ?\(?"([\w@./:-]+)"/g)].map(([, name = ""]) =>
     name.startsWith(".") ? normalize(join(dirname(file), name)) : name,
   );
-}
-
-/** The files of the package from which a file imports values. */
-function listValueImports(file: string): string[] {
-  const found = readCode(file).matchAll(/^(?:import|export) (?!type\b)[^;]*?from "(\.[\w./-]+)\.js"/gm);
-  return [...found].map(([, name = ""]) => `${normalize(join(dirname(file), name))}.ts`);
 }
 
 /** The other folders of the package that each of its folders imports. */

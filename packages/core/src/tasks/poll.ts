@@ -1,7 +1,6 @@
 import { type Clock, openSpan } from "../base/clock.js";
 import { isolate } from "../base/isolate.js";
-import { isAbsent, isClosedRoute } from "../transport/failure.js";
-import { isTransient } from "../transport/is-transient.js";
+import { isAbsent, isClosedRoute, isTransient } from "../transport/failure.js";
 import { isGatewayError, TimeoutError } from "../types/errors.js";
 
 /** Step of a poll loop: a poll, or the wait for the next one. */

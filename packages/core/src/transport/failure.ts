@@ -43,6 +43,13 @@ export function isRefused({ status }: { readonly status: number }): boolean {
   return status < 500 && status !== 408;
 }
 
+/** Returns true for a temporary failure: 408, 429, 5xx and failed connections. */
+export function isTransient(error: Error): boolean {
+  const { name, status = 0 } = error as Partial<APIError>;
+  if (name !== "APIError") return name === "ConnectionError";
+  return status === 408 || status === 429 || status >= 500;
+}
+
 /** Returns how far a failed attempt got. A 4xx is a rejection, except for 408. */
 export function findDelivery(error: unknown): Delivery {
   if (error instanceof ConnectionError) return readDelivery(error) ?? "unknown";

@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.js";
+import { addAbortListener, type Clock } from "../base/clock.js";
 import type { Connection } from "./send.js";
 
 /** A client. Its copies share its listeners, and so its waits. */
@@ -47,9 +47,7 @@ export function createRetryClock({ clock, listeners }: Waiting, callId: string):
     now: () => clock.now(),
     async sleep(ms, signal) {
       const early = new AbortController();
-      const abort = () => early.abort(signal?.reason);
-      if (signal?.aborted) abort();
-      signal?.addEventListener("abort", abort);
+      const ignoreAbort = addAbortListener(signal, () => early.abort(signal?.reason));
       // nothing reads this reason
       const end = () => early.abort(null);
       own.set(end, callId);
@@ -59,7 +57,7 @@ export function createRetryClock({ clock, listeners }: Waiting, callId: string):
         if (error !== null) throw error;
       } finally {
         own.delete(end);
-        signal?.removeEventListener("abort", abort);
+        ignoreAbort();
       }
     },
   };

@@ -1,14 +1,11 @@
 import ky from "ky";
-import type { rejectOnAbort } from "../base/clock.js";
-import type { APIError, ConnectionError, Delivery, setDelivery } from "../types/errors.js";
-import { isTransient } from "./is-transient.js";
+import { rejectOnAbort } from "../base/clock.js";
+import { type APIError, type ConnectionError, type Delivery, setDelivery } from "../types/errors.js";
+import { isTransient } from "./failure.js";
 import { createRetryClock } from "./pauses.js";
 import type { RepeatRule } from "./repeat-stored.js";
-import type { resolveAddress } from "./resolve-address.js";
-import type { Connection, Exchange } from "./send.js";
-
-// Loaded for a failed attempt. The caller passes what reaches the errors and the clock: bundlers split a
-// module from the first file if several later files reach it
+import { resolveAddress } from "./resolve-address.js";
+import { type Connection, type Exchange, emitStep } from "./send.js";
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
@@ -21,9 +18,6 @@ export interface Repetition {
   readonly rule: RepeatRule | undefined;
   /** Sends the request once and records in the exchange's state how far it got. Rejects if it failed. */
   readonly attempt: (request: Request) => Promise<Response>;
-  readonly rejectOnAbort: typeof rejectOnAbort;
-  readonly setDelivery: typeof setDelivery;
-  readonly resolveAddress: typeof resolveAddress;
 }
 
 /**
@@ -33,7 +27,7 @@ export interface Repetition {
  * @throws the failure of the last attempt; the reason of the signal
  */
 export async function repeat(error: Error, repetition: Repetition): Promise<Response> {
-  const { client, init, exchange, attempt, rule, rejectOnAbort, setDelivery, resolveAddress } = repetition;
+  const { client, init, exchange, attempt, rule } = repetition;
   const { limit } = exchange.retry;
   const { method = "get", ...others } = init;
   let waits = 0;
@@ -81,12 +75,11 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
   }
 
   async function waitBeforeRetry(failure: Error, askedMs: number | undefined): Promise<void> {
-    const { callId, kind, model, path, settings, signal, retry } = exchange;
+    const { callId, signal, retry } = exchange;
     const delayMs = askedMs ?? Math.min(retry.maxRetryAfterMs, client.random() * 500 * 2 ** waits);
     waits += 1;
     // one wait per failed and repeated attempt
-    const step = { type: "retry", attempt: waits, delayMs, error: failure } as const;
-    client.emit({ callId, kind, model, path, settings, ...step });
+    emitStep(client, exchange, { type: "retry", attempt: waits, delayMs, error: failure });
     if (delayMs > 0) await rejectOnAbort(createRetryClock(client, callId).sleep(delayMs, signal), signal);
   }
 }
@@ -98,10 +91,9 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
 export async function explain(
   error: ConnectionError,
   client: Pick<Connection, "baseURL" | "hasOwnFetch">,
-  resolve: typeof resolveAddress,
 ): Promise<void> {
   const { origin: page, hostname } = globalThis.location ?? {};
-  const health = resolve(client, HEALTH_PATH);
+  const health = resolveAddress(client, HEALTH_PATH);
   const { origin } = new URL(health);
   if (error.billing === "none" || !page || origin === page) return;
   try {

@@ -415,9 +415,6 @@ export async function send(
           init,
           rule: isChat ? client.repeatsChats : repeats,
           attempt: (request) => attemptOnce([request]),
-          rejectOnAbort,
-          setDelivery,
-          resolveAddress,
         });
       },
     );
@@ -456,7 +453,7 @@ export async function send(
       if (signal.aborted || isGatewayError(cause)) throw cause;
       assertFetch(client, cause);
       const error = toConnectionError(cause);
-      await (await loadRepeats())?.explain(error, client, resolveAddress);
+      await (await loadRepeats())?.explain(error, client);
       cleanError(error, client.scrub);
       throw error;
     } finally {
