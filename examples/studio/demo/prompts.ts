@@ -1,4 +1,4 @@
-/** A prompt that the demo offers. The demo's emulator has an answer for it in `answers/`, or draws what it says. */
+/** A prompt that the demo offers. The demo's emulator has an answer for it in `answers/`, or paints what it says. */
 export interface DemoPrompt {
   /** Name of the prompt; of a chat, also the name of its answer's file. */
   readonly id: string;
