@@ -88,44 +88,48 @@ export function Recording() {
   return (
     <figure
       aria-label="Recorded response"
-      className="grid w-full overflow-hidden rounded-2xl border bg-card sm:grid-cols-2"
+      className="@container w-full overflow-hidden rounded-2xl border bg-card"
     >
-      <div className="flex min-w-0 flex-col gap-2 p-3 text-sm">
-        <p className="self-end rounded-2xl bg-secondary px-3 py-1">{QUESTION}</p>
-        {paragraphs.map((paragraph) => {
-          const all = paragraph.split(" ");
-          const shown = all.slice(0, Math.max(0, left)).join(" ");
-          left -= all.length;
-          return (
-            <p key={paragraph}>
-              {shown}
-              {/* it has its place from the start, so that nothing moves */}
-              <span className="invisible">{paragraph.slice(shown.length)}</span>
-            </p>
-          );
-        })}
-        <div className="mt-auto flex items-center gap-2 text-xs text-muted-foreground">
-          <span className={runs === "resume:" ? "text-warning" : isOver ? "text-success" : ""}>{status}</span>
-          <IconButton label={`${label} the recording`} className="ml-auto" onClick={press}>
-            <Icon aria-hidden />
-          </IconButton>
+      <div className="grid @xl:grid-cols-2">
+        <div className="flex min-w-0 flex-col gap-2 p-3 text-sm">
+          <p className="self-end rounded-2xl bg-secondary px-3 py-1">{QUESTION}</p>
+          {paragraphs.map((paragraph) => {
+            const all = paragraph.split(" ");
+            const shown = all.slice(0, Math.max(0, left)).join(" ");
+            left -= all.length;
+            return (
+              <p key={paragraph}>
+                {shown}
+                {/* it has its place from the start, so that nothing moves */}
+                <span className="invisible">{paragraph.slice(shown.length)}</span>
+              </p>
+            );
+          })}
+          <div className="mt-auto flex items-center gap-2 text-xs text-muted-foreground">
+            <span className={runs === "resume:" ? "text-warning" : isOver ? "text-success" : ""}>
+              {status}
+            </span>
+            <IconButton label={`${label} the recording`} className="ml-auto" onClick={press}>
+              <Icon aria-hidden />
+            </IconButton>
+          </div>
         </div>
+        <pre
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
+          tabIndex={0}
+          className="overflow-x-auto border-t bg-muted p-3 font-mono text-xs text-muted-foreground -outline-offset-2 @xl:border-t-0 @xl:border-l"
+        >
+          {code.map((line, at) => (
+            <code
+              key={at}
+              {...(line.includes(runs) && { "data-runs": true })}
+              className="block min-h-5 rounded-sm leading-5 data-runs:bg-primary/15 data-runs:text-foreground"
+            >
+              {line}
+            </code>
+          ))}
+        </pre>
       </div>
-      <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
-        tabIndex={0}
-        className="overflow-x-auto border-t bg-muted p-3 font-mono text-xs text-muted-foreground -outline-offset-2 sm:border-t-0 sm:border-l"
-      >
-        {code.map((line, at) => (
-          <code
-            key={at}
-            {...(line.includes(runs) && { "data-runs": true })}
-            className="block min-h-5 rounded-sm leading-5 data-runs:bg-primary/15 data-runs:text-foreground"
-          >
-            {line}
-          </code>
-        ))}
-      </pre>
     </figure>
   );
 }
