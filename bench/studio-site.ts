@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
+
+const PACKET = 1500;
 
 /** A page or script of the bench's own, by its path. */
 export type OwnFiles = Readonly<Record<string, { readonly type: string; readonly body: string }>>;
@@ -11,8 +14,15 @@ export interface Site {
   readonly close: () => void;
 }
 
+/** A slow line. All responses share it, also those to a Service Worker, which Chromium can't slow down. */
+interface Line {
+  readonly bytesPerSecond: number;
+  readonly latencyMs: number;
+}
+
 /** Serves the files of `origin` and the bench's own, compressed, as a real host does. */
-export async function serveCompressed(origin: string, own: OwnFiles): Promise<Site> {
+export async function serveCompressed(origin: string, own: OwnFiles, line?: Line): Promise<Site> {
+  let freeAt = 0;
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   const { port } = server.address() as AddressInfo;
@@ -30,6 +40,19 @@ export async function serveCompressed(origin: string, own: OwnFiles): Promise<Si
       "content-type": type,
       ...(isText && { "content-encoding": "gzip" }),
     });
-    response.end(isText ? gzipSync(body) : body);
+    const sent = isText ? gzipSync(body) : body;
+    if (line) await sendSlowly(sent, response, line);
+    response.end(line ? undefined : sent);
+  }
+
+  /** Sends packets in turn with those of other responses. */
+  async function sendSlowly(bytes: Buffer, response: ServerResponse, { bytesPerSecond, latencyMs }: Line) {
+    await setTimeout(latencyMs);
+    for (let start = 0; start < bytes.length; start += PACKET) {
+      const packet = bytes.subarray(start, start + PACKET);
+      freeAt = Math.max(freeAt, Date.now()) + (1000 * packet.length) / bytesPerSecond;
+      await setTimeout(freeAt - Date.now());
+      response.write(packet);
+    }
   }
 }

@@ -44,6 +44,7 @@ const FEW_MANY = [2, 12];
 const LONG_TASK_MS = 50;
 /** Lighthouse's phone: a processor four times as slow, and its slow 4G. */
 const slowdown = 4;
+const SLOW_3G = { bytesPerSecond: 50_000, latencyMs: 400 };
 const network = { offline: false, latency: 150, downloadThroughput: 204_800, uploadThroughput: 93_750 };
 
 const executablePath = findChromium();
@@ -88,6 +89,8 @@ for (const { name, url } of studios) {
   await page.context().close();
   print(name, [requests, (bytes / 1000).toFixed(1)]);
 }
+print("slow 3G: s from a click to a text", ["at once", "after 3 s"]);
+print("studio as files", [await measureFirstText(browser, 0), await measureFirstText(browser, 3000)]);
 print("MB of heap after answers", FEW_MANY);
 // a site that compresses passes no questions on
 for (const [name, { address }] of Object.entries({ studio, "studio as files": hosted }))
@@ -122,6 +125,27 @@ async function measureLoad(on: Browser, url: string): Promise<Load> {
   await page.context().close();
   const blocked = tasks.map((ms) => Math.max(0, ms * slowdown - LONG_TASK_MS));
   return { lcp, blocked: blocked.reduce((sum, ms) => sum + ms, 0) };
+}
+
+/** Seconds from a click on the first button, some time after it is there, to the first text of the response. */
+async function measureFirstText(on: Browser, waitMs: number): Promise<string> {
+  const slow = await serveCompressed(origin, {}, SLOW_3G);
+  const page = await openPage(on, { width: 390, height: 844 });
+  await page.goto(slow.address + pathname, { waitUntil: "commit" });
+  const button = page.getByRole("button", { name: "Stream a response" });
+  await button.waitFor();
+  await page.waitForTimeout(waitMs);
+  await button.click();
+  const clickedAt = performance.now();
+  await page
+    .getByRole("article")
+    .getByText(/They want a tour|Here is one idea/)
+    .first()
+    .waitFor();
+  const seconds = (performance.now() - clickedAt) / 1000;
+  await page.context().close();
+  slow.close();
+  return seconds.toFixed(1);
 }
 
 /** Heap of a page in megabytes, after collecting garbage, when it has so many answers, each in a chat of its own. */

@@ -66,8 +66,7 @@ async function startGateway(): Promise<{ url: string; close(): Promise<void> }> 
   const { createEmulator } = await import("@sluice/emulator");
   const { serve } = await import("@sluice/emulator/serve");
   const { createDemoScript } = await import("../examples/studio/demo/script.ts");
-  const { landscapes, warmUp } = await import("../examples/studio/demo/media/media.ts");
-  void warmUp();
+  const { landscapes } = await import("../examples/studio/demo/media/media.ts");
   const options = {
     apiKeys: [key],
     cors: true,

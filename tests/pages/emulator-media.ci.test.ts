@@ -54,7 +54,7 @@ describe.each([
   });
 
   test.skipIf(!findChromium())("plays in Chromium to its end, and moves", async () => {
-    expect(await played(media)).toEqual({ duration: 4, isOther: true });
+    expect(await played(media)).toEqual({ duration: 4, isOther: true, size: [856, 480] });
   });
 });
 
@@ -113,7 +113,8 @@ async function played(media: typeof landscapes | undefined) {
       video.playbackRate = 4;
       await video.play();
       await ended;
-      return { duration: video.duration, isOther: (await seen(0)) !== (await seen(1)) };
+      const isOther = (await seen(0)) !== (await seen(1));
+      return { duration: video.duration, isOther, size: [video.videoWidth, video.videoHeight] };
     });
   } finally {
     await page.close();

@@ -44,7 +44,7 @@ describe("an image of the demo", () => {
     expect(landscapes.video?.({ ...square, prompt: "A cat", seed: "1", index: 0, seconds: 1 })).toBe(
       "No scene fits: A cat",
     );
-    expect(await drawn("The same in red", "The open sea")).toBeInstanceOf(Blob);
+    expect(drawn("The same in red", "The open sea")).toMatchObject(square);
     const [url] = await fetchURLs({ prompt: "A red bicycle" });
     expect((await pictureAt(url)).width).toBe(832);
   });

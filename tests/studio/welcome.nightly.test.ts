@@ -25,15 +25,12 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
     await field("Message").press("Enter");
   }
 
-  test.each(["Stream a response", "Write code", "Explain a formula"])(
-    "A double click on “%s” asks once",
-    async (name) => {
-      await studio.page.getByRole("button", { name: new RegExp(`^${name}`, "i") }).dblclick();
-      await waitForReply(1);
-      await expect.poll(() => queued().count()).toBe(0);
-      expect(bodies()).toHaveLength(1);
-    },
-  );
+  test("A double click on “Stream a response” asks once", async () => {
+    await button("Stream a response").dblclick();
+    await waitForReply(1);
+    await expect.poll(() => queued().count()).toBe(0);
+    expect(bodies()).toHaveLength(1);
+  });
 
   test("A cell of a table has the direction of its own text", async () => {
     await sendMessage("Say 'small steps' in Chinese, Arabic and Hindi");

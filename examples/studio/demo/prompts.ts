@@ -1,10 +1,10 @@
-/** A prompt that the demo offers. The demo's emulator has an answer for it in `answers/`, or draws what it says. */
+/** A prompt that the demo offers. The demo's emulator has an answer for it in `answers/`, or paints what it says. */
 export interface DemoPrompt {
   /** Name of the prompt; of a chat, also the name of its answer's file. */
   readonly id: string;
   readonly room: "chat" | "images" | "video";
-  /** Two or three words for a card. */
-  readonly title: string;
+  /** Two or three words for the card of an image or a video. */
+  readonly title?: string;
   /** Text to send. */
   readonly prompt: string;
   /** Tool that the answer calls. The request must offer it. */
@@ -21,66 +21,57 @@ export interface DemoPrompt {
 
 /** Prompts with an answer, in the order in which a page should offer them. */
 export const demoPrompts: readonly DemoPrompt[] = [
-  { id: "show-me", room: "chat", title: "Code, table, formula", prompt: "Show me what you can do" },
+  { id: "show-me", room: "chat", prompt: "Show me what you can do" },
   {
     id: "save-note",
     room: "chat",
-    title: "Ask before it acts",
     prompt: 'Keep a note: "Ask the lock keeper about the upper gate"',
     tool: "save_note",
   },
   {
     id: "roll-dice",
     room: "chat",
-    title: "Run a tool",
     prompt: "Roll three six-sided dice",
     tool: "roll_dice",
   },
   {
     id: "pick-color",
     room: "chat",
-    title: "Ask me back",
     prompt: "Help me choose a color for my boat",
     tool: "pick_color",
   },
   {
     id: "debounce",
     room: "chat",
-    title: "Write code",
     prompt: "Write a debounce function in TypeScript",
   },
   {
     id: "throttle",
     room: "chat",
-    title: "And now throttle",
     prompt: "Write throttle in the same style",
     after: "debounce",
   },
-  { id: "quadratic", room: "chat", title: "Explain a formula", prompt: "Explain the quadratic formula" },
-  { id: "canal-lock", room: "chat", title: "Explain in steps", prompt: "How does a canal lock work?" },
-  { id: "sql-nosql", room: "chat", title: "Compare two things", prompt: "Compare SQL and NoSQL" },
+  { id: "quadratic", room: "chat", prompt: "Explain the quadratic formula" },
+  { id: "canal-lock", room: "chat", prompt: "How does a canal lock work?" },
+  { id: "sql-nosql", room: "chat", prompt: "Compare SQL and NoSQL" },
   {
     id: "small-steps",
     room: "chat",
-    title: "Three scripts",
     prompt: "Say 'small steps' in Chinese, Arabic and Hindi",
   },
   {
     id: "weekend",
     room: "chat",
-    title: "Make a plan",
     prompt: "Plan a quiet weekend in a town by a river",
   },
   {
     id: "server-sent-events",
     room: "chat",
-    title: "Look inside",
     prompt: "How does streaming work here?",
   },
   {
     id: "picture",
     room: "chat",
-    title: "Attach a picture",
     prompt: "What is in this picture?",
     needsPicture: true,
   },

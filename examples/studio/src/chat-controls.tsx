@@ -1,10 +1,19 @@
 import { useStore } from "@nanostores/react";
-import { SlidersHorizontal } from "lucide-react";
+import { calculateCost } from "@sluice/prices";
+import { type ChatNode, useConversations } from "@sluice/react";
+import { Plus, SlidersHorizontal } from "lucide-react";
+import { useEffect } from "react";
 import { IconButton } from "@/components/sluice/button";
+import { ConversationList } from "@/components/sluice/conversation-list";
+import { Cost } from "@/components/sluice/cost";
 import { ModelMenu } from "@/components/sluice/model-menu";
 import { ModelSettings } from "@/components/sluice/model-settings";
 import { Popover } from "@/components/sluice/popups";
+import { toast } from "@/components/sluice/toasts";
 import { changeSettings, chatSettings, models } from "./chat-settings.js";
+import { storage } from "./client.js";
+import { prices } from "./prices.js";
+import { formatRoute, openRoute } from "./rooms.js";
 
 /** The model of the next response, and its settings. */
 export function ChatControls() {
@@ -24,5 +33,50 @@ export function ChatControls() {
         <ModelSettings model={model} settings={settings} onChange={changeSettings} />
       </Popover>
     </>
+  );
+}
+
+/** The cost of the responses of a chat, with the versions that are not shown. */
+export function ChatCost({ ended }: { readonly ended: readonly ChatNode[] }) {
+  return <Cost cost={calculateCost(ended, prices)} title="Play money" />;
+}
+
+interface ChatListProps {
+  readonly activeId: string | undefined;
+  readonly onOpen: () => void;
+}
+
+/** The conversations of this browser. */
+export function ChatList({ activeId, onOpen }: ChatListProps) {
+  const { conversations, removed, isRestoring, update, remove, restore } = useConversations({ storage });
+  const isGone = removed.some(({ id }) => id === activeId);
+  useEffect(() => {
+    if (isGone) openRoute("chat", undefined, { replace: true });
+  }, [isGone]);
+  return (
+    <nav aria-label="Chats" className="flex min-h-0 grow flex-col gap-2 overflow-y-auto p-2">
+      <a
+        href={formatRoute("chat")}
+        onClick={onOpen}
+        className="control inline-flex items-center justify-center gap-2 rounded-lg border border-input bg-card px-3 text-sm font-medium hover:bg-secondary"
+      >
+        <Plus aria-hidden className="size-4" />
+        New chat
+      </a>
+      {conversations.length === 0 && !isRestoring && (
+        <p className="px-3 py-2 text-sm text-muted-foreground">No chats yet</p>
+      )}
+      <ConversationList
+        conversations={conversations}
+        activeId={activeId}
+        createHref={(id) => formatRoute("chat", id)}
+        onOpen={onOpen}
+        onUpdate={update}
+        onRemove={({ id }) => {
+          remove(id);
+          toast("Chat deleted", { onUndo: () => restore(id) });
+        }}
+      />
+    </nav>
   );
 }

@@ -7,14 +7,15 @@ import { Chat } from "@/components/sluice/chat";
 import { useDraft } from "@/components/sluice/use-draft";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { changeSettings, chatSettings, createChatOptions, useLabeledChat } from "./chat-settings.js";
+import { loadControls } from "./chat-start.js";
 import { isOffline, isUnsent, storage } from "./client.js";
 import { openRoute } from "./rooms.js";
 import { pendingQuestion, takeFocus, useRunningCode, useTitle } from "./state.js";
 import { renderTool, toolTitles } from "./tools.js";
 import { Welcome } from "./welcome.js";
 
-const ChatControls = lazy(async () => ({ default: (await import("./chat-controls.js")).ChatControls }));
-const ChatCost = lazy(async () => ({ default: (await import("./prices.js")).ChatCost }));
+const ChatControls = lazy(async () => ({ default: (await loadControls()).ChatControls }));
+const ChatCost = lazy(async () => ({ default: (await loadControls()).ChatCost }));
 const Markdown = lazy(async () => ({ default: (await import("@/components/sluice/markdown")).Markdown }));
 
 /** The code that runs in each state of the chat. */

@@ -6,10 +6,16 @@ import { useRoute } from "./rooms.js";
 import { pendingQuestion, takeFocus, useIsMounted } from "./state.js";
 import { Welcome } from "./welcome.js";
 
-const ChatList = lazy(async () => ({ default: (await import("./chat-list.js")).ChatList }));
+const ChatList = lazy(async () => ({ default: (await loadControls()).ChatList }));
 const ChatRoom = lazy(async () => ({ default: (await import("./chat-room.js")).ChatRoom }));
 const Compare = lazy(async () => ({ default: (await import("./compare.js")).Compare }));
 const Dialog = lazy(async () => ({ default: (await import("@/components/sluice/popups")).Dialog }));
+
+/** Loads what is around a conversation. On a slow line it would delay the room, so it waits for the room. */
+export async function loadControls() {
+  await import("./chat-room.js");
+  return import("./chat-controls.js");
+}
 
 /** The conversations of this browser beside the open conversation. A user can write before the rest has loaded. */
 export function ChatStart() {

@@ -4,6 +4,7 @@ import { Button, Chip, onPressOnce } from "@/components/sluice/button";
 import manifest from "../../../package.json";
 import { demoPrompts } from "../demo/prompts.js";
 import { client, firstChunk } from "./client.js";
+import { Recording } from "./recording.js";
 import { inspectorTab, pendingQuestion } from "./state.js";
 
 /** URL of the repository. Undefined until a release has set it. */
@@ -12,10 +13,6 @@ const docs = import.meta.env.VITE_DOCS || (source && `${source}/tree/main/docs`)
 const links = Object.entries({ Docs: docs, Source: source });
 
 const findPrompt = (id: string) => demoPrompts.find((one) => one.id === id)?.prompt ?? "";
-const questions = demoPrompts.filter(({ id }) =>
-  ["debounce", "quadratic", "canal-lock", "sql-nosql", "roll-dice", "pick-color"].includes(id),
-);
-
 interface FaultButton {
   readonly fault: Fault;
   readonly label: string;
@@ -58,7 +55,7 @@ function ask(text: string, label?: string): void {
 /** The first screen of a new chat: what this is, and one thing to press. */
 export function Welcome() {
   return (
-    <section aria-label="Welcome" className="m-auto flex w-full max-w-2xl flex-col items-start gap-6 p-4">
+    <section aria-label="Welcome" className="m-auto flex w-full max-w-3xl flex-col items-start gap-6 p-4">
       <div className="flex flex-col gap-2">
         <h2 className="text-2xl font-semibold tracking-tight text-balance">
           Sluice is a TypeScript client for chat, images and video models
@@ -78,6 +75,7 @@ export function Welcome() {
           Approve a tool
         </Button>
       </div>
+      <Recording />
       <fieldset aria-label="Break it" className="flex flex-wrap items-center gap-1.5">
         <span className="flex items-center gap-2 pr-2 text-sm text-muted-foreground">
           <Unplug aria-hidden className="size-4" />
@@ -95,22 +93,6 @@ export function Welcome() {
           Second tab
         </Chip>
       </fieldset>
-      <p className="text-sm text-muted-foreground short:hidden">
-        Or ask:{" "}
-        {questions.map(({ id, title, prompt }, at) => (
-          <span key={id}>
-            {at > 0 && " · "}
-            <button
-              type="button"
-              data-tip={prompt}
-              className="cursor-pointer underline underline-offset-4 hover:text-foreground pointer-coarse:min-h-11"
-              {...onPressOnce(() => ask(prompt))}
-            >
-              {title}
-            </button>
-          </span>
-        ))}
-      </p>
       <p className="flex gap-4 text-sm">
         {links.map(
           ([label, href]) =>

@@ -100,6 +100,15 @@ describe("an image", () => {
     expect(lastOfMany - firstOfMany).toBeGreaterThan(last - first);
   });
 
+  test("has the pixels that the option `media` returns", async () => {
+    const fill = (_: number, row: Uint8Array) => row.fill(200);
+    const emulator = createFastEmulator({ media: { image: ({ width }) => ({ width, height: 8, fill }) } });
+    const image = await readPNG(await readBytes(await emulator.fetch(await createImageURL(emulator))));
+    expect([image.width, image.height]).toEqual([1024, 8]);
+    // the filter "up": the first row as it is, and no change in the second row
+    expect([image.rows[1], image.rows[3 * 1024 + 2]]).toEqual([200, 0]);
+  });
+
   test("has the text that the option `media` returns as its caption", async () => {
     const draw = async (prompt: string, media?: EmulatorOptions["media"]) => {
       const emulator = createFastEmulator(media ? { media } : {});

@@ -1,16 +1,11 @@
 import type { EmulatorOptions } from "@sluice/emulator";
 import { hex } from "./art/color.ts";
 import { type Painting, paint } from "./art/paint.ts";
-import type { Bitmap } from "./png.ts";
 
 type Media = NonNullable<EmulatorOptions["media"]>;
-type ImageDescription = Parameters<NonNullable<Media["image"]>>[0];
-
+type Bitmap = Extract<Awaited<ReturnType<NonNullable<Media["image"]>>>, { fill: unknown }>;
 /** A picture to paint. The same one has the same pixels. */
-export interface Picture extends ImageDescription {
-  /** Columns at the right that are painted but not shown: room for a movement. @default 0 */
-  readonly extra?: number;
-}
+export type Picture = Parameters<NonNullable<Media["image"]>>[0];
 
 /** Largest number of pixels that are painted for an image. A larger image is painted smaller, and stretched. */
 const MOST_PIXELS = 150_000;
@@ -21,11 +16,8 @@ const EVEN = 0x00ff00ff;
 const kept = new Map<string, Painting>();
 
 /** Paints a picture, or returns one of the last eight again. */
-export function paintingOf(picture: Picture): Painting {
-  const { height, prompt, base, seed, index, extra = 0, colors = [] } = picture;
-  const width = picture.width + extra;
-  // the frames of a video are copied from the painting pixel by pixel
-  const scale = extra > 0 ? 1 : Math.min(1, Math.sqrt(MOST_PIXELS / (width * height)));
+function paintingOf({ width, height, prompt, base, seed, index, colors = [] }: Picture): Painting {
+  const scale = Math.min(1, Math.sqrt(MOST_PIXELS / (width * height)));
   const size = {
     width: Math.max(1, Math.round(width * scale)),
     height: Math.max(1, Math.round(height * scale)),
@@ -44,9 +36,9 @@ export function paintingOf(picture: Picture): Painting {
 
 /** Makes the rows of a picture at its full size. */
 export function bitmapOf(picture: Picture): Bitmap {
-  const { width, height, extra = 0 } = picture;
+  const { width, height } = picture;
   const { width: narrow, height: low, bytes } = paintingOf(picture);
-  const columns = placesOf(width, narrow / (width + extra), narrow);
+  const columns = placesOf(width, narrow / width, narrow);
   const lines = placesOf(height, low / height, low);
   // the two rows of the painting between which the last row lay, and the row itself
   const [one, other, mixed] = [createRow(width), createRow(width), createRow(width)] as const;

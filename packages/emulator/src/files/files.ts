@@ -7,7 +7,7 @@ import { hash } from "../server/hash.js";
 import { type Bytes, createForbidden, createUnknownId, type HandlerResponse } from "../server/http.js";
 import type { EmulatorState } from "../server/state.js";
 import { drawBitmap } from "./image.js";
-import type { ImageDescription, MediaScript, VideoDescription } from "./media.js";
+import type { Bitmap, ImageDescription, MediaScript, VideoDescription } from "./media.js";
 import { writePNG } from "./png.js";
 import { respondWithRange } from "./range.js";
 import { sign, verify } from "./signature.js";
@@ -106,14 +106,15 @@ async function createFile(
   { image = getPrompt, video = getPrompt }: MediaScript,
 ): Promise<CreatedFile> {
   const made = await ("seconds" in file ? video(file) : image(file));
-  const blob = await (typeof made === "string" ? draw({ ...file, prompt: made }) : made);
+  const blob = made instanceof Blob ? made : await encode(file, made);
   const bytes = new Uint8Array(await blob.arrayBuffer());
   return { bytes, type: blob.type || "application/octet-stream" };
 }
 
-/** Draws a file with its prompt as the caption. */
-function draw(file: File): Blob | Promise<Blob> {
-  return "seconds" in file ? writeVideo(file) : writePNG(drawBitmap(file), file.prompt);
+/** Encodes a file from its pixels, or from the emulator's own image with a caption. */
+function encode(file: File, made: Bitmap | string): Blob | Promise<Blob> {
+  const bitmap = typeof made === "string" ? drawBitmap({ ...file, prompt: made }) : made;
+  return "seconds" in file ? writeVideo(bitmap, file.seconds) : writePNG(bitmap, file.prompt);
 }
 
 const UNCHANGING = { "cache-control": "private, max-age=86400, immutable" };

@@ -1,14 +1,6 @@
 import { hash } from "../server/hash.js";
 import { formatHSL, parseRGB } from "./color.js";
-import type { ImageDescription } from "./media.js";
-
-/** An image that draws its rows on demand. */
-export interface Bitmap {
-  readonly width: number;
-  readonly height: number;
-  /** Writes red, green and blue of each pixel of row `y`. */
-  readonly fill: (y: number, row: Uint8Array) => void;
-}
+import type { Bitmap, ImageDescription } from "./media.js";
 
 /** Maximum number of letters in a line of the caption, and of lines. */
 const MAX_LETTERS = 24;

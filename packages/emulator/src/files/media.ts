@@ -24,6 +24,19 @@ export interface VideoDescription extends Omit<ImageDescription, "isLastFrame"> 
   readonly seconds: number;
 }
 
+/** An image that draws its rows on demand. */
+export interface Bitmap {
+  /** Width in pixels. */
+  readonly width: number;
+  /** Height in pixels. */
+  readonly height: number;
+  /** Writes red, green and blue of each pixel of row `y`. The emulator reads the rows in order, from 0. */
+  readonly fill: (y: number, row: Uint8Array) => void;
+}
+
+/** A file with its content type, an image that the emulator encodes, or the caption of the emulator's own image. */
+export type ScriptedMedia = Blob | Bitmap | string;
+
 /**
  * Decides which files the URLs of images and videos return. Both functions run when a file is fetched, and again after
  * four other files. A rejection breaks the response as a network failure does.
@@ -39,19 +52,17 @@ export interface VideoDescription extends Omit<ImageDescription, "isLastFrame"> 
  */
 export interface MediaScript {
   /**
-   * Creates an image. The `type` of a `Blob` becomes the content type. A string becomes the caption of the emulator's
-   * own image.
+   * Creates an image. The `type` of a `Blob` becomes the content type. A `Bitmap` becomes a PNG.
    *
    * @default a PNG: a gradient with the prompt as its caption
    */
-  readonly image?: (image: ImageDescription) => Blob | string | Promise<Blob | string>;
+  readonly image?: (image: ImageDescription) => ScriptedMedia | Promise<ScriptedMedia>;
   /**
-   * Creates a video. The `type` of a `Blob` becomes the content type. A string becomes the caption of the emulator's
-   * own video.
+   * Creates a video. The `type` of a `Blob` becomes the content type. A `Bitmap` becomes an MP4 of an image that moves.
    *
    * @default an MP4 (H.264) of the emulator's own image, which moves
    */
-  readonly video?: (video: VideoDescription) => Blob | string | Promise<Blob | string>;
+  readonly video?: (video: VideoDescription) => ScriptedMedia | Promise<ScriptedMedia>;
 }
 
 const SHORT_SIDE = 480;

@@ -1,24 +1,24 @@
 import type { Bytes } from "../server/http.js";
-import { type Bitmap, drawBitmap } from "./image.js";
-import type { VideoDescription } from "./media.js";
+import type { Bitmap } from "./media.js";
 import { type Encoded, writeMP4 } from "./mp4.js";
 
 /*
- * Writes H.264 without an encoder. The first frame contains raw pixels (I_PCM). Every other frame says that the frame
- * before moved sideways, in five bits for each block of 16 x 16 pixels. Headers are written as strings of bits. A start
+ * Writes H.264 without an encoder. The first frame contains raw pixels (I_PCM). Every other frame says how far the first
+ * frame moved sideways, in five bits for each block of 16 x 16 pixels. Headers are written as strings of bits. A start
  * code (two zero bytes) can never occur in the pixels, since brightness and colors are 16 or more.
  */
 
 const FPS = 24;
 const BLOCK = 16;
-/** Maximum distance that the caption moves to each side, in pixels. */
-const TRAVEL = 24;
-/** Seconds after which the caption is back at its start. */
+/** Bits of a frame's place in the display order, which counts half frames. */
+const ORDER_BITS = 12;
+/** Maximum distance that the image moves to the left, in pixels. As many pixels at its right are cropped. */
+const TRAVEL = 48;
+/** Seconds after which the image is back at its start. */
 const PERIOD = 4;
 
-/** Creates a video of the description's image, which moves from side to side. */
-export function writeVideo({ seconds, ...image }: VideoDescription): Blob {
-  const bitmap = drawBitmap(image);
+/** Creates a video of an image, which moves to the left and back. */
+export function writeVideo(bitmap: Bitmap, seconds: number): Blob {
   const { width, height } = bitmap;
   const frames = Math.max(1, Math.round(seconds * FPS));
   const bytes = writeMP4(encode(bitmap, frames), { width, height, framesPerSecond: FPS });
@@ -26,11 +26,12 @@ export function writeVideo({ seconds, ...image }: VideoDescription): Blob {
 }
 
 function encode(bitmap: Bitmap, frames: number): Encoded {
-  const [columns, rows] = [Math.ceil(bitmap.width / BLOCK), Math.ceil(bitmap.height / BLOCK)];
+  const columns = Math.ceil((bitmap.width + TRAVEL) / BLOCK);
+  const rows = Math.ceil(bitmap.height / BLOCK);
   const computeOffset = (frame: number) =>
-    Math.round(TRAVEL * Math.sin((2 * Math.PI * frame) / (PERIOD * FPS)));
+    Math.round((TRAVEL / 2) * (1 - Math.cos((2 * Math.PI * frame) / (PERIOD * FPS))));
   const moved = Array.from({ length: frames - 1 }, (_, at) =>
-    encodeMovedFrame(at + 1, computeOffset(at) - computeOffset(at + 1), columns * rows),
+    encodeMovedFrame(at + 1, computeOffset(at + 1), columns * rows),
   );
   return {
     sequence: encodeSequence(bitmap, columns, rows),
@@ -42,8 +43,8 @@ function encode(bitmap: Bitmap, frames: number): Encoded {
 function encodeSequence({ width, height }: Bitmap, columns: number, rows: number): Bytes {
   // constrained baseline, level 3.1
   const profile = [66, 0xc0, 31].map((value) => encodeFixed(value, 8)).join("");
-  // ids and frame numbers of 4 bits; frames in display order; one reference frame
-  const order = [0, 0, 2, 1].map(encodeUnsigned).join("");
+  // id; frame numbers of 4 bits; display order in 12 bits; one reference frame
+  const order = [0, 0, 0, ORDER_BITS - 4, 1].map(encodeUnsigned).join("");
   const size = `0${encodeUnsigned(columns - 1)}${encodeUnsigned(rows - 1)}11`;
   // crop at the right and at the bottom, in steps of two pixels
   const [right, bottom] = [(columns * BLOCK - width) / 2, (rows * BLOCK - height) / 2];
@@ -54,7 +55,7 @@ function encodeSequence({ width, height }: Bitmap, columns: number, rows: number
 /** Writes the first frame: for each block its type, 25 in 9 bits, and on whole bytes 256 + 64 + 64 values. */
 function encodeFirstFrame(bitmap: Bitmap, columns: number, rows: number): Bytes {
   const head = packBits(
-    `1${encodeUnsigned(7)}1${encodeFixed(0, 4)}1001${encodeUnsigned(1)}${encodeUnsigned(25)}`,
+    `1${encodeUnsigned(7)}1${encodeFixed(0, 4)}1${encodeFixed(0, ORDER_BITS)}001${encodeUnsigned(1)}${encodeUnsigned(25)}`,
   );
   const kind = packBits(encodeUnsigned(25));
   const planes = toPlanes(bitmap, columns * BLOCK, rows * BLOCK);
@@ -80,7 +81,7 @@ function encodeFirstFrame(bitmap: Bitmap, columns: number, rows: number): Bytes 
   return frame.slice(0, length);
 }
 
-/** Converts to brightness (16 to 235) and two color planes of half the size. Pixels outside repeat the edge. */
+/** Converts to brightness (16 to 235) and two color planes of half the size. Pixels outside mirror the image. */
 function toPlanes({ width, height, fill }: Bitmap, fullWidth: number, fullHeight: number) {
   const bright = new Uint8Array(fullWidth * fullHeight);
   const [blue, red] = [new Uint8Array(bright.length / 4), new Uint8Array(bright.length / 4)];
@@ -88,7 +89,7 @@ function toPlanes({ width, height, fill }: Bitmap, fullWidth: number, fullHeight
   for (let y = 0; y < fullHeight; y++) {
     if (y < height) fill(y, row);
     for (let x = 0; x < fullWidth; x++) {
-      const at = 3 * Math.min(x, width - 1);
+      const at = 3 * (x < width ? x : 2 * width - 1 - x);
       const [r, g, b] = [row[at] as number, row[at + 1] as number, row[at + 2] as number];
       bright[y * fullWidth + x] = 16.5 + 0.257 * r + 0.504 * g + 0.098 * b;
       if (x % 2 !== 0 || y % 2 !== 0) continue;
@@ -100,12 +101,16 @@ function toPlanes({ width, height, fill }: Bitmap, fullWidth: number, fullHeight
   return [bright, blue, red];
 }
 
-/** Writes the last frame moved by `right` pixels. The first block has the vector, and all other blocks predict it. */
-function encodeMovedFrame(frame: number, right: number, blocks: number): Bytes {
-  const head = `1${encodeUnsigned(5)}1${encodeFixed(frame % 16, 4)}0001${encodeUnsigned(1)}`;
+/**
+ * Writes the first frame moved by `left` pixels to the left. The first block has the vector, and all other blocks
+ * predict it. No frame refers to a moved frame, because rounding errors would add up.
+ */
+function encodeMovedFrame(frame: number, left: number, blocks: number): Bytes {
+  const order = encodeFixed(2 * frame, ORDER_BITS);
+  const head = `1${encodeUnsigned(5)}1${encodeFixed(1, 4)}${order}001${encodeUnsigned(1)}`;
   // in quarters of a pixel
-  const first = `11${encodeSigned(4 * right)}11`;
-  return Uint8Array.of(0x41, ...packBits(`${head}${first}${"1".repeat(5 * (blocks - 1))}1`));
+  const first = `11${encodeSigned(4 * left)}11`;
+  return Uint8Array.of(0x01, ...packBits(`${head}${first}${"1".repeat(5 * (blocks - 1))}1`));
 }
 
 /** Writes an unsigned Exp-Golomb code. */

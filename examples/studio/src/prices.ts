@@ -1,6 +1,4 @@
-import { calculateCost, definePrices } from "@sluice/prices";
-import type { ChatNode } from "@sluice/react";
-import { Cost } from "@/components/sluice/cost";
+import { definePrices } from "@sluice/prices";
 
 const second = { "480p": 20, "720p": 50, "1080p": 100, "4k": 400 };
 
@@ -22,8 +20,3 @@ export const prices = definePrices({
     "gamma-asset": { asset: 1 },
   },
 });
-
-/** The cost of the responses of a chat, with the versions that are not shown. */
-export function ChatCost({ ended }: { readonly ended: readonly ChatNode[] }) {
-  return <Cost cost={calculateCost(ended, prices)} title="Play money" />;
-}
