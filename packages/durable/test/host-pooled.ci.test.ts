@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type PostgresHostOptions, postgresHost } from "@sluice/durable/postgres";
+import { postgresHost } from "@sluice/durable/postgres";
 import { hostTests } from "@sluice/durable/testing";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -94,7 +94,7 @@ test.skipIf(!openssl)(
       const [row] = await query<{ ssl: boolean }>("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()");
       return row?.ssl;
     });
-    const read = (connection: PostgresHostOptions["connection"] = {}) => {
+    const read = (connection: Parameters<typeof postgresHost>[0]["connection"] = {}) => {
       const host = postgresHost({ url: server.url, connection });
       onTestFinished(() => host.close(0));
       const part = { tables: [], operations: [readEncryption] };

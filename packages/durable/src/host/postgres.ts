@@ -17,7 +17,7 @@ import { readSQL } from "./values.js";
 export type { ClosableHost } from "./process-host.js";
 
 /** Options of {@link postgresHost}. */
-export interface PostgresHostOptions {
+interface PostgresHostOptions {
   /** Address of the database, `postgres://user:password@host:5432/name`. */
   readonly url: string;
   /**

@@ -1,5 +1,5 @@
 import { nodeHost } from "@sluice/durable/node";
-import { type PostgresHostOptions, postgresHost } from "@sluice/durable/postgres";
+import { postgresHost } from "@sluice/durable/postgres";
 import { createProxy, type GatewayProxy, type ProxyOptions } from "@sluice/worker-proxy";
 import type { BoundHost, StoredPart } from "@sluice/worker-proxy/plugin";
 import { type PostgresServer, startPostgres } from "./postgres-server.js";
@@ -89,7 +89,7 @@ export async function openProxy(place: Place, options: OpenOptions): Promise<Ope
 }
 
 /** Opens two hosts of one database, as two processes have them. */
-export function openPair(options: PostgresHostOptions, part: StoredPart) {
+export function openPair(options: Parameters<typeof postgresHost>[0], part: StoredPart) {
   const hosts = [postgresHost(options), postgresHost(options)];
   const [host, other] = hosts.map((each) => each.open({ parts: [part], report: () => {} })({}));
   return {
