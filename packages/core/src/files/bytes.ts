@@ -59,6 +59,7 @@ export function assertBlob(blob: unknown): asserts blob is Blob {
  *
  * @example
  * ```ts
+ * const head = await readBytes(file, 0, 24, undefined);
  * const width = createView(head).getUint32(16); // of a PNG
  * ```
  */
@@ -71,6 +72,7 @@ export function createView({ buffer, byteOffset, byteLength }: Bytes): DataView 
  *
  * @example
  * ```ts
+ * const head = await readBytes(file, 0, 12, undefined);
  * const isMP4 = hasText(head, 4, "ftyp");
  * ```
  */
@@ -83,6 +85,7 @@ export function hasText(bytes: Uint8Array, at: number, text: string): boolean {
  *
  * @example
  * ```ts
+ * const head = await readBytes(file, 0, 12, undefined);
  * const brand = readASCII(head, 8, 4); // "isom"
  * ```
  */
