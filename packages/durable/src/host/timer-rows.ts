@@ -130,7 +130,8 @@ export class TimerRows {
     this.tables = keys === "one" ? TIMER_TABLES : [...TIMER_TABLES, ...KEY_TABLES];
   }
 
-  get #hasKeys(): boolean {
+  /** False for a database of one key, as in a Durable Object. */
+  get hasKeys(): boolean {
     return this.#keys !== "one";
   }
 
@@ -155,7 +156,7 @@ export class TimerRows {
           query(CANCEL, key, job.name, id),
           query(CANCEL_RUNNING, key, job.name, id),
           // a user whose data is erased leaves no key behind
-          this.#hasKeys && query(DROP_KEY, key, key),
+          this.hasKeys && query(DROP_KEY, key, key),
         ]);
       },
     };
@@ -171,7 +172,7 @@ export class TimerRows {
     { leaseUntil, limit, limitOfKey, busy }: ClaimOptions,
   ): Promise<readonly ClaimedTimer[]> {
     const left = [...busy, ...Array<string>(MAX_BUSY_KEYS).fill("")].slice(0, MAX_BUSY_KEYS);
-    const keys = await (this.#hasKeys
+    const keys = await (this.hasKeys
       ? query<{ key: string }>(FIND_KEYS, now, ...left, limit)
       : query<{ key: string }>(DUE_KEY, now));
     const each = Math.min(limitOfKey, Math.floor(limit / Math.max(keys.length, 1)));
@@ -180,8 +181,8 @@ export class TimerRows {
         const run = crypto.randomUUID();
         const [timers] = await Promise.all([
           query<ClaimedTimer>(CLAIM, key, now, each, leaseUntil, run, key, now),
-          this.#hasKeys && query(END_TURN, key, now, key, now, key),
-          this.#hasKeys && query(DROP_KEY, key, key),
+          this.hasKeys && query(END_TURN, key, now, key, now, key),
+          this.hasKeys && query(DROP_KEY, key, key),
         ]);
         return timers;
       }),
@@ -238,12 +239,12 @@ export class TimerRows {
 
   /** Makes keys with due timers due again after the clock was set back. */
   async repair(query: Query, now: number): Promise<void> {
-    if (this.#hasKeys) await query(REPAIR_KEYS, now, now, now);
+    if (this.hasKeys) await query(REPAIR_KEYS, now, now, now);
   }
 
   /** Reads the time at which the next key becomes due. It skips keys that are due now: they wait for running jobs. */
   async readNextKey(query: Query, now: number): Promise<number | null> {
-    if (!this.#hasKeys) return null;
+    if (!this.hasKeys) return null;
     const [row] = await query<{ due: number | null }>(NEXT_KEY, now);
     return row?.due ?? null;
   }
@@ -256,12 +257,12 @@ export class TimerRows {
 
   /** Stores that a key is due at a time, unless it is due earlier. */
   async #touch(query: Query, key: string, due: number): Promise<void> {
-    if (this.#hasKeys) await query(TOUCH_KEY, key, due);
+    if (this.hasKeys) await query(TOUCH_KEY, key, due);
   }
 
   /** Locks the row of a key until the transaction ends. */
   async #lock(query: Query, key: string): Promise<void> {
-    if (this.#hasKeys) await query(LOCK_KEY, key);
+    if (this.hasKeys) await query(LOCK_KEY, key);
   }
 }
 

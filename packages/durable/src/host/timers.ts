@@ -76,7 +76,9 @@ export class Timers {
   #countFree(): number {
     const now = Date.now();
     const recent = [...this.#running].filter(({ startedAt }) => Math.abs(now - startedAt) < LONG_MS);
-    return Math.min(MAX_JOBS - recent.length, MAX_ALL_JOBS - this.#running.size);
+    // the only key has its own limit; with several keys, a claim passes over busy ones
+    const maxJobs = this.#rows.hasKeys ? MAX_ALL_JOBS : MAX_JOBS_OF_KEY;
+    return Math.min(MAX_JOBS - recent.length, maxJobs - this.#running.size);
   }
 
   /** Starts due jobs. Returns the milliseconds until more may be due; undefined if unknown. */

@@ -198,7 +198,7 @@ export const TIMERS: HostCases = {
     const many = 3 * MAX_OF_KEY + 4;
     await host.run(key, plan, { id: "", text: "", inMs: -1_000, waitFor: "go", count: many });
     const mine = `${key} other`;
-    await host.run(mine, plan, { id: "a", text: "a", inMs: 0, waitFor: null });
+    await host.run(mine, plan, { id: "a", text: "a", inMs: 200, waitFor: null });
     await waitFor(() => host.run(mine, notes, null), ["begin a 1", "end a 1"]);
     const begun = await host.run(key, notes, null);
     ensure(begun.length <= MAX_OF_KEY, `${begun.length} jobs of one key run at once`);
