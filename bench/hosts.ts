@@ -110,14 +110,14 @@ async function measure(kind: "paced" | "short"): Promise<void> {
     async (name) => {
       const { host, away } = subjects[name];
       const count = countProcesses(host);
-      const [before, asked, startedAt] = [host.cpuMs(), await host.queries(), performance.now()];
+      const [before, queriesBefore, startedAt] = [host.cpuMs(), await host.queries(), performance.now()];
       await all(count, kind === "paced" ? count : CLIENTS, (nth) => readAway(host, nth, away, kind));
       const seconds = (performance.now() - startedAt) / 1000;
       // what is settled behind the last answers
       await new Promise((resolve) => setTimeout(resolve, 500));
       const after = host.cpuMs();
       of(name).postgres.push((after.postgres - before.postgres) / count);
-      of(name).queries.push(((await host.queries()) - asked) / count);
+      of(name).queries.push(((await host.queries()) - queriesBefore) / count);
       of(name).rate.push(count / seconds);
       return (after.own + after.postgres - before.own - before.postgres) / count;
     },
@@ -139,12 +139,12 @@ async function measure(kind: "paced" | "short"): Promise<void> {
   );
 }
 
-async function startProcesses(count: number, placeOf: () => string): Promise<Host> {
+async function startProcesses(count: number, findTarget: () => string): Promise<Host> {
   const children = await Promise.all(
     Array.from({ length: count }, async () => {
       const child = fork(new URL("./host-process.ts", import.meta.url), [
         gateway.address,
-        ...placeOf().split(" "),
+        ...findTarget().split(" "),
       ]);
       const [port] = (await once(child, "message")) as [number];
       closings.push(() => child.disconnect());
@@ -152,15 +152,15 @@ async function startProcesses(count: number, placeOf: () => string): Promise<Hos
     }),
   );
   const ownCPU = () => children.reduce((sum, { child }) => sum + readCPU(Number(child.pid)).own, 0);
-  const isShared = placeOf().startsWith("postgres:");
+  const isShared = findTarget().startsWith("postgres:");
   return {
     processes: children.map(({ port }) => `http://127.0.0.1:${port}`),
     cpuMs: () => ({ own: ownCPU(), postgres: isShared ? postgresCPU() : 0 }),
     async queries() {
       const counts = children.map(async ({ child }) => {
-        const said = once(child, "message");
+        const received = once(child, "message");
         child.send("queries");
-        return Number((await said)[0]);
+        return Number((await received)[0]);
       });
       return (await Promise.all(counts)).reduce((sum, some) => sum + some, 0);
     },

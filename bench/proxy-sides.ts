@@ -99,7 +99,7 @@ function listChildren(pid: number): string[] {
 }
 
 /** Sends a chat, and returns the milliseconds to its first or to its last byte. */
-export async function ask(side: Side, prompt: string, until: "first" | "last"): Promise<number> {
+export async function sendRequest(side: Side, prompt: string, until: "first" | "last"): Promise<number> {
   const startedAt = performance.now();
   const response = await send(side, prompt);
   let firstAt = 0;

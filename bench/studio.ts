@@ -94,7 +94,7 @@ print("studio as files", [await measureFirstText(browser, 0), await measureFirst
 print("MB of heap after answers", FEW_MANY);
 // a site that compresses passes no questions on
 for (const [name, { address }] of Object.entries({ studio, "studio as files": hosted }))
-  print(name, await heapAfterAnswers(browser, address));
+  print(name, await measureHeapAfterReplies(browser, address));
 const longest: number[] = [];
 for (let run = 0; run < runs; run += 1) longest.push(await longChat(browser));
 print("longest task of 200 turns, ms", [Math.round(median(longest)), ""]);
@@ -149,17 +149,17 @@ async function measureFirstText(on: Browser, waitMs: number): Promise<string> {
 }
 
 /** Heap of a page in megabytes, after collecting garbage, when it has so many answers, each in a chat of its own. */
-async function heapAfterAnswers(on: Browser, url: string): Promise<readonly string[]> {
+async function measureHeapAfterReplies(on: Browser, url: string): Promise<readonly string[]> {
   const page = await openPage(on, { width: 1280, height: 800 });
   const devtools = await page.context().newCDPSession(page);
   await page.goto(url);
   const heaps: string[] = [];
-  for (let answers = 1; answers <= Math.max(...FEW_MANY); answers += 1) {
+  for (let replies = 1; replies <= Math.max(...FEW_MANY); replies += 1) {
     const field = page.getByRole("textbox", { name: "Message", exact: true });
     await field.fill("Show me what you can do");
     await field.press("Enter");
     await page.getByRole("button", { name: "Regenerate" }).waitFor();
-    if (FEW_MANY.includes(answers)) {
+    if (FEW_MANY.includes(replies)) {
       await devtools.send("HeapProfiler.collectGarbage");
       const { usedSize } = await devtools.send("Runtime.getHeapUsage");
       heaps.push((usedSize / 1_000_000).toFixed(1));

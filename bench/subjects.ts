@@ -19,12 +19,12 @@ const body = JSON.stringify({
 });
 
 /** The bare `fetch` of the floor and of parsers that bring none. */
-export function ask({ baseURL, fetch }: Gateway): Promise<Response> {
+export function sendRequest({ baseURL, fetch }: Gateway): Promise<Response> {
   return fetch(`${baseURL}/v1/chat/completions`, { method: "POST", headers, body });
 }
 
 export const own = {
-  floor: async (gateway, onPiece) => floor(await ask(gateway), onPiece),
+  floor: async (gateway, onPiece) => floor(await sendRequest(gateway), onPiece),
   Sluice: async ({ baseURL, fetch }, onPiece) => {
     const isPlatform = fetch === globalThis.fetch;
     const client = createClient({ baseURL, ...(!isPlatform && { fetch: (request) => fetch(request) }) });

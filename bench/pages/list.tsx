@@ -27,9 +27,9 @@ const rule = ".block:not(:last-child) { content-visibility: auto; contain-intrin
 export type Split = (() => (text: string) => readonly string[]) | undefined;
 
 const Row = memo(function Row({ text, split }: { readonly text: string; readonly split: Split }) {
-  const [blocksOf] = useState(() => split?.());
+  const [splitBlocks] = useState(() => split?.());
   // blocks of one text, in their order
-  const blocks = blocksOf?.(text).map((block, at) => <Block key={`block ${at + 1}`} text={block} />);
+  const blocks = splitBlocks?.(text).map((block, at) => <Block key={`block ${at + 1}`} text={block} />);
   return <li>{blocks ?? <p>{text}</p>}</li>;
 });
 

@@ -53,7 +53,7 @@ const names = [
 ];
 
 export async function measure(): Promise<Report> {
-  const page = await openPage("pages/react.tsx", (request, response) => void answer(request, response));
+  const page = await openPage("pages/react.tsx", (request, response) => void respond(request, response));
   const tables: string[] = [];
   const texts: Record<string, string> = {};
   for (const [scene, { rounds, isTyping }] of Object.entries(scenes)) {
@@ -138,7 +138,7 @@ async function type({ keyboard }: BenchPage["page"], running: Promise<Run>): Pro
 }
 
 /** Sends the deltas of a scene in the form of the client that asks. */
-async function answer({ url = "" }: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond({ url = "" }: IncomingMessage, response: ServerResponse): Promise<void> {
   const [, name = "", wire = ""] = url.split("/");
   const { deltas, perWrite, pauseMs } = scenes[decodeURIComponent(name)] as Scene;
   const { before, each, after } = wires[wire] ?? openAI;

@@ -27,7 +27,7 @@ afterEach(async () => {
 
 async function request(user: string, path: string, body: object, key?: string) {
   const headers = { authorization: user, ...(key !== undefined && { "idempotency-key": key }) };
-  const response = await proxy.ask(path, { method: "POST", headers, body: JSON.stringify(body) });
+  const response = await proxy.request(path, { method: "POST", headers, body: JSON.stringify(body) });
   return { status: response.status, text: await response.text() };
 }
 const chat = (user: string) =>

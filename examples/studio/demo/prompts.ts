@@ -1,4 +1,4 @@
-/** A prompt that the demo offers. The demo's emulator has an answer for it in `answers/`, or paints what it says. */
+/** A prompt that the demo offers. The demo's emulator has an answer for it in `replies/`, or paints what it says. */
 export interface DemoPrompt {
   /** Name of the prompt; of a chat, also the name of its answer's file. */
   readonly id: string;
@@ -10,7 +10,7 @@ export interface DemoPrompt {
   /** Tool that the answer calls. The request must offer it. */
   readonly tool?: "roll_dice" | "save_note" | "pick_color";
   /** True if a picture must be attached. */
-  readonly needsPicture?: true;
+  readonly needsImage?: true;
   /** Id of the prompt that comes before, in the same chat. */
   readonly after?: string;
   /** Ratio that suits the picture or video. */
@@ -73,7 +73,7 @@ export const demoPrompts: readonly DemoPrompt[] = [
     id: "picture",
     room: "chat",
     prompt: "What is in this picture?",
-    needsPicture: true,
+    needsImage: true,
   },
   {
     id: "mountains",

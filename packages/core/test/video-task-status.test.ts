@@ -109,8 +109,8 @@ describe("the reason of a failure", () => {
     [{ data: [], error: 7, message: {}, task_status_msg: " " }, undefined],
   ])("%j gives %j", (fields, reason) => {
     const raw = enveloped({ status: "FAILURE", ...fields });
-    for (const answer of [raw, raw.data]) {
-      const task = parseVideoTask(answer);
+    for (const body of [raw, raw.data]) {
+      const task = parseVideoTask(body);
       expect(task.state === "failed" && task.reason).toBe(reason);
     }
   });

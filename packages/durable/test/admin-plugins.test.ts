@@ -220,7 +220,7 @@ test("case 147: an erased user has no row left, nothing of it goes on, and other
   expect(gateway.left).toBe(2);
   expect(await operate("users/erase", { user: "ann" })).toEqual(erased);
 
-  const asked = gateway.requests.length;
+  const requestCount = gateway.requests.length;
   const names = ["ann", await hashText("ann")];
   const readOwn = async () => (await readRows()).filter((row) => names.some((name) => row.includes(name)));
   expect(await readOwn()).toEqual([]);
@@ -232,7 +232,7 @@ test("case 147: an erased user has no row left, nothing of it goes on, and other
   // the host looks at its timers in intervals
   await vi.advanceTimersByTimeAsync(30_000);
   await vi.waitFor(async () => expect(await readOwn()).toEqual([]), { timeout: 20_000 });
-  expect(gateway.requests.slice(asked).filter(({ url }) => !url.includes("/video/"))).toEqual([]);
+  expect(gateway.requests.slice(requestCount).filter(({ url }) => !url.includes("/video/"))).toEqual([]);
 });
 
 test("a video that no page sees is copied, and is the user's", async () => {

@@ -21,10 +21,10 @@ const table = definePrices({
 });
 const prices = money(table);
 const question = { model: "delta-5.3", messages: [], max_tokens: 1000 };
-const bytesOf = (body: object) => new TextEncoder().encode(JSON.stringify(body)).length;
+const countBytes = (body: object) => new TextEncoder().encode(JSON.stringify(body)).length;
 /** A coin for a million bytes of the question, and four for a million tokens of a response; in millionths. */
-const MOST = bytesOf(question) + 4000;
-const film = { model: "beta3.0-video", parameters: { duration: 8, resolution: "720P" } };
+const MOST = countBytes(question) + 4000;
+const videoRequest = { model: "beta3.0-video", parameters: { duration: 8, resolution: "720P" } };
 const used = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 };
 
 /** A budget of one coin for each user and hour. */
@@ -81,16 +81,16 @@ describe("a budget in money", () => {
 
   test("spends a video in full, because its response has no usage", async () => {
     const { paid, reserve, state } = openMoney();
-    await (await paid(film, "videos")).settle(undefined);
+    await (await paid(videoRequest, "videos")).settle(undefined);
     expect(await state()).toMatchObject({ spent: 400_000, remaining: 600_000 });
-    await (await paid(film, "videos")).release();
-    await (await paid(film, "videos")).settle(undefined);
-    expect(await reserve(film, "videos")).toMatchObject({ budget: "user", isShared: false });
+    await (await paid(videoRequest, "videos")).release();
+    await (await paid(videoRequest, "videos")).settle(undefined);
+    expect(await reserve(videoRequest, "videos")).toMatchObject({ budget: "user", isShared: false });
   });
 
   test("never lets a hundred videos at once spend more than there is", async () => {
     const { reserve, state } = openMoney();
-    const given = await Promise.all(Array.from({ length: 100 }, () => reserve(film, "videos")));
+    const given = await Promise.all(Array.from({ length: 100 }, () => reserve(videoRequest, "videos")));
     expect(given.filter((one) => "settle" in one)).toHaveLength(2);
     expect(await state()).toMatchObject({ reserved: 800_000, remaining: 200_000 });
   });
@@ -133,7 +133,7 @@ describe("a budget in tokens", () => {
   test("reserves `max_tokens` and a token for each byte without any option", async () => {
     const { plugin, payable } = openBudget({ options: { limits: { user: 10_000 }, reserve: undefined } });
     const body = payable(1000).body ?? {};
-    expect(await plugin.reserve(payable(1000))).toMatchObject({ amount: bytesOf(body) + 1000 });
+    expect(await plugin.reserve(payable(1000))).toMatchObject({ amount: countBytes(body) + 1000 });
   });
 
   test("reserves `n` times as much for a request of `n` responses", async () => {
@@ -206,7 +206,7 @@ describe("maxTokens", () => {
 test("money is never added to tokens, nor to another currency", async () => {
   const file = openFile();
   const coins = openMoney({}, file);
-  const { ticket = "" } = await coins.paid(film, "videos");
+  const { ticket = "" } = await coins.paid(videoRequest, "videos");
   await coins.close();
   for (const options of [{ prices: undefined }, { prices: money({ ...table, currency: "shells" }) }]) {
     const other = openMoney(options, file);

@@ -55,7 +55,7 @@ describe("a user's budget", () => {
   });
 
   test("is read at GET /v1/budget, and leaves no row for a user who only reads", async () => {
-    const { budgets, chat, paid, ask, count } = openBudget({
+    const { budgets, chat, paid, request, count } = openBudget({
       options: { limits: { user: 100, session: 50, address: 70, all: 1000 } },
     });
     expect(await budgets()).toHaveLength(2);
@@ -67,7 +67,7 @@ describe("a user's budget", () => {
       { by: "user", ...own, limit: 100, spent: 30, reserved: 10, remaining: 60 },
       { by: "session", ...own, limit: 50, spent: 0, reserved: 10, remaining: 40 },
     ]);
-    expect((await ask("", "/v1/budget")).status).toBe(401);
+    expect((await request("", "/v1/budget")).status).toBe(401);
   });
 
   test("can be exceeded by a request that cost more than was reserved, and then lets nothing pass", async () => {
@@ -89,7 +89,7 @@ describe("a user's budget", () => {
     await opened.close();
     const { status, error } = await opened.chat();
     expect([status, error?.["code"]]).toEqual([503, "budget_unavailable"]);
-    expect((await opened.ask("ann", "/v1/budget")).status).toBe(503);
+    expect((await opened.request("ann", "/v1/budget")).status).toBe(503);
     expect(opened.sent).toHaveLength(0);
   });
 

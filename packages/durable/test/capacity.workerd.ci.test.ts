@@ -114,7 +114,7 @@ function createEvents(): ReadableStream<Uint8Array> {
 test.each([0, 1000, 10_000, 100_000])(
   "case 141: a response costs a budget as much beside %i open reservations as beside none",
   async (open) => {
-    gateway.answers(usage);
+    gateway.respondWith(usage);
     await send("/v1/chat/completions", chat);
     await runInDurableObject(await openObject(), (_, { storage }) => {
       storage.sql.exec(
@@ -132,11 +132,13 @@ test.each([0, 1000, 10_000, 100_000])(
 );
 
 test("cases 108 and 141: a stored response of 30 s and 300 events, with a budget, until it is deleted", async () => {
-  gateway.answers(usage);
+  gateway.respondWith(usage);
   await send("/v1/chat/completions", chat);
   // jobs live with their object: their timers can't be those of this test
   vi.useRealTimers();
-  gateway.answers(() => new Response(createEvents(), { headers: { "content-type": "text/event-stream" } }));
+  gateway.respondWith(
+    () => new Response(createEvents(), { headers: { "content-type": "text/event-stream" } }),
+  );
   const use = await count(async () => {
     const response = await send("/v1/chat/completions", { ...chat, stream: true });
     expect(await response.text()).toContain("[DONE]");
@@ -148,9 +150,9 @@ test("cases 108 and 141: a stored response of 30 s and 300 events, with a budget
 });
 
 test("cases 105, 141: an idempotent request, with a budget, beside none and beside 100 others", async () => {
-  gateway.answers(usage);
+  gateway.respondWith(usage);
   await send("/v1/chat/completions", chat);
-  gateway.answers(() => Response.json({ data: [{ b64_json: "a picture" }] }));
+  gateway.respondWith(() => Response.json({ data: [{ b64_json: "a picture" }] }));
   const image = { model: "gamma-image-5-0-260128", prompt: "a bird" };
   const create = async (key: string) => {
     await send("/v1/images/generations", image, { "idempotency-key": key });
@@ -173,7 +175,7 @@ test("case 141: an upload, and a video of a minute with its end, its webhook and
     fetched.push(new URL(given instanceof Request ? given.url : given).host);
     return new Response(file, { headers: { "content-length": `${file.length}` } });
   });
-  gateway.answers(({ method, url }) => {
+  gateway.respondWith(({ method, url }) => {
     if (url.startsWith("https://app.example/")) return new Response(null, { status: 204 });
     if (method === "POST") return Response.json({ id: "task-c", status: "queued" });
     if (url.startsWith("https://cdn.example/")) return new Response(file);

@@ -29,7 +29,7 @@ test("a copy whose process ends is made by the next one, once", async () => {
   await until(() => next.jobEvents()).toMatchObject([{ outcome: "complete", attempts: 2 }]);
   const [copy] = (await next.list()).files;
   expect(files.keys()).toEqual([`media/${copy?.id}`]);
-  expect(Buffer.compare(await readBytes(await next.ask(copy?.url ?? "")), video)).toBe(0);
+  expect(Buffer.compare(await readBytes(await next.request(copy?.url ?? "")), video)).toBe(0);
   expect(sources.fetched()).toHaveLength(2);
   held.finish();
   await clock.run(1000);
@@ -93,7 +93,7 @@ test("a deletion while a copy runs wins: nothing stays, and nothing comes back",
   await poll(id);
   await until(async () => (await files.list()).files).toHaveLength(1);
   const [copy] = (await files.list()).files;
-  expect((await files.ask(`/v1/uploads/${copy?.id}`, { method: "DELETE" })).status).toBe(204);
+  expect((await files.request(`/v1/uploads/${copy?.id}`, { method: "DELETE" })).status).toBe(204);
   held.finish();
   await until(() => copyEvents().map(({ outcome }) => outcome)).toEqual(["stopped"]);
   await poll(id);

@@ -116,7 +116,7 @@ test.each([
   await poll(await create());
   await until(failures).toMatchObject([expect.stringContaining(`fileStore: archive: hosts: ${problem}`)]);
   expect(sources.fetched()).toEqual([]);
-  expect((await files.ask("/health")).status).toBe(503);
+  expect((await files.request("/health")).status).toBe(503);
 });
 
 test("case 124: the log names a host that can't be reached with the ids of task and copy, and no user or address", async () => {

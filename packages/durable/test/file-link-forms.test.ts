@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openRandom, runsOf, SEED } from "../../worker-proxy/test/support/random.js";
+import { countRuns, openRandom, SEED } from "../../worker-proxy/test/support/random.js";
 import { openFileStore, png } from "./support/file-store.js";
 
 /* Another user's link in a request, in all forms that lead to the same file. */
@@ -86,7 +86,7 @@ describe("case 120: another user's link", () => {
     const random = openRandom(SEED);
     const forms = Object.values(FORMS);
     const elsewhere: string[] = [];
-    for (let run = 0; run < runsOf(150); run += 1) {
+    for (let run = 0; run < countRuns(150); run += 1) {
       const [host, path] = alices.split("/v1");
       let address = `${host}/v1${random.rarely(0.5) ? path : writeInPercent(`${path}`, () => random.rarely(0.2))}`;
       for (let count = random.below(4); count >= 0; count -= 1) address = random.one(forms)(address);
@@ -97,7 +97,7 @@ describe("case 120: another user's link", () => {
         );
       else elsewhere.push(address.slice(0, 100));
     }
-    expect(elsewhere.length, `${alices} ${elsewhere.join("\n")}`).toBeLessThan(runsOf(150) / 2);
+    expect(elsewhere.length, `${alices} ${elsewhere.join("\n")}`).toBeLessThan(countRuns(150) / 2);
   });
 });
 

@@ -38,8 +38,8 @@ async function sendInParts(isCutOnce: boolean): Promise<string> {
     const offset = { "upload-offset": String(state.offset) };
     if (isToBeCut && state.offset >= BYTES / 2) {
       isToBeCut = false;
-      await expect(proxy.ask(path, cutOff(body, { ...headers, ...offset }))).rejects.toThrow();
-      const { offset: known } = await json(proxy.ask(path));
+      await expect(proxy.request(path, cutOff(body, { ...headers, ...offset }))).rejects.toThrow();
+      const { offset: known } = await json(proxy.request(path));
       expect(known).toBe(state.offset);
     }
     state = await json(proxy.upload(body, { method: "PATCH", headers: offset }, path));
@@ -52,11 +52,11 @@ test(
   LONG,
   async () => {
     const idle = workerdMemory("VmHWM");
-    expect(await hashOf(await fetch(await sendInParts(true)))).toBe(hash);
+    expect(await computeHash(await fetch(await sendInParts(true)))).toBe(hash);
     // miniflare's R2 runs in the same process, and its heap grows before it is collected
     const warm = workerdMemory("VmHWM");
-    expect(await hashOf(await fetch(await sendInParts(false)))).toBe(hash);
-    expect(await hashOf(await fetch(await sendInParts(false)))).toBe(hash);
+    expect(await computeHash(await fetch(await sendInParts(false)))).toBe(hash);
+    expect(await computeHash(await fetch(await sendInParts(false)))).toBe(hash);
     const after = workerdMemory("VmHWM");
     const [first, then, last] = [idle, warm, after].map((bytes) => `${Math.round(bytes / MB)} MB`);
     process.stdout.write(`peak of workerd: ${first} idle, ${then} after 100 MB, ${last} after 300 MB\n`);
@@ -76,13 +76,13 @@ function cutOff(bytes: Uint8Array<ArrayBuffer>, headers: Record<string, string>)
 }
 
 async function json(sent: Promise<Response>): Promise<{ id: string; url: string; offset: number }> {
-  const answer = await sent;
-  const text = await answer.text();
-  expect(answer.status, text).toBeLessThan(300);
+  const response = await sent;
+  const text = await response.text();
+  expect(response.status, text).toBeLessThan(300);
   return JSON.parse(text);
 }
 
-async function hashOf({ body }: Response): Promise<string> {
+async function computeHash({ body }: Response): Promise<string> {
   const sum = createHash("sha256");
   for await (const bytes of body as unknown as AsyncIterable<Uint8Array>) sum.update(bytes);
   return sum.digest("hex");

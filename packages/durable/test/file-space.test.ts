@@ -18,14 +18,14 @@ import {
 
 describe("the space of a user", () => {
   test("case 72: is never passed, also by 20 uploads at once, and what is deleted makes room", async () => {
-    const { upload, ask, keys, store } = openFileStore({ options: { maxBytesPerUser: 3500 } });
+    const { upload, request, keys, store } = openFileStore({ options: { maxBytesPerUser: 3500 } });
     const responses = await Promise.all(Array.from({ length: 20 }, () => upload(png)));
     const stored = responses.filter(({ status }) => status === 201);
     const codes = await Promise.all(responses.filter(({ status }) => status !== 201).map(readCode));
     expect([stored.length, keys().length]).toEqual([3, 3]);
     expect(codes).toEqual(Array(17).fill([413, "storage_full"]));
     const [first] = (await Promise.all(stored.map((response) => response.json()))) as Upload[];
-    await ask(`/v1/uploads/${first?.id}`, { method: "DELETE" });
+    await request(`/v1/uploads/${first?.id}`, { method: "DELETE" });
     await store(png);
     await store(png, { user: "user-2" });
   });
@@ -45,12 +45,12 @@ describe("the space of a user", () => {
 test("the space of a file is free again where the bucket has deleted it, and not before", async () => {
   const clock = useClock();
   const bounds = { maxBytesPerUser: 1500, retentionMs: 60 * MINUTE_MS };
-  const { store, ask, upload, fail, logs, jobEvents, keys } = openFileStore({ options: bounds });
+  const { store, request, upload, fail, logs, jobEvents, keys } = openFileStore({ options: bounds });
   const { id } = await store(png);
   const restore = fail("delete");
-  const deleted = await ask(`/v1/uploads/${id}`, { method: "DELETE" });
+  const deleted = await request(`/v1/uploads/${id}`, { method: "DELETE" });
   expect(await readCode(deleted)).toEqual([503, "media_unavailable"]);
-  expect((await ask(`/v1/uploads/${id}`)).status).toBe(404);
+  expect((await request(`/v1/uploads/${id}`)).status).toBe(404);
   await clock.pass(2 * MINUTE_MS);
   const event = { job: "upload", outcome: "retrying", code: "not_deleted" };
   const last = () => jobEvents().findLast((one) => one.id === id);
@@ -129,7 +129,7 @@ describe("a process that ends", () => {
       await remove(keys);
       await new Promise(() => {});
     };
-    first.ask(`/v1/uploads/${id}`, { method: "DELETE" }).catch(() => {});
+    first.request(`/v1/uploads/${id}`, { method: "DELETE" }).catch(() => {});
     await expect.poll(first.keys).toEqual([]);
     first.bucket.delete = remove;
     const second = await restart();
@@ -140,12 +140,12 @@ describe("a process that ends", () => {
 
 test("bytes that arrive after their upload was deleted are deleted, too", async () => {
   const clock = useClock();
-  const { upload, keys, list, ask, hold } = openFileStore();
+  const { upload, keys, list, request, hold } = openFileStore();
   const release = hold("put");
   const sent = upload(png);
   await expect.poll(async () => (await list()).files.length).toBe(1);
   const [file] = (await list()).files;
-  expect((await ask(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
+  expect((await request(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
   release();
   expect((await sent).status).toBe(404);
   expect(keys()).toEqual([]);
@@ -158,7 +158,7 @@ test.each(["deleted", "erased with its user"])(
   async (how) => {
     const clock = useClock();
     const bounds = { maxBytesPerUser: 1500 };
-    const { upload, keys, list, ask, erase, bucket, countBytes } = openFileStore({ options: bounds });
+    const { upload, keys, list, request, erase, bucket, countBytes } = openFileStore({ options: bounds });
     const put = bucket.put.bind(bucket);
     let release = () => {};
     const released = new Promise<void>((resolve) => {
@@ -173,7 +173,7 @@ test.each(["deleted", "erased with its user"])(
     await expect.poll(async () => (await list()).files.length).toBe(1);
     const [file] = (await list()).files;
     if (how === "deleted")
-      expect((await ask(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
+      expect((await request(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
     else await erase();
     expect(await list()).toEqual({ files: [] });
     const expectNoSpace = async () => expect(await readCode(upload(png))).toEqual([413, "storage_full"]);

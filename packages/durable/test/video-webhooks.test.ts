@@ -6,7 +6,7 @@ import { type EndedResult, offerResults } from "../src/shared/results.js";
 import type { EndContext, EndedTask } from "../src/videos/ends.js";
 import { videoWatch } from "../src/videos/video-watch.js";
 import { webhook } from "../src/webhooks/webhook.js";
-import { operateDeadLetters } from "./support/dead-letters.js";
+import { createDeadLetterOperations } from "./support/dead-letters.js";
 import {
   advance,
   DAY,
@@ -57,7 +57,7 @@ function openNotifyingProxy({ secret = () => SECRET as string | string[], handle
   });
   const proxy = openWatchedProxy({ onEnd: [hook, ...handlers] });
   const of = (job: string) => proxy.events.filter((event) => event.job === job);
-  const { listDeadLetters, list, resend } = operateDeadLetters([proxy.plugin], proxy.env);
+  const { listDeadLetters, list, resend } = createDeadLetterOperations([proxy.plugin], proxy.env);
   return { ...proxy, app, sent, of, listDeadLetters, list, resend };
 }
 
@@ -116,9 +116,9 @@ describe("a webhook", () => {
   });
 
   test("case 129: tells that the user has removed the task", async () => {
-    const { create, gateway, sent, ask, of } = openNotifyingProxy();
+    const { create, gateway, sent, send, of } = openNotifyingProxy();
     const { path } = await create();
-    expect((await ask(`${path}/events`, "ann", { method: "DELETE" })).status).toBe(204);
+    expect((await send(`${path}/events`, "ann", { method: "DELETE" })).status).toBe(204);
     gateway.next = done;
     await until(() => sent.length === 1);
     expect(sent[0]?.data).toMatchObject({ removed: true });
@@ -167,8 +167,8 @@ describe("a webhook", () => {
     ]);
     const pauses = of("webhook")
       .slice(0, 8)
-      .map(({ nextAt = 0 }, place) => {
-        const header = sent[place]?.request.headers.get("webhook-timestamp");
+      .map(({ nextAt = 0 }, nth) => {
+        const header = sent[nth]?.request.headers.get("webhook-timestamp");
         return Math.round((nextAt / SECOND - Number(header)) / 60);
       });
     expect(pauses).toEqual([0, 1, 5, 30, 120, 300, 600, 840]);
@@ -207,12 +207,12 @@ describe("a webhook", () => {
   });
 
   test("case 129: that is sent again says that its task was removed meanwhile", async () => {
-    const { create, gateway, app, sent, ask } = openNotifyingProxy();
+    const { create, gateway, app, sent, send } = openNotifyingProxy();
     app.next = () => new Response(null, { status: 500 });
     const { path } = await create();
     gateway.next = done;
     await until(() => sent.length === 1);
-    await ask(`${path}/events`, "ann", { method: "DELETE" });
+    await send(`${path}/events`, "ann", { method: "DELETE" });
     await until(() => sent.length === 2);
     expect(sent.map(({ data }) => data["removed"])).toEqual([undefined, true]);
     expect(sent[0]?.id).toBe(sent[1]?.id);
@@ -524,8 +524,8 @@ describe("the options of a webhook", () => {
   });
 
   test("fail the health check if a variable is wrong, and the log does not contain its value", async () => {
-    const { ask } = openNotifyingProxy({ secret: () => "whsec_short" });
-    const response = await ask("/health", "ann");
+    const { send } = openNotifyingProxy({ secret: () => "whsec_short" });
+    const response = await send("/health", "ann");
     expect(response.status).toBe(503);
     expect(lines()).toContain("webhook: secret: give whsec_ and 24 to 64 random bytes in Base64");
     expect(lines()).not.toContain("whsec_short");

@@ -3,7 +3,7 @@ import { GatewayProvider, useChatStream } from "@sluice/react";
 import { GlobalWindow } from "happy-dom";
 import { act } from "react";
 import { expect, test } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { createTestClient } from "../../core/test/support/gateway.js";
 
 /* A test runner without a document of its own: the page is made after the hooks were loaded. */
 
@@ -25,7 +25,7 @@ test("A chat in a document that is made after the hooks were loaded keeps its me
     const { createRoot } = await import("react-dom/client");
     const container = document.body.appendChild(document.createElement("div"));
     const root = createRoot(container);
-    const { client } = clientOf(() => new Response());
+    const { client } = createTestClient(() => new Response());
     await act(async () =>
       root.render(
         <GatewayProvider client={client}>

@@ -2,7 +2,7 @@ import { GatewayProvider, useChatMessage, useChatStream } from "@sluice/react";
 import { startTransition, useLayoutEffect, useMemo, useState } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { beforeEach, describe, expect, test } from "vitest";
-import { clientOf, DONE, frame, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, DONE, frame, streamResponse } from "../../core/test/support/gateway.js";
 
 /*
  * Twelve components of one chat in a transition that takes React ten frames, while an answer streams: in React's own
@@ -141,14 +141,14 @@ describe("twelve components of a chat in a transition", () => {
   ];
   test.each(scenes)("Every commit of a transition shows one version of the answer: %s", async (scene) => {
     let isOver = false;
-    const { client } = clientOf(() => streamAnswer(createGrowingStream(() => isOver)));
+    const { client } = createTestClient(() => streamResponse(createGrowingStream(() => isOver)));
     root.render(
       <GatewayProvider client={client}>
         <App scene={scene} />
       </GatewayProvider>,
     );
     await waitUntil(() => chat !== undefined && shown.has(-1));
-    const answered = chat.send("Hello?");
+    const turn = chat.send("Hello?");
     await waitUntil(() => (shown.get(-1) ?? 0) > 0 && chat.status === "streaming");
     for (let round = 1; round <= 6; round += 1) {
       startTransition(() => go(round));
@@ -156,7 +156,7 @@ describe("twelve components of a chat in a transition", () => {
       await waitUntil(() => committedRound === round);
     }
     isOver = true;
-    await answered;
+    await turn;
     await aFrame();
     expect(commits).toBeGreaterThan(5);
     expect(torn).toEqual([]);

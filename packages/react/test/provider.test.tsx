@@ -37,8 +37,8 @@ test("warns a developer whose component creates the client in each render, which
 });
 
 test("does not warn about a client that is kept, or is of another user", async () => {
-  const kept = render(<KeepsClient />);
-  kept.rerender(<KeepsClient />);
+  const view = render(<KeepsClient />);
+  view.rerender(<KeepsClient />);
   const { rerender } = render(<CreatesClient />);
   rerender(<CreatesClient scope="bob" />);
   await loadHints();

@@ -1,7 +1,7 @@
 import { readStreams } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
 
 expectLog("is no field of this model", "there is nothing at this path");
@@ -20,7 +20,7 @@ function openAssets(options: Parameters<typeof openProxy>[0] = {}) {
     { routes: ["assets"], secret: () => SECRET, gateway: { assetLookup: path }, ...options },
     () => Response.json(record),
   );
-  return { ...opened, look: (body: unknown) => opened.ask(asked({ path, body })) };
+  return { ...opened, look: (body: unknown) => opened.call(createRequest({ path, body })) };
 }
 
 test("an asset is looked up by the gateway's id, and the answer has the user's", async () => {

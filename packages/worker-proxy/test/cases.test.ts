@@ -10,7 +10,7 @@ beforeAll(async () => {
   });
 });
 afterAll(() => proxy.close());
-afterEach(() => proxy.upstream.answers());
+afterEach(() => proxy.upstream.respondWith());
 
 const body = JSON.stringify(chat);
 const head = (...headers: string[]) =>
@@ -39,7 +39,7 @@ describe("case 15: where a request ends is never said twice", () => {
       const { status } = await proxy.raw(request);
       expect(status === 200 || status >= 400).toBe(true);
       expect(bodies()).toEqual(status === 200 ? [chat] : []);
-      proxy.upstream.answers();
+      proxy.upstream.respondWith();
     }
   });
 
@@ -85,16 +85,16 @@ describe("case 22: an upload that does not end", () => {
     const socket = connect(Number(proxy.url.port), proxy.url.hostname);
     socket.write(`${closed("Content-Length: 900")}{`);
     const trickle = setInterval(() => socket.write(" "), 50);
-    const answer = await textOf(socket);
+    const response = await readText(socket);
     clearInterval(trickle);
-    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(response).toMatch(/^HTTP\/1\.1 408 /);
     expect(proxy.upstream.requests).toEqual([]);
   });
 
   test("An upload that is cut off is not sent", async () => {
     const socket = connect(Number(proxy.url.port), proxy.url.hostname);
     socket.end(`${closed("Content-Length: 900")}${body}`);
-    await textOf(socket);
+    await readText(socket);
     expect(proxy.upstream.requests).toEqual([]);
   });
 });
@@ -109,12 +109,12 @@ test.each([
   const request = closed(`Content-Length: ${bytes.length}`);
   const socket = connect(Number(proxy.url.port), proxy.url.hostname);
   socket.write(Buffer.concat([Buffer.from(request), bytes]));
-  expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 400 /);
+  expect(await readText(socket)).toMatch(/^HTTP\/1\.1 400 /);
   expect(proxy.upstream.requests).toEqual([]);
 });
 
 /** Reads a socket until its connection closes. */
-function textOf(socket: Socket): Promise<string> {
+function readText(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = "";
     socket.setEncoding("latin1").on("data", (data) => {

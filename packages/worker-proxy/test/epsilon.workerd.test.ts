@@ -1,7 +1,7 @@
 import type { ProxyOptions } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
 
 expectLog("there is nothing at this path");
@@ -11,7 +11,7 @@ type Options = Parameters<typeof openProxy>[0];
 const path = "/epsilon/v1/videos/text2video";
 const receipt = { code: 0, request_id: "r", data: { task_id: "e-1", task_status: "submitted" } };
 
-function openEpsilon(options: Options = {}, answer = () => Response.json(receipt)) {
+function openEpsilon(options: Options = {}, respond = () => Response.json(receipt)) {
   const opened = openProxy(
     {
       routes: ["chat", "videos", "epsilon"],
@@ -20,14 +20,15 @@ function openEpsilon(options: Options = {}, answer = () => Response.json(receipt
       authenticate: ({ headers }) => ({ id: headers.get("authorization")?.slice(7) ?? "" }),
       ...options,
     },
-    answer,
+    respond,
   );
   const as = (user: string) => ({ authorization: `Bearer ${user}` });
   return {
     ...opened,
-    create: (body: unknown, to = path) => opened.ask(asked({ path: to, headers: as("user-1"), body })),
+    create: (body: unknown, to = path) =>
+      opened.call(createRequest({ path: to, headers: as("user-1"), body })),
     query: (id: string, user = "user-1") =>
-      opened.ask(asked({ method: "GET", path: `/epsilon/v1/videos/${id}`, headers: as(user) })),
+      opened.call(createRequest({ method: "GET", path: `/epsilon/v1/videos/${id}`, headers: as(user) })),
   };
 }
 
@@ -58,12 +59,12 @@ describe("epsilon", () => {
   });
 
   test("case 34: a task of another user, of the other vendor or without a mark is not found", async () => {
-    const { query, reached, ask } = openEpsilon();
+    const { query, reached, call } = openEpsilon();
     for (const id of ["e-1", signed("e-1", "task"), signed("e-1", "epsilon", "user-2")])
       expect((await query(id)).status).toBe(404);
     const headers = { authorization: "Bearer user-1" };
     const video = `/v1/video/generations/${signed("e-1", "epsilon")}`;
-    expect((await ask(asked({ method: "GET", path: video, headers }))).status).toBe(404);
+    expect((await call(createRequest({ method: "GET", path: video, headers }))).status).toBe(404);
     expect(reached).toEqual([]);
   });
 

@@ -4,10 +4,10 @@ import { openFuzz } from "./support/fuzz.js";
 import { MARK, own } from "./support/fuzz-words.js";
 import { startProxy } from "./support/harness.js";
 import { expectNoKey, KEY } from "./support/key.js";
-import { runsOf, SEED } from "./support/random.js";
+import { countRuns, SEED } from "./support/random.js";
 import { done, finish, ok, type Recorded, says } from "./support/upstream.js";
 
-const REQUESTS = runsOf(640);
+const REQUESTS = countRuns(640);
 const AT_ONCE = 40;
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
@@ -25,7 +25,7 @@ afterAll(() => proxy.close());
 
 const json = { "content-type": "application/json" };
 /** Answers of the gateway, in turn: good ones, and ones with the key in each place where it could be. */
-const answers = [
+const responses = [
   ok,
   says(200, { ...json, "x-request-id": KEY, "retry-after": KEY, "x-account": KEY }, '{"id":"task_9"}'),
   says(200, { "content-type": "text/event-stream" }, finish + done),
@@ -41,12 +41,12 @@ test(`whatever is sent, the gateway sees only what the table allows (seed ${SEED
 }, async () => {
   const fuzz = openFuzz(SEED, proxy.url.host);
   const statuses = new Map<number, number>();
-  let answered = 0;
+  let responded = 0;
   const reached = new Map<string, number>();
-  proxy.upstream.answers((response, request) => {
-    const answer = answers[answered % answers.length] ?? ok;
-    answered += 1;
-    answer(response, request);
+  proxy.upstream.respondWith((response, request) => {
+    const respond = responses[responded % responses.length] ?? ok;
+    responded += 1;
+    respond(response, request);
   });
   for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
     const requests = Array.from({ length: AT_ONCE }, fuzz.request);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
 
 expectLog("is no field of this model", "503 media_unavailable");
@@ -17,13 +17,13 @@ const models = {
 
 /** Returns true if a body passes, or else the reason of its refusal. */
 async function passes(path: string, body: object, options: Options = {}) {
-  const { ask, reached } = openProxy({
+  const { call, reached } = openProxy({
     routes: ["chat", "images", "videos", "assets"],
     secret: () => SECRET,
     models,
     ...options,
   });
-  const { status, error } = await ask(asked({ path, body }));
+  const { status, error } = await call(createRequest({ path, body }));
   expect(reached).toHaveLength(status === 200 ? 1 : 0);
   return status === 200 || [status, error?.["code"], error?.["param"]];
 }
@@ -140,8 +140,8 @@ describe("case 30: the gateway is not sent to", () => {
     ["a video", "gamma-video-2.0", "content.video_url.url", { content: [{ video_url: { url: bad } }] }],
     ["a sound", "gamma-video-2.0", "content.audio_url.url", { content: [{ audio_url: { url: bad } }] }],
   ])("by %s", async (_, model, param, fields) => {
-    const answer = await passes("/v1/video/generations", { model, ...fields });
-    expect(answer).toEqual([400, "media_not_allowed", param]);
+    const response = await passes("/v1/video/generations", { model, ...fields });
+    expect(response).toEqual([400, "media_not_allowed", param]);
   });
 
   test.each([
@@ -238,13 +238,15 @@ test("texts may name any address", async () => {
 });
 
 test("a proxy without `routes` takes texts, and no image", async () => {
-  const { ask, reached } = openProxy({ models });
+  const { call, reached } = openProxy({ models });
   const chat = (...content: object[]) => ({
     model: "alpha-v4.1-flash",
     messages: [{ role: "user", content: [{ type: "text", text: "what is this?" }, ...content] }],
   });
   for (const url of ["https://cdn.example/a.png", "data:image/png;base64,AAAA", "asset://a-1"]) {
-    const { status, error } = await ask(asked({ body: chat({ type: "image_url", image_url: { url } }) }));
+    const { status, error } = await call(
+      createRequest({ body: chat({ type: "image_url", image_url: { url } }) }),
+    );
     const message = expect.stringContaining("lists `chat` in `routes`");
     const param = "messages.content.image_url.url";
     expect([status, error]).toEqual([
@@ -253,7 +255,7 @@ test("a proxy without `routes` takes texts, and no image", async () => {
     ]);
   }
   expect(reached).toEqual([]);
-  expect((await ask(asked({ body: chat() }))).status).toBe(200);
+  expect((await call(createRequest({ body: chat() }))).status).toBe(200);
 });
 
 test("media URLs may have any address with `any`", async () => {
@@ -262,15 +264,15 @@ test("media URLs may have any address with `any`", async () => {
 });
 
 test("a function decides instead, of the address as it is read", async () => {
-  const asked: string[] = [];
+  const checked: string[] = [];
   const media = (url: URL) => {
-    asked.push(url.href);
+    checked.push(url.href);
     return url.hostname === "cdn.example";
   };
   expect(await frame("http://CDN.example/a.png", { mediaURLs: media })).toBe(true);
   expect(await frame("https://other.example/a.png", { mediaURLs: media })).toEqual(refused);
   expect(await frame("no address: at all", { mediaURLs: media })).toEqual(refused);
-  expect(asked).toEqual(["http://cdn.example/a.png", "https://other.example/a.png"]);
+  expect(checked).toEqual(["http://cdn.example/a.png", "https://other.example/a.png"]);
 });
 
 test("a function that throws lets nothing through", async () => {

@@ -4,11 +4,11 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 
-type Answer = Parameters<typeof toNodeHandler>[0];
+type Respond = Parameters<typeof toNodeHandler>[0];
 
 /** Serves an answer on a port of this machine. */
-async function serve(answer: Answer) {
-  const server = createServer(toNodeHandler(answer)).listen(0, "127.0.0.1");
+async function serve(respond: Respond) {
+  const server = createServer(toNodeHandler(respond)).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
@@ -62,11 +62,11 @@ test("A request has its method, address, headers and body; its answer has status
     const body = await new Request(request, { headers }).text();
     return Response.json({ ...seen, body }, { status: 201, headers });
   });
-  const asked = { method: "POST", headers: { "x-name": "ada" }, body: "tea for ü" };
-  const answer = await fetch(`${url}/a?b=c`, asked);
-  expect([answer.status, answer.headers.get("x-own")]).toEqual([201, "1"]);
-  expect(answer.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
-  expect(await answer.json()).toEqual({
+  const received = { method: "POST", headers: { "x-name": "ada" }, body: "tea for ü" };
+  const response = await fetch(`${url}/a?b=c`, received);
+  expect([response.status, response.headers.get("x-own")]).toEqual([201, "1"]);
+  expect(response.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+  expect(await response.json()).toEqual({
     method: "POST",
     url: `${url}/a?b=c`,
     name: "ada",
@@ -90,10 +90,10 @@ test("Headers are there before the first byte of the body", async () => {
         { headers: { "x-stream-id": "1" } },
       ),
   );
-  const answer = await fetch(url);
-  expect(answer.headers.get("x-stream-id")).toBe("1");
+  const response = await fetch(url);
+  expect(response.headers.get("x-stream-id")).toBe("1");
   begin("now");
-  expect(await answer.text()).toBe("now");
+  expect(await response.text()).toBe("now");
 });
 
 test("case 197: a client that leaves is reported by the signal, before the headers and in the body, and ends the body", async () => {
@@ -187,8 +187,8 @@ test("case 197: a body that breaks off closes the connection, so that the client
   await closed(socket);
   // the end of a body in chunks
   expect(text).not.toContain("\r\n0\r\n");
-  const answer = await fetch(url);
-  const read = answer.text();
+  const response = await fetch(url);
+  const read = response.text();
   cut();
   await expect(read).rejects.toThrow();
   expect(log()).toContain("node: a response failed: Error: the disk is gone");
@@ -199,8 +199,8 @@ test("case 197: an answer that fails is 500 without its cause, which is in the l
   const { url } = await serve(() => {
     throw new Error("a secret of the operator");
   });
-  const answer = await fetch(url);
-  expect([answer.status, await answer.text()]).toEqual([500, ""]);
+  const response = await fetch(url);
+  expect([response.status, await response.text()]).toEqual([500, ""]);
   expect(log()).toContain("sluice proxy: node: a response failed: Error: a secret of the operator");
 });
 
@@ -283,10 +283,10 @@ test.each([
   ["another scheme", "GET ftp://app.example/x HTTP/1.1", "Host: app.example"],
   ["TRACE", "TRACE /x HTTP/1.1", "Host: app.example"],
 ])("case 198: a request with %s is 400, and is answered by nobody else", async (_, line, header) => {
-  const answer = vi.fn(() => new Response());
-  const { port } = await serve(answer);
+  const respond = vi.fn(() => new Response());
+  const { port } = await serve(respond);
   const { socket, until } = open(port);
   socket.write(head(line, header, "Connection: close"));
   expect(await until("HTTP/1.1")).toMatch(/^HTTP\/1\.1 400 /);
-  expect(answer).not.toHaveBeenCalled();
+  expect(respond).not.toHaveBeenCalled();
 });

@@ -58,14 +58,14 @@ describe("a path that is not exactly in the table is answered with 404, and not 
     ["the other vendor's routes", "/epsilon/v1/videos/text2video"],
   ])("%s", async (_, target) => {
     for (const method of ["GET", "POST"]) {
-      const answer = await request(
+      const response = await request(
         method,
         target,
         method === "POST" ? typed : "",
         method === "POST" ? json : "",
       );
-      expect(answer.status).toBe(404);
-      expect(answer.text).toMatch(/"code":"not_found"/);
+      expect(response.status).toBe(404);
+      expect(response.text).toMatch(/"code":"not_found"/);
     }
     expect(proxy.upstream.requests).toEqual([]);
   });

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 
 expectLog("there is nothing at this path");
 
 /** As a host gives it that keeps the target as it came: `new Request` would normalise it. */
 function written(target: string): Request {
-  return Object.defineProperty(asked(), "url", { value: `https://proxy.example${target}` });
+  return Object.defineProperty(createRequest(), "url", { value: `https://proxy.example${target}` });
 }
 
 test.each([
@@ -22,37 +22,37 @@ test.each([
   ["case 7: a fullwidth letter", "/v1/\uff43hat/completions"],
   ["a space at the end that parsing would drop", "/v1/chat/completions "],
 ])("a path that parsing would change is answered with 404: %s", async (_, target) => {
-  const { reached, ask } = openProxy();
-  const { status, error } = await ask(written(target));
+  const { reached, call } = openProxy();
+  const { status, error } = await call(written(target));
   expect([status, error?.["code"]]).toEqual([404, "not_found"]);
   expect(reached).toEqual([]);
 });
 
 test("an address that can't be read is answered with 404", async () => {
-  const { ask } = openProxy();
-  const request = Object.defineProperty(asked(), "url", { value: "/v1/chat/completions" });
-  const { status, error } = await ask(request);
+  const { call } = openProxy();
+  const request = Object.defineProperty(createRequest(), "url", { value: "/v1/chat/completions" });
+  const { status, error } = await call(request);
   expect([status, error?.["code"]]).toEqual([404, "not_found"]);
 });
 
 test("case 9: a query that parsing would change is refused with 400", async () => {
-  const { reached, ask } = openProxy();
-  expect((await ask(written("/v1/chat/completions?'\""))).status).toBe(400);
+  const { reached, call } = openProxy();
+  expect((await call(written("/v1/chat/completions?'\""))).status).toBe(400);
   expect(reached).toEqual([]);
 });
 
 test("The gateway's paths begin behind a base path and nowhere else", async () => {
-  const { reached, ask } = openProxy({ basePath: "/api" });
-  expect((await ask(asked({ path: "/api/v1/chat/completions" }))).status).toBe(200);
+  const { reached, call } = openProxy({ basePath: "/api" });
+  expect((await call(createRequest({ path: "/api/v1/chat/completions" }))).status).toBe(200);
   for (const path of ["/v1/chat/completions", "/apiv1/chat/completions", "/api/api/v1/chat/completions"])
-    expect((await ask(asked({ path }))).status).toBe(404);
+    expect((await call(createRequest({ path }))).status).toBe(404);
   expect(reached.map(({ url }) => url)).toEqual(["https://gateway.example/v1/chat/completions"]);
 });
 
 test("tasks and assets are off by default", async () => {
-  const { reached, ask } = openProxy();
+  const { reached, call } = openProxy();
   for (const path of ["/v1/images/generations", "/v1/video/generations", "/gamma/asset/CreateAsset"])
-    expect((await ask(asked({ path }))).status).toBe(404);
-  expect((await ask(asked({ method: "GET", path: "/v1/video/generations/t1" }))).status).toBe(404);
+    expect((await call(createRequest({ path }))).status).toBe(404);
+  expect((await call(createRequest({ method: "GET", path: "/v1/video/generations/t1" }))).status).toBe(404);
   expect(reached).toEqual([]);
 });

@@ -140,13 +140,13 @@ describe("a plugin that checks requests", () => {
       sent.push("plugin");
       return Response.json({ id: "1" });
     };
-    const { send: ask, reached } = openBytes({ plugins: [{ send }, { checkRequest }] });
-    const refused = await ask("/v1/chat/completions", {
+    const { send: call, reached } = openBytes({ plugins: [{ send }, { checkRequest }] });
+    const refused = await call("/v1/chat/completions", {
       ...post,
       body: JSON.stringify({ ...chat, max_tokens: 7 }),
     });
     expect([refused.status, sent, reached]).toEqual([503, [], []]);
-    expect((await ask("/v1/chat/completions", { ...post, body: JSON.stringify(chat) })).status).toBe(200);
+    expect((await call("/v1/chat/completions", { ...post, body: JSON.stringify(chat) })).status).toBe(200);
     expect(sent).toEqual(["plugin"]);
   });
 

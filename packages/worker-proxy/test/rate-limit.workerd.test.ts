@@ -1,7 +1,7 @@
 import { type RateLimit, readStreams, workersRateLimit } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, type Env, openProxy } from "./support/in-process.js";
+import { createRequest, type Env, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
 
 expectLog("500 misconfigured", "503 rate_limit_unavailable");
@@ -10,7 +10,7 @@ type RateLimited = Parameters<RateLimit>[0];
 type Options = NonNullable<Parameters<typeof workersRateLimit<Env>>[1]>;
 
 /** A binding that lets `most` requests of one key through, for as long as the test lasts. */
-function bindingOf(most: number) {
+function createBinding(most: number) {
   const counts = new Map<string, number>();
   return {
     counts,
@@ -24,7 +24,7 @@ function bindingOf(most: number) {
 
 /** A proxy with videos behind such a binding. A bearer token is its user's id. */
 function openLimited(most: number, options: Options = {}) {
-  const binding = bindingOf(most);
+  const binding = createBinding(most);
   const opened = openProxy({
     routes: ["chat", "videos"],
     secret: () => SECRET,
@@ -35,10 +35,10 @@ function openLimited(most: number, options: Options = {}) {
   return {
     ...opened,
     counts: binding.counts,
-    chat: (user: string) => opened.ask(asked({ headers: as(user) })),
+    chat: (user: string) => opened.call(createRequest({ headers: as(user) })),
     poll: (user: string) =>
-      opened.ask(
-        asked({
+      opened.call(
+        createRequest({
           method: "GET",
           path: `/v1/video/generations/${signed("t", "task", user)}`,
           headers: as(user),
@@ -72,7 +72,7 @@ test("case 57: polls are not counted with what costs", async () => {
 });
 
 test("case 57: polls have a bucket of their own", async () => {
-  const polls = bindingOf(2);
+  const polls = createBinding(2);
   const { poll, chat, counts } = openLimited(1, { polls: () => polls, periodSeconds: 10 });
   expect((await chat("ann")).status).toBe(200);
   expect([(await poll("ann")).status, (await poll("ann")).status]).toEqual([200, 200]);
@@ -91,12 +91,12 @@ test("case 35: several users can count together", async () => {
 });
 
 test("case 35: a request without a user or a path is not counted", async () => {
-  const { counts, ask } = openLimited(1);
-  expect((await ask(asked({ headers: { authorization: "Bearer " } }))).status).not.toBe(200);
-  expect((await ask(asked({ path: "/v1/models" }))).status).toBe(404);
-  expect((await ask(asked({ method: "OPTIONS", headers: { origin: "https://app.example" } }))).status).toBe(
-    204,
-  );
+  const { counts, call } = openLimited(1);
+  expect((await call(createRequest({ headers: { authorization: "Bearer " } }))).status).not.toBe(200);
+  expect((await call(createRequest({ path: "/v1/models" }))).status).toBe(404);
+  expect(
+    (await call(createRequest({ method: "OPTIONS", headers: { origin: "https://app.example" } }))).status,
+  ).toBe(204);
   expect(counts.size).toBe(0);
 });
 
@@ -108,8 +108,8 @@ describe("a limiter of one's own", () => {
       expect(KEY).toMatch(/^sk-/);
       return { retryAfterMs: 1200 };
     };
-    const { ask, reached } = openProxy({ rateLimit });
-    const { status, headers } = await ask(asked());
+    const { call, reached } = openProxy({ rateLimit });
+    const { status, headers } = await call(createRequest());
     expect([status, headers.get("retry-after"), reached.length]).toEqual([429, "2", 0]);
     expect(told).toEqual([
       { user: { id: "user-1" }, route: "chat", method: "POST", isPoll: false, request: expect.any(Request) },
@@ -117,13 +117,13 @@ describe("a limiter of one's own", () => {
   });
 
   test("A limiter that returns no time gives at least a second", async () => {
-    const { ask } = openProxy({ rateLimit: () => ({ retryAfterMs: 0 }) });
-    expect((await ask(asked())).headers.get("retry-after")).toBe("1");
+    const { call } = openProxy({ rateLimit: () => ({ retryAfterMs: 0 }) });
+    expect((await call(createRequest())).headers.get("retry-after")).toBe("1");
   });
 
   test("A limiter that returns anything else refuses too", async () => {
-    const { ask } = openProxy({ rateLimit: () => ({ success: false }) as never });
-    const { status, headers } = await ask(asked());
+    const { call } = openProxy({ rateLimit: () => ({ success: false }) as never });
+    const { status, headers } = await call(createRequest());
     expect([status, headers.get("retry-after")]).toEqual([429, "1"]);
   });
 
@@ -138,8 +138,8 @@ describe("a limiter of one's own", () => {
   ] as [string, () => never][])(
     "case 33: that %s lets nobody through: 503, without its words",
     async (_, rateLimit) => {
-      const { ask, reached, events } = openProxy({ rateLimit });
-      const { status, error, text } = await ask(asked());
+      const { call, reached, events } = openProxy({ rateLimit });
+      const { status, error, text } = await call(createRequest());
       expect([status, error?.["code"], reached.length]).toEqual([503, "rate_limit_unavailable", 0]);
       expect(text + JSON.stringify(events)).not.toContain("10.0.0.1");
     },
@@ -148,7 +148,7 @@ describe("a limiter of one's own", () => {
 
 test("case 35: of 50 requests at once with a budget for one, one reaches the gateway", async () => {
   let left = 1;
-  const { ask, reached } = openProxy({
+  const { call, reached } = openProxy({
     plugins: [
       {
         ...readStreams(),
@@ -160,8 +160,8 @@ test("case 35: of 50 requests at once with a budget for one, one reaches the gat
       },
     ],
   });
-  const answers = await Promise.all(Array.from({ length: 50 }, () => ask(asked())));
-  const refused = answers.filter(({ status }) => status === 429);
+  const responses = await Promise.all(Array.from({ length: 50 }, () => call(createRequest())));
+  const refused = responses.filter(({ status }) => status === 429);
   expect([refused.length, reached.length]).toEqual([49, 1]);
   for (const { error, headers } of refused)
     expect([error?.["code"], headers.get("retry-after")]).toEqual(["budget_exhausted", "30"]);

@@ -13,7 +13,7 @@ test.each([
     const piece = `data: ${"x".repeat(64 * 1024)}\n\n`;
     let written = 0;
     let isBlocked = () => false;
-    slow.upstream.answers((response) => {
+    slow.upstream.respondWith((response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       isBlocked = () => response.writableNeedDrain;
       const write = () => {

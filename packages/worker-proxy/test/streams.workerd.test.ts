@@ -1,7 +1,7 @@
 import type { ProxyOptions } from "@sluice/worker-proxy";
 import { gatewayHeaders, readStreams } from "@sluice/worker-proxy";
 import { afterEach, expect, test, vi } from "vitest";
-import { asked, chat, type Env, openProxy } from "./support/in-process.js";
+import { chat, createRequest, type Env, openProxy } from "./support/in-process.js";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -32,7 +32,7 @@ const broken = () =>
 /** A proxy that lets one user stream `most` answers at a time. A bearer token is its user's id. */
 function openStreams(
   most: number,
-  answer: () => Response | Promise<Response>,
+  respond: () => Response | Promise<Response>,
   options: Partial<ProxyOptions<Env>> = {},
 ) {
   const opened = openProxy(
@@ -41,14 +41,14 @@ function openStreams(
       limits: { maxStreamsPerUser: most },
       ...options,
     },
-    () => answer(),
+    () => respond(),
   );
   const request = (user: string, init = {}) =>
-    asked({ headers: { authorization: `Bearer ${user}` }, body: { ...chat, stream: true }, ...init });
+    createRequest({ headers: { authorization: `Bearer ${user}` }, body: { ...chat, stream: true }, ...init });
   return {
     ...opened,
     open: (user = "ann", init = {}) => opened.send(request(user, init)),
-    stream: (user = "ann", init = {}) => opened.ask(request(user, init)),
+    stream: (user = "ann", init = {}) => opened.call(request(user, init)),
   };
 }
 
@@ -73,15 +73,16 @@ test("case 58: a stream that ends makes room for one, beside those that are stil
 });
 
 test("case 58: each user has a count of their own, and what is no stream is not counted", async () => {
-  const { open, ask } = openStreams(1, endless);
+  const { open, call } = openStreams(1, endless);
   const held = [await open("ann"), await open("bob")];
   expect(held.map(({ status }) => status)).toEqual([200, 200]);
   const plain = openStreams(1, () => Response.json({ id: "1" }));
   await plain.open();
   const as = { headers: { authorization: "Bearer ann" } };
-  expect([(await plain.ask(asked(as))).status, (await ask(asked({ ...as, body: "{" }))).status]).toEqual([
-    200, 400,
-  ]);
+  expect([
+    (await plain.call(createRequest(as))).status,
+    (await call(createRequest({ ...as, body: "{" }))).status,
+  ]).toEqual([200, 400]);
   for (const { body } of held) await body?.cancel();
 });
 
@@ -114,9 +115,9 @@ test.each<[name: string, answer: () => Response | Promise<Response>, options?: P
   ],
   ["a header can't be set", whole, { plugins: [gatewayHeaders(() => ({ host: "x" }))] }],
   ["the plugin fails", whole, { plugins: [{ routes: [], send: () => Promise.reject(new Error("down")) }] }],
-])("case 58: the count is given back where %s", async (_, answer, options) => {
+])("case 58: the count is given back where %s", async (_, respond, options) => {
   vi.spyOn(console, "error").mockImplementation(() => {});
-  const { stream } = openStreams(1, answer, options);
+  const { stream } = openStreams(1, respond, options);
   const first = await stream();
   const second = await stream();
   expect([second.status, second.error?.["code"]]).toEqual([first.status, first.error?.["code"]]);

@@ -1,15 +1,15 @@
 import { describe, expect, test, vi } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
 
 expectLog("502 upstream_type");
 
 type Options = Parameters<typeof openProxy>[0];
-type Answer = Parameters<typeof openProxy>[1];
+type Respond = Parameters<typeof openProxy>[1];
 
 /** Videos and assets behind a secret. A bearer token is its user's id. */
-function openTenants(answer?: Answer, options: Options = {}) {
+function openTenants(respond?: Respond, options: Options = {}) {
   const opened = openProxy(
     {
       routes: ["chat", "videos", "assets"],
@@ -18,15 +18,15 @@ function openTenants(answer?: Answer, options: Options = {}) {
       gateway: { assetLookup: "/gamma/asset/GetAsset" },
       ...options,
     },
-    answer,
+    respond,
   );
   const as = (user: string) => ({ authorization: `Bearer ${user}` });
   return {
     ...opened,
     poll: (id: string, user = "user-1") =>
-      opened.ask(asked({ method: "GET", path: `/v1/video/generations/${id}`, headers: as(user) })),
+      opened.call(createRequest({ method: "GET", path: `/v1/video/generations/${id}`, headers: as(user) })),
     post: (path: string, body: unknown, user = "user-1") =>
-      opened.ask(asked({ path, headers: as(user), body })),
+      opened.call(createRequest({ path, headers: as(user), body })),
   };
 }
 
@@ -102,7 +102,8 @@ describe("an id of a task", () => {
     const none = await poll(unknown, "user-2");
     expect([foreign.status, foreign.error?.["code"]]).toEqual([404, "task_not_found"]);
     expect(foreign.text).toBe(none.text);
-    const named = (answer: typeof none) => [...answer.headers].filter(([name]) => name !== "x-request-id");
+    const named = (response: typeof none) =>
+      [...response.headers].filter(([name]) => name !== "x-request-id");
     expect(named(foreign)).toEqual(named(none));
     expect(reached).toEqual([]);
   });
@@ -202,7 +203,7 @@ describe("an asset", () => {
     expect(await sent()).toEqual(body("asset://a-1", "asset://b"));
   });
 
-  const places = (url: string) => [
+  const bodies = (url: string) => [
     { model: "gamma-video-2.0", content: [{ type: "image_url", image_url: { url } }] },
     { model: "gamma-video-2.0", content: [{ type: "video_url", video_url: { url } }] },
     { model: "gamma-video-2.0", content: [{ type: "audio_url", audio_url: { url } }] },
@@ -218,7 +219,7 @@ describe("an asset", () => {
     ["with a mark that is cut", `asset://${signed("a-1", "asset").slice(0, -1)}`],
   ])("%s is not found in a video's body, and nothing is sent", async (_, url) => {
     const { post, reached } = openTenants(undefined, { mediaURLs: "any", allowFields: ["input.anything"] });
-    for (const body of places(url)) {
+    for (const body of bodies(url)) {
       const { status, error } = await post(video, body);
       expect([status, error?.["code"]]).toEqual([404, "asset_not_found"]);
     }
@@ -251,7 +252,7 @@ describe("an asset", () => {
     ["with no id", "asset://"],
   ])("case 85: an asset %s has a wrong shape, which is told before whose it is", async (_, url) => {
     const { post, reached } = openTenants(undefined, { mediaURLs: "any", allowFields: ["input.anything"] });
-    for (const body of places(url)) {
+    for (const body of bodies(url)) {
       const { status, error } = await post(video, body);
       expect([status, error?.["code"]]).toEqual([400, "media_not_allowed"]);
       expect(error?.["message"]).toContain("must be asset://<id> for an asset");

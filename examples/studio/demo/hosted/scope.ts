@@ -31,10 +31,10 @@ export interface Started {
 }
 
 /** Answers each page that waits in `startServiceWorker`, and takes control of pages that loaded without this worker. */
-export function answerStarts(start: () => Promise<unknown>, then?: () => Promise<unknown>): void {
-  scope.addEventListener("message", (event) => event.waitUntil(answer(event.ports)));
+export function handleStarts(start: () => Promise<unknown>, then?: () => Promise<unknown>): void {
+  scope.addEventListener("message", (event) => event.waitUntil(respond(event.ports)));
 
-  async function answer([port]: readonly MessagePort[]): Promise<void> {
+  async function respond([port]: readonly MessagePort[]): Promise<void> {
     const started = await Promise.all([scope.clients.claim(), start()]).then(
       (): Started => ({}),
       (error: unknown): Started => ({ problem: String(error) }),

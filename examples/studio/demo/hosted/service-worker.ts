@@ -1,6 +1,6 @@
 import type { Gateway } from "./gateway.ts";
 import { openPageFiles } from "./page-files.ts";
-import { answerStarts, scope } from "./scope.ts";
+import { handleStarts, scope } from "./scope.ts";
 
 /*
  * The Service Worker of the hosted studio. It answers everything below the page's folder: files from the cache, and all
@@ -28,13 +28,13 @@ scope.addEventListener("activate", (event) =>
     ]),
   ),
 );
-answerStarts(gateway, () => pageFiles.loadCore(CORE));
+handleStarts(gateway, () => pageFiles.loadCore(CORE));
 scope.addEventListener("fetch", (event) => {
   const { request } = event;
   if (!request.url.startsWith(base)) return;
   if (/^(?:v1|gamma|emulator)\//.test(request.url.slice(base.length)))
     return event.respondWith(gateway().then((answer) => answer(request)));
-  if (request.method === "GET") event.respondWith(pageFiles.answer(request, event.preloadResponse));
+  if (request.method === "GET") event.respondWith(pageFiles.respond(request, event.preloadResponse));
 });
 
 function gateway(): Promise<Gateway> {

@@ -12,7 +12,7 @@ export async function startServiceWorker(script: string | URL): Promise<void> {
   const { serviceWorker } = navigator;
   const registration = await serviceWorker.register(script);
   const worker = await limitTime(LONGEST_STEP_MS, waitForActivation(registration));
-  const { problem } = await limitTime(LONGEST_STEP_MS, askForStart(worker));
+  const { problem } = await limitTime(LONGEST_STEP_MS, requestStart(worker));
   if (problem) throw new Error(problem);
   await limitTime(LONGEST_STEP_MS, waitForControl(serviceWorker));
 }
@@ -29,7 +29,7 @@ async function waitForActivation(registration: ServiceWorkerRegistration): Promi
 }
 
 /** Asks the worker if its server is there. */
-function askForStart(worker: ServiceWorker): Promise<Started> {
+function requestStart(worker: ServiceWorker): Promise<Started> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
     port1.onmessage = ({ data }: MessageEvent<Started>) => {

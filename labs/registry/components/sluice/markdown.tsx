@@ -19,7 +19,11 @@ interface MarkdownProps {
 export const Markdown = memo(function Markdown(props: MarkdownProps) {
   const { text, isLive = false, isCut = false } = props;
   const isOpen = isLive || isCut;
-  const { tex, places, hasMath } = findFormulas(
+  const {
+    tex,
+    withPlaceholders: places,
+    hasMath,
+  } = findFormulas(
     isOpen ? cutTableHead(text.replace(OPEN_MARK, "")) : text,
     isLive ? "place" : isCut ? "nothing" : "text",
   );

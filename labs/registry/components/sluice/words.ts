@@ -17,7 +17,7 @@ export const messageWords = {
   userMessage: "Your message",
   assistant: "Answer",
   assistantMessage: "Assistant's answer",
-  film: "Film of the answer",
+  video: "Film of the answer",
   images: "Images",
   openImage: (number: number) => `Open image ${number}`,
   image: (number: number) => `Image ${number}`,
@@ -106,7 +106,7 @@ export const outcomeWords: { readonly [Outcome in NonNullable<ChatMessage["outco
 /** Words at the end of a response. */
 export const endingWords = {
   outcomes: outcomeWords,
-  unanswered: "No answer yet",
+  noReply: "No answer yet",
   retry: "Try again",
   retryIn: (seconds: number) => `Try again (${seconds} s)`,
   continue: "Continue",

@@ -91,7 +91,9 @@ export function event(json: unknown): string {
 export const DONE = "data: [DONE]\n\n";
 
 /** An answer of the gateway: an event stream in the given pieces. */
-export function streamAnswer(content: string | readonly Uint8Array[] | ReadableStream<Uint8Array>): Response {
+export function streamResponse(
+  content: string | readonly Uint8Array[] | ReadableStream<Uint8Array>,
+): Response {
   const body =
     content instanceof ReadableStream
       ? content
@@ -100,8 +102,8 @@ export function streamAnswer(content: string | readonly Uint8Array[] | ReadableS
 }
 
 /** A client whose gateway is `answer`; `requests` has what was sent. */
-export function clientOf(
-  answer: (request: Request, nth: number) => Response | Promise<Response>,
+export function createTestClient(
+  respond: (request: Request, nth: number) => Response | Promise<Response>,
   options: Partial<ClientOptions> = {},
 ): { client: Client; requests: Request[] } {
   const requests: Request[] = [];
@@ -111,7 +113,7 @@ export function clientOf(
     onEvent: () => {},
     fetch: async (request) => {
       requests.push(request.clone());
-      return answer(request, requests.length);
+      return respond(request, requests.length);
     },
     ...options,
   });

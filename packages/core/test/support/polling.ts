@@ -1,5 +1,5 @@
 import type { Client, ClientOptions, Clock } from "@sluice/core";
-import { clientOf, stoppedClock, waitUntil } from "./gateway.js";
+import { createTestClient, stoppedClock, waitUntil } from "./gateway.js";
 
 /** Answers one query. */
 export type Step = (request: Request) => Response | Promise<Response>;
@@ -46,7 +46,7 @@ export function startPolling(
       else if (ms !== HEADERS_MS) isPending = false;
     },
   };
-  const { client } = clientOf(
+  const { client } = createTestClient(
     async (request, nth) => {
       polledAt.push(gateway.now() / 1000);
       isPending = true;

@@ -63,12 +63,12 @@ export async function startBetween(bucket: string) {
     if (fault?.status !== undefined)
       return void outgoing.writeHead(fault.status, { ...fault.headers }).end(fault.body);
     const passed = request(new URL(url, bucket), { method, headers }).end(body);
-    const [answer] = (await once(passed, "response")) as [IncomingMessage];
+    const [response] = (await once(passed, "response")) as [IncomingMessage];
     if (fault?.network === "lost") {
-      await answer.toArray();
+      await response.toArray();
       return void outgoing.destroy();
     }
-    outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-    answer.pipe(outgoing);
+    outgoing.writeHead(response.statusCode ?? 500, response.headers);
+    response.pipe(outgoing);
   }
 }

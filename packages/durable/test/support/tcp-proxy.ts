@@ -27,13 +27,13 @@ export async function openTCPProxy(to: number): Promise<TCPProxy> {
   let isCut = false;
   let isHeld = false;
   /** Answers that the next connection gets; undefined for all. */
-  let answers: number | undefined;
+  let responseCount: number | undefined;
   let trap: { when: "before" | "after"; text: string; sprung: () => void } | undefined;
   const server = createServer((client) => {
     if (isCut) return client.destroy();
     const target = connect(to, "127.0.0.1");
-    let left = answers ?? Number.POSITIVE_INFINITY;
-    answers = undefined;
+    let left = responseCount ?? Number.POSITIVE_INFINITY;
+    responseCount = undefined;
     /** The way back to the client that is to be cut instead of answered. */
     let sprung: (() => void) | undefined;
     for (const socket of [client, target]) {
@@ -90,7 +90,7 @@ export async function openTCPProxy(to: number): Promise<TCPProxy> {
         trap = { when, text, sprung: resolve };
       }),
     cutNext(nth) {
-      answers = nth;
+      responseCount = nth;
     },
     close() {
       server.close();

@@ -31,7 +31,7 @@ export interface Question {
   /** Default: no images, or the images of `versionOf`. */
   readonly images?: readonly ImageInput[] | undefined;
   /** Id of the user's message that this one is another version of; absent from a new message. */
-  readonly versionOf?: string | undefined;
+  readonly getVersion?: string | undefined;
 }
 
 /**
@@ -42,14 +42,14 @@ export interface Question {
  */
 export function addQuestion(
   thread: Thread,
-  { id = createRandomId(), content, images, versionOf }: Question,
+  { id = createRandomId(), content, images, getVersion }: Question,
   model: string,
   signal: AbortSignal,
 ): InsertionPoint | Promise<InsertionPoint> {
-  const original = thread.get(versionOf)?.message;
-  if (versionOf !== undefined && original?.role !== "user")
-    throw createUnknownIdError(versionOf, "message of the user");
-  const below = versionOf === undefined ? thread.path.at(-1)?.id : thread.getParent(versionOf);
+  const original = thread.get(getVersion)?.message;
+  if (getVersion !== undefined && original?.role !== "user")
+    throw createUnknownIdError(getVersion, "message of the user");
+  const below = getVersion === undefined ? thread.path.at(-1)?.id : thread.getParent(getVersion);
   const inputs = images ?? original?.images ?? [];
   assertContent(content, inputs);
   return inputs.length > 0 ? addWithImages() : add({});

@@ -33,7 +33,7 @@ export async function startUpstream() {
     const hungUp = new Promise((resolve) =>
       response.on("close", () => response.writableEnded || resolve("hung up")),
     );
-    const recorded = { ...(await recordOf(request)), hungUp };
+    const recorded = { ...(await readRecord(request)), hungUp };
     requests.push(recorded);
     script(response, recorded);
     arrive();
@@ -48,7 +48,7 @@ export async function startUpstream() {
     requests,
     arrived: () => arrived,
     /** Forgets what was recorded, and answers the next requests so. */
-    answers(next: Script = ok) {
+    respondWith(next: Script = ok) {
       requests.length = 0;
       script = next;
       arrived = new Promise((resolve) => {
@@ -62,7 +62,7 @@ export async function startUpstream() {
   };
 }
 
-async function recordOf(request: IncomingMessage) {
+async function readRecord(request: IncomingMessage) {
   let body = "";
   for await (const chunk of request.setEncoding("utf8")) body += chunk;
   const { method = "", url = "", rawHeaders } = request;

@@ -30,11 +30,11 @@ export function put(
   if (x < 0 || y < 0 || x >= width || y >= height || cover <= 0) return;
   const at = 3 * (y * width + x);
   const share = Math.min(1, cover);
-  const kept = 1 - share;
+  const cached = 1 - share;
   const added = share * light;
-  pixels[at] = (pixels[at] as number) * kept + color[0] * added;
-  pixels[at + 1] = (pixels[at + 1] as number) * kept + color[1] * added;
-  pixels[at + 2] = (pixels[at + 2] as number) * kept + color[2] * added;
+  pixels[at] = (pixels[at] as number) * cached + color[0] * added;
+  pixels[at + 1] = (pixels[at + 1] as number) * cached + color[1] * added;
+  pixels[at + 2] = (pixels[at + 2] as number) * cached + color[2] * added;
 }
 
 /** Adds light to a pixel. */

@@ -4,7 +4,7 @@ import { type Color, mix } from "./color.ts";
 import { paintForest } from "./forest.ts";
 import { paintLight } from "./light.ts";
 import { paintMountains } from "./mountains.ts";
-import { type Random, randomOf } from "./noise.ts";
+import { createRandom, type Random } from "./noise.ts";
 import { paintReef } from "./reef.ts";
 import type { Scene } from "./scenes.ts";
 import { paintSea } from "./sea.ts";
@@ -51,7 +51,7 @@ export function paint({ width, height, prompt, base, seed, index, palette }: Ord
       ? { ...read, tints: read.tints.length > 1 ? read.tints : [...read.tints, ...palette] }
       : read;
   const canvas = createCanvas(width, height);
-  const random = randomOf(`${seed} ${subject.scene}`);
+  const random = createRandom(`${seed} ${subject.scene}`);
   painters[subject.scene](canvas, subject, seed, random);
   if (subject.scene !== "light" && subject.scene !== "reef") paintWeather(canvas, subject, random);
   return { width, height, bytes: finish(canvas, random) };

@@ -1,17 +1,17 @@
 import { generateImages, streamChat } from "@sluice/core";
 import { expect, test } from "vitest";
-import { textAnswer } from "./support/answers.js";
-import { clientOf, settled, streamAnswer } from "./support/gateway.js";
+import { createTestClient, settled, streamResponse } from "./support/gateway.js";
+import { streamText } from "./support/reply-streams.js";
 
 /** A page that was frozen: when it goes on, the timers that are due run first, and what the network brought next. */
-function createFrozenPage(answer: () => Response) {
+function createFrozenPage(respond: () => Response) {
   let now = 0;
   const timers: { readonly at: number; readonly wake: () => void }[] = [];
   let arrive = () => {};
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     () =>
       new Promise<Response>((resolve) => {
-        arrive = () => resolve(answer());
+        arrive = () => resolve(respond());
       }),
     {
       clock: {
@@ -50,15 +50,15 @@ test("A rejection that came while the page was frozen is a rejection, not a time
   const page = createFrozenPage(() =>
     Response.json({ error: { message: "no credit", code: "x" } }, { status: 402 }),
   );
-  const asked = generateImages(page.client, { model: "gamma-image-5-0-260128", prompt: "a bird" });
-  const failure = asked.catch((error: unknown) => error);
+  const result = generateImages(page.client, { model: "gamma-image-5-0-260128", prompt: "a bird" });
+  const failure = result.catch((error: unknown) => error);
   await page.goOnAfter(7_200_000);
   expect(await failure).toMatchObject({ status: 402, billing: "none" });
   expect(page.requests).toHaveLength(1);
 });
 
 test("A response that came while the page was frozen is read", async () => {
-  const page = createFrozenPage(() => streamAnswer(textAnswer("Hello")));
+  const page = createFrozenPage(() => streamResponse(streamText("Hello")));
   const stream = streamChat(page.client, {
     model: "alpha-v4.1-flash",
     messages: [{ role: "user", content: "Hi" }],

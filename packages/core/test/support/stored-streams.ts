@@ -1,5 +1,5 @@
 import { type ClientOptions, createClient, streamResumption } from "@sluice/core";
-import { streamAnswer } from "./gateway.js";
+import { streamResponse } from "./gateway.js";
 
 const encoder = new TextEncoder();
 
@@ -67,9 +67,9 @@ function openConnection(events: readonly string[], behind: number, cut: Cut | un
     },
     { highWaterMark: 0 },
   );
-  const answer = streamAnswer(body);
-  answer.headers.set("x-stream-id", "s-1");
-  return answer;
+  const response = streamResponse(body);
+  response.headers.set("x-stream-id", "s-1");
+  return response;
 }
 
 /** An error inside a stream, as the proxy says it. */

@@ -5,7 +5,7 @@ import { type Painting, paint } from "./art/paint.ts";
 type Media = NonNullable<EmulatorOptions["media"]>;
 type Bitmap = Extract<Awaited<ReturnType<NonNullable<Media["image"]>>>, { fill: unknown }>;
 /** A picture to paint. The same one has the same pixels. */
-export type Picture = Parameters<NonNullable<Media["image"]>>[0];
+export type ImageInput = Parameters<NonNullable<Media["image"]>>[0];
 
 /** Largest number of pixels that are painted for an image. A larger image is painted smaller, and stretched. */
 const MOST_PIXELS = 150_000;
@@ -13,10 +13,10 @@ const MOST_KEPT = 8;
 /** Every other byte of a word. */
 const EVEN = 0x00ff00ff;
 
-const kept = new Map<string, Painting>();
+const cached = new Map<string, Painting>();
 
 /** Paints a picture, or returns one of the last eight again. */
-function paintingOf({ width, height, prompt, base, seed, index, colors = [] }: Picture): Painting {
+function getPainting({ width, height, prompt, base, seed, index, colors = [] }: ImageInput): Painting {
   const scale = Math.min(1, Math.sqrt(MOST_PIXELS / (width * height)));
   const size = {
     width: Math.max(1, Math.round(width * scale)),
@@ -24,22 +24,22 @@ function paintingOf({ width, height, prompt, base, seed, index, colors = [] }: P
   };
   const order = { ...size, prompt, base: base ?? "", seed, index, palette: colors.map(hex) };
   const key = JSON.stringify(order);
-  const painting = kept.get(key) ?? paint(order);
-  kept.delete(key);
-  kept.set(key, painting);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= MOST_KEPT) break;
-    kept.delete(oldest);
+  const painting = cached.get(key) ?? paint(order);
+  cached.delete(key);
+  cached.set(key, painting);
+  for (const oldest of cached.keys()) {
+    if (cached.size <= MOST_KEPT) break;
+    cached.delete(oldest);
   }
   return painting;
 }
 
 /** Makes the rows of a picture at its full size. */
-export function bitmapOf(picture: Picture): Bitmap {
-  const { width, height } = picture;
-  const { width: narrow, height: low, bytes } = paintingOf(picture);
-  const columns = placesOf(width, narrow / width, narrow);
-  const lines = placesOf(height, low / height, low);
+export function createBitmap(image: ImageInput): Bitmap {
+  const { width, height } = image;
+  const { width: narrow, height: low, bytes } = getPainting(image);
+  const columns = listPositions(width, narrow / width, narrow);
+  const lines = listPositions(height, low / height, low);
   // the two rows of the painting between which the last row lay, and the row itself
   const [one, other, mixed] = [createRow(width), createRow(width), createRow(width)] as const;
   const held: [number, number] = [-1, -1];
@@ -48,8 +48,8 @@ export function bitmapOf(picture: Picture): Bitmap {
   function fill(y: number, row: Uint8Array) {
     const first = lines.first[y] as number;
     const share = lines.share[y] as number;
-    const above = rowOf(first).words;
-    const below = rowOf(Math.min(low - 1, first + 1)).words;
+    const above = getRow(first).words;
+    const below = getRow(Math.min(low - 1, first + 1)).words;
     // four bytes at once, every other one of them
     for (let at = 0; at < above.length; at++) {
       const [top, bottom] = [above[at] as number, below[at] as number];
@@ -60,7 +60,7 @@ export function bitmapOf(picture: Picture): Bitmap {
     row.set(mixed.bytes);
   }
 
-  function rowOf(index: number): Row {
+  function getRow(index: number): Row {
     const slot = index % 2 === 0 ? 0 : 1;
     const row = slot === 0 ? one : other;
     if (held[slot] === index) return row;
@@ -89,13 +89,13 @@ function createRow(width: number) {
 }
 
 /** Finds for each of `count` pixels the pixel of the painting before it, and the share of the next one, in 256ths. */
-function placesOf(count: number, step: number, most: number) {
+function listPositions(count: number, step: number, most: number) {
   const first = new Int32Array(count);
   const share = new Int32Array(count);
   for (let at = 0; at < count; at++) {
-    const place = Math.min(most - 1, Math.max(0, (at + 0.5) * step - 0.5));
-    first[at] = Math.floor(place);
-    share[at] = Math.round((place - Math.floor(place)) * 256);
+    const position = Math.min(most - 1, Math.max(0, (at + 0.5) * step - 0.5));
+    first[at] = Math.floor(position);
+    share[at] = Math.round((position - Math.floor(position)) * 256);
   }
   return { first, share };
 }

@@ -2,14 +2,14 @@ import { type ClientEvent, completeChat, generateImages, streamChat } from "@slu
 import { describe, expect, test } from "vitest";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   DONE,
   event,
   frame,
   openBody,
   question,
   splitBytes,
-  streamAnswer,
+  streamResponse,
 } from "./support/gateway.js";
 
 const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
@@ -25,21 +25,21 @@ const streamed =
   frame({ content: "lo" }) +
   frame({}, "stop", { usage }) +
   DONE;
-const asks = {
+const callers = {
   completeChat: (text: string, type: string, onEvent: (event: ClientEvent) => void = () => {}) =>
     completeChat(
-      clientOf(() => new Response(text, { headers: { "content-type": type } }), { onEvent }).client,
+      createTestClient(() => new Response(text, { headers: { "content-type": type } }), { onEvent }).client,
       question,
     ),
   streamChat: (text: string, type: string, onEvent: (event: ClientEvent) => void = () => {}) =>
     streamChat(
-      clientOf(() => new Response(text, { headers: { "content-type": type } }), { onEvent }).client,
+      createTestClient(() => new Response(text, { headers: { "content-type": type } }), { onEvent }).client,
       question,
     ).result(),
 };
 const types = ["application/json", "text/event-stream", "text/plain"];
 
-describe.each(Object.entries(asks))("%s", (_, ask) => {
+describe.each(Object.entries(callers))("%s", (_, complete) => {
   test.each([
     ["JSON", json],
     ["JSON on several lines", JSON.stringify(completion, null, 2)],
@@ -50,7 +50,7 @@ describe.each(Object.entries(asks))("%s", (_, ask) => {
     ["an event stream without [DONE]", streamed.replace(DONE, "")],
   ])("reads a whole answer as %s, whatever its type says", async (_, text) => {
     for (const type of types)
-      expect(await ask(text, type)).toMatchObject({
+      expect(await complete(text, type)).toMatchObject({
         message: { role: "assistant", content: "Hello" },
         outcome: "complete",
         finishReason: "stop",
@@ -64,16 +64,18 @@ describe.each(Object.entries(asks))("%s", (_, ask) => {
     const call = { index: 0, id: "a", type: "function", function: { name: "pay", arguments: '{"to":"x"}' } };
     const text = frame({ tool_calls: [call] }) + frame({}, "tool_calls") + DONE;
     const toolCalls = [{ id: "a", name: "pay", input: { to: "x" } }];
-    expect(await ask(text, "text/event-stream")).toMatchObject({ outcome: "tool-calls", toolCalls });
+    expect(await complete(text, "text/event-stream")).toMatchObject({ outcome: "tool-calls", toolCalls });
     const whole = { choices: [{ message: { tool_calls: [call] }, finish_reason: "tool_calls" }] };
-    expect(await ask(`${JSON.stringify(whole)}\n\n${DONE}`, types[1] ?? "")).toMatchObject({ toolCalls });
+    expect(await complete(`${JSON.stringify(whole)}\n\n${DONE}`, types[1] ?? "")).toMatchObject({
+      toolCalls,
+    });
   });
 
   test.each([
     ["behind JSON", `${json}\n\n${event({ error: { message: "no quota" } })}`],
     ["in an event stream", frame({ content: "Hello" }) + event({ error: { message: "no quota" } }) + DONE],
   ])("reports an error %s with its words and the text so far", async (_, text) => {
-    expect(await catchError(ask(text, "text/event-stream"))).toMatchObject({
+    expect(await catchError(complete(text, "text/event-stream"))).toMatchObject({
       name: "StreamError",
       message: "no quota",
       partial: { content: "Hello" },
@@ -81,7 +83,7 @@ describe.each(Object.entries(asks))("%s", (_, ask) => {
   });
 
   test("reports a broken event stream as truncated", async () => {
-    expect(await catchError(ask(frame({ content: "Hello" }), "text/event-stream"))).toMatchObject({
+    expect(await catchError(complete(frame({ content: "Hello" }), "text/event-stream"))).toMatchObject({
       name: "StreamError",
       reason: "truncated",
       partial: { content: "Hello" },
@@ -115,11 +117,14 @@ describe.each(Object.entries(asks))("%s", (_, ask) => {
     ],
   ])("puts no text of an answer into the message of an error: %s", async (_, text) => {
     const events: ClientEvent[] = [];
-    const error = await catchError(ask(text, "application/json", (event) => events.push(event))).catch(
+    const error = await catchError(complete(text, "application/json", (event) => events.push(event))).catch(
       () => undefined,
     );
-    const said = [error, ...events.map((event) => "error" in event && event.error)] as (Error | undefined)[];
-    for (const one of said) {
+    const errors = [error, ...events.map((event) => "error" in event && event.error)] as (
+      | Error
+      | undefined
+    )[];
+    for (const one of errors) {
       expect(String(one)).not.toContain("secret");
       expect(String(one?.stack)).not.toContain("secret");
       expect(JSON.stringify(one) ?? "").not.toContain("secret");
@@ -129,13 +134,13 @@ describe.each(Object.entries(asks))("%s", (_, ask) => {
 
 test("streamChat reads JSON followed by [DONE] in any pieces", async () => {
   for (const size of [1, 7, 100]) {
-    const { client } = clientOf(() => streamAnswer(splitBytes(`${json}\n\n${DONE}`, size)));
+    const { client } = createTestClient(() => streamResponse(splitBytes(`${json}\n\n${DONE}`, size)));
     expect((await streamChat(client, question).result()).message.content).toBe("Hello");
   }
 });
 
 test("completeChat does not repeat a request whose response was an event stream", async () => {
-  const { client, requests } = clientOf(() => streamAnswer(streamed));
+  const { client, requests } = createTestClient(() => streamResponse(streamed));
   await completeChat(client, question);
   expect(requests).toHaveLength(1);
 });
@@ -150,11 +155,11 @@ test.each([
 ])(
   "the error of an answer with HTTP %s names the base URL only if that may be wrong",
   async (status, type, text, message) => {
-    const answer = () => new Response(text, { status, headers: { "content-type": type } });
-    const { client } = clientOf(answer, { retry: { limit: 0 } });
+    const respond = () => new Response(text, { status, headers: { "content-type": type } });
+    const { client } = createTestClient(respond, { retry: { limit: 0 } });
     const image = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
-    for (const ask of [() => completeChat(client, question), () => generateImages(client, image)])
-      expect(await catchError(ask())).toMatchObject({
+    for (const call of [() => completeChat(client, question), () => generateImages(client, image)])
+      expect(await catchError(call())).toMatchObject({
         name: "APIError",
         message: expect.stringMatching(message),
       });
@@ -166,8 +171,8 @@ test.each([
   [400, '{"error":{"message":"no such', /^HTTP 400: the response is broken JSON: \{"error":/],
   [400, '{"reason":7}', /JSON without a readable error message: \{"reason":7\}$/],
 ])("the error of HTTP %s with %j says if the JSON is broken", async (status, text, message) => {
-  const answer = () => new Response(text, { status, headers: { "content-type": "application/json" } });
-  const { client } = clientOf(answer, { retry: { limit: 0 } });
+  const respond = () => new Response(text, { status, headers: { "content-type": "application/json" } });
+  const { client } = createTestClient(respond, { retry: { limit: 0 } });
   expect(await catchError(completeChat(client, question))).toMatchObject({
     name: "APIError",
     message: expect.stringMatching(message),
@@ -176,7 +181,7 @@ test.each([
 
 test("a connection that breaks within a whole response is a ConnectionError that may be billed", async () => {
   const connection = openBody();
-  const { client, requests } = clientOf(() => new Response(connection.body));
+  const { client, requests } = createTestClient(() => new Response(connection.body));
   const failure = catchError(completeChat(client, question));
   await connection.wanted();
   connection.send('{"choices":[');

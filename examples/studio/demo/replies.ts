@@ -1,7 +1,7 @@
-import { answerFiles } from "#demo/answer-files";
+import { readReplyFiles } from "#demo/reply-files";
 
-/** A scripted answer: a Markdown file of `answers/` with a small head. */
-export interface Answer {
+/** A scripted answer: a Markdown file of `replies/` with a small head. */
+export interface DemoReply {
   /** Name of the file, without `.md`. */
   readonly id: string;
   /** Prompts that it answers, normalized. */
@@ -11,8 +11,8 @@ export interface Answer {
   /** Words of other questions: a prompt that has one of them does not fit its keywords. */
   readonly exceptions: readonly string[];
   /** Tool whose result it answers, and how the call ended: `save_note`, `save_note denied`. */
-  readonly resultOf: string | undefined;
-  /** Situation that it is for: `picture`, `no-picture`, `tools-off`. */
+  readonly toolName: string | undefined;
+  /** Situation that it is for: `image`, `no-image`, `tools-off`. */
   readonly situation: string | undefined;
   /** Answer after which the words of `replies` mean this one. */
   readonly after: string | undefined;
@@ -32,14 +32,14 @@ const BRIEF_END = "\n<!-- a brief model stops here -->\n";
 
 const FILE = /^---\n(.*?)\n---\n(.*)$/s;
 
-/** Reads all files of `answers/`. */
-export function readAnswers(): readonly Answer[] {
-  return answerFiles()
+/** Reads all files of `replies/`. */
+export function readReplies(): readonly DemoReply[] {
+  return readReplyFiles()
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([id, text]) => parseAnswer(id, text));
+    .map(([id, text]) => parseReply(id, text));
 }
 
-function parseAnswer(id: string, file: string): Answer {
+function parseReply(id: string, file: string): DemoReply {
   const [, head = "", content = ""] = FILE.exec(file) ?? [];
   const fields = head.split("\n").map((line): readonly [string, string] => {
     const colon = line.indexOf(":");
@@ -54,7 +54,7 @@ function parseAnswer(id: string, file: string): Answer {
       groups.split(";").map((group) => group.split(",").map(normalize)),
     ),
     exceptions: all("unless").flatMap((words) => words.split(";").map(normalize)),
-    resultOf: all("result-of")[0],
+    toolName: all("result-of")[0],
     situation: all("for")[0],
     after: all("after")[0],
     replies: all("reply").map(normalize),
