@@ -4,7 +4,7 @@ import { makeEvents, splitReads } from "./workload.ts";
 
 /*
  * A gateway in a process of its own, so that what the client does costs it nothing. A part of the address or of the
- * body says what it streams. It sends its port, and how many megabytes were taken of an endless answer.
+ * body says what it streams. It sends its port, and how many megabytes were taken of an endless response.
  */
 
 const events = makeEvents(20_000);
@@ -24,7 +24,7 @@ const server = createServer(async (request, response) => {
   response.writeHead(200, { "content-type": "text/event-stream" });
   if (prompt.includes("endless")) return endless(response);
   if (prompt.includes("paced")) return drip(response);
-  // an answer that goes on until the client leaves: 20 frames of thinking, which not all clients pass on, and 20 of text
+  // a response that goes on until the client leaves: 20 frames of thinking, which not all clients pass on, and 20 of text
   if (prompt.includes("held")) return void response.write(Buffer.concat(paced.slice(0, 40)));
   const [, writes = []] = Object.entries(responses).find(([name]) => prompt.includes(name)) ?? [];
   for (const bytes of writes)

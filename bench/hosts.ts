@@ -19,13 +19,13 @@ import { formatTable } from "./topic.ts";
  *     pnpm build && node bench/hosts.ts [paced|short]
  */
 
-/** For each process of a host: a process more is there for more answers. */
+/** For each process of a host: a process more is there for more responses. */
 const PACED = 40;
 const SHORT = 160;
 const CLIENTS = 32;
 
 interface Host {
-  /** Addresses of the processes that answers are begun at. */
+  /** Addresses of the processes that responses are begun at. */
   readonly processes: readonly string[];
   /** CPU so far in milliseconds, that of Postgres apart. */
   cpuMs(): { readonly own: number; readonly postgres: number };
@@ -113,7 +113,7 @@ async function measure(kind: "paced" | "short"): Promise<void> {
       const [before, queriesBefore, startedAt] = [host.cpuMs(), await host.queries(), performance.now()];
       await all(count, kind === "paced" ? count : CLIENTS, (nth) => readAway(host, nth, away, kind));
       const seconds = (performance.now() - startedAt) / 1000;
-      // what is settled behind the last answers
+      // what is settled behind the last responses
       await new Promise((resolve) => setTimeout(resolve, 500));
       const after = host.cpuMs();
       of(name).postgres.push((after.postgres - before.postgres) / count);
@@ -134,7 +134,7 @@ async function measure(kind: "paced" | "short"): Promise<void> {
       "ms of CPU": createColumn((name) => middle(cpu[name])),
       "of them Postgres": createColumn((name) => middle(of(name).postgres)),
       queries: createColumn((name) => middle(of(name).queries)),
-      "answers a second": createColumn((name) => middle(of(name).rate)),
+      "responses a second": createColumn((name) => middle(of(name).rate)),
     }),
   );
 }
@@ -211,7 +211,7 @@ async function all(count: number, lanes: number, work: (nth: number) => Promise<
   );
 }
 
-/** Begins an answer, leaves it, and reads it from its start at a process so many places further on. */
+/** Begins a response, leaves it, and reads it from its start at a process so many places further on. */
 async function readAway({ processes }: Host, nth: number, away: number, prompt: string): Promise<void> {
   const [begunAt = "", readAt = ""] = [0, away].map((more) => processes[(nth + more) % processes.length]);
   const user = `user-${++users}`;
@@ -222,12 +222,12 @@ async function readAway({ processes }: Host, nth: number, away: number, prompt: 
   });
   const begun = await send(`${begunAt}/v1/chat/completions`, user, body);
   begun.on("error", () => {}).destroy();
-  if (begun.statusCode !== 200) throw new Error(`${begun.statusCode}: the answer was not begun`);
+  if (begun.statusCode !== 200) throw new Error(`${begun.statusCode}: the response was not begun`);
   const response = await send(`${readAt}/v1/chat/streams/${begun.headers["x-stream-id"]}`, user);
   let end = "";
   for await (const piece of response) end = String(piece).slice(-300);
   if (!/\[DONE\]|"finish_reason":"stop"/.test(end))
-    throw new Error(`${response.statusCode}: the answer is not whole: ${end}`);
+    throw new Error(`${response.statusCode}: the response is not whole: ${end}`);
 }
 
 function send(url: string, user: string, body?: string): Promise<IncomingMessage> {

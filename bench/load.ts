@@ -5,8 +5,8 @@ import { bundle } from "../packages/worker-proxy/test/support/bundle.ts";
 import { startWorkerd } from "../packages/worker-proxy/test/support/workerd-process.ts";
 
 /*
- * node bench/load.ts: streams, kept answers and short requests through a proxy in workerd, with an outage of the gateway
- * and a kill of workerd. Ends with an error where a byte came twice or not at all, where an answer that broke off looks
+ * node bench/load.ts: streams, stored responses and short requests through a proxy in workerd, with an outage of the gateway
+ * and a kill of workerd. Ends with an error where a byte came twice or not at all, where a response that broke off looks
  * whole, or where the same load a third time
  * takes more memory than the first time. On this machine alone, for about two minutes.
  */
@@ -76,7 +76,7 @@ async function sendRequest({ port }: Workerd, user: string, stream: boolean) {
 
 /**
  * Names the end of a stream. It is right with each piece once and in order, and a `[DONE]` only behind the last. With its finish reason an
- * answer is whole without one: a machine that is two seconds late ends it there.
+ * response is whole without one: a machine that is two seconds late ends it there.
  */
 function classify({ status, text, isCut }: Awaited<ReturnType<typeof sendRequest>>): string {
   const pieces = [...text.matchAll(/<(\d+)>/g)].map(([, nth]) => Number(nth));
@@ -131,7 +131,7 @@ async function outage(proxy: Workerd): Promise<readonly string[]> {
 
 for (const [name, plan] of [
   ["streams", {}],
-  ["kept answers", { resumable: true }],
+  ["stored responses", { resumable: true }],
 ] as const) {
   const proxy = await startProxy(plan);
   await sendRequest(proxy, "first", false);

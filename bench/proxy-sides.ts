@@ -109,7 +109,7 @@ export async function sendRequest(side: Side, prompt: string, until: "first" | "
     end = String(chunk.subarray(-200));
   }
   // a gateway that is late by two seconds with its last line is not waited for
-  if (!/\[DONE\]|"finish_reason":"stop"/.test(end)) throw new Error(`the answer is not whole: ${end}`);
+  if (!/\[DONE\]|"finish_reason":"stop"/.test(end)) throw new Error(`the response is not whole: ${end}`);
   return (until === "first" ? firstAt : performance.now()) - startedAt;
 }
 

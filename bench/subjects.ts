@@ -8,7 +8,7 @@ export interface Gateway {
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** A client that reads one streamed answer to its end, and calls `onPiece` for each piece of it. */
+/** A client that reads one streamed response to its end, and calls `onPiece` for each piece of it. */
 export type Subject = (gateway: Gateway, onPiece: () => void) => Promise<unknown>;
 
 const headers = { "content-type": "application/json" };

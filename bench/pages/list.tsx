@@ -12,7 +12,7 @@ export type TextOf<Row> = (message: Row) => string;
 export const list = {
   commits: 0,
   onCommit: () => {},
-  /** Asks for the answer; set by the subject once it is mounted. */
+  /** Asks for the response; set by the subject once it is mounted. */
   send: (): unknown => undefined,
 };
 
@@ -67,5 +67,5 @@ export function pastTexts(count: number): string[] {
   );
 }
 
-/** A page in which one subject shows a chat. `address` gives the answer. */
+/** A page in which one subject shows a chat. `address` gives the response. */
 export type Subject = (past: number, address: string) => ReactNode;

@@ -47,7 +47,7 @@ export async function measure(): Promise<Report> {
   for (const side of Object.values(sides)) await side.close();
   child.disconnect();
   return {
-    markdown: `Over a Worker that passes everything on and checks nothing, in workerd: \`pumped\` where nothing has to be read of the answer, \`read\` where a meter reads it. 20,000 frames for the speed; 100 events in 5 s for each of 200 streams; 200 MB for a client that reads nothing.\n\n${formatTable("proxy", columns)}`,
+    markdown: `Over a Worker that passes everything on and checks nothing, in workerd: \`pumped\` where nothing has to be read of the response, \`read\` where a meter reads it. 20,000 frames for the speed; 100 events in 5 s for each of 200 streams; 200 MB for a client that reads nothing.\n\n${formatTable("proxy", columns)}`,
   };
 }
 

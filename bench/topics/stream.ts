@@ -25,7 +25,7 @@ export async function measure(): Promise<Report> {
     formatTable("Node, reads of", node),
     formatTable("Chromium, reads of", chromium),
   ].join("\n\n");
-  // an answer that is being written comes in reads of one frame
+  // a response that is being written comes in reads of one frame
   const size = "one frame";
   return { markdown, summary: [toSummary("Node", size, node), toSummary("Chromium", size, chromium)] };
 }
