@@ -241,7 +241,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     timeout: 120_000,
   }, async () => {
     await open("&gallery");
-    await page.getByText("Answering elsewhere").waitFor();
+    await page.getByText("Responding elsewhere").waitFor();
     await page.getByText("2 messages are not saved.").waitFor();
     const markdown = page.getByRole("region", { name: "Markdown" });
     await markdown.getByRole("button", { name: "Show image from pictures.example" }).waitFor();
