@@ -4,30 +4,30 @@ import { readReplyFiles } from "#demo/reply-files";
 export interface DemoReply {
   /** Name of the file, without `.md`. */
   readonly id: string;
-  /** Prompts that it answers, normalized. */
+  /** Prompts that it responds to, normalized. */
   readonly prompts: readonly string[];
   /** Groups of words: a prompt that has all words of one group fits. */
   readonly keywords: readonly (readonly string[])[];
   /** Words of other questions: a prompt that has one of them does not fit its keywords. */
   readonly exceptions: readonly string[];
-  /** Tool whose result it answers, and how the call ended: `save_note`, `save_note denied`. */
+  /** Tool to whose result it responds, and how the call ended: `save_note`, `save_note denied`. */
   readonly toolName: string | undefined;
   /** Situation that it is for: `image`, `no-image`, `tools-off`. */
   readonly situation: string | undefined;
-  /** Answer after which the words of `replies` mean this one. */
+  /** Reply after which the words of `replies` mean this one. */
   readonly after: string | undefined;
   readonly replies: readonly string[];
-  /** Thinking before the answer. */
+  /** Thinking before the response. */
   readonly reasoning: string;
   /** Tool call instead of a text; `{{…}}` is filled in. */
   readonly call: { readonly name: string; readonly arguments: string } | undefined;
   /** Text in Markdown; `{{…}}` is filled in. */
   readonly content: string;
-  /** Beginning of the text, for a model whose answers are short. */
+  /** Beginning of the text, for a model whose responses are short. */
   readonly brief: string;
 }
 
-/** Line after which a model whose answers are short says no more. */
+/** Line after which a model whose responses are short says no more. */
 const BRIEF_END = "\n<!-- a brief model stops here -->\n";
 
 const FILE = /^---\n(.*?)\n---\n(.*)$/s;

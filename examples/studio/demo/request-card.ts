@@ -5,7 +5,7 @@ const MOST_TEXT = 240;
 const MOST_MESSAGES = 4;
 const DATA_URI = /^(data:[^;,]*;base64,).{24,}$/s;
 
-/** Describes a request for which no answer is scripted: what the gateway read, and prompts that have an answer. */
+/** Describes a request for which no response is scripted: what the gateway read, and prompts that have a response. */
 export function requestCard(request: ChatRequest): string {
   return [
     "This is the **offline emulator**. It has no model behind it. Here is the request that you sent, as the gateway read it:",
@@ -36,7 +36,7 @@ export function readText({ content }: ChatRequestMessage): string {
   return (content ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** URLs of the pictures of a message. */
+/** URLs of the images of a message. */
 export function listImages({ content }: ChatRequestMessage): string[] {
   if (typeof content === "string") return [];
   return (content ?? []).flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));

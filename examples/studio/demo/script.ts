@@ -18,7 +18,7 @@ const CARD_REASONING =
   "No answer is written for this prompt. I have no model, so I must not make one up. I can show the request, and name prompts that have an answer.";
 
 /**
- * Creates the script of the demo's emulator: the files of `replies/`, the rest of an answer that was cut, and for
+ * Creates the script of the demo's emulator: the files of `replies/`, the rest of a response that was cut, and for
  * everything else a description of the request. Answers that fit a schema are left to the emulator.
  */
 export function createDemoScript(): (request: ChatRequest) => Promise<Reply | undefined> {
@@ -72,7 +72,7 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
     );
   }
 
-  /** Returns the rest of the last answer if the user asks to continue, or if the request ends with that answer. */
+  /** Returns the rest of the last response if the user asks to continue, or if the request ends with that response. */
   async function findRest(request: ChatRequest): Promise<Reply | undefined> {
     const { messages } = request;
     const isQuestion = messages.map((message) => message.role === "user" && !isContinue(message));
@@ -194,7 +194,7 @@ function wantsJSON(request: ChatRequest): boolean {
   return "response_format" in request && request.response_format?.type === "json_object";
 }
 
-/** Says if the answer has to fit a schema: the emulator makes one that does. */
+/** Says if the response has to fit a schema: the emulator makes one that does. */
 function hasSchema({ messages }: ChatRequest): boolean {
   return messages.some((message) => message.role === "system" && /JSON schema/i.test(readText(message)));
 }

@@ -14,7 +14,7 @@ import { openUploads } from "./uploads.ts";
  * cache, because the browser may end a Service Worker at any time.
  */
 
-/** Answers the page's requests to the gateway and for its files. */
+/** Responds to the page's requests to the gateway and for its files. */
 export type Gateway = (request: Request) => Promise<Response>;
 
 declare global {
@@ -82,7 +82,7 @@ async function readKey(state: StoredState): Promise<string> {
   return key;
 }
 
-/** Answers each `fetch` of this worker with `answer`. No request leaves the browser. */
+/** Responds to each `fetch` of this worker with `respond`. No request leaves the browser. */
 function handleFetch(respond: (request: Request) => Promise<Response | undefined>): void {
   const { fetch: send } = globalThis;
   globalThis.fetch = async (input, init) => {

@@ -5,7 +5,7 @@
 
 /** The files of the page. */
 export interface PageFiles {
-  /** Answers a request for a file of the page. */
+  /** Responds to a request for a file of the page. */
   respond(request: Request, preloaded?: Promise<Response | undefined>): Promise<Response>;
   /** Loads the missing files that the page needs to open and to respond without a network. */
   loadCore(core: readonly string[]): Promise<void>;

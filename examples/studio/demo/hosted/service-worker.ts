@@ -3,11 +3,11 @@ import { openPageFiles } from "./page-files.ts";
 import { handleStarts, scope } from "./scope.ts";
 
 /*
- * The Service Worker of the hosted studio. It answers everything below the page's folder: files from the cache, and all
+ * The Service Worker of the hosted studio. It responds to everything below the page's folder: files from the cache, and all
  * else by the gateway, whose script it loads with the first request that needs it.
  */
 
-/** Set by the build: all files of the page, and those with which it opens and answers without a network. */
+/** Set by the build: all files of the page, and those with which it opens and responses without a network. */
 declare const FILES: readonly string[];
 declare const CORE: readonly string[];
 
@@ -33,7 +33,7 @@ scope.addEventListener("fetch", (event) => {
   const { request } = event;
   if (!request.url.startsWith(base)) return;
   if (/^(?:v1|gamma|emulator)\//.test(request.url.slice(base.length)))
-    return event.respondWith(gateway().then((answer) => answer(request)));
+    return event.respondWith(gateway().then((respond) => respond(request)));
   if (request.method === "GET") event.respondWith(pageFiles.respond(request, event.preloadResponse));
 });
 

@@ -4,7 +4,7 @@ import type { Started } from "./scope.ts";
 const LONGEST_STEP_MS = 120_000;
 
 /**
- * Registers a Service Worker that calls `answerStarts`, and waits until it answers this page.
+ * Registers a Service Worker that calls `handleStarts`, and waits until it serves this page.
  *
  * @throws {Error} where it can't be installed, where it says that its server did not start, and where it is silent
  */

@@ -4,7 +4,7 @@ import { type Painting, paint } from "./art/paint.ts";
 
 type Media = NonNullable<EmulatorOptions["media"]>;
 type Bitmap = Extract<Awaited<ReturnType<NonNullable<Media["image"]>>>, { fill: unknown }>;
-/** A picture to paint. The same one has the same pixels. */
+/** An image to paint. The same one has the same pixels. */
 export type ImageInput = Parameters<NonNullable<Media["image"]>>[0];
 
 /** Largest number of pixels that are painted for an image. A larger image is painted smaller, and stretched. */
@@ -15,7 +15,7 @@ const EVEN = 0x00ff00ff;
 
 const cached = new Map<string, Painting>();
 
-/** Paints a picture, or returns one of the last eight again. */
+/** Paints an image, or returns one of the last eight again. */
 function getPainting({ width, height, prompt, base, seed, index, colors = [] }: ImageInput): Painting {
   const scale = Math.min(1, Math.sqrt(MOST_PIXELS / (width * height)));
   const size = {
@@ -34,7 +34,7 @@ function getPainting({ width, height, prompt, base, seed, index, colors = [] }: 
   return painting;
 }
 
-/** Makes the rows of a picture at its full size. */
+/** Makes the rows of an image at its full size. */
 export function createBitmap(image: ImageInput): Bitmap {
   const { width, height } = image;
   const { width: narrow, height: low, bytes } = getPainting(image);

@@ -1,7 +1,7 @@
 import type { Color } from "./color.ts";
 import type { Random } from "./noise.ts";
 
-/** A picture in the making: three numbers from 0 to 1 for each pixel. */
+/** An image in the making: three numbers from 0 to 1 for each pixel. */
 export interface Canvas {
   readonly width: number;
   readonly height: number;
@@ -11,7 +11,7 @@ export interface Canvas {
 /** Memory of the last canvas: painting ends before the next one begins. */
 let memory = new Float32Array();
 
-/** Creates a canvas. A painter has to fill it: it has the pixels of the last picture. */
+/** Creates a canvas. A painter has to fill it: it has the pixels of the last image. */
 export function createCanvas(width: number, height: number): Canvas {
   const length = 3 * width * height;
   if (memory.length < length) memory = new Float32Array(length);
@@ -169,7 +169,7 @@ const curve = Float32Array.from({ length: STEPS + 1 }, (_, step) => {
   return value * (229.5 + value * (76.5 - 51 * value));
 });
 
-/** Ends a picture: a little contrast, darker corners and grain that hides the steps of gradients. */
+/** Ends an image: a little contrast, darker corners and grain that hides the steps of gradients. */
 export function finish({ width, height, pixels }: Canvas, random: Random): Uint8Array<ArrayBuffer> {
   // clamped, so that the grain goes neither below black nor above white
   const bytes = new Uint8ClampedArray(3 * width * height);

@@ -10,7 +10,7 @@ import type { Scene } from "./scenes.ts";
 import { paintSea } from "./sea.ts";
 import { readSubject, type Subject } from "./subject.ts";
 
-/** Request for a picture. The same order paints the same pixels. */
+/** Request for an image. The same order paints the same pixels. */
 export interface Order {
   readonly width: number;
   readonly height: number;
@@ -21,11 +21,11 @@ export interface Order {
   readonly seed: string;
   /** Place in a set, from 0. */
   readonly index: number;
-  /** Colors to keep, of a reference picture. */
+  /** Colors to keep, of a reference image. */
   readonly palette: readonly Color[];
 }
 
-/** Painted picture: three bytes for each pixel. */
+/** Painted image: three bytes for each pixel. */
 export interface Painting {
   readonly width: number;
   readonly height: number;

@@ -1,4 +1,4 @@
-/** Kind of picture. */
+/** Kind of image. */
 export type Scene = "reef" | "city" | "forest" | "sea" | "mountains" | "light";
 
 interface SceneWords {

@@ -71,7 +71,7 @@ const names: Readonly<Record<string, string>> = {
   brown: "#7b5536",
 };
 
-/** Order in which the pictures of a set go through the seasons or the day. */
+/** Order in which the images of a set go through the seasons or the day. */
 const allSeasons = ["spring", "summer", "autumn", "winter"] as const;
 const allTimes = ["dawn", "day", "dusk", "night"] as const;
 
