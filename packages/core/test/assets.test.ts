@@ -150,7 +150,7 @@ describe("getAsset", () => {
     ["Status", { Id: "a-1" }],
     ["Status", null],
     ["URL", { Status: "Active", URL: 7 }],
-  ])("reports an answer without a readable %s, with the handle", async (path, body) => {
+  ])("reports a response without a readable %s, with the handle", async (path, body) => {
     const { client } = createTestClient(() => Response.json(body), { gateway: { assetLookup: lookup } });
     expect(await catchError(getAsset(client, handle))).toMatchObject({
       name: "ResponseError",

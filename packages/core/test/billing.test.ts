@@ -128,7 +128,7 @@ describe.each(creates)("%s, which bills", (_, create, body) => {
     [401, "none"],
     [403, "none"],
     [404, "none"],
-  ])("is sent once if the answer is %i, with the billing %s", async (status, billing) => {
+  ])("is sent once if the response is %i, with the billing %s", async (status, billing) => {
     const { client, requests } = createTestClient(() => refusal(status, soon));
     expect(await catchError(create(client))).toMatchObject({ name: "APIError", status, billing });
     expect(requests).toHaveLength(1);

@@ -17,7 +17,7 @@ function resumeStored(connections: Parameters<typeof serveStored>[1]) {
   return { ...proxy, clock, stream, read };
 }
 
-describe("an answer that is followed", () => {
+describe("a response that is followed", () => {
   test.each([
     ["a failed connection", () => new TypeError("fetch failed")],
     ["a busy proxy", () => refusal(503)],

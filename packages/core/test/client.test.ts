@@ -389,7 +389,7 @@ describe("completeChat", () => {
     ],
     ["choices.0.finish_reason", { ...completion, choices: [{ message: { content: "" }, finish_reason: 1 }] }],
     ["usage.total_tokens", { ...completion, usage: { prompt_tokens: 1, completion_tokens: 1 } }],
-  ])("names the field at which an answer does not fit: %s", async (path, body) => {
+  ])("names the field at which a response does not fit: %s", async (path, body) => {
     const { client } = createTestClient(() => json(body));
     expect(await catchError(completeChat(client, question))).toMatchObject({ name: "ResponseError", path });
   });

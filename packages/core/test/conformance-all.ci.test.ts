@@ -17,7 +17,7 @@ describeRecorded("recorded streams", streams, (all) => {
     const bytes = decodeBase64(recorded.base64);
 
     if (!isSample(index)) {
-      test(`${recorded.id} gives the recorded answer whole and in random cuts`, () =>
+      test(`${recorded.id} gives the recorded response whole and in random cuts`, () =>
         expectInRandomCuts(recorded, bytes));
 
       test(`${recorded.id} cut before its end is truncated, and keeps what came`, () =>
@@ -25,7 +25,7 @@ describeRecorded("recorded streams", streams, (all) => {
     }
 
     if (!isSample(index) || isSlow(bytes))
-      test(`${recorded.id} gives the recorded answer byte by byte`, () =>
+      test(`${recorded.id} gives the recorded response byte by byte`, () =>
         expectAsRecorded(recorded, splitBytes(bytes, 1)));
 
     test(`${recorded.id} cut in many places is truncated, and keeps what came`, () =>

@@ -10,7 +10,7 @@ import {
   streamResponse,
 } from "./support/gateway.js";
 
-/** Reads an answer in pieces of `size` bytes. */
+/** Reads a response in pieces of `size` bytes. */
 function completeText(text: string, size = Number.POSITIVE_INFINITY) {
   const bytes = new TextEncoder().encode(text);
   const pieces: Uint8Array[] = [];

@@ -182,7 +182,7 @@ describe("generateImages", () => {
   });
 
   test.each([{ data: null }, { data: {} }, { data: undefined }])(
-    "refuses an answer without a list of images, which may be billed: %j",
+    "refuses a response without a list of images, which may be billed: %j",
     async (fields) => {
       const { client, requests } = createTestClient(() => Response.json({ ...body, ...fields }));
       expect(await catchError(generateImages(client, five))).toMatchObject({
@@ -203,7 +203,7 @@ describe("generateImages", () => {
     ["usage", { usage: 7 }, 1],
     ["usage.output_tokens", { usage: { generated_images: 1, output_tokens: "many" } }, 1],
   ])(
-    "keeps the images of an answer with a field of another type, and warns: %s",
+    "keeps the images of a response with a field of another type, and warns: %s",
     async (path, fields, count) => {
       const warned: string[] = [];
       const raw = { ...body, ...fields };

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** Creates a client without these modules, whose gateway is `answer`. */
+/** Creates a client without these modules, whose gateway is `respond`. */
 async function importWithout(
   modules: readonly string[],
   respond: (request: Request) => Response | Promise<Response>,

@@ -242,7 +242,7 @@ describe("continues after every failure that may pass", () => {
     await minutes(5);
     expect(await catchError(over)).toMatchObject({ status: 404, handle });
     expect(polledAt.at(-1)).toBe(135);
-    // of a slow loop, one or two answers say nothing
+    // of a slow loop, one or two responses say nothing
     const slow = watchSteps([queued, refusal(404), refusal(404), refusal(404), success], {
       intervalMs: 120_000,
     });

@@ -119,7 +119,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, call) => {
   });
 });
 
-describe("an answer of a server that is neither the gateway nor the proxy", () => {
+describe("a response of a server that is neither the gateway nor the proxy", () => {
   const at = (response: Response) =>
     Object.defineProperty(response, "url", { value: "https://app.test/v1/x" });
 

@@ -48,7 +48,7 @@ describe.each(Object.entries(callers))("%s", (_, complete) => {
     ["JSON as an event", event(completion) + DONE],
     ["an event stream", streamed],
     ["an event stream without [DONE]", streamed.replace(DONE, "")],
-  ])("reads a whole answer as %s, whatever its type says", async (_, text) => {
+  ])("reads a whole response as %s, whatever its type says", async (_, text) => {
     for (const type of types)
       expect(await complete(text, type)).toMatchObject({
         message: { role: "assistant", content: "Hello" },
@@ -115,7 +115,7 @@ describe.each(Object.entries(callers))("%s", (_, complete) => {
       "an answer with an error beside it",
       JSON.stringify({ ...completion, error: { reason: 5 } }).replace("Hello", "the secret"),
     ],
-  ])("puts no text of an answer into the message of an error: %s", async (_, text) => {
+  ])("puts no text of a response into the message of an error: %s", async (_, text) => {
     const events: ClientEvent[] = [];
     const error = await catchError(complete(text, "application/json", (event) => events.push(event))).catch(
       () => undefined,
@@ -153,7 +153,7 @@ test.each([
   [200, "text/html", "<p>", /check the base URL$/],
   [400, "text/plain", "no such region", /^no such region$/],
 ])(
-  "the error of an answer with HTTP %s names the base URL only if that may be wrong",
+  "the error of a response with HTTP %s names the base URL only if that may be wrong",
   async (status, type, text, message) => {
     const respond = () => new Response(text, { status, headers: { "content-type": type } });
     const { client } = createTestClient(respond, { retry: { limit: 0 } });
@@ -189,7 +189,7 @@ test("a connection that breaks within a whole response is a ConnectionError that
   expect(await failure).toMatchObject({
     name: "ConnectionError",
     billing: "maybe",
-    message: "the connection broke within the answer; the gateway may have billed it",
+    message: "the connection broke within the response; the gateway may have billed it",
   });
   expect(requests).toHaveLength(1);
 });

@@ -22,7 +22,7 @@ import {
 const key = "tok_live/0123+456xyz==";
 const video = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
 
-/** A client with a key, all that it emits, and a gateway that answers. */
+/** A client with a key, all that it emits, and a gateway that responds. */
 function createKeyedClient(
   respond: Parameters<typeof createTestClient>[0],
   options: Partial<ClientOptions> = {},
@@ -61,7 +61,7 @@ const fields = { message: message, type: message, code: message, param: message 
 const escaped = JSON.stringify(fields).replaceAll("/", "\\/");
 const odd = JSON.stringify(fields).replaceAll("4", "\\u0034");
 
-describe("a key in an answer is in no error and no event", () => {
+describe("a key in a response is in no error and no event", () => {
   const headers = { "x-request-id": `r-${key}` };
   test.each([
     ["an error object", JSON.stringify({ error: fields })],

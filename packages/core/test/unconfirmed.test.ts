@@ -4,7 +4,7 @@ import { createChat } from "../../stores/test/support/chat.js";
 import { createTestClient, DONE, event, frame, question, streamResponse } from "./support/gateway.js";
 import { streamCalls, streamText } from "./support/reply-streams.js";
 
-/* `[DONE]` without a `finish_reason`: nobody said that the answer is whole. */
+/* `[DONE]` without a `finish_reason`: nobody said that the response is whole. */
 
 const half = frame({ content: "The dose is 5" }) + DONE;
 const completion = (finish_reason: unknown) => ({
@@ -24,7 +24,7 @@ function collectWarnings(respond: () => Response) {
   return { client, rules };
 }
 
-describe("An answer without a finish_reason", () => {
+describe("A response without a finish_reason", () => {
   const unconfirmed = { outcome: "unconfirmed", finishReason: null, message: { content: "The dose is 5" } };
 
   test.each([
@@ -83,7 +83,7 @@ describe("An answer without a finish_reason", () => {
   });
 });
 
-describe("The tools of an answer", () => {
+describe("The tools of a response", () => {
   const paid: unknown[] = [];
   const pay = defineTool({
     name: "pay",

@@ -6,7 +6,7 @@ const respond = (status: string, fields: object = {}) =>
   Response.json({ code: "success", data: { task_id: "t-1", status, ...fields } });
 const success = () => respond("SUCCESS", { result_url: "https://files.test/film.mp4" });
 
-/** A client whose answers come in turn; the last one again and again. */
+/** A client whose responses come in turn; the last one again and again. */
 function createRespondingClient(responses: readonly (() => Response)[]) {
   const clock = stoppedClock();
   const made = createTestClient(

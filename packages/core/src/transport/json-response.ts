@@ -173,7 +173,7 @@ async function readBodyText(client: Connection, exchange: Exchange, response: Re
   } catch (error) {
     const { signal } = exchange;
     if (signal.aborted || isGatewayError(error)) throw error;
-    const message = "the connection broke within the answer; the gateway may have billed it";
+    const message = "the connection broke within the response; the gateway may have billed it";
     throw new ConnectionError(message, "maybe", { cause: error });
   }
 }

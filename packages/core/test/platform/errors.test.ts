@@ -101,7 +101,7 @@ describe("the id of a request", () => {
   test.each([
     ["r-1", { "x-request-id": "r-1" }],
     [undefined, {}],
-  ])("is %j for an answer with the headers %j", async (requestId, headers) => {
+  ])("is %j for a response with the headers %j", async (requestId, headers) => {
     const { client } = createTestClient(() => new Response("{}", { status: 400, headers }));
     const error = await catchError(completeChat(client, question));
     expect((error as APIError).requestId).toBe(requestId);

@@ -30,7 +30,7 @@ const withId = (id: number | string, each: string) => `id: ${id}\n${each}`;
 const logged = (...offsets: number[]) => offsets.map((at) => withId(at, events[at - 1] as string)).join("");
 const behind = (last: number) => logged(...events.map((_, at) => at + 1).filter((at) => at > last));
 
-/** A server that keeps an answer: the bytes of each connection, in turn; the last one again and again. */
+/** A server that keeps a response: the bytes of each connection, in turn; the last one again and again. */
 function storeEvents(
   connections: readonly (string | ((cursor: number) => string) | (() => Response))[],
   options: Partial<ClientOptions> = {},
@@ -69,7 +69,7 @@ async function expectWhole(server: ReturnType<typeof storeEvents>): Promise<void
   expect([content, calls[0]?.function.arguments]).toEqual([text, '{"to":"Bob"}']);
 }
 
-/** Checks that the answer is not called whole, and that its text is a beginning of the right one. */
+/** Checks that the response is not called whole, and that its text is a beginning of the right one. */
 async function expectTruncated(server: ReturnType<typeof storeEvents>): Promise<void> {
   const { turn, content, calls } = await read(server);
   expect(turn).toMatchObject({ name: "StreamError", reason: "truncated", partial: { content } });
@@ -260,7 +260,7 @@ describe("A bad answer to the request for the rest", () => {
   });
 
   test.each([401, 403, 302])(
-    "A second %i ends the answer, with its id and the refusal as the cause",
+    "A second %i ends the response, with its id and the refusal as the cause",
     async (status) => {
       const bad = () => new Response(null, { status, headers: status === 302 ? { location: "/login" } : {} });
       const server = storeEvents([logged(1, 2), bad]);
@@ -304,7 +304,7 @@ describe("A bad answer to the request for the rest", () => {
   test.each<[string, () => Response]>([
     ["204", () => new Response(null, { status: 204 })],
     ["404 of the proxy", refusal(404, { "x-sluice-source": "proxy" })],
-  ])("A %s ends the answer at once", async (_, gone) => {
+  ])("A %s ends the response at once", async (_, gone) => {
     const server = storeEvents([logged(1, 2), gone]);
     expect((await read(server)).turn).toMatchObject({ reason: "truncated" });
     expect([server.cursors.length, server.stream.streamId]).toEqual([1, undefined]);

@@ -228,7 +228,7 @@ describe("a tool call", () => {
   });
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   test("has the first id and model that are not empty", async () => {
     const chunk = (id: string, model: string) =>
       event({ id, model, choices: [{ index: 0, delta: { content: "a" } }] });
@@ -279,7 +279,7 @@ describe("an answer", () => {
   });
 });
 
-describe("a body with status 200 is not an answer", () => {
+describe("a body with status 200 is not a response", () => {
   const bodies: [unknown, string?][] = [
     [{}],
     [{ detail: "Not Found" }, "Not Found"],

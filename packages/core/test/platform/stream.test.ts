@@ -30,7 +30,7 @@ async function collect(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
   return deltas;
 }
 
-describe("a whole answer", () => {
+describe("a whole response", () => {
   test("consists of deltas that end with usage and finish", async () => {
     expect(await collect(startStream(whole))).toEqual([
       { type: "text-delta", text: "Hel" },
@@ -236,7 +236,7 @@ describe("tool calls", () => {
   });
 });
 
-describe("an answer without an end", () => {
+describe("a response without an end", () => {
   const endings: [string, string, object][] = [
     ["is cut", greeting, { reason: "truncated" }],
     ["is cut inside a frame", greeting + frame({ content: "!" }).slice(0, 40), { reason: "truncated" }],
@@ -448,7 +448,7 @@ describe("a time limit", () => {
     ["the role alone", frame({ role: "assistant", content: "" })],
     ["a call's id and name again", call({ id: "a", function: { name: "f", arguments: "" } })],
     ["usage before the end", frame({}, null, { usage })],
-  ])("is not reset by %s, and the text so far is kept", async (_, beat) => {
+  ])("is not reset by %s, and keeps the text so far", async (_, beat) => {
     const { clock, connection, client } = startTimedStream({ chunkMs: 1000 });
     const failure = catchError(streamChat(client, question).result());
     connection.send(call({ id: "a", function: { name: "f", arguments: "" } }) + greeting);
@@ -744,7 +744,7 @@ describe("reading", () => {
   test.each([
     [{ status: 429, headers: { "retry-after": "1.5", "x-request-id": "r-1" } }, 429, "2", "r-1"],
     [{ status: 307 }, 502, null, null],
-  ])("gives the answer %j as a response with its status and headers", async (init, status, wait, id) => {
+  ])("gives the response %j as a response with its status and headers", async (init, status, wait, id) => {
     const refusal = () =>
       Response.json({ error: { message: "no", type: "t", code: "c", param: "p" } }, { ...init });
     const { client } = createTestClient(refusal, { retry: { limit: 0 } });

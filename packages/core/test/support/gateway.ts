@@ -90,7 +90,7 @@ export function event(json: unknown): string {
 
 export const DONE = "data: [DONE]\n\n";
 
-/** An answer of the gateway: an event stream in the given pieces. */
+/** A response of the gateway: an event stream in the given pieces. */
 export function streamResponse(
   content: string | readonly Uint8Array[] | ReadableStream<Uint8Array>,
 ): Response {
@@ -101,7 +101,7 @@ export function streamResponse(
   return new Response(body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
 }
 
-/** A client whose gateway is `answer`; `requests` has what was sent. */
+/** A client whose gateway is `respond`; `requests` has what was sent. */
 export function createTestClient(
   respond: (request: Request, nth: number) => Response | Promise<Response>,
   options: Partial<ClientOptions> = {},
@@ -208,7 +208,7 @@ const locks = globalThis.navigator?.locks as LockManager | undefined;
 
 /**
  * Resolves when everything has run that waits for nothing but promises, parts of the client that are loaded, and the
- * platform's locks. A browser's locks live in another process, which answers in the order of the questions: a clock must
+ * platform's locks. A browser's locks live in another process, which responds in the order of the questions: a clock must
  * not run ahead of them.
  */
 export async function settled(): Promise<void> {

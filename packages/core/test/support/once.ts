@@ -3,17 +3,17 @@ import { createTestClient } from "./gateway.js";
 type ClientOptions = Parameters<typeof createTestClient>[1];
 
 /**
- * Fault that a POST meets: `request` loses it, `answer` loses its answer, a promise loses the answer when it resolves, and
+ * Fault that a POST meets: `request` loses it, `answer` loses its response, a promise loses the response when it resolves, and
  * a number is the status by which the proxy refuses it.
  */
 type Fault = "answer" | "request" | number | Promise<void>;
 
-/** Memory of a proxy: the answer to each key. */
+/** Memory of a proxy: the response to each key. */
 type Memory = Map<string, { readonly body: string; readonly response: Promise<Response> }>;
 
 /**
  * A proxy that keeps the contract of `idempotency()` (wire, 6.4), with a gateway behind it, and a network that loses what
- * the test says. `gateway` gives the answer to each request that reaches it.
+ * the test says. `gateway` gives the response to each request that reaches it.
  */
 export function openOnce(
   gateway: (nth: number, request: Request) => Response | Promise<Response>,
@@ -33,7 +33,7 @@ export function openOnce(
     keys,
     /** Requests for `/health`. */
     healthRequests,
-    /** Loses the next POST on its way, or its answer on the way back, now or when the returned function is called. */
+    /** Loses the next POST on its way, or its response on the way back, now or when the returned function is called. */
     lose(what: "answer" | "request" | "never" = "answer"): () => void {
       let end: () => void = () => {};
       const later = new Promise<void>((resolve) => {

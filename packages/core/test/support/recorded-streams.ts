@@ -41,7 +41,7 @@ function createExpectedEssence({
   };
 }
 
-/** Expects the recorded answer from a stream in the given pieces. */
+/** Expects the recorded response from a stream in the given pieces. */
 export async function expectAsRecorded({ expected }: Recorded, pieces: readonly Uint8Array[]): Promise<void> {
   const [first, ...others] = expected.choices as [Recorded["expected"]["choices"][number]];
   if (expected.error_field_lines.length > 0) {
@@ -61,7 +61,7 @@ export async function expectAsRecorded({ expected }: Recorded, pieces: readonly 
   expect(turn.outcome === "unconfirmed").toBe(first.finish_reason === null);
 }
 
-/** The first byte after which the stream has said that the answer is over. */
+/** The first byte after which the stream has said that the response is over. */
 function findEnd(bytes: Uint8Array): number {
   let lineStart = 0;
   for (let at = 0; at <= bytes.length; at += 1) {
@@ -113,7 +113,7 @@ export function isSample(index: number): boolean {
   return index % 8 === 0;
 }
 
-/** Expects the recorded answer whole and in random cuts. */
+/** Expects the recorded response whole and in random cuts. */
 export async function expectInRandomCuts(recorded: Recorded, bytes: Uint8Array): Promise<void> {
   await expectAsRecorded(recorded, [bytes]);
   const random = createRandom(bytes.length);

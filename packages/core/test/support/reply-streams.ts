@@ -1,12 +1,12 @@
 import type { StandardSchema } from "@sluice/core";
 import { DONE, frame } from "./gateway.js";
 
-/** The stream of an answer in one piece of text. */
+/** The stream of a response in one piece of text. */
 export function streamText(content: string): string {
   return frame({ content }) + frame({}, "stop") + DONE;
 }
 
-/** The stream of an answer that calls tools: `callAnswer({ a: ["weather", '{"city":"Rome"}'] })`. */
+/** The stream of a response that calls tools: `streamCalls({ a: ["weather", '{"city":"Rome"}'] })`. */
 export function streamCalls(
   calls: Readonly<Record<string, readonly [string, string]>>,
   before: object = {},

@@ -3,7 +3,7 @@ import { streamResponse } from "./gateway.js";
 
 const encoder = new TextEncoder();
 
-/** End of a connection: as if the answer were over, with an error, not at all, or with the proxy's mark of a cut. */
+/** End of a connection: as if the response were over, with an error, not at all, or with the proxy's mark of a cut. */
 export type Ending = "end" | "drop" | "silence" | "upstream_cut";
 
 /** A connection that gives this many bytes of what was requested, and then ends so. */
@@ -16,7 +16,7 @@ export interface Cut {
 type Refused = Response | Error;
 
 /**
- * A proxy that keeps an answer: the first connection is the question's, the others take it up again. Each is cut as
+ * A proxy that keeps a response: the first connection is the question's, the others take it up again. Each is cut as
  * `cuts` say, in turn; those after them are whole.
  */
 export function serveStored(
@@ -43,7 +43,7 @@ export function serveStored(
   return { client, requests, attempts: () => requests.map(describeRequest) };
 }
 
-/** The events of a kept answer, numbered, behind one of them. */
+/** The events of a stored response, numbered, behind one of them. */
 export function addIds(events: readonly string[], behind = 0): string {
   return events
     .map((event, nth) => `id: ${nth + 1}\n${event}`)

@@ -4,7 +4,7 @@ interface MadeCall {
   readonly arguments: string;
 }
 
-/** The tool calls of an answer, as a gateway streams them. */
+/** The tool calls of a response, as a gateway streams them. */
 export interface CallStream {
   /** Entries of `tool_calls`, by chunk. */
   readonly chunks: readonly (readonly object[])[];

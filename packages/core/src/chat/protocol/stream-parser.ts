@@ -82,7 +82,7 @@ export interface ParserContext {
 }
 
 /**
- * Creates the parser of one response. `answer` reads the chunks. `onContent` runs for each chunk with content. `scrub`
+ * Creates the parser of one response. `reader` reads the chunks. `onContent` runs for each chunk with content. `scrub`
  * removes the API key from error texts. `createRefusal` creates the error of a body that contains no response. `cases`
  * loads the code for tool calls, errors and text that is not an event. Until then, the parser reads plain chunks.
  */
