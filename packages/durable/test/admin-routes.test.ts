@@ -61,7 +61,7 @@ function openAdmin(
   return { ...opened, post };
 }
 
-/** The parts of an answer that a caller can compare. */
+/** The parts of a response that a caller can compare. */
 const seen = ({ status, text, headers }: { status: number; text: string; headers: Headers }) => {
   const { "x-request-id": _, ...rest } = Object.fromEntries(headers);
   return { status, text, headers: rest };
@@ -222,7 +222,7 @@ describe("an operation", () => {
     expect(lines.join()).toContain("10.0.0.1");
   });
 
-  test("never answers with the gateway's key", async () => {
+  test("never responds with the gateway's key", async () => {
     const run = async () => ({ found: `Bearer ${KEY}` });
     const { post } = openAdmin({ parts: [{ operations: [{ name: "things/list", run }] }] });
     const { status, text } = await post("/v1/admin/things/list");
@@ -285,7 +285,7 @@ describe("case 133: erasing a user", () => {
       userData: {
         name: "watches",
         eraseUser: async (_, id) => {
-          // its film was about to be copied
+          // its video was about to be copied
           await Promise.resolve();
           if (isWatched) files.stored.set(id, "a film");
           isWatched = false;

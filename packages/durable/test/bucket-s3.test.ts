@@ -58,7 +58,7 @@ describe("case 180: a secret of the bucket's account", () => {
   const accessKeyId = "AKIACANARY0000000001";
   const secretAccessKey = "canary/secret+of-the-bucket-000000000001";
 
-  test("is in no error, whatever the bucket or the network answers", async () => {
+  test("is in no error, whatever the bucket or the network sends back", async () => {
     const own = s3Bucket({ ...options, accessKeyId, secretAccessKey });
     const told = `<StringToSign>AWS4-HMAC-SHA256</StringToSign><Secret>${secretAccessKey}</Secret><AWSAccessKeyId>${accessKeyId}</AWSAccessKeyId>`;
     const faults = [
@@ -146,7 +146,7 @@ describe("case 180: a secret of the bucket's account", () => {
   });
 });
 
-describe("case 181: an answer of the bucket that is none, or says to wait", () => {
+describe("case 181: a response of the bucket that is none, or says to wait", () => {
   test("A bucket that is busy is asked again, and no more than four times", async () => {
     between.fail("PUT", { status: 503, body: createError("SlowDown") }, { status: 500 }, { status: 429 });
     await bucket.put("media/busy", createStream(1000), PNG);
@@ -186,7 +186,7 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
     expect((await bucket.head("media/parts"))?.size).toBe(1000);
   });
 
-  test("A page in the place of an answer stores and deletes nothing", async () => {
+  test("A page in the place of a response stores and deletes nothing", async () => {
     const upload = bucket.resumeMultipartUpload("media/a", "id");
     between.fail("PUT", { status: 200, body: page });
     expect((await failed(bucket.put("media/a", createStream(10), PNG))).message).toContain("no etag");
@@ -198,7 +198,7 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
     expect((await failed(bucket.createMultipartUpload("media/a", PNG))).message).toContain("no id");
   });
 
-  test("A file is missing where the bucket says so, and not where another server answers", async () => {
+  test("A file is missing where the bucket says so, and not where another server responds", async () => {
     expect(await bucket.get("media/none", NO_RANGE)).toBeNull();
     for (const body of [page, createError("NoSuchBucket")]) {
       between.fail("GET", { status: 404, body });

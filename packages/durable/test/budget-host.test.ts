@@ -84,7 +84,7 @@ describe("a user's budget", () => {
     expect(await reserve(900, "rich")).toHaveProperty("settle");
   });
 
-  test("answers with 503 and sends nothing if the database fails", async () => {
+  test("responds with 503 and sends nothing if the database fails", async () => {
     const opened = openBudget();
     await opened.close();
     const { status, error } = await opened.chat();
@@ -96,7 +96,7 @@ describe("a user's budget", () => {
   test.each([
     ["the estimate", { reserve: () => Number.NaN }],
     ["the limit", { limits: { user: () => Number.POSITIVE_INFINITY } }],
-  ])("answers with 503 and sends nothing if %s is no number", async (_, options) => {
+  ])("responds with 503 and sends nothing if %s is no number", async (_, options) => {
     const { chat, sent } = openBudget({ options });
     expect((await chat()).status).toBe(503);
     expect(sent).toHaveLength(0);
@@ -296,7 +296,7 @@ describe("several limits", () => {
     await paid(30, "bob", on("phone", "bob"));
   });
 
-  test("case 96: answer with `shared_budget_exhausted` if others have spent it, and with the user's own first", async () => {
+  test("case 96: respond with `shared_budget_exhausted` if others have spent it, and with the user's own first", async () => {
     const { chat } = openBudget({ options: { limits: { all: 5, user: 100 } } });
     expect((await chat()).error?.["code"]).toBe("shared_budget_exhausted");
     const both = openBudget({ options: { limits: { all: 5, user: 5 } } });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-/** The film in pieces, so that the test does not hold it, either. */
+/** The video in pieces, so that the test does not hold it, either. */
 const piece = createFile(starts.mp4, PART);
 const pieces = Array.from({ length: Math.ceil(BYTES / PART) }, (_, at) =>
   piece.subarray(0, Math.min(PART, BYTES - at * PART)),
@@ -27,7 +27,7 @@ const hash = pieces.reduce((sum, bytes) => sum.update(bytes), createHash("sha256
 
 const headers = { "content-type": "application/octet-stream" };
 
-/** Sends the film in parts. Where it is to be cut, the connection breaks once in the middle of a part. */
+/** Sends the video in parts. Where it is to be cut, the connection breaks once in the middle of a part. */
 async function sendInParts(isCutOnce: boolean): Promise<string> {
   const first = { "upload-length": String(BYTES) };
   let state = await json(proxy.upload(pieces[0] as Uint8Array<ArrayBuffer>, { headers: first }));

@@ -152,7 +152,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
   for (const id of [undefined, "a"]) {
     const named = id ? "with an id" : "without an id";
 
-    test(`keeps a chat ${named}, and its answer continues`, async () => {
+    test(`keeps a chat ${named}, and its response continues`, async () => {
       const { hideFor, says, to, connection, requests } = renderPage(<Chat id={id} />);
       await press();
       await says(frame({ content: "Be" }));
@@ -282,7 +282,7 @@ function Suspending() {
   return <input aria-label="suspend" onFocus={() => suspend(true)} />;
 }
 
-test("a component that suspends again keeps its answer, and ends it if it is removed before it resumes", async () => {
+test("a component that suspends again keeps its response, and ends it if it is removed before it resumes", async () => {
   const { client, clock, connection } = createGateway();
   const app = (content: ReactNode) => (
     <GatewayProvider client={client}>

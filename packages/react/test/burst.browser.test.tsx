@@ -170,8 +170,8 @@ describe("a burst of 5,000 deltas below 200 messages", () => {
   });
 });
 
-describe("while an answer streams", () => {
-  test("shows another view, rendered in a transition, before the answer ends", async () => {
+describe("while a response streams", () => {
+  test("shows another view, rendered in a transition, before the response ends", async () => {
     await open(streamUntil(() => count("view about") > 0, { reads: 2000, apart: true }));
     const turn = chat.send("Hello?");
     startTransition(() => show("about"));

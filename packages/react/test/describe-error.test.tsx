@@ -190,7 +190,7 @@ test.each(cases)("%s is described", (_, error, kind, action, billing) => {
   expect(describeError(error)).toMatchObject({ kind, action, billing });
 });
 
-test("The error of a later step says that the answers before it may be billed, and never that nothing was sent", () => {
+test("The error of a later step says that the responses before it may be billed, and never that nothing was sent", () => {
   const issues = [{ path: "messages", message: "is too long", rule: "chat.messages" }];
   for (const error of [
     new ValidationError(issues),

@@ -33,7 +33,7 @@ interface View {
   readonly act: () => void;
 }
 
-/** A gateway that answers creates when the test says so, and a client of it. */
+/** A gateway that responds to creates when the test says so, and a client of it. */
 function createGateway() {
   const clock = stoppedClock();
   // what no component shows any more closes its channel to other tabs
@@ -327,7 +327,7 @@ describe.each(modes)(
       expect([shown(), creates()]).toEqual([`third, state of third: ${imageURL}`, 1]);
     });
 
-    test("an answer of a chat with an id", async () => {
+    test("a response of a chat with an id", async () => {
       const { client, creates, connection, advance } = createGateway();
       const { shown, press, otherHooks } = createEditor(client, useNamedReply, Mode);
       await press();

@@ -36,7 +36,7 @@ test("warns a developer whose component creates the client in each render, which
   await expect.poll(() => warned).toEqual(["GatewayProvider.client options.client"]);
 });
 
-test("does not warn about a client that is kept, or is of another user", async () => {
+test("does not warn about a client that is reused, or belongs to another user", async () => {
   const view = render(<KeepsClient />);
   view.rerender(<KeepsClient />);
   const { rerender } = render(<CreatesClient />);

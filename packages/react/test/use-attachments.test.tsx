@@ -100,7 +100,7 @@ test("an image of the picker is checked, shown and ready to be sent", async () =
   );
 });
 
-test("an image can be pasted, and text beside a picture stays text", async () => {
+test("an image can be pasted, and text beside an image stays text", async () => {
   show();
   const paste = (types: string[]) => {
     const event = createEvent.paste(screen.getByRole("textbox"), {
@@ -226,7 +226,7 @@ test("The limit of a size is named with one decimal", async () => {
   await waitFor(() => expect(held.result?.problems[0]?.message).toContain("Limit: 1.5 MB."));
 });
 
-/** A page with a canvas. `sizeOf` decides the bytes of a picture. Returns the widths of the pictures that were drawn. */
+/** A page with a canvas. `getSize` decides the bytes of an image. Returns the widths of the images that were drawn. */
 function installCanvas(
   getSize: (drawn: { readonly quality: number; readonly width: number }) => number = () => 5,
 ): readonly number[] {

@@ -59,7 +59,7 @@ function Counted({ onFinish }: { onFinish: (text: string) => void }) {
   );
 }
 
-/** Copies the length of the answer into a state of its own, as an effect of each change. */
+/** Copies the length of the response into a state of its own, as an effect of each change. */
 function Effects() {
   const { messages } = useChatStream({ model: "delta-5.3", id: "shared" });
   const [length, setLength] = useState(0);
@@ -295,7 +295,7 @@ describe("useChatStream", () => {
     const sends = screen.getAllByRole("button", { name: "send" });
     fireEvent.click(sends[0] as HTMLElement);
     await waitForText(connections[0] as (typeof connections)[0], frame({ content: "Hi" }), clock);
-    // refused, as an answer is under way: it changes nothing of the left one's turn
+    // refused, as a response is under way: it changes nothing of the left one's turn
     fireEvent.click(sends[1] as HTMLElement);
     show(
       <>

@@ -118,7 +118,7 @@ function openTab(options: PageProps = {}, Mode: typeof StrictMode = StrictMode) 
     });
   }
 
-  /** Sends a piece of the answer in flight. */
+  /** Sends a piece of the response in flight. */
   async function pushPiece(content: string): Promise<void> {
     const line = connections[sent];
     await act(async () => {
@@ -293,7 +293,7 @@ test("a search that read a stored chat finds what is said in it later", async ()
 });
 
 describe("two tabs", () => {
-  test("show the same list, also while the other one answers", async () => {
+  test("show the same list, also while the other one responds", async () => {
     const storage = memoryStorage();
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
@@ -307,7 +307,7 @@ describe("two tabs", () => {
     await shows(one, ["Reasons: ready"]);
   });
 
-  test("show that the other one answers in a chat that both show", async () => {
+  test("show that the other one responds in a chat that both show", async () => {
     const storage = memoryStorage();
     const one = await opened({ storage });
     const id = create(one);
@@ -320,7 +320,7 @@ describe("two tabs", () => {
     await shows(two, ["Why?: ready"]);
   });
 
-  test("show each answer of theirs, and no piece of an answer changes the list", async () => {
+  test("show each response of theirs, and no piece of a response changes the list", async () => {
     const storage = memoryStorage();
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
@@ -350,7 +350,7 @@ describe("two tabs", () => {
     await shows(page, ["Sky: ready"]);
   });
 
-  test("stop an answer whose conversation the other one has removed", async () => {
+  test("stop a response whose conversation the other one has removed", async () => {
     const storage = memoryStorage();
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
@@ -433,7 +433,7 @@ describe("two tabs", () => {
   });
 });
 
-test("a removed conversation stops its answer, and loses its messages after its time", async () => {
+test("a removed conversation stops its response, and loses its messages after its time", async () => {
   const storage = alone();
   const page = await opened({ storage, restoreMs: 5000 });
   const id = create(page);
@@ -591,7 +591,7 @@ test("A list is empty after its client has forgotten everything", async () => {
   expect(page.rows()).toEqual([]);
 });
 
-test("a removed conversation with a message that can't be deleted is kept for the next page load", async () => {
+test("a removed conversation with a message that can't be deleted stays for the next page load", async () => {
   const storage = memoryStorage();
   const record = { title: "Why?", createdAt: 1, updatedAt: 1, removedAt: 1, revision: 3 };
   await storage.write("conversations", new Map([["old", record]]));

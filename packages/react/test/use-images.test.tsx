@@ -56,7 +56,7 @@ const press = (name: string) => fireEvent.click(screen.getByRole("button", { nam
 const status = () => screen.getByRole("status").textContent;
 const shown = () => screen.getByRole("paragraph").textContent;
 
-/** An app whose gateway answers when the test says so. */
+/** An app whose gateway responds when the test says so. */
 function renderLive(children: ReactNode = <Painter />, wrap: (app: ReactNode) => ReactNode = (app) => app) {
   const clock = stoppedClock();
   const resolvers: ((response: Response) => void)[] = [];

@@ -73,7 +73,7 @@ test.each(["a\r\nx-other: b", "a\nb", "", " a", "\u00e9", 7, undefined, null])(
   },
 );
 
-test("a key in a header is not passed on in an answer, a stream or a header, and is not in the log", async () => {
+test("a key in a header is not passed on in a response, a stream or a header, and is not in the log", async () => {
   const options = {
     plugins: [gatewayHeaders(() => ({ "cf-aig-authorization": AIG, "x-name": "of no secret" }))],
   };
@@ -175,7 +175,7 @@ describe("`traceparent` of a plugin", () => {
         throw new Error("no SDK");
       },
     ],
-  ])("breaks no answer where it %s: the client's goes on", async (reason, traceparent) => {
+  ])("breaks no response where it %s: the client's goes on", async (reason, traceparent) => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => log.mockRestore());
     const events: ProxyEvent[] = [];

@@ -23,7 +23,7 @@ function openAssets(options: Parameters<typeof openProxy>[0] = {}) {
   return { ...opened, look: (body: unknown) => opened.call(createRequest({ path, body })) };
 }
 
-test("an asset is looked up by the gateway's id, and the answer has the user's", async () => {
+test("an asset is looked up by the gateway's id, and the response has the user's", async () => {
   const { look, reached, sent } = openAssets();
   const { status, text } = await look({ Id: own });
   expect(status).toBe(200);

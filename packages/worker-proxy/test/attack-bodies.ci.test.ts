@@ -121,7 +121,7 @@ describe("case 99: answers of the gateway, while another user's stream runs in 1
   });
 });
 
-describe("case 140: every other answer of the gateway, while another user's stream runs in 128 MB", () => {
+describe("case 140: every other response of the gateway, while another user's stream runs in 128 MB", () => {
   const lookup = "/gamma/asset/GetAsset";
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {

@@ -71,7 +71,7 @@ describe("case 49: what was reserved is released", () => {
       (status) =>
         [`a ${status}`, says(createResponse(status, "application/json", error))] as [string, RawResponse],
     ),
-  ])("where the gateway answers with %s", async (what, respond) => {
+  ])("where the gateway responds with %s", async (what, respond) => {
     proxy.upstream.respondWith(respond);
     const user = what.replaceAll(" ", "-");
     for (let nth = 0; nth < 3; nth += 1)

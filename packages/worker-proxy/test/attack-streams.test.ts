@@ -31,7 +31,7 @@ describe.each(streamPlans)("a stream %s", (_, plan) => {
   });
   afterAll(() => proxy.close());
 
-  /** Answers with these chunks, and resets the connection once the client has `last` of them. */
+  /** Responds with these chunks, and resets the connection once the client has `last` of them. */
   async function cutAfter(last: string, chunks: readonly string[]): Promise<string> {
     let cut = () => {};
     proxy.upstream.respondWith((socket) => {
@@ -188,7 +188,7 @@ describe.each(read)("a stream %s", (_, plan) => {
   });
 });
 
-describe("an answer that is no stream", () => {
+describe("a response that is no stream", () => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({

@@ -138,7 +138,7 @@ test("Cloudflare Access lets its user in, and no service token that is not liste
 });
 
 describe("the reason of a 401", () => {
-  /** The event of a request with this header, and the text of its answer. */
+  /** The event of a request with this header, and the text of its response. */
   async function told(authorization: string | undefined, options: object = {}) {
     const issuer = await openIssuer();
     const authenticate = jwt({
@@ -160,7 +160,7 @@ describe("the reason of a 401", () => {
     ["for another audience", undefined, 'unexpected "aud" claim value'],
     ["that is no token", "Bearer hello", "Invalid Compact JWS"],
     ["without a token", "Basic YWRhOnBhc3M=", "authorization: has no bearer token"],
-  ])("%s is in the event and once in the log, and not in the answer", async (_, header, reason) => {
+  ])("%s is in the event and once in the log, and not in the response", async (_, header, reason) => {
     const { lines, response, token, ...rest } = await told(header);
     expect(rest).toMatchObject({ status: 401, reason });
     expect(response).not.toContain(reason);

@@ -161,7 +161,7 @@ describe("case 28: what is beyond a cap is refused, and names the field", () => 
     expect((await image({ image: 2 }, entries(3))).error?.["param"]).toBe("image");
   });
 
-  test("the pictures of a sequence", async () => {
+  test("the images of a sequence", async () => {
     for (const text of [
       '"sequential_image_generation_options":{"max_images":5}',
       '"n":2',
@@ -203,7 +203,7 @@ describe("case 28: a field that a request leaves out is set within the cap", () 
     expect((await beta({ "parameters.seed": 9 }, '"input":{}')).sent).toEqual({ input: {} });
   });
 
-  test("the most pictures of a sequence, and the first size", async () => {
+  test("the most images of a sequence, and the first size", async () => {
     const { sent } = await image(images, '"prompt":"a"');
     expect(sent).toEqual({
       prompt: "a",

@@ -75,7 +75,7 @@ describe("case 22: an upload that does not end", () => {
   test.each([
     ["that says its length", () => `${closed("Content-Length: 900")}{`],
     ["that does not", () => `${closed("Transfer-Encoding: chunked")}1\r\n{\r\n`],
-  ])("%s is answered with 408 at its deadline, and reaches nobody", async (_, request) => {
+  ])("%s gets 408 at its deadline, and reaches nobody", async (_, request) => {
     const { status, text } = await proxy.raw(request());
     expect([status, text]).toEqual([408, expect.stringContaining("body_timeout")]);
     expect(proxy.upstream.requests).toEqual([]);

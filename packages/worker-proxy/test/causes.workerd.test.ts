@@ -35,7 +35,7 @@ test.each<[name: string, status: number, code: string, options: Partial<ProxyOpt
   ["models", 500, "misconfigured", { models: rejected }],
   ["the connection to the gateway broke off", 502, "upstream_cut", { fetch: rejected }],
 ])(
-  "case 59: what `%s` throws is in the log once, and not in the answer (%i %s)",
+  "case 59: what `%s` throws is in the log once, and not in the response (%i %s)",
   async (name, status, code, options) => {
     const { call, events } = openProxy({ routes: ["chat"], ...options });
     const image = { type: "image_url", image_url: { url: "https://cdn.example/a.png" } };

@@ -14,7 +14,7 @@ const preflight = (from: string, path = "/v1/chat/completions") =>
     },
   });
 
-test("case 17: an allowed origin is echoed exactly, on answers and on refusals", async () => {
+test("case 17: an allowed origin is echoed exactly, on responses and on refusals", async () => {
   const { call } = openProxy();
   for (const [path, status] of [
     ["/v1/chat/completions", 200],
@@ -28,7 +28,7 @@ test("case 17: an allowed origin is echoed exactly, on answers and on refusals",
   }
 });
 
-test("case 17: a preflight is answered with 204 before anybody is authenticated", async () => {
+test("case 17: a preflight gets 204 before anybody is authenticated", async () => {
   const { reached, call } = openProxy({
     authenticate: () => {
       throw new Error("must not be asked");

@@ -108,6 +108,6 @@ test.each([
     { choices: [{ index: 0, message: { content: "" }, finish_reason: "error", error }] },
   ],
   ["words without choices", { detail: "overloaded" }],
-])("A whole answer with %s is reported as failed", async (_, response) => {
+])("A whole response with %s is reported as failed", async (_, response) => {
   expect(await requestEnd(response, chat)).toMatchObject({ outcome: "error", code: "upstream_error" });
 });

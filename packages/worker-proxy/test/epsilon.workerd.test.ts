@@ -51,7 +51,7 @@ describe("epsilon", () => {
     },
   );
 
-  test("a task is polled by its own user, and its id keeps its mark in the answer", async () => {
+  test("a task is polled by its own user, and its id keeps its mark in the response", async () => {
     const { query, reached } = openEpsilon();
     const { status, text } = await query(signed("e-1", "epsilon"));
     expect([status, reached[0]?.url]).toEqual([200, "https://gateway.example/epsilon/v1/videos/e-1"]);

@@ -200,7 +200,7 @@ describe("allowFields", () => {
   });
 });
 
-describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and named in the answer", () => {
+describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and named in the response", () => {
   const plugins = [adaptOpenAI()];
   const chat = (fields: Body, options?: Options) =>
     call({ model: "delta-5.3", messages, ...fields }, paths.chat, { ...options, plugins });
@@ -315,7 +315,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
     expect((await sendImageRequest(image)).sent).toEqual(image);
   });
 
-  test("pages may read the header, which an answer without any does not have", async () => {
+  test("pages may read the header, which a response without any does not have", async () => {
     const { call } = openProxy();
     const { headers } = await call(createRequest({ headers: { origin: "https://app.example" } }));
     expect(headers.get("access-control-expose-headers")).toContain("x-sluice-dropped-fields");
@@ -365,7 +365,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
   });
 });
 
-describe("a JSON Schema for the answer", () => {
+describe("a JSON Schema for the response", () => {
   const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
   const response_format = { type: "json_schema", json_schema: { name: "place", strict: true, schema } };
   const taken: Options = { plugins: [adaptJSONSchema()] };

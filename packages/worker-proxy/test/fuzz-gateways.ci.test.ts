@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 const streams = countRuns(60, 0.1);
-test(`case 49: however a gateway answers, each request is answered, and none is charged without a bill (seed ${SEED})`, {
+test(`case 49: however a gateway responds, each request gets a response, and none is charged without a bill (seed ${SEED})`, {
   timeout: 30_000 + streams * 50,
 }, async () => {
   const random = openRandom(SEED);

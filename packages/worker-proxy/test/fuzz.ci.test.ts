@@ -134,7 +134,7 @@ function expectBody(sent: Record<string, unknown>, text: string): void {
   expect(text).not.toMatch(/__proto__|"(url|image_url)":"(http:|file:)/i);
 }
 
-/** The status of the answer, none of which holds a part of the key; 0 where there was none. */
+/** The status of the response, none of which holds a part of the key; 0 where there was none. */
 function exchange(request: Buffer): Promise<number> {
   const { hostname, port } = proxy.url;
   return new Promise((resolve, reject) => {

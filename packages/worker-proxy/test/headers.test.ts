@@ -74,13 +74,13 @@ test("case 13: a request for a task carries no more either", async () => {
   expect(request?.rawHeaders).toContain(`Bearer ${KEY}`);
 });
 
-test("case 14: two Authorization headers are answered with 401", async () => {
+test("case 14: two Authorization headers get 401", async () => {
   const two = "Authorization: Bearer user-token\r\nAuthorization: Bearer user-token\r\nConnection: close\r\n";
   expect((await post(two)).status).toBe(401);
   expect(proxy.upstream.requests).toEqual([]);
 });
 
-test("cases 16 and 45: of the gateway's headers only the listed ones are passed on, and the answer is not cached", async () => {
+test("cases 16 and 45: of the gateway's headers only the listed ones are passed on, and the response is not cached", async () => {
   proxy.upstream.respondWith(
     says(
       200,
@@ -117,7 +117,7 @@ test("cases 16 and 45: of the gateway's headers only the listed ones are passed 
   expect(headers.get("x-request-id")).toBe("req_1");
 });
 
-test("a request id that holds the key stays here, and the answer has one of the proxy's", async () => {
+test("a request id that holds the key stays here, and the response has one of the proxy's", async () => {
   proxy.upstream.respondWith(says(200, { "content-type": "application/json", "x-request-id": KEY }, "{}"));
   expect((await proxy.call()).headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
 });
@@ -129,7 +129,7 @@ test.each([
   "image/svg+xml",
   "application/json+html",
   "",
-])("case 16: an answer of the type %j becomes 502", async (type) => {
+])("case 16: a response of the type %j becomes 502", async (type) => {
   proxy.upstream.respondWith(says(200, type ? { "content-type": type } : {}, `<script>${KEY}</script>`));
   const { status, headers, error } = await proxy.call();
   expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
@@ -165,7 +165,7 @@ test("case 43: each event arrives when the gateway sends it", async () => {
   await reader?.cancel();
 });
 
-test("case 45: two users with the same request each get their own answer", async () => {
+test("case 45: two users with the same request each get their own response", async () => {
   let count = 0;
   proxy.upstream.respondWith((response) => {
     count += 1;

@@ -42,7 +42,7 @@ describe("case 54: the whole key does not pass in JSON", () => {
     expect((await openProxy({}, respond).call(createRequest())).status).toBe(502);
   });
 
-  test("under nesting that is deeper than any answer", async () => {
+  test("under nesting that is deeper than any response", async () => {
     const respond = () => new Response(`${"[".repeat(1000)}"${KEY}"${"]".repeat(1000)}`, { headers: json });
     expect((await openProxy({}, respond).call(createRequest())).status).toBe(502);
   });

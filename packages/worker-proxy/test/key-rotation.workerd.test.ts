@@ -66,7 +66,7 @@ test("a key that the operator has withdrawn is not used, though it worked", asyn
   expect(used()).toEqual([KEY, NEXT, KEY]);
 });
 
-test("The log says that both keys were refused, and the answer does not", async () => {
+test("The log says that both keys were refused, and the response does not", async () => {
   const { call, used, events } = openRotating([]);
   const { status, error, text } = await call(createRequest());
   expect([status, error?.["code"]]).toEqual([502, "upstream_auth"]);
@@ -92,7 +92,7 @@ test("A request with one key is not sent again", async () => {
   }
 });
 
-test("neither key is passed on in an answer, a stream or a header", async () => {
+test("neither key is passed on in a response, a stream or a header", async () => {
   for (const key of [KEY, NEXT]) {
     const { call } = openProxy({ apiKey: () => [KEY, NEXT] }, () =>
       Response.json({ id: "1", note: `the key is ${key}` }, { headers: { "x-request-id": key } }),

@@ -286,7 +286,7 @@ test("a function that throws lets nothing through", async () => {
   ]);
 });
 
-test("a function that answers later lets nothing through", async () => {
+test("a function that decides later lets nothing through", async () => {
   const media = (async () => true) as never;
   expect(await frame("https://cdn.example/a.png", { mediaURLs: media })).toEqual(refused);
 });

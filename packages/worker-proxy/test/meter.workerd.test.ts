@@ -135,7 +135,7 @@ const leftBehind = (text: string) => () =>
     { headers: { "content-type": "text/event-stream" } },
   );
 
-test("an answer that quotes the key is not passed on, and is paid by its usage", async () => {
+test("a response that quotes the key is not passed on, and is paid by its usage", async () => {
   const { call, told, events } = openMetered(() => Response.json({ usage: { ...usage, note: KEY } }));
   expect((await call()).status).toBe(502);
   expect(await told()).toEqual([reserved, ["settle", { ...usage, note: KEY }]]);
@@ -350,7 +350,7 @@ test("nothing is set aside for what the proxy refuses itself, or for what costs 
   expect(await told()).toEqual([]);
 });
 
-test("case 50: the meter does not count a plugin's answer, and the plugin gets `isMetered`", async () => {
+test("case 50: the meter does not count a plugin's response, and the plugin gets `isMetered`", async () => {
   const send = vi.fn(async () => Response.json({ id: "1" }));
   const reserve = vi.fn();
   const { call } = openMetered(undefined, { plugins: [{ ...readStreams(), reserve, send }] });
@@ -405,7 +405,7 @@ test.each([
   expect(text).not.toContain("10.0.0.1");
 });
 
-test("a meter that can't settle changes no answer, and is in the log", async () => {
+test("a meter that can't settle changes no response, and is in the log", async () => {
   const log = vi.spyOn(console, "error").mockImplementation(() => {});
   const settle = () => {
     throw new Error(`of ${KEY}`);

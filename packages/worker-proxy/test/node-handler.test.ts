@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 type Respond = Parameters<typeof toNodeHandler>[0];
 
-/** Serves an answer on a port of this machine. */
+/** Serves a response on a port of this machine. */
 async function serve(respond: Respond) {
   const server = createServer(toNodeHandler(respond)).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -52,7 +52,7 @@ function logged() {
   return () => error.mock.calls.flat().join("\n");
 }
 
-test("A request has its method, address, headers and body; its answer has status, headers and body", async () => {
+test("A request has its method, address, headers and body; its response has status, headers and body", async () => {
   const { url } = await serve(async (request) => {
     const seen = { method: request.method, url: request.url, name: request.headers.get("x-name") };
     const headers = new Headers({ "x-own": "1" });
@@ -127,7 +127,7 @@ test("case 197: a client that leaves is reported by the signal, before the heade
   expect(log()).toBe("");
 });
 
-test("A client that has its whole answer has not left", async () => {
+test("A client that has its whole response has not left", async () => {
   let signal: AbortSignal | undefined;
   const { port } = await serve((request) => {
     signal = request.signal;
@@ -194,7 +194,7 @@ test("case 197: a body that breaks off closes the connection, so that the client
   expect(log()).toContain("node: a response failed: Error: the disk is gone");
 });
 
-test("case 197: an answer that fails is 500 without its cause, which is in the log", async () => {
+test("case 197: a response that fails is 500 without its cause, which is in the log", async () => {
   const log = logged();
   const { url } = await serve(() => {
     throw new Error("a secret of the operator");
@@ -222,7 +222,7 @@ test("case 197: a body of a request that breaks off fails where it is read, and 
 });
 
 test.each([3, 100_000, 5_000_000])(
-  "A body of %i bytes that nobody reads is dropped: the client has its answer, and the next one on the same connection",
+  "A body of %i bytes that nobody reads is dropped: the client has its response, and the next one on the same connection",
   async (length) => {
     const { port } = await serve(({ method }) => new Response(method, { status: 413 }));
     const { socket, until } = open(port);

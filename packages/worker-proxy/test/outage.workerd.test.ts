@@ -15,7 +15,7 @@ afterEach(() => {
 });
 const pass = (ms: number) => void vi.setSystemTime(Date.now() + ms);
 
-/** A gateway that answers with this status. */
+/** A gateway that responds with this status. */
 const failing = (status: number, headers: Record<string, string> = {}) =>
   new Response('{"error":{"message":"down"}}', {
     status,
@@ -125,7 +125,7 @@ describe("case 135: `retry-after` of a failure", () => {
   });
 });
 
-describe("case 136: a 429 says which limit was reached, in the answer or the event:", () => {
+describe("case 136: a 429 says which limit was reached, in the response or the event:", () => {
   const nothingLeft = { limit: async () => ({ success: false }) };
   const limited = workersRateLimit<Env>(() => nothingLeft, { polls: () => nothingLeft });
 

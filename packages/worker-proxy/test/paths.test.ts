@@ -27,7 +27,7 @@ test("a listed path is forwarded, so that the refusals below mean something", as
   ]);
 });
 
-describe("a path that is not exactly in the table is answered with 404, and not sent", () => {
+describe("a path that is not exactly in the table gets 404 and is not sent", () => {
   test.each([
     ["case 1: dots that are encoded", "/v1/chat/%2e%2e/%2e%2e/admin"],
     ["case 1: dots that lead back to a listed path", "/v1/x/%2e%2e/chat/completions"],

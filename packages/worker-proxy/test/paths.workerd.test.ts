@@ -21,14 +21,14 @@ test.each([
   ["case 6: a fragment", "/v1/chat/completions#x"],
   ["case 7: a fullwidth letter", "/v1/\uff43hat/completions"],
   ["a space at the end that parsing would drop", "/v1/chat/completions "],
-])("a path that parsing would change is answered with 404: %s", async (_, target) => {
+])("a path that parsing would change gets 404: %s", async (_, target) => {
   const { reached, call } = openProxy();
   const { status, error } = await call(written(target));
   expect([status, error?.["code"]]).toEqual([404, "not_found"]);
   expect(reached).toEqual([]);
 });
 
-test("an address that can't be read is answered with 404", async () => {
+test("an address that can't be read gets 404", async () => {
   const { call } = openProxy();
   const request = Object.defineProperty(createRequest(), "url", { value: "/v1/chat/completions" });
   const { status, error } = await call(request);

@@ -81,7 +81,7 @@ describe("a path of a plugin", () => {
     expect((await request("GET", "/v1/budget")).text).toBe('{"id":"none"}');
   });
 
-  test("A path that names a task is given the gateway's own id, and is marked in the answer", async () => {
+  test("A path that names a task is given the gateway's own id, and is marked in the response", async () => {
     const { watch, served } = openPlugin(({ id }) => Response.json({ data: { task_id: id } }));
     const { text } = await watch(signed("t-1"));
     expect(served).toMatchObject([{ id: "t-1", sentId: signed("t-1") }]);
@@ -141,7 +141,7 @@ describe("a path of a plugin", () => {
     expect(served).toHaveLength(1);
   });
 
-  test("may be silent for longer than the gateway's answer may", async () => {
+  test("may be silent for longer than the gateway's response may", async () => {
     const headers = { "content-type": "text/event-stream" };
     const { watch } = openPlugin(
       () => {
@@ -238,7 +238,7 @@ describe("a path of a plugin", () => {
   });
 });
 
-test("A feature is named on answers of its group, and on no others", async () => {
+test("A feature is named on responses of its group, and on no others", async () => {
   const { call } = openPlugin();
   const poll = () => call(createRequest({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }));
   expect((await poll()).headers.get("x-sluice-features")).toBe("video-events");
@@ -259,7 +259,7 @@ const HEALTH = {
   isRaw: true,
 } as const;
 
-test("Refusals and /health name the features, too, because a lost answer says nothing", async () => {
+test("Refusals and /health name the features, too, because a lost response says nothing", async () => {
   const features = { chat: "resumable-streams", health: "resumable-streams" };
   const { call, resume } = openPlugin(
     () => Response.json({ error: { message: "no" } }, { status: 502 }),
@@ -311,7 +311,7 @@ describe("another way to the gateway", () => {
     expect(bodies).toEqual([{ ...chat, max_tokens: 9 }]);
   });
 
-  test("gets a request in turn, until one answers", async () => {
+  test("gets a request in turn, until one responds", async () => {
     const order: string[] = [];
     const createRoute = (name: string, takes: boolean): ProxyPlugin<Env> => ({
       routes: [],

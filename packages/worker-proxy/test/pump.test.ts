@@ -15,7 +15,7 @@ afterEach(() => proxy.forget());
 
 const events = { "content-type": "text/event-stream" };
 const streamed = { ...chat, stream: true };
-/** A proxy of the test's own, whose answers may take so long in all. */
+/** A proxy of the test's own, whose responses may take so long in all. */
 async function impatient(totalMs: number) {
   const own = await startProxy({ options: { timeout: { totalMs } } });
   onTestFinished(() => own.close());

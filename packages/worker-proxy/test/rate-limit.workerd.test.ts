@@ -47,7 +47,7 @@ function openLimited(most: number, options: Options = {}) {
   };
 }
 
-test("case 35: one request too many is answered with 429 and Retry-After, and not sent", async () => {
+test("case 35: one request too many gets 429 with Retry-After and is not sent", async () => {
   const { chat, reached, events } = openLimited(2);
   expect([(await chat("ann")).status, (await chat("ann")).status]).toEqual([200, 200]);
   const { status, error, headers } = await chat("ann");

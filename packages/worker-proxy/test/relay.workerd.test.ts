@@ -178,7 +178,7 @@ test("a client that left before it was forwarded costs nothing", async () => {
 });
 
 test.each(both)(
-  "with totalMs, an answer that goes on too long and is %s ends in an error event",
+  "with totalMs, a response that goes on too long and is %s ends in an error event",
   async (_, options) => {
     stopTime();
     const { respond } = endless();

@@ -96,7 +96,7 @@ describe("an id of a task", () => {
     expect(reached).toHaveLength(1);
   });
 
-  test("case 34: of another user is answered like one that does not exist, byte for byte", async () => {
+  test("case 34: of another user gets the response of one that does not exist, byte for byte", async () => {
     const { poll, reached } = openTenants();
     const foreign = await poll(signed("t-1"), "user-2");
     const none = await poll(unknown, "user-2");
@@ -148,7 +148,7 @@ describe("an id of a task", () => {
     expect(reached).toHaveLength(2);
   });
 
-  test("is not passed on in an answer that can't be read", async () => {
+  test("is not passed on in a response that can't be read", async () => {
     const broken = () => new Response('{"id":"t-1"', { headers: { "content-type": "application/json" } });
     const { post } = openTenants(broken);
     const { status, text, error } = await post(video, order);

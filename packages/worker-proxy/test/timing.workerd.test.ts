@@ -8,7 +8,7 @@ expectLog("502 upstream_error");
 const own = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const readId = ({ headers }: { headers: Headers }) => headers.get("x-request-id");
 
-describe("the request id of an answer", () => {
+describe("the request id of a response", () => {
   test.each([
     ["a success", () => Response.json({ id: "1" }, { headers: { "x-request-id": "gw-1:a.b" } })],
     [

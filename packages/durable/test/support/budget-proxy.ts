@@ -25,7 +25,7 @@ export function setClock(now = START): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** The answer of the gateway to a chat, by default a usage of 30 tokens. */
+/** The response of the gateway to a chat, by default a usage of 30 tokens. */
 export type Gateway = (request: Request) => Response | Promise<Response>;
 export const usage = (total_tokens: unknown) => Response.json({ choices: [], usage: { total_tokens } });
 

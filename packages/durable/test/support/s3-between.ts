@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** An answer in the place of the bucket's, or a fault of the network. */
+/** A response in the place of the bucket's, or a fault of the network. */
 export interface Fault {
   readonly status?: number;
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** `refused`: nothing reaches the bucket; `lost`: its answer is lost; `silent`: nothing happens. */
+  /** `refused`: nothing reaches the bucket; `lost`: its response is lost; `silent`: nothing happens. */
   readonly network?: "refused" | "lost" | "silent";
 }
 

@@ -16,7 +16,7 @@ export interface TCPProxy {
    * it. Resolves when that has happened.
    */
   cutAt(when: "before" | "after", text: string): Promise<void>;
-  /** Cuts the next connection in the place of this answer of the server, the first of them 0. */
+  /** Cuts the next connection in the place of this response of the server, the first of them 0. */
   cutNext(nth: number): void;
   close(): void;
 }

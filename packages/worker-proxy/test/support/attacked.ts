@@ -18,7 +18,7 @@ interface Attacked {
   readonly gateway?: string;
 }
 
-/** The proxy in a workerd of its own, attacked over sockets, before a gateway that answers what the test writes. */
+/** The proxy in a workerd of its own, attacked over sockets, before a gateway that sends what the test writes. */
 export async function startAttacked(attacked: Attacked = {}) {
   const { options = {}, plan = {}, key = KEY, heapMB, chunkMs, gateway } = attacked;
   const upstream = await startRawGateway();

@@ -43,7 +43,7 @@ export async function openIssuer(alg = "RS256") {
       keyRequests.push(request);
       return respond(request);
     },
-    /** Sets the answer of the keys' address from now on. @default the keys */
+    /** Sets the response of the keys' address from now on. @default the keys */
     respondWith(next: typeof respond = () => Response.json({ keys: keys() })) {
       respond = next;
     },

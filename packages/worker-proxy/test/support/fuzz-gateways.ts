@@ -9,7 +9,7 @@ export interface Behaviour {
   respond(socket: Socket): void;
   /** Tokens that it bills; `any` where the proxy can't know, `all` where all that was reserved has to be paid. */
   readonly bill: number | "any" | "all";
-  /** True if the client gets all of the answer. */
+  /** True if the client gets all of the response. */
   readonly isWhole?: boolean;
 }
 

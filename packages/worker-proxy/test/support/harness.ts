@@ -101,7 +101,7 @@ export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute
       requestCount += 1;
     },
     raw: (text: string) => raw(hostname, Number(port), text),
-    /** A Worker that asks the proxy for this chat and leaves before the answer. */
+    /** A Worker that asks the proxy for this chat and leaves before the response. */
     sendAndLeave(body: unknown) {
       requestCount += 1;
       return fetch(caller, { method: "POST", body: JSON.stringify(body), headers: { ...user, ...json } });

@@ -1,4 +1,4 @@
-/** Tells whether a client could read the key out of an answer, however it is written there. */
+/** Tells whether a client could read the key out of a response, however it is written there. */
 export function tellsKey(text: string, key: string): boolean {
   const data = text.split(/\r\n\r\n|\n\n|\r\r/).map((event) =>
     event

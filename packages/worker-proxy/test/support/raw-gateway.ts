@@ -14,7 +14,7 @@ export interface RawRequest {
   readonly closed: Promise<void>;
 }
 
-/** Writes an answer byte by byte, however wrong it is. */
+/** Writes a response byte by byte, however wrong it is. */
 export type RawResponse = (socket: Socket, request: RawRequest) => void;
 
 /** A gateway that is only a socket: what it answers need not be HTTP. One request for each connection. */
@@ -110,7 +110,7 @@ export function says(text: string | Buffer): RawResponse {
   return (socket) => socket.end(text);
 }
 
-/** An answer of this status and type, with its right length. */
+/** A response of this status and type, with its right length. */
 export function createResponse(status: number, type: string, body: string, more = ""): string {
   const length = Buffer.byteLength(body);
   return `HTTP/1.1 ${status} Said\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\nConnection: close\r\n${more}\r\n${body}`;

@@ -9,7 +9,7 @@ export interface Recorded {
   /** Names and values in turn, nothing joined or lower-cased. */
   readonly rawHeaders: readonly string[];
   readonly body: string;
-  /** Resolves when the connection has gone before the answer was complete. */
+  /** Resolves when the connection has gone before the response was complete. */
   readonly hungUp: Promise<unknown>;
 }
 
@@ -73,7 +73,7 @@ export const ok: Script = (response) => {
   response.writeHead(200, { "content-type": "application/json" }).end('{"id":"1"}');
 };
 
-/** An answer with this status, these headers and this text. */
+/** A response with this status, these headers and this text. */
 export function says(status: number, headers: Record<string, string | string[]>, text = ""): Script {
   return (response) => response.writeHead(status, headers).end(text);
 }
