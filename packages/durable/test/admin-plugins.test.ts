@@ -191,7 +191,7 @@ test("case 146: an operator lists the data of a user in each plugin, and acts on
     expect((await post("eve", `/v1/admin/${path}`, { user })).status).toBe(404);
 });
 
-test("case 147: an erased user has no row left, nothing of it goes on, and others have all of theirs", async () => {
+test("case 147: erasing a user deletes every row and ends every job of that user, and changes nothing of other users", async () => {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], shouldAdvanceTime: true });
   onTestFinished(() => void vi.useRealTimers());
   const { use, operate, gateway, send, create, readRows } = openAll();
@@ -225,7 +225,7 @@ test("case 147: an erased user has no row left, nothing of it goes on, and other
   const readOwn = async () => (await readRows()).filter((row) => names.some((name) => row.includes(name)));
   expect(await readOwn()).toEqual([]);
   const after = await readRows();
-  // the total of all files is nobody's, and timers count their attempts
+  // the total of all files has no user, and timers count their attempts
   const isShared = (row: string) => row.includes('"key":"all') || row.startsWith("timers");
   for (const row of before) if (!isShared(row)) expect(after).toContain(row);
   vi.setSystemTime(Date.now() + 3_600_000);
@@ -259,7 +259,7 @@ test("a video that no page sees is copied, and is the user's", async () => {
   expect((await operate("users/export", { user: "bob", part: "files" })).data.files).toEqual([]);
 });
 
-test("case 148: a create that comes again after its user was erased is a new one", async () => {
+test("case 148: a repeated create is sent as a new request after its user was erased", async () => {
   const { create, operate, gateway, events } = openAll();
   await create("cid", "one");
   await create("cid", "one");

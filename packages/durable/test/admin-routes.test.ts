@@ -95,7 +95,7 @@ describe("case 132: a path of operators", () => {
     ["a user with another method", { authorization: "Bearer ann" }, "GET"],
     ["a user with a form", { authorization: "Bearer ann", "content-type": "text/plain" }, "POST"],
   ];
-  test.each(strangers)("answers %s as a path that is not served does", async (_, headers, method) => {
+  test.each(strangers)("responds to %s like a path that is not served", async (_, headers, method) => {
     const { post, reached } = openAdmin();
     const real = await post(EXPORT, { user: "ann" }, headers, method);
     const none = await post("/v1/admin/no/path", { user: "ann" }, headers, method);
@@ -147,7 +147,7 @@ describe("case 132: a path of operators", () => {
     expect((await post(EXPORT, { user: "ann" })).status).toBe(404);
   });
 
-  test("A path of a plugin that does not say for whom is nobody's", async () => {
+  test("refuses every request to a plugin's path without an audience", async () => {
     const serve = async () => Response.json({});
     const open: ProxyPlugin<Env> = definePlugin({
       routes: [{ name: "admin", method: "POST", path: "/v1/admin/x/y", id: "own", serve }],
@@ -171,12 +171,12 @@ describe("case 132: a path of operators", () => {
     expect((await post(EXPORT, {}, {}, "GET")).status).toBe(405);
   });
 
-  test("lets operators through where a rate limit lets nobody through", async () => {
+  test("lets operators through while a rate limit refuses all users", async () => {
     const { post } = openAdmin({}, { rateLimit: () => ({ retryAfterMs: 1000 }) });
     expect((await post(EXPORT, { user: "ann" })).status).toBe(200);
   });
 
-  test("asks who the caller is once", async () => {
+  test("authenticates the caller once", async () => {
     const authenticate = vi.fn(() => ({ id: "ada" }));
     const { post } = openAdmin({}, { authenticate });
     await post(EXPORT, { user: "ann" });
@@ -242,7 +242,7 @@ describe("an operation", () => {
 });
 
 describe("case 133: erasing a user", () => {
-  test("erases all parts, and leaves another user's things", async () => {
+  test("erases the data of all plugins, and leaves the data of other users", async () => {
     const one = notesPart("one");
     const other = notesPart("other");
     const { post } = openAdmin({ parts: [one.part, other.part] });
@@ -265,7 +265,7 @@ describe("case 133: erasing a user", () => {
     expect([...stored.keys()]).toEqual(["ann", "bob"]);
   });
 
-  test("names a part that failed, erases the others, and erases it when it is asked again", async () => {
+  test("names a plugin that failed, erases the others, and erases that plugin's data when the request is repeated", async () => {
     let isAway = true;
     const broken = notesPart("broken", () => isAway);
     const fine = notesPart("fine");
@@ -373,7 +373,7 @@ describe("code of the app", () => {
     expect([...stored.keys()]).toEqual(["bob"]);
   });
 
-  test("is told if it gives no proxy of createProxy, or no user", async () => {
+  test("gets an error without a proxy of createProxy, or without a user", async () => {
     const { part } = notesPart();
     const options = {
       baseURL: "https://gateway.example",

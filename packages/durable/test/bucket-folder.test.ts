@@ -45,7 +45,7 @@ const PNG = { httpMetadata: { contentType: "image/png" } };
 const streamOf = (bytes) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
 const bucket = folderBucket("files");`;
 
-test("case 178: no name of a file leads out of the folder, whatever is in it", async () => {
+test("case 178: no file name leads out of the folder", async () => {
   const bucket = folderBucket(join(folder, "files"));
   const outside = join(folder, "outside");
   await writeFile(outside, "secret");
@@ -74,7 +74,7 @@ test("case 178: no name of a file leads out of the folder, whatever is in it", a
   expect((await stat(outside)).size).toBe(6);
 });
 
-test("case 178: a link in the folder is not followed, in the place of a file or of a folder", async () => {
+test("case 178: does not follow a symbolic link instead of a file or a folder", async () => {
   const bucket = folderBucket(join(folder, "files"));
   await bucket.put("media/a", createStream(10), PNG);
   const [name = ""] = await listFiles("files");
@@ -101,7 +101,7 @@ test("case 178: a link in the folder is not followed, in the place of a file or 
   expect((await linked.head("media/a"))?.size).toBe(10);
 });
 
-test("case 178: nobody but the user of the process can read a file", {
+test("case 178: only the user of the process can read a file", {
   skip: process.platform === "win32",
 }, async () => {
   await folderBucket(join(folder, "files")).put("media/a", createStream(10), PNG);
@@ -113,7 +113,7 @@ test("case 178: nobody but the user of the process can read a file", {
 });
 
 // a limit of the size of each file is what a test without a disk of its own has: the write fails in its middle
-test("case 179: a disk that is full ends a write with an error, and keeps nothing of it", {
+test("case 179: a full disk ends a write with an error, and leaves nothing of the file", {
   skip: process.platform === "win32",
 }, async () => {
   const { stdout, stderr } = await run(
@@ -185,7 +185,7 @@ test("What is being written is not swept, and an upload stays for days", async (
   expect((await next.head("media/a"))?.size).toBe(1000);
 });
 
-test("A part that was stored again is not taken for the one that was noted", async () => {
+test("does not confuse a part that was stored again with the recorded part", async () => {
   const bucket = folderBucket(join(folder, "files"));
   const upload = await bucket.createMultipartUpload("media/a", PNG);
   const noted = await upload.uploadPart(1, createStream(1000));

@@ -146,8 +146,8 @@ describe("case 180: a secret of the bucket's account", () => {
   });
 });
 
-describe("case 181: a response of the bucket that is none, or says to wait", () => {
-  test("A bucket that is busy is asked again, and no more than four times", async () => {
+describe("case 181: a bucket that is busy or silent, or another server instead of the bucket", () => {
+  test("repeats a request to a busy bucket up to four times", async () => {
     between.fail("PUT", { status: 503, body: createError("SlowDown") }, { status: 500 }, { status: 429 });
     await bucket.put("media/busy", createStream(1000), PNG);
     expect((await bucket.head("media/busy"))?.size).toBe(1000);
@@ -186,7 +186,7 @@ describe("case 181: a response of the bucket that is none, or says to wait", () 
     expect((await bucket.head("media/parts"))?.size).toBe(1000);
   });
 
-  test("A page in the place of a response stores and deletes nothing", async () => {
+  test("a page instead of a bucket's response stores and deletes nothing", async () => {
     const upload = bucket.resumeMultipartUpload("media/a", "id");
     between.fail("PUT", { status: 200, body: page });
     expect((await failed(bucket.put("media/a", createStream(10), PNG))).message).toContain("no etag");
@@ -198,7 +198,7 @@ describe("case 181: a response of the bucket that is none, or says to wait", () 
     expect((await failed(bucket.createMultipartUpload("media/a", PNG))).message).toContain("no id");
   });
 
-  test("A file is missing where the bucket says so, and not where another server responds", async () => {
+  test("a file is missing only if the bucket says so, not if another server responds", async () => {
     expect(await bucket.get("media/none", NO_RANGE)).toBeNull();
     for (const body of [page, createError("NoSuchBucket")]) {
       between.fail("GET", { status: 404, body });
@@ -223,8 +223,8 @@ describe("case 181: a response of the bucket that is none, or says to wait", () 
   });
 });
 
-describe("case 182: bytes that are not those of the file", () => {
-  test("The whole in place of a part, and a file without its facts, are errors", async () => {
+describe("case 182: bytes of another file", () => {
+  test("rejects a whole file instead of a part, and a file without its metadata", async () => {
     const range = { range: new Headers({ range: "bytes=0-9" }) };
     between.fail("GET", { status: 200, body: page, headers: { etag: '"a"' } });
     expect((await failed(bucket.get("media/a", range))).message).toContain("no range");

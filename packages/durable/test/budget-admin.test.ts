@@ -83,7 +83,7 @@ describe("an operator of budgets", () => {
     expect(await count()).toEqual(NONE);
   });
 
-  test("is nobody else: a user can't raise a budget, or learn that it can be raised", async () => {
+  test("is required: a user can't raise a budget, or learn that it can be raised", async () => {
     const { operate, state } = openOperated();
     const target = { by: "user", user: "ann", amount: 50 };
     const real = await operate("budgets/raise", target, "ann");

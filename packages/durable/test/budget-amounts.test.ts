@@ -181,7 +181,7 @@ describe("maxTokens", () => {
   const chat = (content: unknown, more: object = {}) => ({ body: { messages: [{ content }], ...more } });
   const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(100_000)}` } };
 
-  test("case 97: bounds Chinese by its bytes, of which a tokenizer makes no more tokens", () => {
+  test("case 97: bounds the tokens of Chinese text by its bytes", () => {
     expect(tokens(chat("汉".repeat(1000)))).toBeGreaterThan(3000 + 8192);
   });
 

@@ -296,7 +296,7 @@ describe("several limits", () => {
     await paid(30, "bob", on("phone", "bob"));
   });
 
-  test("case 96: respond with `shared_budget_exhausted` if others have spent it, and with the user's own first", async () => {
+  test("case 96: get `shared_budget_exhausted` if other users have spent it, and the user's own limit first", async () => {
     const { chat } = openBudget({ options: { limits: { all: 5, user: 100 } } });
     expect((await chat()).error?.["code"]).toBe("shared_budget_exhausted");
     const both = openBudget({ options: { limits: { all: 5, user: 5 } } });
@@ -434,7 +434,7 @@ describe("a window", () => {
   });
 });
 
-describe("case 94: a reservation that nobody settles", () => {
+describe("case 94: a reservation without a settlement", () => {
   test("is spent in full after its time, not before, and the log says so", async () => {
     const lines = readLog();
     const { paid, state } = openBudget({
@@ -462,7 +462,7 @@ describe("case 94: a reservation that nobody settles", () => {
     expect(await state()).toMatchObject({ spent: 60, reserved: 10 });
   });
 
-  test("case 93: is one of at most 100 that a request ends, however many there are", async () => {
+  test("case 93: a request ends at most 100 of them, however many there are", async () => {
     readLog();
     const options = { limits: { user: 1_000_000 }, reservationTtlMs: QUARTER };
     const { paid, state, query, count } = openBudget({ options });
@@ -480,7 +480,7 @@ describe("case 94: a reservation that nobody settles", () => {
     expect(await state()).toMatchObject({ spent: 251, reserved: 3 });
   });
 
-  test("case 93: is found by an index beside 100,000 open ones", async () => {
+  test("case 93: is found by an index beside 100,000 open reservations", async () => {
     const { paid, query } = openBudget();
     await paid(1);
     const plan = await query(`EXPLAIN QUERY PLAN SELECT id, name FROM budget_reservations
@@ -510,7 +510,7 @@ describe("a ticket", () => {
     ]);
   });
 
-  test("case 189: that could not be stored reserves nothing", async () => {
+  test("case 189: reserves nothing if it could not be stored", async () => {
     const { plugin, payable, state } = openBudget();
     const keepTicket = () => Promise.reject(new Error("away"));
     await expect(plugin.reserve(payable(40, "ann", { keepTicket }))).rejects.toThrow("away");

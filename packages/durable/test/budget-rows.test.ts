@@ -31,7 +31,7 @@ describe("case 151: the sweep of a window", () => {
     expect(await readSweeps(opened)).toMatchObject([{ due: MIDNIGHT + (HOUR * 3) / 4 }]);
   });
 
-  test("case 93: is one of many that are spread over an hour", async () => {
+  test("case 93: many timers are spread over an hour", async () => {
     const opened = openBudget({ options: { windowMs: DAY } });
     for (let nth = 0; nth < 40; nth += 1) await opened.paid(1, `user-${nth}`);
     const minutes = (await readSweeps(opened)).map(({ due }) => Math.floor((due - MIDNIGHT) / 60_000));

@@ -98,7 +98,7 @@ const word = (nth: number) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: `word ${nth} ` }, finish_reason: null }] })}\n\n`;
 const end = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{"total_tokens":7}}\n\ndata: [DONE]\n\n`;
 
-/** Makes the events of a response of 30 s, in the place that reads them. */
+/** Makes the events of a response of 30 s, in the object that reads them. */
 function createEvents(): ReadableStream<Uint8Array> {
   let nth = 0;
   return new ReadableStream({

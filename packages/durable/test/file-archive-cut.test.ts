@@ -102,7 +102,7 @@ test("a deletion while a copy runs wins: nothing stays, and nothing comes back",
   await until(() => files.keys()).toHaveLength(1);
 });
 
-test("case 123: the erasure of a user ends a copy that runs, and forgets those that wait", async () => {
+test("case 123: erasing a user ends the running copy, and drops the waiting copies", async () => {
   const { sources, create, poll, files, until, copyEvents, clock } = openArchive();
   const held = holdFile(video);
   sources.serve("slow.mp4", held.serve);

@@ -106,7 +106,7 @@ test.each([201, 304, 404, 503])("a response %i is no redirect, whatever address 
 });
 
 test.each([
-  ["a text in place of a list", "cdn.example.com", "give a list of hosts"],
+  ["a text instead of a list", "cdn.example.com", "give a list of hosts"],
   ["a number in the list", [5], "give hosts alone"],
   ["an address in the list", ["https://cdn.example.com"], "give hosts alone"],
 ])("the log names the option that has %s, and nothing is fetched", async (_, hosts, problem) => {
@@ -163,7 +163,7 @@ describe("an attempt that fails", () => {
     }).toHaveLength(1);
   });
 
-  test("case 78: by a file that breaks off, is too slow or is empty says so, and leaves nothing behind", async () => {
+  test("case 78: reports a file that breaks off, is too slow or is empty, and leaves nothing behind", async () => {
     const { create, poll, until, failures, clock, sources, files } = openArchive();
     const cut = (headers?: HeadersInit) => () => {
       const start = (controller: ReadableStreamDefaultController) => {

@@ -172,7 +172,7 @@ describe("a copy", () => {
     ]);
   });
 
-  test("case 112: is dropped with an event that names task, copy and user, where too many wait before it", async () => {
+  test("case 112: is dropped with an event that names task, copy and user if too many copies wait", async () => {
     const { sources, create, poll, copyEvents, failures, until } = openArchive({
       options: { maxFilesPerUser: 1 },
     });
@@ -209,7 +209,7 @@ describe("a copy", () => {
 });
 
 describe("a list of copies", () => {
-  test("case 79: has those of its user alone, and none by another user's task, address or link", async () => {
+  test("case 79: lists only the files of its user, and none by another user's task, address or link", async () => {
     const { create, poll, findCopies, files, until } = openArchive();
     const id = await create("film", "user-3");
     await poll(id, "user-3");
@@ -222,7 +222,7 @@ describe("a list of copies", () => {
     expect((await files.request(path, { user: "user-4", method: "DELETE" })).status).toBe(404);
   });
 
-  test("case 79: is asked for in JSON of a known length, by 1 to 100 names in at most 256 KiB", async () => {
+  test("case 79: takes JSON of a known length, with 1 to 100 names in at most 256 KiB", async () => {
     const { files } = openArchive();
     const send = (body: BodyInit, headers: Record<string, string>) =>
       files.request("/v1/archive", { method: "POST", body, headers });

@@ -11,7 +11,7 @@ const createVideo = (files: Files, url: string, user = "user-1") =>
   );
 
 describe("a link", () => {
-  test("case 71: with one letter changed leads nowhere, and an id alone or another path opens nothing", async () => {
+  test("case 71: with one changed character opens nothing, and neither does an id alone or another path", async () => {
     const { store, request } = openFileStore();
     const { url, id } = await store(png);
     for (const at of [1, 30, 46, 60].map((back) => url.length - back)) {
@@ -98,7 +98,7 @@ describe("a link in a request", () => {
     expect(files.sent).toHaveLength(1);
   });
 
-  test("is refused also where another plugin would answer the request first", async () => {
+  test("is refused even if another plugin would respond first", async () => {
     const seen: string[] = [];
     const other = {
       send: async ({ user }: { user: { id: string } }) => {

@@ -69,7 +69,7 @@ function cutOff(bytes: Uint8Array<ArrayBuffer>, headers: Record<string, string>)
   const cut = new AbortController();
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(bytes.subarray(0, bytes.length / 2)),
-    // asked for more: the first half is on its way
+    // the reader wants more: the first half is on its way
     pull: () => cut.abort(),
   });
   return { method: "PATCH", body, duplex: "half", signal: cut.signal, headers };

@@ -194,7 +194,7 @@ test("cases 125, 154: no order of polls, faults, deletions and ends of processes
   expect(seen.ends).toBeGreaterThan(countRuns(16) / 2);
 });
 
-test("case 154: an upload in parts whose process ends at any step leaves no part and no file behind", async () => {
+test("case 154: an upload in parts leaves no part and no file behind if its process ends at any step", async () => {
   const archive = await openEndingArchive({ archive: false });
   const whole = createFile(starts.mp4, PART + 10);
   let count = 1;

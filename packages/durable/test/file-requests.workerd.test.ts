@@ -183,7 +183,7 @@ describe("case 122: a link", () => {
     },
   );
 
-  test("continues for a page that has its start, and not for one that has the start of another file", async () => {
+  test("continues for a page that holds the start of the file, not of another file", async () => {
     expect(await read({ "if-range": etag, range: "bytes=5-9" })).toEqual([206, 5, "bytes 5-9/1000"]);
     for (const tag of ['"other"', `W/${etag}`, "zzz", new Date().toUTCString()])
       expect(await read({ "if-range": tag, range: "bytes=5-9" })).toEqual(whole);

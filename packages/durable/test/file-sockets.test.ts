@@ -29,7 +29,7 @@ async function openServer() {
 
 const bytes = { authorization: "user-1", "content-type": "application/octet-stream" };
 
-test("case 177: a body that is refused while it comes gets its response, and ends no server", async () => {
+test("case 177: a body refused while it arrives gets its response, and the server goes on", async () => {
   const { url } = await openServer();
   for (const size of [100, 1000, 20_000, 3_000_000, 1000]) {
     const headers = { ...bytes, "upload-length": String(2 * PART) };

@@ -17,7 +17,7 @@ import {
 } from "./support/file-store.js";
 
 describe("the space of a user", () => {
-  test("case 72: is never passed, also by 20 uploads at once, and what is deleted makes room", async () => {
+  test("case 72: is never exceeded, even by 20 uploads at once, and deleting a file frees space", async () => {
     const { upload, request, keys, store } = openFileStore({ options: { maxBytesPerUser: 3500 } });
     const responses = await Promise.all(Array.from({ length: 20 }, () => upload(png)));
     const stored = responses.filter(({ status }) => status === 201);
@@ -30,7 +30,7 @@ describe("the space of a user", () => {
     await store(png, { user: "user-2" });
   });
 
-  test("case 72: has a number of files, and takes the whole size of an upload from its begin", async () => {
+  test("case 72: limits the number of files, and counts the whole size of an upload from its start", async () => {
     const whole = createFile(starts.mp4, PART + 1000);
     const few = openFileStore({ options: { maxFilesPerUser: 1 } });
     await few.store(png);
@@ -190,7 +190,7 @@ test.each(["deleted", "erased with its user"])(
   },
 );
 
-test("case 110: hundreds of files whose time is over are deleted in steps, and count until then", async () => {
+test("case 110: deletes hundreds of expired files in steps, and counts each until it is deleted", async () => {
   const clock = useClock();
   const { store, upload, bucket, keys } = openFileStore({ options: { maxFilesPerUser: 250 } });
   for (let nth = 0; nth < 250; nth += 1) await store(png.slice(0, 64));

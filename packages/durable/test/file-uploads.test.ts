@@ -65,7 +65,7 @@ describe("a file", () => {
     expect((await request(path, { method: "DELETE" })).status).toBe(404);
   });
 
-  test("case 75: is deleted when its time is over, with a clock that no user advances", async () => {
+  test("case 75: is deleted after its retention time without any request", async () => {
     const clock = useClock();
     const { store, request, keys, list } = openFileStore();
     const { url } = await store(png);
@@ -131,7 +131,7 @@ describe("an upload in parts", () => {
     expect([keys(), await list()]).toEqual([[], { files: [] }]);
   });
 
-  test("case 73: takes a part once, also where it is sent five times at once, and none when it is whole", async () => {
+  test("case 73: accepts a part once, even if it is sent five times at once, and no part of a complete file", async () => {
     const { begin, sendPart, request } = openFileStore();
     const { id } = await begin(whole);
     const sent = await Promise.all(Array.from({ length: 5 }, () => sendPart(id, whole, PART)));
@@ -143,7 +143,7 @@ describe("an upload in parts", () => {
     expect(await readCode(sendPart(id, whole, 0))).toEqual([409, "upload_offset"]);
   });
 
-  test("case 73: takes no part from another user, of another size, at another offset or after it was deleted", async () => {
+  test("case 73: refuses a part of another user, of another size, at another offset or after its deletion", async () => {
     const { begin, sendPart, upload, request, countUploads } = openFileStore();
     const { id } = await begin(whole);
     expect(await readCode(sendPart(id, whole, PART, "user-2"))).toEqual([404, "not_found"]);
@@ -160,7 +160,7 @@ describe("an upload in parts", () => {
     expect(countUploads()).toBe(0);
   });
 
-  test("case 113: refuses a second request for a part that is on its way, and frees the part when its sender fails", async () => {
+  test("case 113: refuses a second request for a part in flight, and frees the part when its sender fails", async () => {
     const { begin, sendPart, upload } = openFileStore();
     const { id } = await begin(whole);
     const { body, headers, finish } = holdBody(whole.slice(PART));
@@ -184,7 +184,7 @@ describe("an upload in parts", () => {
     expect((await sendPart(other.id, whole, PART)).status).toBe(200);
   });
 
-  test("case 113: takes no late bytes of a sender that was gone for minutes, once another request has the part", async () => {
+  test("case 113: drops late bytes of a sender that was silent for minutes once another request sends the part", async () => {
     const clock = useClock();
     const { begin, upload, sendPart } = openFileStore();
     const long = createFile(starts.mp4, 2 * PART + 1000);
@@ -273,7 +273,7 @@ describe("an upload in parts", () => {
     await store(png);
   });
 
-  test("case 111: continues for as long as parts come, and its file is stored from its last part on", async () => {
+  test("case 111: stays open as long as parts arrive, and its retention begins with the last part", async () => {
     const clock = useClock();
     const { begin, sendPart, request } = openFileStore({ options: { retentionMs: 60 * MINUTE_MS } });
     const long = createFile(starts.mp4, 2 * PART + 1000);
@@ -287,7 +287,7 @@ describe("an upload in parts", () => {
     expect((await request(url)).status).toBe(200);
   });
 
-  test("case 121: of a request whose bytes stop ends at its deadline", async () => {
+  test("case 121: ends a request at its deadline if its bytes stop", async () => {
     const clock = useClock();
     const { upload, keys, list } = openFileStore();
     const { body, headers } = holdBody(png);
@@ -309,7 +309,7 @@ describe("an upload in parts", () => {
 });
 
 describe("a list of files", () => {
-  test("case 123: has each of 205 files of its user once, over pages, and takes no other query than its cursor", async () => {
+  test("case 123: lists each of 205 files once, over pages, and accepts only its cursor as query", async () => {
     const { store, list, request } = openFileStore();
     const ids = new Set<string>();
     for (let nth = 0; nth < 205; nth += 1) ids.add((await store(png.slice(0, 64))).id);
@@ -335,7 +335,7 @@ describe("a list of files", () => {
     expect((await request("/v1/uploads", { user: "" })).status).toBe(401);
   });
 
-  test("case 123: shows files that are not whole with their offset, and no link", async () => {
+  test("case 123: lists unfinished files with their offset and without a link", async () => {
     const { store, begin, list } = openFileStore();
     const { id } = await begin(createFile(starts.mp4, PART + 1));
     await store(png);

@@ -128,7 +128,7 @@ describe("a stream in a Durable Object", () => {
     await expect.poll(() => live.hasLeft).toBe(true);
   });
 
-  test("case 115: is interrupted once its object is gone, and never sent again", async () => {
+  test("case 115: ends as interrupted once its object is gone, and is never sent again", async () => {
     const live = streamLive();
     const response = await request({ key: "one" });
     const large = piece("large".repeat(60_000));

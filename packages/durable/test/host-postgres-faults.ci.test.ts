@@ -84,7 +84,7 @@ describe("Two processes on one Postgres", () => {
     expect(await first.host.run("cut", readSum, null)).toEqual({ total: 300, rows: 300 });
   });
 
-  test("case 185: the other process waits for a key that one holds which stands still, and gets it", async () => {
+  test("case 185: a process waits for a key that a stalled process holds, and gets it", async () => {
     const held = first.host.run("still", hold, { seconds: 1 });
     await expect.poll(async () => await countHeld()).toBe(1);
     await first.kill("SIGSTOP");

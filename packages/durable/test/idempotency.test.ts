@@ -49,7 +49,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("case 100: a create that comes again with its key", () => {
+describe("case 100: a create repeated with its key", () => {
   test.each(Object.entries(creates))(
     "is sent and billed once, and has the same response: %s",
     async (_, row) => {
@@ -199,7 +199,7 @@ test.each([
   expect((await request(open(() => "sk-a-key-for-tests-0123456789"))).status).toBe(200);
 });
 
-describe("case 103: what costs nothing frees its key", () => {
+describe("case 103: a request without costs frees its key", () => {
   test.each([400, 401, 402, 403, 404, 413, 422, 429])("a refusal with %i", async (status) => {
     silenceLog();
     const gateway = openGateway(() => Response.json({ error: { message: "no" } }, { status }));
@@ -224,7 +224,7 @@ describe("case 103: what costs nothing frees its key", () => {
     expect((await create("one")).status).toBe(200);
   });
 
-  test("a budget that is used up, and one that fails", async () => {
+  test("an exhausted budget, and a budget that fails", async () => {
     silenceLog();
     const gateway = openGateway(() => Response.json(image));
     const purse = openPurse();
@@ -266,7 +266,7 @@ describe("case 103: what costs nothing frees its key", () => {
   });
 });
 
-describe("case 104: what may have cost is stored, also as an error", () => {
+describe("case 104: the response to a request that may have cost is stored, even an error", () => {
   const error = (status: number, headers = {}) =>
     Response.json({ error: { message: "no" } }, { status, headers });
   test.each<readonly [string, () => Response | Promise<Response>]>([
@@ -304,7 +304,7 @@ describe("case 104: what may have cost is stored, also as an error", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("a response that is too large: it reaches those who wait, and its key sends nothing again", async () => {
+  test("a response that is too large: waiting callers get it, and its key sends nothing again", async () => {
     const lines = silenceLog();
     const { gateway, respond } = openHeld();
     const { create } = openStoredProxy({ gateway, plugins: [idempotency({ maxBytes: 100_000 })] });

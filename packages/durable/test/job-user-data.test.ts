@@ -24,7 +24,7 @@ function openUser() {
 }
 
 describe("case 117: the data of a user", () => {
-  test("has each stream and each create with its response, and nobody else's", async () => {
+  test("lists each stream and each create with its response, and none of another user", async () => {
     const { gateway, proxy, startStream, create } = openUser();
     gateway.streams(piece("a") + end);
     const stream = await startStream();
@@ -136,7 +136,7 @@ describe("case 117: the data of a user", () => {
     expect([purse.reserved.size, gateway.requests[0]?.signal.aborted]).toEqual([0, true]);
   });
 
-  test("case 165: is not erased as long as a reservation can't be settled; its responses are", async () => {
+  test("case 165: keeps a job until its reservation is settled, and erases its responses", async () => {
     silenceLog();
     const { gateway, purse, proxy, jobs, startStream, resume, host } = openUser();
     gateway.streams(piece("a secret plan") + end);

@@ -68,7 +68,7 @@ describe("a stream of another process", () => {
     expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
   });
 
-  test("goes on as long as somebody reads it here", async () => {
+  test("continues as long as a client of this process reads it", async () => {
     const url = await postgresURL();
     const { name: schema } = createLocation("postgres");
     const gateway = openGateway();
@@ -94,7 +94,7 @@ describe("a stream of another process", () => {
     expect(await reader.until("nothing more")).toContain("[DONE]");
   });
 
-  test("case 115: ends as interrupted once its process is gone, and is settled once by all who read it", async () => {
+  test("case 115: ends as interrupted once its process is gone, and is settled once, however many read it", async () => {
     silenceLog();
     const { gateway, one, other, purse } = await openProcesses();
     const live = gateway.streamsLive();

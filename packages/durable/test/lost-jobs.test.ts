@@ -148,7 +148,7 @@ describe("case 102: a create whose process is gone", () => {
     expect(await (await process.create("one")).json()).toEqual(image);
   });
 
-  test("case 142: is settled and reported once, however many ask for it at once", async () => {
+  test("case 142: is settled and reported once, however many requests arrive at once", async () => {
     silenceLog();
     const { purse, open } = await loseCreate();
     vi.setSystemTime(START + SILENCE_MS);
@@ -161,7 +161,7 @@ describe("case 102: a create whose process is gone", () => {
     expect(purse.spent).toEqual([100]);
   });
 
-  test("is settled by a timer if nobody asks again", async () => {
+  test("is settled by a timer if no request comes", async () => {
     silenceLog();
     const { purse, open } = await loseCreate();
     vi.setSystemTime(START + 61_000);
@@ -206,7 +206,7 @@ describe("case 115: a stream whose process is gone", () => {
     ]);
   });
 
-  test("gives its place back", async () => {
+  test("frees its slot", async () => {
     silenceLog();
     const { gateway, open } = openProcesses();
     gateway.hangs();
@@ -336,7 +336,7 @@ test("A database that is gone for a moment ends no stream, and all of it is stor
   expect(process.jobs).toMatchObject([{ outcome: "complete" }]);
 });
 
-test("A fault of the meter ends a request for those who wait, and it is never sent again", async () => {
+test("a fault of the meter ends a request for all waiting callers, and the request is never sent again", async () => {
   const lines = silenceLog();
   const { purse, gateway } = openProcesses();
   gateway.responds(() => Response.json(image));

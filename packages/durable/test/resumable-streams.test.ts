@@ -22,7 +22,7 @@ const events = [...Array.from({ length: 25 }, (_, nth) => piece(`part ${nth}, `)
 const keyed = (key: string) => ({ headers: { "idempotency-key": key } });
 
 describe("a stored stream", () => {
-  test("numbers its events, and has an id of its own", async () => {
+  test("numbers its events, and has its own id", async () => {
     const gateway = openGateway();
     gateway.streams(events.join(""));
     const response = await openStoredProxy({ gateway }).startStream();
@@ -100,7 +100,7 @@ describe("a stored stream", () => {
     await stop(id);
   });
 
-  test("case 68: has events of many lines, and one of a megabyte, byte by byte", async () => {
+  test("case 68: stores events of many lines, and an event of a megabyte, byte by byte", async () => {
     const lines = Array.from({ length: 10_000 }, (_, nth) => `data: ${nth}${"x".repeat(100)}\n`);
     const whole = [`${lines.join("")}\n`, finish, done];
     const gateway = openGateway();
@@ -111,7 +111,7 @@ describe("a stored stream", () => {
     expect((await (await resume(readStreamId(response))).text()) === numbered(whole)).toBe(true);
   });
 
-  test("goes on beyond `maxBytes` for who reads it now; what is stored of it ends as interrupted", async () => {
+  test("streams beyond `maxBytes` to its readers; the stored part ends as interrupted", async () => {
     const gateway = openGateway();
     const live = gateway.streamsLive();
     const { startStream, resume } = openStoredProxy({
@@ -157,7 +157,7 @@ describe("a stored stream", () => {
 });
 
 describe("readers of one stream", () => {
-  test("get a comment every 25 seconds in which nothing comes", async () => {
+  test("get a comment after 25 seconds without an event", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
     const gateway = openGateway();
@@ -174,7 +174,7 @@ describe("readers of one stream", () => {
     await reader.leave();
   });
 
-  test("are ended if they take nothing for two beats, and can read on from their place", async () => {
+  test("are disconnected if they read nothing for two heartbeats, and can resume at their position", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
     const gateway = openGateway();
@@ -330,7 +330,7 @@ describe("a request that comes again with its key", () => {
     expect(await (await startStream(keyed("refused"))).text()).toBe(numbered(events));
   });
 
-  test("is not sent again if nobody knows what the gateway did", async () => {
+  test("is not sent again if the gateway's outcome is unknown", async () => {
     silenceLog();
     const gateway = openGateway(() => Response.json({ error: {} }, { status: 504 }));
     const { startStream, resume } = openStoredProxy({ gateway });
@@ -339,7 +339,7 @@ describe("a request that comes again with its key", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("gets the JSON that came in the place of a stream, which is sent once", async () => {
+  test("gets the JSON that came instead of a stream, and the request is sent once", async () => {
     const gateway = openGateway(() => Response.json({ id: "chat-1" }));
     const { startStream, resume } = openStoredProxy({ gateway });
     for (let nth = 0; nth < 2; nth += 1) {
@@ -395,7 +395,7 @@ describe("a response that ends badly", () => {
 });
 
 describe("case 114: the streams of a user", () => {
-  test("are bounded where they cost: at the gateway, also if nobody reads them", async () => {
+  test("count against the limit while the gateway streams, even if no client reads them", async () => {
     const gateway = openGateway();
     gateway.responds(({ signal }) => {
       const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -418,7 +418,7 @@ describe("case 114: the streams of a user", () => {
     }
     const refused = await startStream();
     expect([refused.status, await readCode(refused)]).toEqual([429, "too_many_streams"]);
-    // one that is there already needs no place
+    // an open stream does not need another slot
     expect((await startStream(keyed("0"))).status).toBe(200);
     expect(gateway.requests).toHaveLength(3);
     expect((await startStream({ headers: { authorization: "Bearer other-token" } })).status).toBe(200);

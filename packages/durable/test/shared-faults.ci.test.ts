@@ -70,7 +70,7 @@ test("case 186: a stream whose process can't reach the database ends, and is set
   expect([...one.jobs, ...other.jobs].map(({ outcome }) => outcome)).toEqual(["lost"]);
 });
 
-test("case 187: a process whose clock is an hour off counts in the windows of the database, and spends no reservation early", async () => {
+test("case 187: a process whose clock is an hour off uses the windows of the database, and spends no reservation early", async () => {
   const windowMs = 600_000;
   const plugin = () =>
     budget({ limits: { user: 100 }, windowMs, reservationTtlMs: 900_000, reserve: () => 60 });

@@ -38,7 +38,7 @@ interface PaidOptions extends Pick<ProxyOptions<unknown>, "limits" | "timeout"> 
   readonly idleTimeoutMs?: number;
 }
 
-describe("case 51: a stored stream is paid for once", () => {
+describe("case 51: a stored stream is billed once", () => {
   test("many requests with one idempotency-key, together and later, are paid for once", async () => {
     const { gateway, purse, startStream } = openPaid();
     gateway.streams(piece("a") + end);
@@ -161,7 +161,7 @@ describe("all that was reserved is spent", () => {
   });
 });
 
-test("JSON in the place of a stream is settled by its usage", async () => {
+test("JSON instead of a stream is settled by its usage", async () => {
   const { gateway, purse, startStream } = openPaid();
   gateway.responds(() => Response.json({ id: "1", choices: [], usage }));
   expect(await (await startStream()).json()).toMatchObject({ usage });
@@ -172,7 +172,7 @@ test.each([
   ["sends nothing more", ""],
   ["sends comments alone", ": still there\n\n"],
 ])(
-  "case 143: a gateway that %s ends a stream, which is read, paid, reported and gives its place back",
+  "case 143: a gateway that %s ends a stream, which is read, paid, reported and frees its slot",
   async (_, more) => {
     const { gateway, purse, startStream, resume, jobs } = openPaid({
       timeout: { chunkMs: 50 },
@@ -205,7 +205,7 @@ test.each([
   },
 );
 
-describe("case 116: each response is one event, and its usage is in no other", () => {
+describe("case 116: each response has one event, and its usage is in no other event", () => {
   test("a repeated request and a second read add no usage", async () => {
     const { gateway, startStream, resume, jobs, requests } = openPaid();
     gateway.streams(piece("a") + end);

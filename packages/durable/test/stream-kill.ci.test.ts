@@ -31,7 +31,7 @@ async function expectLost({ send }: RuntimeProxy, user: string, path: string): P
 }
 
 test.each(runtimes)(
-  "cases 115, 188: %s is killed with 100 open responses: each ends as interrupted, is settled once, asked for or not, and none is sent again",
+  "cases 115, 188: %s is killed with 100 open responses: each ends as interrupted, is settled once, read or not, and is not sent again",
   async (runtime) => {
     const proxy = await startProxy(runtime);
     onTestFinished(proxy.close);
@@ -58,7 +58,7 @@ test.each(runtimes)(
     const repeated = await send("painter", images, { body: image, ...once });
     expect([repeated.status, await repeated.text()]).toEqual([502, expect.stringContaining("request_lost")]);
 
-    // the timers of the others: nobody has asked for them
+    // the other streams end by their timers: no client reads them
     const spent = async () =>
       new Set(await Promise.all([...users, "painter"].map((user) => readBudget(proxy, user))));
     await expect.poll(spent, PATIENCE).toEqual(new Set([`${RESERVED} spent, 0 reserved`]));

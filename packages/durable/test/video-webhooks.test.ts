@@ -115,7 +115,7 @@ describe("a webhook", () => {
       expect(new Webhook(secret).verify(body, Object.fromEntries(request.headers))).toBeDefined();
   });
 
-  test("case 129: tells that the user has removed the task", async () => {
+  test("case 129: says that the user has removed the task", async () => {
     const { create, gateway, sent, send, of } = openNotifyingProxy();
     const { path } = await create();
     expect((await send(`${path}/events`, "ann", { method: "DELETE" })).status).toBe(204);
@@ -159,7 +159,7 @@ describe("a webhook", () => {
     expect(sent.slice(before).map(({ type }) => type)).toEqual(["video.succeeded"]);
   });
 
-  test("case 126: that fails is tried nine times in 32 hours, and each attempt says what follows", async () => {
+  test("case 126: a failing webhook is sent nine times in 32 hours, and each event names the next attempt", async () => {
     const { of, sent, created } = await giveUp();
     expect(of("webhook").map(({ outcome, attempts }) => [outcome, attempts])).toEqual([
       ...Array.from({ length: 8 }, (_, index) => ["retrying", index + 1]),
@@ -180,7 +180,7 @@ describe("a webhook", () => {
     expect(lines()).not.toContain(SECRET);
   });
 
-  test("case 82: that is sent again later, or with another id or body, is refused by its signature", async () => {
+  test("case 82: a replay, and a webhook with another id or body, fail the signature check", async () => {
     const { create, gateway, sent } = openNotifyingProxy();
     await create();
     gateway.next = done;
@@ -196,7 +196,7 @@ describe("a webhook", () => {
     expect(() => verifier.verify(body.replace("succeeded", "failed"), headers)).toThrow();
   });
 
-  test("case 83: that the app refuses with a secret in its response leaves no secret in the log", async () => {
+  test("case 83: a secret in the app's refusal is not in the log", async () => {
     const { create, gateway, app, of } = openNotifyingProxy();
     app.next = () => new Response(SECRET, { status: 500, headers: { "x-secret": SECRET } });
     await create();
@@ -206,7 +206,7 @@ describe("a webhook", () => {
     expect(lines() + JSON.stringify(of("webhook"))).not.toContain(SECRET.slice(6));
   });
 
-  test("case 129: that is sent again says that its task was removed meanwhile", async () => {
+  test("case 129: a repeated webhook says that its task was removed meanwhile", async () => {
     const { create, gateway, app, sent, send } = openNotifyingProxy();
     app.next = () => new Response(null, { status: 500 });
     const { path } = await create();
@@ -393,7 +393,7 @@ describe("case 127: a dead letter", () => {
     expect(await listDeadLetters()).toHaveLength(100);
   });
 
-  test("case 131: belongs to its user: erasing the user removes it", async () => {
+  test("case 131: erasing the user removes it", async () => {
     const { plugin, env, listDeadLetters } = await giveUp(410);
     await advance(SECOND);
     expect(await listDeadLetters()).toHaveLength(1);
@@ -403,7 +403,7 @@ describe("case 127: a dead letter", () => {
 });
 
 describe("a handler of the app", () => {
-  test("case 129: gets the end and its env, and a failure of it is reported with its cause and does not stop others", async () => {
+  test("case 129: gets the end and its env, and its failure is reported with the cause and does not stop other handlers", async () => {
     const ends: EndedTask[] = [];
     const contexts: EndContext[] = [];
     let isBroken = true;
@@ -441,7 +441,7 @@ describe("a handler of the app", () => {
     ]);
   });
 
-  test("case 129: that always throws is a dead letter at last, with its cause", async () => {
+  test("case 129: a handler that always throws becomes a dead letter with its cause", async () => {
     const bookVideo = () => Promise.reject(new Error("a mistake of the app"));
     const { create, gateway, listDeadLetters, of } = openNotifyingProxy({ handlers: [bookVideo] as never[] });
     await create();
@@ -470,7 +470,7 @@ describe("a handler of the app", () => {
     expect(events.some(({ outcome }) => outcome === "dropped")).toBe(false);
   });
 
-  test("case 131: is aborted if its user is erased meanwhile, and nothing is written again", async () => {
+  test("case 131: is aborted when its user is erased, and writes nothing afterwards", async () => {
     const { create, gateway, app, plugin, env, of, listDeadLetters } = openNotifyingProxy();
     await create();
     gateway.next = done;

@@ -61,7 +61,7 @@ async function create(proxy: string): Promise<string> {
   return ((await response.json()) as { id: string }).id;
 }
 
-/** The gateway answers a create, and polls as it is told. */
+/** The gateway responds to a create, and to polls as it is told. */
 function gatewaySays(poll: (response: { end(text: string): void }) => void): void {
   gateway.respondWith((response, { method }) => {
     response.writeHead(200, { "content-type": "application/json" });
@@ -91,7 +91,7 @@ test("a process that is killed during a poll has polled, and the next process co
   expect(gateway.requests).toHaveLength(1);
 });
 
-test("a process that is killed between two handlers repeats only the one that had not succeeded", async () => {
+test("a process killed between two handlers repeats only the handler that had not succeeded", async () => {
   gatewaySays((response) => response.end(success));
   app.respondWith((response, { url }) => {
     // the other handler never gets a response from this process

@@ -224,7 +224,7 @@ function checkPolls({ simulation }: Life): void {
       expect(at - (polls[nth] ?? 0), "is polled too often").toBeGreaterThanOrEqual(15 * SECOND);
 }
 
-/** Nobody returns: in the end nothing is left, and nothing is polled. */
+/** No client returns: in the end nothing is left, and nothing is polled. */
 async function forget({ simulation, task, erase }: Life, isErased: boolean): Promise<void> {
   if (isErased) await erase();
   for (let nth = 0; nth < 20; nth += 1) await pass(4 * DAY);

@@ -120,7 +120,7 @@ describe("pages that listen", () => {
     expect(await tab.next()).toEqual({ comment: true });
   });
 
-  test("a seventeenth tab of one task is refused with 429, and one that has left makes room", async () => {
+  test("refuses the seventeenth tab of a task with 429 until another tab leaves", async () => {
     const { create } = openWatchedProxy();
     const { follow, listen } = await create();
     const leaving = new AbortController();
@@ -147,7 +147,7 @@ describe("pages that listen", () => {
     }
   });
 
-  test("a tab that reads nothing frees its place, and the others continue", async () => {
+  test("a tab that reads nothing frees its slot, and the other tabs continue", async () => {
     const { create, gateway, polls } = openWatchedProxy();
     const { listen, follow } = await create();
     let sent = 0;
@@ -316,7 +316,7 @@ describe("a task that is watched from its create", () => {
     expect(id).not.toBe(gatewayId);
   });
 
-  test("a page that polls right after the create gets the receipt, and the gateway is not asked", async () => {
+  test("a page that polls right after the create gets the receipt without a request to the gateway", async () => {
     const { create, polls } = openWatchedProxy();
     const { status, poll } = await create();
     expect(await status()).toBe("queued");
@@ -415,7 +415,7 @@ describe("a task that is watched from its create", () => {
     },
   );
 
-  test("case 129: a task that has failed is told so, and is not in the log", async () => {
+  test("case 129: reports a failed task, and logs nothing", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, gateway, events } = openWatchedProxy();
     const { gatewayId } = await create();
@@ -437,7 +437,7 @@ describe("a task that is watched from its create", () => {
     expect(events).toMatchObject([{ outcome: "complete" }]);
   });
 
-  test("cases 91 and 129: it ends as lost after 24 hours, which its user can read, and continues if the user asks later", async () => {
+  test("cases 91 and 129: a task ends as lost after 24 hours, which its user can read, and continues if the user polls later", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, gateway, events, polls } = openWatchedProxy();
     const { poll, status, gatewayId } = await create();
@@ -472,7 +472,7 @@ describe("a task that is watched from its create", () => {
     expect(await poll()).toMatchObject({ status: 404, error: { code: "task_not_found" } });
   });
 
-  test("case 34: it belongs to its user alone", async () => {
+  test("case 34: only its user can read a task", async () => {
     const { create, send, plugin, env } = openWatchedProxy();
     const { poll, follow, path } = await create("dan");
     expect((await poll("eve")).status).toBe(404);
@@ -491,7 +491,7 @@ describe("a task that is watched from its create", () => {
     expect(polls).toHaveLength(2);
   });
 
-  test("a create whose watch cannot be stored is answered all the same, and that is reported", async () => {
+  test("a create whose watch cannot be stored gets its response, and the fault is reported", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, host, events } = openWatchedProxy();
     await host.close();
@@ -635,7 +635,7 @@ describe("the data of a user", () => {
     expect(polls.length - before).toBe(2);
   });
 
-  test("case 131: is not written again by a poll that was under way", async () => {
+  test("case 131: is not written again by a poll in flight", async () => {
     const { create, gateway, plugin, env, polls } = openWatchedProxy();
     await create();
     let respond = (_: Response) => {};

@@ -12,7 +12,7 @@ export const gateway = {
   key: KEY as string | undefined,
   requests: [] as Request[],
   next: (() => task("QUEUED")) as Respond,
-  /** Forgets what was asked, and answers so from now on. */
+  /** Clears the requests and sets how the gateway responds from now on. */
   respondWith(next: Respond) {
     gateway.key = KEY;
     gateway.requests.length = 0;
@@ -54,7 +54,7 @@ export const ledger = {
   next: (() => undefined) as () => Refused,
   /** A meter to ask instead. */
   over: undefined as Meter<never> | undefined,
-  /** Forgets what it was told, and answers so from now on. */
+  /** Clears the entries and sets how the meter responds from now on. */
   respondWith(next: () => Refused = () => undefined): void {
     ledger.entries.length = 0;
     ledger.next = next;

@@ -144,7 +144,7 @@ export function openFileStore({
     log.mockRestore();
   });
 
-  /** Sends a request of a user, of `user-1` unless told otherwise; of nobody for `user: ""`. */
+  /** Sends a request of a user, of `user-1` unless told otherwise; without a user for `user: ""`. */
   const request = (path: string, { user = "user-1", headers, ...init }: RequestFields = {}) => {
     const url = new URL(path.startsWith("http") ? path : `/api${path}`, "https://app.example");
     const all = { ...(user && { authorization: user }), ...(headers as Record<string, string>) };

@@ -41,14 +41,14 @@ export async function stopPostgres(): Promise<void> {
   server = undefined;
 }
 
-/** Where a proxy stores its data. Two proxies of one place share it, as two processes do. */
+/** Where a proxy stores its data. Two proxies of one location share it, as two processes do. */
 export interface Location {
   readonly kind: HostKind;
   /** A path or a schema. One process has a file at a time. */
   readonly name: string;
 }
 
-/** Makes an empty place: a file in memory, or a schema of its own. */
+/** Creates an empty location: a file in memory, or a new schema. */
 export function createLocation(kind: HostKind): Location {
   schemas += 1;
   return { kind, name: kind === "node" ? ":memory:" : `test_${process.pid}_${schemas}` };

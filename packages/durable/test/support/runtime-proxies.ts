@@ -23,7 +23,7 @@ export async function startProxy(runtime: Runtime) {
       const post = body && { method: "POST", body: JSON.stringify(body) };
       return process.request(path, { ...post, ...init, headers: { ...headers, ...init.headers } });
     },
-    /** Ends the process without a word, and starts another one in its place. */
+    /** Kills the process, and starts another one on the same port. */
     async restart(): Promise<void> {
       await process.kill();
       await process.start();

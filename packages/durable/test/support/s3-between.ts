@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A response in the place of the bucket's, or a fault of the network. */
+/** A response instead of the bucket's, or a fault of the network. */
 export interface Fault {
   readonly status?: number;
   readonly body?: string;

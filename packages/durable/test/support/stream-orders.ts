@@ -40,7 +40,7 @@ export interface OrderEnvironment {
   send(request: Request): Promise<Response>;
   /** Ends the process that has the user's streams, and lets its jobs have been silent for too long. */
   lose(): Promise<void>;
-  /** Lets the time come at which timers settle what nobody has asked for. */
+  /** Advances the clock until timers settle the streams that no client reads. */
   passTime(): Promise<void>;
 }
 
@@ -167,7 +167,7 @@ export async function runOrder(
       const billed = jobs.filter((job) => job.id === id && (job.spent ?? 0) > 0);
       expect([key, billed.length <= 1]).toEqual([key, true]);
     }
-    // each place is free again
+    // each slot is free again
     gateway.isCalm = true;
     const more = ["five", "six", "seven"].map((key) => send("/v1/chat/completions", { key }));
     const responses = await Promise.all(more);

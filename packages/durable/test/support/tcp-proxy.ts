@@ -12,11 +12,11 @@ export interface TCPProxy {
   hold(): void;
   goOn(): void;
   /**
-   * Cuts all connections when a request with this text comes: before the server has it, or once the server has answered
+   * Cuts all connections when a request with this text comes: before the server has it, or once the server has responded
    * it. Resolves when that has happened.
    */
   cutAt(when: "before" | "after", text: string): Promise<void>;
-  /** Cuts the next connection in the place of this response of the server, the first of them 0. */
+  /** Cuts the next connection instead of passing this response of the server, counted from 0. */
   cutNext(nth: number): void;
   close(): void;
 }
@@ -26,7 +26,7 @@ export async function openTCPProxy(to: number): Promise<TCPProxy> {
   const sockets = new Set<Socket>();
   let isCut = false;
   let isHeld = false;
-  /** Answers that the next connection gets; undefined for all. */
+  /** Number of responses that the next connection gets; undefined for all. */
   let responseCount: number | undefined;
   let trap: { when: "before" | "after"; text: string; sprung: () => void } | undefined;
   const server = createServer((client) => {
@@ -34,7 +34,7 @@ export async function openTCPProxy(to: number): Promise<TCPProxy> {
     const target = connect(to, "127.0.0.1");
     let left = responseCount ?? Number.POSITIVE_INFINITY;
     responseCount = undefined;
-    /** The way back to the client that is to be cut instead of answered. */
+    /** Called when the connection to the client is cut instead of passing the response. */
     let sprung: (() => void) | undefined;
     for (const socket of [client, target]) {
       sockets.add(socket);

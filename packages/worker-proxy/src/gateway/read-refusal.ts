@@ -55,7 +55,7 @@ export async function readRefusal(
   if (status >= 500) return refuse("upstream_error");
   if (ACCOUNT.includes(status)) return refuse("upstream_auth", `the gateway refused the key with ${status}`);
   const known = await readError(upstream, keys, Math.min(chunkMs, ERROR_MS), outcome);
-  // any server in between ca response with a page: only the gateway's JSON says that a task does not exist (spec, Errors)
+  // any server in between can respond with a page: only the gateway's JSON says that a task does not exist (spec, Errors)
   const isForeign = known === undefined && NO_SUCH_PATH.includes(status);
   const { param, ...said } = known ?? (isForeign ? OTHER_SERVER : {});
   return new Refusal("upstream_refused", {
