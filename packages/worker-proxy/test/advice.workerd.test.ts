@@ -18,7 +18,7 @@ test("an origin that is not listed is named, once, for requests and preflights",
   ]);
 });
 
-test("an origin can't write more than a line of its own, and all of them not more than 21 in a minute", async () => {
+test("an origin writes one line to the log, and all origins at most 21 in a minute", async () => {
   const { call } = openProxy();
   await call(createRequest({ headers: { origin: `https://a".${"long".repeat(100)}` } }));
   for (let at = 0; at < 200; at += 1)

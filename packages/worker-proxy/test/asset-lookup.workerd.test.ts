@@ -43,7 +43,7 @@ describe("case 34: an asset that is not this user's", () => {
     ["as a list", { Id: [own] }],
     ["as nothing", { Id: null }],
     ["that is missing", {}],
-  ])("%s is not found, and the gateway is not asked", async (_, body) => {
+  ])("%s is not found, and nothing is sent to the gateway", async (_, body) => {
     const { look, reached } = openAssets();
     const { status, error, text } = await look(body);
     expect([status, error?.["code"], reached.length]).toEqual([404, "asset_not_found", 0]);

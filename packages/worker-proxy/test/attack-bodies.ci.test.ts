@@ -74,7 +74,7 @@ describe("case 48: in an isolate with 128 MB, while another user's stream runs",
   });
 });
 
-describe("case 99: answers of the gateway, while another user's stream runs in 128 MB", () => {
+describe("case 99: responses of the gateway, while another user's stream runs in 128 MB", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({ heapMB: 128, plan: { budget: { user: 1e9 } } });
@@ -85,7 +85,7 @@ describe("case 99: answers of the gateway, while another user's stream runs in 1
     ["a chat of 16 MB of empty objects", 16, (objects: string) => json(`{"choices":[${objects}]}`), 502],
     ["a chat of 31 MB of empty objects", 31, (objects: string) => json(`{"choices":[${objects}]}`), 502],
     [
-      "16 MB of lists behind an answer",
+      "16 MB of lists behind a response",
       16,
       (objects: string) => json(`{"choices":[],"more":[${objects}]}`),
       502,
@@ -200,7 +200,7 @@ describe("case 140: every other response of the gateway, while another user's st
     await goesOn();
   });
 
-  test("four answers at once with as many values as one may have neither", async () => {
+  test("four responses at once with as many values as one may have do not end it, either", async () => {
     const goesOn = await createVictim(() => json(`{"choices":[${filled("{}", 1_499_000)}]}`));
     const attacks = Array.from({ length: 4 }, (_, nth) => proxy.call(`attacker-${nth}`, chat));
     for (const { status } of await Promise.all(attacks)) expect([200, 502]).toContain(status);

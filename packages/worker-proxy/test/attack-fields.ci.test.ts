@@ -213,7 +213,7 @@ describe("case 65: media", () => {
   });
   afterAll(() => proxy.close());
 
-  /** The same request with another address in the place of its media. */
+  /** The same request with another address for its media. */
   const withURL = (family: Family, url: string) => {
     const [path, body] = requests[family];
     return [path, JSON.parse(JSON.stringify(body).replaceAll(imageURL, url))] as const;

@@ -151,7 +151,7 @@ describe("case 55: a key of common words", () => {
   });
   afterAll(() => Promise.all(proxies.map((proxy) => proxy.close())));
 
-  test("lets answers mention production, gateways and keys", async () => {
+  test("lets responses mention production, gateways and keys", async () => {
     for (const proxy of proxies) {
       const text = "The production key of the acme gateway: acme-gateway-production is no error.";
       proxy.upstream.respondWith(inPieces([streamHead, createPiece(text), stopped(), done]));

@@ -65,7 +65,7 @@ describe("case 57: the polls of a task", () => {
     '{"code":"success","message":"","data":{"task_id":"task_1","status":"IN_PROGRESS","progress":"5%"}}';
   const path = (user: string) => `${VIDEOS}/${signed("task_1", "task", user)}`;
 
-  test("Polls of another user are not answered from this user's memory", async () => {
+  test("polls of another user get no response from this user's memory", async () => {
     proxy.upstream.respondWith(says(json(task)));
     await proxy.call("ada", undefined, { path: path("ada") });
     expect((await proxy.call("bob", undefined, { path: path("ada") })).status).toBe(404);
@@ -75,7 +75,7 @@ describe("case 57: the polls of a task", () => {
   });
 });
 
-test("case 59: what a request was, cost and became is in its event", async () => {
+test("case 59: the event has a request's route, cost and outcome", async () => {
   const proxy = await startAttacked({ plan: { budget: { user: 1_000_000 } } });
   proxy.upstream.respondWith(streamed(createPiece("one"), createPiece("two")));
   await proxy.call("ada", stream, { path: CHATS });

@@ -14,7 +14,7 @@ describe.each(streamPlans)("a stream %s", (_, plan) => {
 
   // at quadratic cost it would take minutes
   test("case 68: of which one event has 150,000 data lines, or 700,000 where it is not kept, arrives whole", async () => {
-    // an event of more than 1.5 MB is not kept
+    // an event of more than 1.5 MB is not stored
     const lines = "resumable" in plan ? 150_000 : 700_000;
     const event = `data: {"choices":[],"a":[\n${"data: 0,\n".repeat(lines)}data: 0]}\n\n`;
     const response = streamHead + event + createPiece("one") + stopped() + done;

@@ -14,7 +14,7 @@ import {
 
 type Proxy = Awaited<ReturnType<typeof startAttacked>>;
 
-/** The event that ends what broke off; a kept one has an id. */
+/** The event that ends a stream that broke off. In a stored stream it has an id. */
 const CUT = /(?:^|\n\n)(?:id: \d+\n)?event: error\ndata: \{.*"upstream_cut"/;
 const ERROR = /(?:^|\n\n)(?:id: \d+\n)?event: error\ndata: \{/;
 
@@ -73,7 +73,7 @@ describe.each(streamPlans)("a stream %s", (_, plan) => {
       [createPiece("one").replace("null", '""'), createPiece("last").replace("null", '""')],
     ],
     [
-      "of two answers, of which one is finished",
+      "of two choices, of which one is finished",
       [createPiece("one"), createPiece("other", 1), stopped(0), createPiece("last", 1)],
     ],
   ])("case 60: %s and that is cut ends in an error event", async (_what, events) => {
@@ -149,7 +149,7 @@ describe.each(read)("a stream %s", (_, plan) => {
   test.each([
     ["with nothing", [createPiece("one")]],
     ["with an empty finish reason", [createPiece("one").replace("null", '""')]],
-    ["with one of two answers finished", [createPiece("one"), createPiece("other", 1), stopped(0)]],
+    ["with one of two choices finished", [createPiece("one"), createPiece("other", 1), stopped(0)]],
     ["within the last line", [createPiece("one"), 'data: {"choices":[],"usage":{"total_to']],
   ])("case 60: whose connection ends %s behind it is no whole one", async (_what, events) => {
     proxy.upstream.respondWith(streamed(...events));
@@ -213,7 +213,7 @@ describe("a response that is no stream", () => {
     ["is a page", closing("<!doctype html><h1>Bad gateway</h1>")],
     ["is empty", closing("")],
     ["says it is gzip and is none", closing(whole, "Content-Encoding: gzip\r\n")],
-    ["is followed by a second answer", closing(`${whole}{"id":"2"}`)],
+    ["is followed by a second response", closing(`${whole}{"id":"2"}`)],
   ];
   test.each(wrong)("case 61: and %s is a 502", async (_, response) => {
     proxy.upstream.respondWith(says(response));
@@ -225,13 +225,13 @@ describe("a response that is no stream", () => {
       expect([path, (await proxy.call("ada", body, { path })).status]).toEqual([path, 502]);
   });
 
-  test("case 61: and is whole but has blanks around it passes", async () => {
+  test("case 61: and is whole with blanks around it passes", async () => {
     proxy.upstream.respondWith(says(json(` \r\n${whole}\n`)));
     expect((await proxy.call("ada", chat)).status).toBe(200);
   });
 });
 
-test("case 63: a refusal whose body trickles is answered in time, and its connection is closed", async () => {
+test("case 63: a refusal whose body trickles gets a response in time, and its connection is closed", async () => {
   const proxy = await startAttacked({ chunkMs: 300 });
   proxy.upstream.respondWith((socket, { closed }) => {
     socket.write(createResponse(400, "application/json", "x".repeat(60_000)).slice(0, -60_000));

@@ -1,7 +1,7 @@
 import { cloudflareAccess } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Issuer, openIssuer } from "./support/auth-issuer.js";
-import { listenToLog, nobody, openDoor, unknowable } from "./support/auth-visit.js";
+import { listenToLog, nobody, openSite, unknowable } from "./support/auth-visit.js";
 import { expectLog } from "./support/expected-log.js";
 
 expectLog(": 401 ");
@@ -11,10 +11,10 @@ const TAG = "4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2";
 const HEADER = "cf-access-jwt-assertion";
 let issuer: Issuer;
 afterEach(() => void vi.restoreAllMocks());
-let site: ReturnType<typeof openDoor>;
+let site: ReturnType<typeof openSite>;
 beforeAll(async () => {
   issuer = await openIssuer();
-  site = openDoor(
+  site = openSite(
     cloudflareAccess({ teamDomain: "acme.cloudflareaccess.com", audience: TAG, fetch: issuer.fetch }),
   );
 });
@@ -27,7 +27,7 @@ test("a person that Access let through is known by `sub`, with the team's keys",
 });
 
 test("the team's domain may be given as an address", async () => {
-  const { visit } = openDoor(
+  const { visit } = openSite(
     cloudflareAccess({ teamDomain: `${TEAM}/`, audience: TAG, fetch: issuer.fetch }),
   );
   expect(await visit({ [HEADER]: await token() })).toEqual([200, "user-1"]);
@@ -46,7 +46,7 @@ test("case 32: a token of another issuer, or with another algorithm, is refused"
   const claims = { iss: TEAM, aud: [TAG], kid: "key-1" };
   expect(await site.visit({ [HEADER]: await (await openIssuer()).token(claims) })).toEqual(nobody);
   const other = await openIssuer("PS256");
-  const { visit } = openDoor(cloudflareAccess({ teamDomain: TEAM, audience: TAG, fetch: other.fetch }));
+  const { visit } = openSite(cloudflareAccess({ teamDomain: TEAM, audience: TAG, fetch: other.fetch }));
   expect(await visit({ [HEADER]: await other.token(claims) })).toEqual(nobody);
 });
 
@@ -63,7 +63,7 @@ test("a service token is refused unless it is listed, and its id can't be a pers
   const named = (name: unknown) => token({ sub: "", more: { common_name: name } });
   expect(await site.visit({ [HEADER]: await named("bot.access") })).toEqual(nobody);
   const options = { teamDomain: TEAM, audience: TAG, fetch: issuer.fetch };
-  const { visit } = openDoor(cloudflareAccess({ ...options, serviceTokens: ["bot.access"] }));
+  const { visit } = openSite(cloudflareAccess({ ...options, serviceTokens: ["bot.access"] }));
   expect(await visit({ [HEADER]: await named("bot.access") })).toEqual([200, "service:bot.access"]);
   for (const name of ["other.access", "", undefined, ["bot.access"]])
     expect(await visit({ [HEADER]: await named(name) })).toEqual(nobody);
@@ -73,7 +73,7 @@ test("a service token is refused unless it is listed, and its id can't be a pers
 test("case 33: without the team's keys every token is refused", async () => {
   const log = listenToLog();
   const fetch = async () => Response.redirect("https://evil.example/certs", 302);
-  const { visit } = openDoor(cloudflareAccess({ teamDomain: TEAM, audience: TAG, fetch }));
+  const { visit } = openSite(cloudflareAccess({ teamDomain: TEAM, audience: TAG, fetch }));
   expect(await visit({ [HEADER]: await token() })).toEqual(unknowable);
   expect(log).toEqual([
     expect.stringContaining("authenticate failed: jwks: the keys were answered with 302"),

@@ -2,17 +2,17 @@ import { jwt } from "@sluice/worker-proxy/auth";
 import { decodeJwt, exportSPKI, importJWK } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
 import { AUDIENCE, ISSUER, type Issuer, JWKS, openIssuer, secretToken } from "./support/auth-issuer.js";
-import { nobody, openDoor } from "./support/auth-visit.js";
+import { nobody, openSite } from "./support/auth-visit.js";
 import { expectLog } from "./support/expected-log.js";
 
 expectLog(": 401 ");
 
 const SECRET = "jP4mXw8Rz1Kc7Vb3Nq9Ld5Ht2Gf6Ys0A";
 let issuer: Issuer;
-let site: ReturnType<typeof openDoor>;
+let site: ReturnType<typeof openSite>;
 beforeAll(async () => {
   issuer = await openIssuer();
-  site = openDoor(jwt({ jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch }));
+  site = openSite(jwt({ jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch }));
 });
 
 describe("a token that is signed with the issuer's key", () => {
@@ -24,8 +24,8 @@ describe("a token that is signed with the issuer's key", () => {
   test("may be for several audiences, and a proxy may have several", async () => {
     expect(await site.bearer(await issuer.token({ aud: ["other", AUDIENCE] }))).toEqual([200, "user-1"]);
     const either = jwt({ jwks: JWKS, issuer: ISSUER, audience: ["a", "b"], fetch: issuer.fetch });
-    expect(await openDoor(either).bearer(await issuer.token({ aud: "b" }))).toEqual([200, "user-1"]);
-    expect(await openDoor(either).bearer(await issuer.token({ aud: "c" }))).toEqual(nobody);
+    expect(await openSite(either).bearer(await issuer.token({ aud: "b" }))).toEqual([200, "user-1"]);
+    expect(await openSite(either).bearer(await issuer.token({ aud: "c" }))).toEqual(nobody);
   });
 
   test.each([
@@ -133,19 +133,19 @@ describe("case 32: a token in the wrong place is refused:", () => {
 describe("the algorithm is the operator's choice:", () => {
   test.each(["PS256", "ES256", "EdDSA"])("%s is taken without being listed", async (alg) => {
     const { fetch, token } = await openIssuer(alg);
-    const { bearer } = openDoor(jwt({ jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch }));
+    const { bearer } = openSite(jwt({ jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch }));
     expect(await bearer(await token())).toEqual([200, "user-1"]);
   });
 
-  test("one that is not listed is refused, though the key fits", async () => {
+  test("refuses an algorithm that is not listed, though the key fits", async () => {
     const options = { jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch };
-    const { bearer } = openDoor(jwt({ ...options, algorithms: ["RS512"] }));
+    const { bearer } = openSite(jwt({ ...options, algorithms: ["RS512"] }));
     expect(await bearer(await issuer.token())).toEqual(nobody);
   });
 
   test("a secret takes HS256 alone unless more is said", async () => {
     const options = { secret: () => SECRET.repeat(2), issuer: ISSUER, audience: AUDIENCE };
-    const [usual, strict] = [jwt(options), jwt({ ...options, algorithms: ["HS512"] })].map(openDoor);
+    const [usual, strict] = [jwt(options), jwt({ ...options, algorithms: ["HS512"] })].map(openSite);
     const tokens = await Promise.all(["HS256", "HS512"].map((alg) => secretToken(SECRET.repeat(2), { alg })));
     expect(await Promise.all(tokens.map((token) => usual?.bearer(token)))).toEqual([[200, "user-1"], nobody]);
     expect(await Promise.all(tokens.map((token) => strict?.bearer(token)))).toEqual([
@@ -156,7 +156,7 @@ describe("the algorithm is the operator's choice:", () => {
 });
 
 test("case 32: a token that is signed with another secret is refused", async () => {
-  const { bearer } = openDoor(jwt({ secret: () => SECRET, issuer: ISSUER, audience: AUDIENCE }));
+  const { bearer } = openSite(jwt({ secret: () => SECRET, issuer: ISSUER, audience: AUDIENCE }));
   expect(await bearer(await secretToken(SECRET))).toEqual([200, "user-1"]);
   expect(await bearer(await secretToken(`${SECRET.slice(0, -1)}B`))).toEqual(nobody);
   expect(await bearer(await issuer.token())).toEqual(nobody);
@@ -165,7 +165,7 @@ test("case 32: a token that is signed with another secret is refused", async () 
 test("`userId` gives the user's id, or none", async () => {
   const userId = ({ email, email_verified }: Record<string, unknown>) => (email_verified ? email : null);
   const options = { jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch };
-  const { bearer } = openDoor(jwt({ ...options, userId }));
+  const { bearer } = openSite(jwt({ ...options, userId }));
   const email = "a@example.com";
   expect(await bearer(await issuer.token({ more: { email, email_verified: true } }))).toEqual([200, email]);
   expect(await bearer(await issuer.token({ more: { email } }))).toEqual(nobody);

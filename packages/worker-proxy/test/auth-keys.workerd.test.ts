@@ -1,18 +1,18 @@
 import { jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AUDIENCE, ISSUER, type Issuer, JWKS, openIssuer } from "./support/auth-issuer.js";
-import { expectNoPart, listenToLog, nobody, openDoor, unknowable } from "./support/auth-visit.js";
+import { expectNoPart, listenToLog, nobody, openSite, unknowable } from "./support/auth-visit.js";
 import { createRequest } from "./support/in-process.js";
 
 const welcome = [200, "user-1"];
 let issuer: Issuer;
-let site: ReturnType<typeof openDoor>;
+let site: ReturnType<typeof openSite>;
 let log: string[];
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   log = listenToLog();
   issuer = await openIssuer();
-  site = openDoor(jwt({ jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch }));
+  site = openSite(jwt({ jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch }));
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -21,7 +21,7 @@ afterEach(() => {
 const wait = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe("the issuer's keys", () => {
-  test("are fetched for the first token that needs them, and kept for ten minutes", async () => {
+  test("are fetched for the first token that needs them, and cached for ten minutes", async () => {
     expect(await site.bearer("no.to.ken")).toEqual(nobody);
     expect(await site.visit()).toEqual(nobody);
     expect(issuer.keyRequests).toHaveLength(0);
@@ -118,7 +118,7 @@ describe("the issuer's keys", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("case 32: count no longer, once withdrawn, after ten minutes", async () => {
+  test("case 32: are rejected ten minutes after their withdrawal", async () => {
     const old = await issuer.token();
     expect(await site.bearer(old)).toEqual(welcome);
     await issuer.rotate();

@@ -2,7 +2,7 @@ import { cloudflareAccess, type JWTOptions, jwt } from "@sluice/worker-proxy/aut
 import { EncryptJWT } from "jose";
 import { describe, expect, test } from "vitest";
 import { openIssuer, secretToken } from "./support/auth-issuer.js";
-import { expectNoPart, listenToLog, nobody, openDoor } from "./support/auth-visit.js";
+import { expectNoPart, listenToLog, nobody, openSite } from "./support/auth-visit.js";
 import { expectLog } from "./support/expected-log.js";
 import { createRequest, openProxy } from "./support/in-process.js";
 
@@ -84,7 +84,7 @@ describe.each(Object.entries(services))("%s", (_, { alg, options, claims, wrong 
   async function open() {
     const issuer = await openIssuer(alg);
     const jwks = new URL("/jwks.json", options.issuer);
-    const site = openDoor(jwt({ ...options, jwks, fetch: issuer.fetch }));
+    const site = openSite(jwt({ ...options, jwks, fetch: issuer.fetch }));
     const token = (more: object) => {
       const all: Record<string, unknown> = { iss: options.issuer, aud: undefined, ...claims, ...more };
       return issuer.token({ sub: all["sub"], more: all });
@@ -107,12 +107,12 @@ describe("Auth.js", () => {
   const secret = "kX3v9Qm2Lr7Tz5Bw8Yc1Nf6Hd4Js0Pg2";
 
   test("lets a user in by a token that the app signs", async () => {
-    const site = openDoor(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
+    const site = openSite(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
     expect(await site.bearer(await secretToken(secret, { iss: PAGE }))).toEqual([200, "user-1"]);
   });
 
-  test("keeps its own session encrypted, which nobody else can read: 401", async () => {
-    const site = openDoor(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
+  test("encrypts its own session, which the proxy can't read: 401", async () => {
+    const site = openSite(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
     const session = await new EncryptJWT({ name: "Ada", sub: "1", id: "1" })
       .setProtectedHeader({ alg: "dir", enc: "A256CBC-HS512", kid: "session" })
       .setExpirationTime("1h")
@@ -125,7 +125,7 @@ test("Cloudflare Access lets its user in, and no service token that is not liste
   const issuer = await openIssuer();
   const tag = "4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2";
   const team = "https://acme.cloudflareaccess.com";
-  const { visit } = openDoor(
+  const { visit } = openSite(
     cloudflareAccess({ teamDomain: "acme.cloudflareaccess.com", audience: tag, fetch: issuer.fetch }),
   );
   const person = { email: "ada@example.com", type: "app", identity_nonce: "6ei69kawdKzMIAPF", country: "DE" };

@@ -135,7 +135,7 @@ describe("case 28: what is beyond a cap is refused, and names the field", () => 
     [chat, { max_tokens: 9 }, '"extra_body":{"max_tokens":900}', "extra_body"],
     [chat, { "thinking.type": ["disabled"] }, '"type":"enabled"', "type"],
   ] as [typeof video, Caps, string, string][])(
-    "in a place where it is no field: %o %j: %s",
+    "where it is not a field: %o %j: %s",
     async (call, caps, text, param) => {
       const { status, error } = await call(caps, text);
       expect([status, error?.["code"], error?.["param"]]).toEqual([400, "field_not_allowed", param]);
@@ -215,7 +215,7 @@ describe("case 28: a field that a request leaves out is set within the cap", () 
 
 describe("case 28: the tokens of a chat", () => {
   test.each([
-    ["a model's own cap takes the place of the limit for all", { max_tokens: 50 }, 100, 50],
+    ["a model's own cap replaces the limit for all", { max_tokens: 50 }, 100, 50],
     ["the limit for all holds where the model has none", {}, 100, 100],
     ["no cap is more than the model can do", { max_tokens: 900_000 }, undefined, 131_072],
     ["no limit is more than the model can do", {}, 900_000, 131_072],

@@ -32,7 +32,7 @@ const bodies = () =>
     return JSON.parse(body);
   });
 
-describe("case 15: where a request ends is never said twice", () => {
+describe("case 15: a request that states its end twice", () => {
   test("a length beside a transfer coding: the bytes decide, or it is refused", async () => {
     for (const length of [3, body.length, 5000]) {
       const request = closed(`Content-Length: ${length}`, "Transfer-Encoding: chunked") + chunked(body);
@@ -66,7 +66,7 @@ describe("case 15: where a request ends is never said twice", () => {
   });
 });
 
-test("case 21: a length that lies small cuts the body, which is then no JSON", async () => {
+test("case 21: a content-length that is too small cuts the body, which is then not JSON", async () => {
   const { status } = await proxy.raw(closed("Content-Length: 5") + body);
   expect([status, proxy.upstream.requests.length]).toEqual([400, 0]);
 });
@@ -75,13 +75,13 @@ describe("case 22: an upload that does not end", () => {
   test.each([
     ["that says its length", () => `${closed("Content-Length: 900")}{`],
     ["that does not", () => `${closed("Transfer-Encoding: chunked")}1\r\n{\r\n`],
-  ])("%s gets 408 at its deadline, and reaches nobody", async (_, request) => {
+  ])("%s gets 408 at its deadline, and does not reach the gateway", async (_, request) => {
     const { status, text } = await proxy.raw(request());
     expect([status, text]).toEqual([408, expect.stringContaining("body_timeout")]);
     expect(proxy.upstream.requests).toEqual([]);
   });
 
-  test("An upload that trickles on is answered at the same deadline: a byte does not put it off", async () => {
+  test("an upload that trickles gets its response at the same deadline: a byte does not extend it", async () => {
     const socket = connect(Number(proxy.url.port), proxy.url.hostname);
     socket.write(`${closed("Content-Length: 900")}{`);
     const trickle = setInterval(() => socket.write(" "), 50);

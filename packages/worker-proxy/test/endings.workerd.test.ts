@@ -50,8 +50,8 @@ test.each([
   ["a stream with a finish_reason", piece + finish + counted + done, "complete"],
   ["a stream with [DONE] alone", piece + counted + done, "unconfirmed"],
   ["a stream with an empty finish_reason", piece.replace("null", '""') + counted + done, "unconfirmed"],
-  ["a whole answer with a finish_reason", completion("stop"), "complete"],
-  ["a whole answer without one", completion(null), "unconfirmed"],
+  ["a whole response with a finish_reason", completion("stop"), "complete"],
+  ["a whole response without a finish_reason", completion(null), "unconfirmed"],
 ])("The report of %s names its end, and its usage is billed", async (_, response, outcome) => {
   const body = typeof response === "string" ? streamed : chat;
   expect(await requestEnd(response, body)).toMatchObject({ outcome, settled: [usage] });

@@ -44,7 +44,7 @@ const chat = (fields: Body, options?: Options) =>
   call({ model: "delta-5.3", messages, ...fields }, paths.chat, options);
 const refusal = (param: string) => ({ status: 400, code: "field_not_allowed", param });
 
-describe("case 52: a field that is not in the model's table does not reach the gateway", () => {
+describe("case 52: a field outside the model's table does not reach the gateway", () => {
   test.each([
     ["models", { models: ["gpt-dear"] }],
     ["fallbacks", { fallbacks: ["gpt-dear"] }],
@@ -117,7 +117,7 @@ describe("case 52: a field that is not in the model's table does not reach the g
     expect(await chat({ user_id: "é" })).toMatchObject({ status: 200 });
   });
 
-  test("one that is null is left out", async () => {
+  test("a field that is null is left out", async () => {
     const fields = { best_of: null, stop: null, messages: [{ role: "user", content: "hi", x: null }] };
     expect(await chat(fields)).toEqual({
       status: 200,

@@ -40,7 +40,7 @@ test(`case 49: however a gateway responds, each request gets a response, and non
         const behaviour = behaviours.get(user) as Behaviour;
         seen.add(behaviour.name);
         await attempt(user, behaviour).catch((cause) => {
-          throw new Error(`seed ${SEED}, ${user}: a gateway that answers ${behaviour.name}`, { cause });
+          throw new Error(`seed ${SEED}, ${user}: a gateway that responds ${behaviour.name}`, { cause });
         });
       }),
     );

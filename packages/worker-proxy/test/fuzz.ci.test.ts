@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 const json = { "content-type": "application/json" };
-/** Answers of the gateway, in turn: good ones, and ones with the key in each place where it could be. */
+/** Responses of the gateway, in turn: good ones, and some with the key wherever it could be. */
 const responses = [
   ok,
   says(200, { ...json, "x-request-id": KEY, "retry-after": KEY, "x-account": KEY }, '{"id":"task_9"}'),
@@ -68,7 +68,7 @@ test(`whatever is sent, the gateway sees only what the table allows (seed ${SEED
 
 const POLL = `GET /v1/video/generations/${own.task}`;
 const LOOKUP = "POST /gamma/asset/GetAsset";
-/** The models that may be asked at each path. */
+/** The models that each path allows. */
 const models: Readonly<Record<string, RegExp>> = {
   "POST /v1/chat/completions": /^(delta-5\.3|alpha-v4\.1-flash)$/,
   "POST /v1/video/generations": /^(beta3\.0-video|gamma-video-2\.0)$/,
@@ -140,7 +140,7 @@ function exchange(request: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () => socket.write(request));
     let text = "";
-    // what was never finished is never answered
+    // a request that never ends gets no response
     socket.setTimeout(1000, () => socket.destroy());
     socket.setEncoding("latin1").on("data", (data) => {
       text += data;

@@ -18,14 +18,17 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe("case 137: a health check that asks the gateway", () => {
-  test.each([404, 400, 429])("is 200 where it answers %i: it has taken the key", async (status) => {
-    const { call, reached } = open(() => Response.json({ error: { message: "no" } }, { status }));
-    expect((await call(health())).status).toBe(200);
-    expect(reached.map(({ method, url }) => [method, url])).toEqual([
-      ["GET", "https://gateway.example/v1/video/generations/sluice-health-check"],
-    ]);
-  });
+describe("case 137: a health check that queries the gateway", () => {
+  test.each([404, 400, 429])(
+    "is 200 if the gateway responds with %i: it has accepted the key",
+    async (status) => {
+      const { call, reached } = open(() => Response.json({ error: { message: "no" } }, { status }));
+      expect((await call(health())).status).toBe(200);
+      expect(reached.map(({ method, url }) => [method, url])).toEqual([
+        ["GET", "https://gateway.example/v1/video/generations/sluice-health-check"],
+      ]);
+    },
+  );
 
   test.each<[string, () => Response, string]>([
     ["the key is wrong", () => Response.json({}, { status: 401 }), "upstream_auth"],
@@ -45,7 +48,7 @@ describe("case 137: a health check that asks the gateway", () => {
     expect(lines).toHaveLength(1);
   });
 
-  test("asks once for a hundred callers, and again after ten seconds", async () => {
+  test("queries once for a hundred callers, and again after ten seconds", async () => {
     const { call, reached } = open(absent);
     const all = await Promise.all(Array.from({ length: 100 }, () => call(health())));
     expect(all.every(({ status }) => status === 200)).toBe(true);
@@ -57,7 +60,7 @@ describe("case 137: a health check that asks the gateway", () => {
     expect(reached).toHaveLength(2);
   });
 
-  test("asks nothing where a setting is missing, or unless it is told to", async () => {
+  test("sends nothing if a setting is missing, or without the option", async () => {
     const wrong = openProxy({ plugins: [createHealth({ checkGateway: true })], models: () => [] });
     expect((await wrong.call(health())).status).toBe(503);
     const usual = openProxy({ plugins: [createHealth()] });
@@ -65,7 +68,7 @@ describe("case 137: a health check that asks the gateway", () => {
     expect([...wrong.reached, ...usual.reached]).toEqual([]);
   });
 
-  test("names the address of the template, and asks nobody", async () => {
+  test("names the template's address, and sends nothing", async () => {
     const { call } = openProxy({
       baseURL: "https://gateway.example.com",
       fetch: undefined as never,

@@ -105,7 +105,7 @@ test.each(unset)("case 59: is 503 and no more, and the log has: %s", async (line
 
 const hosts: readonly [what: string, hosts: unknown, status: number][] = [
   ["a list that is missing", undefined, 503],
-  ["an address in place of a host", ["https://cdn.example.com"], 503],
+  ["an address instead of a host", ["https://cdn.example.com"], 503],
   ["a host with a path", ["cdn.example.com/films"], 503],
   ["a star within a name", ["cdn.*.example.com"], 503],
   ["an empty text", [""], 503],

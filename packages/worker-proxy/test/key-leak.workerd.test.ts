@@ -114,14 +114,11 @@ describe("case 54: the whole key does not pass in a stream that is read", () => 
   }
 });
 
-describe("case 54: of a stream that is pumped, the head is checked", () => {
+describe("case 54: checks the head of a stream that is passed on unread", () => {
   test.each([
     ["the first event", frame(KEY)],
     ["a comment before it", `: ${KEY}\n\n${frame("a")}`],
-    [
-      "an error in the place of an answer",
-      `event: error\ndata: {"error":{"message":"key ${escaped(KEY)}"}}\n\n`,
-    ],
+    ["an error instead of a response", `event: error\ndata: {"error":{"message":"key ${escaped(KEY)}"}}\n\n`],
   ])("%s", async (_, head) => {
     const { call } = openProxy({}, () => new Response(`${head}data: [DONE]\n\n`, { headers: events }));
     const { text } = await call(createRequest({ body: streamed }));
@@ -129,7 +126,7 @@ describe("case 54: of a stream that is pumped, the head is checked", () => {
   });
 });
 
-describe("case 55: a part of the key is no key", () => {
+describe("case 55: passes a part of the key", () => {
   const WORDS = "acme-gateway-production-key";
   test.each([
     ["JSON", false],

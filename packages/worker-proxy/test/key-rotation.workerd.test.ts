@@ -44,7 +44,7 @@ test.each([401, 402, 403])(
   },
 );
 
-test("case 92: the key that worked is asked with first from then on, and the log says so once", async () => {
+test("case 92: uses the key that worked first from then on, and logs it once", async () => {
   const known = [NEXT];
   const { call, used } = openRotating(known);
   for (let count = 0; count < 5; count += 1) expect((await call(createRequest())).status).toBe(200);
@@ -76,7 +76,7 @@ test("The log says that both keys were refused, and the response does not", asyn
 });
 
 test.each([400, 404, 429, 500, 503])(
-  "a %i is not the key's fault, and is not asked again",
+  "a %i is not the key's fault, and the request is not repeated",
   async (status) => {
     const { call, used } = openRotating([], [KEY, NEXT], status);
     expectNoKeys((await call(createRequest())).text);

@@ -96,7 +96,7 @@ describe.each([
     },
   );
 
-  test("case 139: a client that has only ended its own side gets the whole stream", async () => {
+  test("case 139: a client that has only closed its sending side gets the whole stream", async () => {
     let goOn = (_text: string) => {};
     proxy.upstream.respondWith((socket) => {
       socket.write(streamHead + createPiece("one"));

@@ -8,7 +8,7 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 const PIECES = 2000;
 
-/** A body of single letters, each in the room that a platform reads into, and how many of them somebody still holds. */
+/** A body of one-byte chunks, each in a buffer as large as a platform's, and how many buffers are still in memory. */
 function openSlowBody() {
   const rooms: WeakRef<ArrayBuffer>[] = [];
   let isSent = () => {};
@@ -48,7 +48,7 @@ function openSlowBody() {
   };
 }
 
-test("a body that comes letter by letter takes the room of its letters, not of what they came in", async () => {
+test("a body in chunks of one byte takes the memory of its bytes, not of the buffers they came in", async () => {
   const slow = openSlowBody();
   const { url, method, headers } = createRequest();
   const request = { method, headers, body: slow.body, duplex: "half" };

@@ -44,7 +44,7 @@ function openMetered(respond?: Respond, options: Options = {}) {
     },
     respond,
   );
-  // as a store that is elsewhere, which nobody waits for but `waitUntil`
+  // as a remote store: only `waitUntil` waits for it
   async function write(word: (typeof told)[number]): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
     told.push(word);
@@ -165,7 +165,7 @@ describe("all that was set aside is spent", () => {
     ["a list", () => Response.json([])],
     ["a stream without usage", stream(createPiece("data: [DONE]\n\n"))],
     [
-      "a usage that more of the answer follows",
+      "a usage before the end of the response",
       stream(
         createPiece(
           `data: {"usage":{"total_tokens":1}}\n\n${createPiece()}data: {"choices":[{"finish_reason":"stop"}]}\n\n`,
@@ -185,7 +185,7 @@ describe("all that was set aside is spent", () => {
     ["JSON that was cut", () => new Response('{"choices":[', json)],
     ["no text at all", () => new Response("", json)],
     ["an error behind content", stream(`${createPiece()}event: error\ndata: {"error":{"message":"no"}}\n\n`)],
-  ] as [string, Respond][])("when the gateway answers with %s", async (_, respond) => {
+  ] as [string, Respond][])("when the gateway responds with %s", async (_, respond) => {
     const { call, told } = openMetered(respond);
     await call(streamed);
     expect(await told()).toEqual(all);
@@ -269,12 +269,12 @@ describe("case 49: nothing is spent", () => {
 
   test.each([
     ["is not reached", refused],
-    ["answers with a page", () => new Response("<h1>", html)],
-    ["answers with a page that it calls JSON", () => new Response("<!doctype html>", json)],
+    ["responds with a page", () => new Response("<h1>", html)],
+    ["responds with a page that it calls JSON", () => new Response("<!doctype html>", json)],
     ["begins its stream with an error", stream(`event: error\ndata: ${failure}\n\n`)],
     ["begins its stream with a chunk that is an error", stream(`: hello\n\ndata: ${failure}\n\n`)],
-    ["answers 200 and an error", () => new Response(failure, json)],
-    ["answers with nothing", () => new Response(null, { status: 204 })],
+    ["responds with 200 and an error", () => new Response(failure, json)],
+    ["responds without a body", () => new Response(null, { status: 204 })],
   ] as [string, Respond][])("when the gateway %s", async (_, respond) => {
     const { call, told } = openMetered(respond);
     await call(streamed);

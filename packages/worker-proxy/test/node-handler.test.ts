@@ -96,7 +96,7 @@ test("Headers are there before the first byte of the body", async () => {
   expect(await response.text()).toBe("now");
 });
 
-test("case 197: a client that leaves is reported by the signal, before the headers and in the body, and ends the body", async () => {
+test("case 197: a client that disconnects is reported by the signal, before the headers and in the body, and ends the body", async () => {
   const log = logged();
   const left: Promise<unknown>[] = [];
   const { port } = await serve((request) => {

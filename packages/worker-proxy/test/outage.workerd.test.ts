@@ -77,7 +77,7 @@ describe("case 134: the log of an outage", () => {
   });
 });
 
-describe("case 135: `retry-after` of a failure", () => {
+describe("case 135: the `retry-after` of a failure", () => {
   const SHORT = /^[123]$/;
   const gone = (): Response => {
     throw Object.assign(new Error("connect failed"), { code: "ECONNREFUSED" });
@@ -109,14 +109,14 @@ describe("case 135: `retry-after` of a failure", () => {
   });
 
   test.each<[string, () => Response]>([
-    ["the answer may be paid", () => failing(504)],
+    ["the response may be paid", () => failing(504)],
     [
-      "the answer broke off",
+      "the response broke off",
       () => new Response('{"choices":', { headers: { "content-type": "application/json" } }),
     ],
     ["the key is refused", () => failing(401)],
     [
-      "what answers is no gateway",
+      "the server is not a gateway",
       () => new Response("<h1>hello</h1>", { headers: { "content-type": "text/html" } }),
     ],
   ])("is absent where %s", async (_, respond) => {

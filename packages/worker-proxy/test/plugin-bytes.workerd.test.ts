@@ -131,7 +131,7 @@ describe("a public path of a plugin", () => {
 describe("a plugin that checks requests", () => {
   const post = { method: "POST", headers: { "content-type": "application/json" } };
 
-  test("ends a request by what it throws, before any plugin answers it", async () => {
+  test("ends a request by what it throws, before any plugin responds", async () => {
     const sent: string[] = [];
     const checkRequest = async ({ body }: AdmittedRequest<Env>) => {
       if (body?.["max_tokens"] === 7) throw new Error("not this one");

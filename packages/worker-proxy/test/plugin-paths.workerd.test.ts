@@ -81,14 +81,14 @@ describe("a path of a plugin", () => {
     expect((await request("GET", "/v1/budget")).text).toBe('{"id":"none"}');
   });
 
-  test("A path that names a task is given the gateway's own id, and is marked in the response", async () => {
+  test("a path that names a task gets the gateway's own id, and the response has the user's mark", async () => {
     const { watch, served } = openPlugin(({ id }) => Response.json({ data: { task_id: id } }));
     const { text } = await watch(signed("t-1"));
     expect(served).toMatchObject([{ id: "t-1", sentId: signed("t-1") }]);
     expect(JSON.parse(text)).toEqual({ data: { task_id: signed("t-1") } });
   });
 
-  test("case 34: that names a task is not found by anybody else", async () => {
+  test("case 34: that names a task is not found for another user", async () => {
     const { watch, served } = openPlugin();
     const foreign = await watch(signed("t-1", "task", "user-2"));
     const unknown = await watch("t-1");
@@ -190,7 +190,7 @@ describe("a path of a plugin", () => {
       "stream_gone",
     ],
     [
-      "answers with a page",
+      "responds with a page",
       () => new Response("<h1>", { headers: { "content-type": "text/html" } }),
       502,
       "upstream_type",
@@ -203,7 +203,7 @@ describe("a path of a plugin", () => {
     ],
     ["quotes the key", () => Response.json({ key: KEY }), 502, "upstream_type"],
   ] as [string, () => Response, number, string][])(
-    "that %s is answered as the gateway's would be",
+    "that %s gets the response that the gateway's would get",
     async (_, respond, status, code) => {
       const { resume } = openPlugin(respond);
       const refused = await resume("s-1");
@@ -228,7 +228,7 @@ describe("a path of a plugin", () => {
     expect((await resumed).text).toBe('{"said":"late"}');
   });
 
-  test("A plugin that does not respond in the gateway's place is not waited for", async () => {
+  test("does not wait for a plugin that does not respond for the gateway", async () => {
     const { call } = openPlugin(
       undefined,
       { timeout: { firstChunkMs: 5 } },
@@ -238,7 +238,7 @@ describe("a path of a plugin", () => {
   });
 });
 
-test("A feature is named on responses of its group, and on no others", async () => {
+test("names a feature only on responses of its group", async () => {
   const { call } = openPlugin();
   const poll = () => call(createRequest({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }));
   expect((await poll()).headers.get("x-sluice-features")).toBe("video-events");

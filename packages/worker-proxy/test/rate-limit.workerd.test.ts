@@ -64,7 +64,7 @@ test("case 35: each user has a count of their own", async () => {
   expect((await chat("ann")).status).toBe(429);
 });
 
-test("case 57: polls are not counted with what costs", async () => {
+test("case 57: polls do not count as requests that cost", async () => {
   const { poll, chat, counts } = openLimited(1);
   for (let n = 0; n < 3; n += 1) expect((await poll("ann")).status).toBe(200);
   expect(counts.size).toBe(0);

@@ -57,7 +57,7 @@ function endless(filling = "") {
   return { seen, respond: () => new Response(body, { headers: events }) };
 }
 
-test("case 42: nothing is taken from the gateway that the client does not take", async () => {
+test("case 42: reads from the gateway only what the client reads", async () => {
   // each as large as all that is gathered at most
   const { seen, respond } = endless(" ".repeat(64 * 1024));
   const { send } = openProxy(read, respond);
@@ -86,7 +86,7 @@ test.each([
   }
 });
 
-test("case 42: what is pumped is at most a few pieces ahead of the client", async () => {
+test("case 42: reads at most a few pieces ahead of the client", async () => {
   const { seen, respond } = endless(" ".repeat(64 * 1024));
   const { send } = openProxy(pumped, respond);
   const reader = (await send(createRequest({ body: streamed }))).body?.getReader();
@@ -128,7 +128,7 @@ test.each(both)(
   },
 );
 
-test("case 41: so does one that does not hear the abort, where it is read", async () => {
+test("case 41: ends a stream that ignores the abort where it is read", async () => {
   const { seen, respond } = endless();
   const { send } = openProxy(read, respond);
   const client = new AbortController();
@@ -140,7 +140,7 @@ test("case 41: so does one that does not hear the abort, where it is read", asyn
 
 describe("behind the [DONE] of a stream that is read, the gateway's connection", () => {
   test.each([
-    ["is kept where it ends", false, (controller: ReadableStreamDefaultController) => controller.close()],
+    ["is stored where it ends", false, (controller: ReadableStreamDefaultController) => controller.close()],
     ["is closed where more comes", true, (controller) => controller.enqueue(new Uint8Array([58, 10, 10]))],
     ["is closed where nothing comes for two seconds", true, () => new Promise<void>(() => {})],
   ])("%s", async (_, isClosed, next) => {
@@ -229,7 +229,7 @@ test("lines pass whole wherever their pieces were cut", async () => {
   }
 });
 
-test("an event that does not end is not kept beyond 8 MB", async () => {
+test("an event without an end is buffered up to 8 MB", async () => {
   let sent = 0;
   const body = new ReadableStream<Uint8Array>(
     {
@@ -316,12 +316,12 @@ describe("the truth of endings", () => {
     expect((await ends(delta("a", 0, "stop"), { ...streamed, n: 2 })).isCut).toBe(true);
   });
 
-  test("case 60: what breaks off behind the finish reason is whole, without the line that broke off", async () => {
+  test("case 60: a stream that breaks off after the finish reason is complete, without its broken line", async () => {
     const whole = delta("a", 0, "stop");
     expect(await ends(`${whole}data: {"usage":{"total_to`)).toEqual({ passed: whole, isCut: false });
   });
 
-  test("case 60: behind a finish reason the rest is waited for, but not for long", async () => {
+  test("case 60: waits a short time for the rest after a finish reason", async () => {
     stopTime();
     const { call, events: told } = openProxy(
       { timeout: { chunkMs: 60_000 }, plugins: [readStreams()] },
@@ -337,7 +337,7 @@ describe("the truth of endings", () => {
     expect((await call(createRequest({ body: streamed }))).text).toBe(text);
   });
 
-  test("case 64: events whose lines end in CR alone go on as they come", async () => {
+  test("case 64: passes on events whose lines end in CR alone as they arrive", async () => {
     const { send } = openProxy(
       read,
       () => new Response(open("data: a\r\rdata: b\r\rdata: c"), { headers: events }),
@@ -376,7 +376,7 @@ describe("stalls", () => {
     expect(text.split("reasoning_content")).toHaveLength(6);
   });
 
-  test("case 58: a client that takes nothing loses its stream, and the gateway's is closed", async () => {
+  test("case 58: a client that reads nothing loses its stream, and the gateway's stream is closed", async () => {
     const { seen, respond } = endless();
     const { send, events: told } = openProxy(
       { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },

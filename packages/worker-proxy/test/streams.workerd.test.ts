@@ -29,7 +29,7 @@ const broken = () =>
     }),
   );
 
-/** A proxy that lets one user stream `most` answers at a time. A bearer token is its user's id. */
+/** A proxy that lets one user stream `most` responses at a time. A bearer token is its user's id. */
 function openStreams(
   most: number,
   respond: () => Response | Promise<Response>,
@@ -62,7 +62,7 @@ test("case 58: one stream too many is 429 `too_many_streams`, and does not reach
   for (const { body } of held) await body?.cancel();
 });
 
-test("case 58: a stream that ends makes room for one, beside those that are still open", async () => {
+test("case 58: a stream that ends allows one more, beside the open streams", async () => {
   const { open, events: told } = openStreams(2, endless);
   const [first, second] = [await open(), await open()];
   await first.body?.cancel();
@@ -72,7 +72,7 @@ test("case 58: a stream that ends makes room for one, beside those that are stil
   for (const { body } of others) await body?.cancel();
 });
 
-test("case 58: each user has a count of their own, and what is no stream is not counted", async () => {
+test("case 58: counts the streams of each user, and no other requests", async () => {
   const { open, call } = openStreams(1, endless);
   const held = [await open("ann"), await open("bob")];
   expect(held.map(({ status }) => status)).toEqual([200, 200]);
@@ -98,10 +98,10 @@ test.each<[name: string, answer: () => Response | Promise<Response>, options?: P
     },
   ],
   ["the stream breaks off", broken],
-  ["the gateway answers with JSON", () => Response.json({ id: "1" })],
+  ["the gateway responds with JSON", () => Response.json({ id: "1" })],
   ["the gateway refuses", () => Response.json({ error: { message: "no" } }, { status: 400 })],
   ["the gateway fails", () => new Response("", { status: 500 })],
-  ["the gateway answers with a page", () => new Response("<p>")],
+  ["the gateway responds with a page", () => new Response("<p>")],
   ["the gateway can't be reached", () => Promise.reject(new Error("refused"))],
   [
     "the budget is used up",
@@ -125,7 +125,7 @@ test.each<[name: string, answer: () => Response | Promise<Response>, options?: P
   vi.restoreAllMocks();
 });
 
-test("case 58: the count is given back where the client leaves, in the stream or before it", async () => {
+test("case 58: stops counting a stream when its client disconnects, even before its start", async () => {
   const { open, stream, events: told } = openStreams(1, endless);
   const client = new AbortController();
   const held = await open("ann", { signal: client.signal });

@@ -43,11 +43,11 @@ const result = {
     data: { output: [{ task_id: "t-1" }], usage: { duration: 5 } },
   },
 };
-/** A well-formed id that nobody was ever given. */
+/** A well-formed id that no user ever got. */
 const unknown = `t-1_${"A".repeat(22)}`;
 
 describe("an id of a task", () => {
-  test("leaves in its receipt with the mark of the user who made it, and nothing else is changed", async () => {
+  test("gets its user's mark in the receipt, and nothing else changes", async () => {
     const { post } = openTenants(() => Response.json(receipt));
     const { text } = await post(video, order);
     const marked = signed("t-1");
@@ -87,7 +87,7 @@ describe("an id of a task", () => {
     });
   });
 
-  test("keeps the letters that it may have, and is refused when the gateway could read others into it", async () => {
+  test("keeps its allowed characters, and is refused if the gateway could read others into it", async () => {
     const { poll, reached } = openTenants();
     const longest = `${"a_-Z9".repeat(25)}abc`;
     await poll(signed(longest));
@@ -120,7 +120,7 @@ describe("an id of a task", () => {
     ["case 34: with a user's id in the task's", signed("t-1:user-1", "task", "").replace(":user-1", "")],
     ["case 34: with two marks", signed(signed("t-1")).replace(/^t-1_/, "t-1__")],
     ["case 34: that is a mark alone", `_${signed("t-1").slice(-22)}`],
-  ])("%s is not found, and the gateway is not asked", async (_, id) => {
+  ])("%s is not found, and nothing is sent to the gateway", async (_, id) => {
     const { poll, reached } = openTenants();
     expect([(await poll(id)).status, reached.length]).toEqual([404, 0]);
   });
@@ -332,7 +332,7 @@ test.each([
   log.mockRestore();
 });
 
-describe("case 29: the gateway gets of a user", () => {
+describe("case 29: what the gateway gets of a user", () => {
   const flash = { model: "alpha-v4.1-flash", messages: [], user_id: "somebody-else" };
   const told = async (user: string, body: object, options: Options = {}) => {
     const { post, sent } = openTenants(undefined, options);

@@ -46,7 +46,7 @@ test("a whole stream passes unchanged, and gives one event", async () => {
 });
 
 test.each([401, 402, 403])(
-  "case 37: the gateway's %i is the operator's affair: 502, not its words",
+  "case 37: a %i of the gateway is the operator's fault: 502 without its text",
   async (status) => {
     proxy.upstream.respondWith(
       says(status, json, createError({ message: `Incorrect API key: ${KEY}`, code: "invalid_api_key" })),
@@ -174,7 +174,7 @@ test("case 44: the gateway's 429 passes, with Retry-After and as the gateway's",
   expect(response.headers.get("x-sluice-source")).toBe("upstream");
 });
 
-describe("case 44: the gateway's errors keep to the one shape", () => {
+describe("case 44: the gateway's errors get the proxy's shape", () => {
   test.each([
     ["a 500 page that quotes the key", 500, "text/html", `<h1>${KEY}</h1>`, 502, "upstream_error"],
     ["a 503 in JSON", 503, "application/json", createError({ message: "overloaded" }), 502, "upstream_error"],
@@ -218,7 +218,7 @@ describe("case 44: the gateway's errors keep to the one shape", () => {
   });
 });
 
-test("case 63: a refusal whose body never ends stays a refusal, and is not waited for", async () => {
+test("case 63: a refusal whose body never ends stays a refusal at once", async () => {
   const own = await impatient({ chunkMs: 200 });
   own.upstream.respondWith((response) => {
     response.writeHead(400, json).write('{"error":');

@@ -83,7 +83,7 @@ export const IMAGES = "/v1/images/generations";
 export const chat = { model: "delta-5.3", messages: [{ role: "user", content: "hi" }] };
 export const stream = { ...chat, stream: true };
 
-/** The ways on which a stream goes through the proxy: unread, counted for a budget, and kept for its readers. */
+/** How the proxy handles a stream: unread, counted for a budget, or stored for its readers. */
 export const streamPlans: readonly [string, object][] = [
   ["passed on unread", {}],
   ["counted", { budget: { user: 1_000_000_000 } }],

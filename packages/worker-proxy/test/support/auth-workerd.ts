@@ -6,7 +6,7 @@ import { ok, startUpstream } from "./upstream.js";
 
 /**
  * A proxy in a new workerd, where requests share an isolate and nothing else. The gateway and the sign-in service's
- * keys are on a real socket; keys are answered as `answersKeys` says.
+ * keys are on a real socket; `respondWithKeys` sets the response for the keys.
  */
 export async function startGuardedProxy() {
   const upstream = await startUpstream();
@@ -44,7 +44,7 @@ export async function startGuardedProxy() {
     giveKeys,
     respondWithKeys,
     arrived: upstream.arrived,
-    /** The paths that were asked for at the gateway and the sign-in service. */
+    /** The paths of requests to the gateway and to the sign-in service. */
     paths: () => upstream.requests.map((request) => request.url),
     async sendAndReadStatus(init: RequestInit = {}) {
       const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };

@@ -1,6 +1,6 @@
 import type { Random } from "./random.js";
 
-/** Text in each value for which no table lists a place. */
+/** Text in each value that no table lists. */
 export const UNLISTED = "unl1sted";
 
 interface Tree {

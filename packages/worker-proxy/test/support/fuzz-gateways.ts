@@ -29,7 +29,7 @@ function trickle(socket: Socket, text: string | Buffer, size: number, end: () =>
   next(0);
 }
 
-/** One of the ways in which gateways answer a stream's request, well or badly. */
+/** Chooses how a gateway responds to a request for a stream, well or badly. */
 export function oneStream({ one, below, rarely }: Random): Behaviour {
   const tokens = 1 + below(900);
   const words = Array.from({ length: below(6) }, (_, nth) =>

@@ -75,7 +75,7 @@ interface RequestFields {
   readonly signal?: AbortSignal;
 }
 
-/** A chat request of a signed-in user, but for what `asked` changes. */
+/** Creates a chat request of a signed-in user. The fields given replace its own. */
 export function createRequest({
   method = "POST",
   path = "/v1/chat/completions",

@@ -23,7 +23,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The texts in a JSON value, or those under certain names; names of fields too where all are asked for. */
+/** The texts in a JSON value, or those under certain names; names of fields too where all are requested. */
 function listTexts(value: unknown, names?: RegExp, name = ""): string[] {
   if (typeof value === "string") return !names || names.test(name) ? [value] : [];
   if (typeof value !== "object" || value === null) return [];

@@ -17,7 +17,7 @@ export interface RawRequest {
 /** Writes a response byte by byte, however wrong it is. */
 export type RawResponse = (socket: Socket, request: RawRequest) => void;
 
-/** A gateway that is only a socket: what it answers need not be HTTP. One request for each connection. */
+/** A gateway that is only a socket: what it sends need not be HTTP. One request for each connection. */
 export async function startRawGateway() {
   const requests: RawRequest[] = [];
   const sockets = new Set<Socket>();
@@ -49,12 +49,12 @@ export async function startRawGateway() {
     requests,
     /** Returns the number of open connections of the proxy. */
     open: () => sockets.size,
-    /** Forgets what was recorded, and answers the next requests so. */
+    /** Clears the requests, and sets the response to the next ones. */
     respondWith(next: RawResponse) {
       requests.length = 0;
       script = next;
     },
-    /** Waits until so many requests have come since the last `answers`. */
+    /** Waits until so many requests have come since the last `respondWith`. */
     async arrived(count: number): Promise<void> {
       while (requests.length < count)
         await new Promise<void>((resolve) => {

@@ -15,7 +15,7 @@ export interface Recorded {
 
 type Script = (response: ServerResponse, request: Recorded) => void;
 
-/** A gateway on a real socket that answers as it is told and records what reached it. */
+/** A gateway on a real socket that responds as the test sets, and records its requests. */
 export async function startUpstream() {
   const requests: Recorded[] = [];
   let script: Script = ok;
@@ -47,7 +47,7 @@ export async function startUpstream() {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     arrived: () => arrived,
-    /** Forgets what was recorded, and answers the next requests so. */
+    /** Clears the requests, and sets the response to the next ones. */
     respondWith(next: Script = ok) {
       requests.length = 0;
       script = next;

@@ -19,7 +19,7 @@ interface Program {
   readonly objects?: Readonly<Record<string, string>>;
   /** The largest heap of the isolate, in megabytes; Cloudflare's has 128. */
   readonly heapMB?: number | undefined;
-  /** True if `usedHeap` is to be asked. */
+  /** True if the test reads `usedHeap`. */
   readonly isInspected?: boolean;
 }
 
@@ -99,7 +99,7 @@ async function usedHeap(port: number, worker: number): Promise<number> {
   }
 
   function command(method: string): Promise<{ usedSize: number }> {
-    // an idle Worker answers its inspector only while a request wakes it, and may be idle again before the question comes
+    // an idle Worker responds to its inspector only while a request wakes it, and may be idle again before the question comes
     const waking = setInterval(wake, 100);
     return new Promise<{ usedSize: number }>((resolve, reject) => {
       socket.onmessage = ({ data }) => {
