@@ -283,7 +283,7 @@ const message = fc.oneof(
   }),
 );
 
-test("any history is repaired to one in which each call has its one result, and is then left as it is", () => {
+test("repairs any history so that each call has one result, and leaves a repaired history unchanged", () => {
   fc.assert(
     fc.property(fc.array(message, { maxLength: 10 }), (history) => {
       const before = JSON.stringify(history);

@@ -10,7 +10,7 @@ import {
   isSlow,
 } from "./support/recorded-streams.js";
 
-/* What platform/conformance.test.ts leaves out: the other recordings, and all of them cut in many places. */
+/* What platform/conformance.test.ts leaves out: the other recordings, and all of them cut at many positions. */
 
 describeRecorded("recorded streams", streams, (all) => {
   for (const [index, recorded] of all.entries()) {
@@ -20,7 +20,7 @@ describeRecorded("recorded streams", streams, (all) => {
       test(`${recorded.id} gives the recorded response whole and in random cuts`, () =>
         expectInRandomCuts(recorded, bytes));
 
-      test(`${recorded.id} cut before its end is truncated, and keeps what came`, () =>
+      test(`${recorded.id} cut before its end is truncated, and keeps the text that arrived`, () =>
         expectTruncated(recorded, bytes, 16));
     }
 
@@ -28,7 +28,7 @@ describeRecorded("recorded streams", streams, (all) => {
       test(`${recorded.id} gives the recorded response byte by byte`, () =>
         expectAsRecorded(recorded, splitBytes(bytes, 1)));
 
-    test(`${recorded.id} cut in many places is truncated, and keeps what came`, () =>
+    test(`${recorded.id} cut at many positions is truncated, and keeps the text that arrived`, () =>
       expectTruncated(recorded, bytes, 640));
   }
 });

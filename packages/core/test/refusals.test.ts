@@ -175,7 +175,7 @@ describe("a response of a server that is neither the gateway nor the proxy", () 
   });
 });
 
-test("a caller who aborts while the body of a refusal is read gets the abort", async () => {
+test("an abort while the body of a refusal is read rejects with the abort", async () => {
   const controller = new AbortController();
   const body = openBody();
   const { client } = createTestClient(() => new Response(body.body, { status: 422 }));

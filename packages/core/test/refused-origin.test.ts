@@ -41,7 +41,7 @@ test.each([
   expect(error.reason).toBeUndefined();
 });
 
-test("A `fetch` of the app's own is not asked past: the platform's may lead elsewhere", async () => {
+test("an app's own `fetch` is used alone: the platform's may reach another server", async () => {
   const fetchMock = vi.fn();
   vi.stubGlobal("location", new URL("http://localhost:5173/chat"));
   vi.stubGlobal("fetch", fetchMock);

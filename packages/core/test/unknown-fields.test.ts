@@ -52,7 +52,7 @@ describe("the warning names the known field that was probably meant", () => {
   );
 });
 
-test("a name of a million letters is warned about like any other", () => {
+test("warns about a name of a million characters like about any other", () => {
   expect(listWarnings({ ...delta, ["x".repeat(1_000_000)]: 1 })[0]).toMatch(
     /x is not a known field of this model$/,
   );

@@ -182,7 +182,7 @@ test.each([
   ["data.status", enveloped({})],
   ["data.status", enveloped({ status: 3 })],
   ["data.result_url", enveloped({ status: "SUCCESS", result_url: 7 })],
-])("a response without a task names the place: %s in %j", (path, raw) => {
+])("a response without a task names the path: %s in %j", (path, raw) => {
   try {
     parseVideoTask(raw);
   } catch (error) {

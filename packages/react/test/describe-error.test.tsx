@@ -246,7 +246,7 @@ test("the time to wait counts from the first description of an error", () => {
   vi.useRealTimers();
 });
 
-test("an error that a storage kept is described as before", async () => {
+test("describes an error read from storage like the original error", async () => {
   const storage = memoryStorage();
   const open = () => {
     const { client } = createTestClient(() => Response.json({ error: { message: "no" } }, { status: 401 }));

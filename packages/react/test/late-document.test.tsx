@@ -17,7 +17,7 @@ function Chat() {
 /** Timers that keep this process alive. */
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 
-test("A chat in a document that is made after the hooks were loaded keeps its messages, and lets its process end", async () => {
+test("A chat in a document created after the hooks were loaded keeps its messages, and lets its process end", async () => {
   expect(typeof window).toBe("undefined");
   const page = new GlobalWindow();
   Object.assign(globalThis, { window: page, document: page.document, IS_REACT_ACT_ENVIRONMENT: true });

@@ -293,7 +293,7 @@ test("a search that read a stored chat finds what is said in it later", async ()
 });
 
 describe("two tabs", () => {
-  test("show the same list, also while the other one responds", async () => {
+  test("show the same list, even while the other tab streams a response", async () => {
     const storage = memoryStorage();
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
@@ -307,7 +307,7 @@ describe("two tabs", () => {
     await shows(one, ["Reasons: ready"]);
   });
 
-  test("show that the other one responds in a chat that both show", async () => {
+  test("show that the other tab streams a response in a chat that both show", async () => {
     const storage = memoryStorage();
     const one = await opened({ storage });
     const id = create(one);
@@ -320,7 +320,7 @@ describe("two tabs", () => {
     await shows(two, ["Why?: ready"]);
   });
 
-  test("show each response of theirs, and no piece of a response changes the list", async () => {
+  test("show each response of the other tab, and no delta of a response changes the list", async () => {
     const storage = memoryStorage();
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
@@ -339,7 +339,7 @@ describe("two tabs", () => {
     }
   });
 
-  test("show the conversation of another tab no longer when that one has deleted it", async () => {
+  test("hide a conversation once another tab has deleted it", async () => {
     const storage = memoryStorage();
     const page = await opened({ storage });
     create(page, "Sky");
@@ -350,7 +350,7 @@ describe("two tabs", () => {
     await shows(page, ["Sky: ready"]);
   });
 
-  test("stop a response whose conversation the other one has removed", async () => {
+  test("stop a response whose conversation the other tab has removed", async () => {
     const storage = memoryStorage();
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);

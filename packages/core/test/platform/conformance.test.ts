@@ -23,7 +23,7 @@ describeRecorded("recorded streams", streams, (all) => {
       test(`${recorded.id} gives the recorded response byte by byte`, () =>
         expectAsRecorded(recorded, splitBytes(bytes, 1)));
 
-    test(`${recorded.id} cut before its end is truncated, and keeps what came`, () =>
+    test(`${recorded.id} cut before its end is truncated, and keeps the text that arrived`, () =>
       expectTruncated(recorded, bytes, 16));
   }
 });

@@ -66,7 +66,7 @@ describe("frames that differ in one text only", () => {
   const write = (content: string, name: string) =>
     `data: {"name":${name},"choices":[{"index":0,"delta":{"content":${content}},"finish_reason":null}]}\n\n`;
 
-  test("keep their own text, even if it stands elsewhere in another escape", async () => {
+  test("keep their own text, even if it occurs elsewhere in another escape", async () => {
     const frames = [write('"\\u0061"', '"a"'), write('"\\u0061"', '"b"'), write('"\\u0061"', '"c"')];
     const { message } = await startStream(frames.join("") + end).stream.result();
     expect(message.content).toBe("aaa");
@@ -164,7 +164,7 @@ describe("an unreadable part", () => {
     expect(events.filter((type) => type === "end")).toHaveLength(1);
   });
 
-  test("a body beyond 16 MB in place of a stream is malformed, and the connection is closed", async () => {
+  test("a body beyond 16 MB instead of a stream is malformed, and the connection is closed", async () => {
     const connection = openBody();
     const error = catchError(streamResult(connection.body));
     connection.send('{"x":"');
@@ -183,7 +183,7 @@ describe("a tool call", () => {
   const streamIds = async (content: string) =>
     (await streamResult(content + end)).toolCalls.map(({ id }) => id);
 
-  test("has a number as id as text, and gets an id in place of an object", async () => {
+  test("turns a numeric id into text, and replaces an object by a new id", async () => {
     expect(await streamIds(call({ index: 0, id: 7, ...weather }))).toEqual(["7"]);
     expect(await streamIds(call({ index: 0, id: {}, ...weather }))).toEqual(["call-0"]);
   });
@@ -418,7 +418,7 @@ test("usage is requested from models that send it only on request, unless the re
   expect((await (requests[0] as Request).json()).stream_options).toEqual({ include_usage: true });
 });
 
-test("includeUsage of the client asks every model for usage or none, unless the request sets it", async () => {
+test("includeUsage of the client requests usage from every model or none, unless the request sets it", async () => {
   const sentBy = async (includeUsage: boolean, request: object, checks = true) => {
     const { client, requests } = createTestClient(() => streamResponse(end), { gateway: { includeUsage } });
     await streamChat(client, request as typeof question, { checks }).result();

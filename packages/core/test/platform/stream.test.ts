@@ -257,7 +257,7 @@ describe("a response without an end", () => {
     ],
     [
       "was cut before the proxy, which says so",
-      `${greeting}event: error\ndata: {"error":{"message":"the answer broke off","code":"upstream_cut"}}\n\n`,
+      `${greeting}event: error\ndata: {"error":{"message":"the response broke off","code":"upstream_cut"}}\n\n`,
       { reason: "truncated", code: "upstream_cut" },
     ],
     ["carries a frame that is no JSON", `${greeting}data: {"choices":[{"delta"\n\n`, { reason: "malformed" }],
