@@ -64,7 +64,7 @@ async function start(file: string) {
   };
 }
 
-test("case 118: a deploy of the Worker in front ends no response, and no byte of it is lost", async () => {
+test("a deploy of the Worker in front ends no response, and no byte of it is lost (case 118)", async () => {
   let send!: (text: string) => void;
   gateway.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });

@@ -69,7 +69,7 @@ const seen = ({ status, text, headers }: { status: number; text: string; headers
 
 const EXPORT = "/v1/admin/users/export";
 
-describe("case 132: a path of operators", () => {
+describe("a path of operators (case 132)", () => {
   test("is served to an operator, and its event names the operation", async () => {
     const { post, events, reached } = openAdmin();
     const { status, text } = await post(EXPORT, { user: "ann" });
@@ -241,7 +241,7 @@ describe("an operation", () => {
   });
 });
 
-describe("case 133: erasing a user", () => {
+describe("erasing a user (case 133)", () => {
   test("erases the data of all plugins, and leaves the data of other users", async () => {
     const one = notesPart("one");
     const other = notesPart("other");

@@ -43,7 +43,7 @@ const streamOf = (bytes) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).
 const bucket = folderBucket("files");`;
 
 // a process for each step, on a machine that may be busy
-test("case 179: a process killed at any step leaves only whole files, and unfinished ones that the sweep deletes", async () => {
+test("a process killed at any step leaves only whole files, and unfinished ones that the sweep deletes (case 179)", async () => {
   const steps: number[] = [];
   for (let step = 1; ; step += 1) {
     const bucket = folderBucket(join(folder, "files"));

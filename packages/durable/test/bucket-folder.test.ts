@@ -45,7 +45,7 @@ const PNG = { httpMetadata: { contentType: "image/png" } };
 const streamOf = (bytes) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
 const bucket = folderBucket("files");`;
 
-test("case 178: no file name leads out of the folder", async () => {
+test("no file name leads out of the folder (case 178)", async () => {
   const bucket = folderBucket(join(folder, "files"));
   const outside = join(folder, "outside");
   await writeFile(outside, "secret");
@@ -74,7 +74,7 @@ test("case 178: no file name leads out of the folder", async () => {
   expect((await stat(outside)).size).toBe(6);
 });
 
-test("case 178: does not follow a symbolic link instead of a file or a folder", async () => {
+test("does not follow a symbolic link instead of a file or a folder (case 178)", async () => {
   const bucket = folderBucket(join(folder, "files"));
   await bucket.put("media/a", createStream(10), PNG);
   const [name = ""] = await listFiles("files");
@@ -101,7 +101,7 @@ test("case 178: does not follow a symbolic link instead of a file or a folder", 
   expect((await linked.head("media/a"))?.size).toBe(10);
 });
 
-test("case 178: only the user of the process can read a file", {
+test("only the user of the process can read a file (case 178)", {
   skip: process.platform === "win32",
 }, async () => {
   await folderBucket(join(folder, "files")).put("media/a", createStream(10), PNG);
@@ -113,7 +113,7 @@ test("case 178: only the user of the process can read a file", {
 });
 
 // a limit of the size of each file is what a test without a disk of its own has: the write fails in its middle
-test("case 179: a full disk ends a write with an error, and leaves nothing of the file", {
+test("a full disk ends a write with an error, and leaves nothing of the file (case 179)", {
   skip: process.platform === "win32",
 }, async () => {
   const { stdout, stderr } = await run(

@@ -54,7 +54,7 @@ const failed = (work: Promise<unknown>) =>
     (error: Error) => error,
   );
 
-describe("case 180: a secret of the bucket's account", () => {
+describe("a secret of the bucket's account (case 180)", () => {
   const accessKeyId = "AKIACANARY0000000001";
   const secretAccessKey = "canary/secret+of-the-bucket-000000000001";
 
@@ -146,7 +146,7 @@ describe("case 180: a secret of the bucket's account", () => {
   });
 });
 
-describe("case 181: a bucket that is busy or silent, or another server instead of the bucket", () => {
+describe("a bucket that is busy or silent, or another server instead of the bucket (case 181)", () => {
   test("repeats a request to a busy bucket up to four times", async () => {
     between.fail("PUT", { status: 503, body: createError("SlowDown") }, { status: 500 }, { status: 429 });
     await bucket.put("media/busy", createStream(1000), PNG);
@@ -223,7 +223,7 @@ describe("case 181: a bucket that is busy or silent, or another server instead o
   });
 });
 
-describe("case 182: bytes of another file", () => {
+describe("bytes of another file (case 182)", () => {
   test("rejects a whole file instead of a part, and a file without its metadata", async () => {
     const range = { range: new Headers({ range: "bytes=0-9" }) };
     between.fail("GET", { status: 200, body: page, headers: { etag: '"a"' } });

@@ -93,7 +93,7 @@ describe("an operator of budgets", () => {
   });
 });
 
-describe("case 133: erasing a user", () => {
+describe("erasing a user (case 133)", () => {
   test("deletes all rows of the user, and none of others or of all", async () => {
     const { spend, paid, proxy, count, state, query } = openOperated({ user: 100, session: 100, all: 1000 });
     await spend("ann", { session: "phone" });

@@ -181,11 +181,11 @@ describe("maxTokens", () => {
   const chat = (content: unknown, more: object = {}) => ({ body: { messages: [{ content }], ...more } });
   const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(100_000)}` } };
 
-  test("case 97: bounds the tokens of Chinese text by its bytes", () => {
+  test("bounds the tokens of Chinese text by its bytes (case 97)", () => {
     expect(tokens(chat("汉".repeat(1000)))).toBeGreaterThan(3000 + 8192);
   });
 
-  test("case 97: counts an image by its number, and not by its bytes", () => {
+  test("counts an image by its number, and not by its bytes (case 97)", () => {
     const counted = tokens(chat([image, image], { max_tokens: 100 }));
     expect(counted).toBeGreaterThan(20_100);
     expect(counted).toBeLessThan(20_400);
@@ -198,7 +198,7 @@ describe("maxTokens", () => {
     ["a prompt", chat(image.image_url.url)],
     ["a part of a prompt", chat([{ type: "text", text: image.image_url.url }])],
     ["a tool", { body: { tools: [{ function: { parameters: { url: image.image_url.url } } }] } }],
-  ])("case 150: counts a text that looks like an image by its bytes: %s", (_, request) => {
+  ])("counts a text that looks like an image by its bytes: %s (case 150)", (_, request) => {
     expect(tokens(request)).toBeGreaterThan(100_000);
   });
 });

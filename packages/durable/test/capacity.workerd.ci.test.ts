@@ -112,7 +112,7 @@ function createEvents(): ReadableStream<Uint8Array> {
 }
 
 test.each([0, 1000, 10_000, 100_000])(
-  "case 141: a response costs a budget as much beside %i open reservations as beside none",
+  "a response costs a budget as much beside %i open reservations as beside none (case 141)",
   async (open) => {
     gateway.respondWith(usage);
     await send("/v1/chat/completions", chat);
@@ -131,7 +131,7 @@ test.each([0, 1000, 10_000, 100_000])(
   },
 );
 
-test("cases 108 and 141: a stored response of 30 s and 300 events, with a budget, until it is deleted", async () => {
+test("a stored response of 30 s and 300 events, with a budget, until it is deleted (cases 108 and 141)", async () => {
   gateway.respondWith(usage);
   await send("/v1/chat/completions", chat);
   // jobs live with their object: their timers can't be those of this test
@@ -149,7 +149,7 @@ test("cases 108 and 141: a stored response of 30 s and 300 events, with a budget
   report("the deletion of a stored response", deletion, { read: 30, written: 10 });
 });
 
-test("cases 105, 141: an idempotent request, with a budget, beside none and beside 100 others", async () => {
+test("an idempotent request, with a budget, beside none and beside 100 others (cases 105, 141)", async () => {
   gateway.respondWith(usage);
   await send("/v1/chat/completions", chat);
   gateway.respondWith(() => Response.json({ data: [{ b64_json: "a picture" }] }));
@@ -166,7 +166,7 @@ test("cases 105, 141: an idempotent request, with a budget, beside none and besi
   expect((await count(() => create("last"))).written).toBeLessThanOrEqual(use.written);
 });
 
-test("case 141: an upload, and a video of a minute with its end, its webhook and its copy", async () => {
+test("an upload, and a video of a minute with its end, its webhook and its copy (case 141)", async () => {
   const file = new Uint8Array(100_000);
   file.set([0, 0, 0, 0x20, 0x66, 0x74, 0x79, 0x70, 0x69, 0x73, 0x6f, 0x6d]);
   let status = "QUEUED";

@@ -52,7 +52,7 @@ async function openLeft(change: string) {
   return { ...archive, next, finish: held.finish };
 }
 
-test("case 124: a copy that was cut off in its last attempt is reported as failed, and not made again", async () => {
+test("a copy that was cut off in its last attempt is reported as failed, and not made again (case 124)", async () => {
   const { next, sources, clock, until, finish } = await openLeft("UPDATE files SET attempts = 5");
   await clock.pass(ATTEMPT_MS);
   await until(() => next.jobEvents()).toMatchObject([
@@ -102,7 +102,7 @@ test("a deletion while a copy runs wins: nothing stays, and nothing comes back",
   await until(() => files.keys()).toHaveLength(1);
 });
 
-test("case 123: erasing a user ends the running copy, and drops the waiting copies", async () => {
+test("erasing a user ends the running copy, and drops the waiting copies (case 123)", async () => {
   const { sources, create, poll, files, until, copyEvents, clock } = openArchive();
   const held = holdFile(video);
   sources.serve("slow.mp4", held.serve);

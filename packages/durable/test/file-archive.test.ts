@@ -49,7 +49,7 @@ describe("a result", () => {
     expect(sources.fetched()).toEqual([urls[0]]);
   });
 
-  test("case 79: that its owner deleted does not come back, however often its task is polled", async () => {
+  test("that its owner deleted does not come back, however often its task is polled (case 79)", async () => {
     const { sources, create, poll, files, findCopies, until } = openArchive();
     const id = await create();
     await poll(id);
@@ -92,7 +92,7 @@ describe("a copy", () => {
     expect(files.countUploads()).toBe(0);
   });
 
-  test("case 78: never passes its largest size, whether its host says the size or sends without an end", async () => {
+  test("never passes its largest size, whether its host says the size or sends without an end (case 78)", async () => {
     const { sources, create, poll, files, failures, until } = openArchive({
       archive: { maxBytes: 3 * PART },
     });
@@ -114,7 +114,7 @@ describe("a copy", () => {
     expect([files.keys(), files.countUploads()]).toEqual([[], 0]);
   });
 
-  test("case 78: may have just the largest size, whether its host says the size or not", async () => {
+  test("may have just the largest size, whether its host says the size or not (case 78)", async () => {
     const { sources, create, poll, findCopies, until } = openArchive({ archive: { maxBytes: video.length } });
     sources.serve("unsaid.mp4", () => new Response(new Blob([video]).stream()));
     for (const name of ["film", "unsaid"]) {
@@ -124,7 +124,7 @@ describe("a copy", () => {
     }
   });
 
-  test("case 112: is made for a user who has had and deleted as many as a user may have", async () => {
+  test("is made for a user who has had and deleted as many as a user may have (case 112)", async () => {
     const { sources, create, poll, findCopies, files, until } = openArchive({
       options: { maxFilesPerUser: 1 },
     });
@@ -138,7 +138,7 @@ describe("a copy", () => {
     }
   });
 
-  test("case 112: waits for space without losing an attempt, and is made from its newest address", async () => {
+  test("waits for space without losing an attempt, and is made from its newest address (case 112)", async () => {
     const bounds = { maxBytesPerUser: video.length + 500 };
     const { clock, create, poll, findCopies, files, until, copyEvents, point } = openArchive({
       options: bounds,
@@ -159,7 +159,7 @@ describe("a copy", () => {
     await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
   });
 
-  test("case 124: waits a week for space, and then its end is an event", async () => {
+  test("waits a week for space, and then its end is an event (case 124)", async () => {
     const { clock, create, poll, until, copyEvents } = openArchive({ options: { maxBytesPerUser: 1000 } });
     await poll(await create());
     for (let day = 1; day <= 8; day += 1) {
@@ -172,7 +172,7 @@ describe("a copy", () => {
     ]);
   });
 
-  test("case 112: is dropped with an event that names task, copy and user if too many copies wait", async () => {
+  test("is dropped with an event that names task, copy and user if too many copies wait (case 112)", async () => {
     const { sources, create, poll, copyEvents, failures, until } = openArchive({
       options: { maxFilesPerUser: 1 },
     });
@@ -209,7 +209,7 @@ describe("a copy", () => {
 });
 
 describe("a list of copies", () => {
-  test("case 79: lists only the files of its user, and none by another user's task, address or link", async () => {
+  test("lists only the files of its user, and none by another user's task, address or link (case 79)", async () => {
     const { create, poll, findCopies, files, until } = openArchive();
     const id = await create("film", "user-3");
     await poll(id, "user-3");
@@ -222,7 +222,7 @@ describe("a list of copies", () => {
     expect((await files.request(path, { user: "user-4", method: "DELETE" })).status).toBe(404);
   });
 
-  test("case 79: takes JSON of a known length, with 1 to 100 names in at most 256 KiB", async () => {
+  test("takes JSON of a known length, with 1 to 100 names in at most 256 KiB (case 79)", async () => {
     const { files } = openArchive();
     const send = (body: BodyInit, headers: Record<string, string>) =>
       files.request("/v1/archive", { method: "POST", body, headers });
@@ -254,7 +254,7 @@ describe("a list of copies", () => {
     ]);
   });
 
-  test("cases 79, 121: whose names do not arrive is refused as late after the time for a body", async () => {
+  test("whose names do not arrive is refused as late after the time for a body (cases 79, 121)", async () => {
     const { files, clock } = openArchive();
     const { body } = holdBody(createFile('{"tasks":', 20));
     const headers = { "content-type": "application/json", "content-length": "20" };

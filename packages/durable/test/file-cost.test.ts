@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { CDN, openArchive } from "./support/file-archive.js";
 import { createFile, DAY_MS, MINUTE_MS, PART, png, starts } from "./support/file-store.js";
 
-test("cases 110, 123: each step reads rows by an index, however many files there are", async () => {
+test("each step reads rows by an index, however many files there are (cases 110, 123)", async () => {
   const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, "rows.db");

@@ -63,7 +63,7 @@ const FORMS: Readonly<Record<string, (link: string) => string>> = {
   "with a path in percent": (link) => link.replace("/v1/media/", writeInPercent("/v1/media/")),
 };
 
-describe("case 120: another user's link", () => {
+describe("another user's link (case 120)", () => {
   test("is refused in each of its forms", async () => {
     const { alices, sendVideo } = await openLinks();
     for (const [name, form] of Object.entries(FORMS))
@@ -101,7 +101,7 @@ describe("case 120: another user's link", () => {
   });
 });
 
-test("case 120: a text that names another user's link elsewhere than as a file is sent", async () => {
+test("a text that names another user's link elsewhere than as a file is sent (case 120)", async () => {
   const { alices, send } = await openLinks();
   for (const content of [alices, `what is at ${alices}`, `${alices}#x`]) {
     const chat = { model: "alpha-v4.1-flash", messages: [{ role: "user", content }] };
@@ -111,7 +111,7 @@ test("case 120: a text that names another user's link elsewhere than as a file i
   }
 });
 
-test("case 120: an own link is sent in any form, and so is an address that names a link behind it", async () => {
+test("an own link is sent in any form, and so is an address that names a link behind it (case 120)", async () => {
   const { alices, mallorys, sendVideo } = await openLinks();
   for (const [name, form] of Object.entries(FORMS))
     expect([name, ...(await sendVideo(form(mallorys)))]).toEqual([name, ...SENT]);

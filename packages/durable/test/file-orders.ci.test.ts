@@ -146,7 +146,7 @@ async function live(archive: Archive, random: Random, seed: number) {
   return { user, users, paid, deleted, open, ends, looks };
 }
 
-test("cases 125, 154: no order of polls, faults, deletions and ends of processes loses a result, a byte or an event", async () => {
+test("no order of polls, faults, deletions and ends of processes loses a result, a byte or an event (cases 125, 154)", async () => {
   const seen = { videos: 0, copied: 0, failed: 0, ends: 0 };
   for (let seed = SEED; seed < SEED + countRuns(16); seed += 1) {
     const random = openRandom(seed);
@@ -194,7 +194,7 @@ test("cases 125, 154: no order of polls, faults, deletions and ends of processes
   expect(seen.ends).toBeGreaterThan(countRuns(16) / 2);
 });
 
-test("case 154: an upload in parts leaves no part and no file behind if its process ends at any step", async () => {
+test("an upload in parts leaves no part and no file behind if its process ends at any step (case 154)", async () => {
   const archive = await openEndingArchive({ archive: false });
   const whole = createFile(starts.mp4, PART + 10);
   let count = 1;
@@ -214,7 +214,7 @@ test("case 154: an upload in parts leaves no part and no file behind if its proc
   expect(count).toBeGreaterThan(15);
 });
 
-test("case 155: an unfinished upload that the bucket does not end counts, and is ended later; each try is an event", async () => {
+test("an unfinished upload that the bucket does not end counts, and is ended later; each try is an event (case 155)", async () => {
   const { store, clock, faulty, readRows, countUploads, events, countBytes } = await openEndingArchive({
     archive: false,
   });

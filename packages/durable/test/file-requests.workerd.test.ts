@@ -60,7 +60,7 @@ const readBytes = async (response: Response) => new Uint8Array(await response.ar
 const isSame = (one: Uint8Array, other: Uint8Array) =>
   one.length === other.length && one.every((byte, at) => byte === other[at]);
 
-test("case 73: R2 stores a file in parts, each part once, and gives it back until it is deleted", async () => {
+test("R2 stores a file in parts, each part once, and gives it back until it is deleted (case 73)", async () => {
   const whole = createFile(MP4, PART + 1000);
   const begun = await upload(whole.slice(0, PART), { "upload-length": String(whole.length) });
   const { id } = (await begun.json()) as State;
@@ -78,7 +78,7 @@ test("case 73: R2 stores a file in parts, each part once, and gives it back unti
   expect((await sendRequest(url, { user: "" })).status).toBe(404);
 });
 
-test("case 72: uploads at once take no more than a user's space in R2", async () => {
+test("uploads at once take no more than a user's space in R2 (case 72)", async () => {
   const large = createFile(MP4, 8_000_000);
   const send = async () => {
     const response = await upload(large, { authorization: "full" });
@@ -126,7 +126,7 @@ test("results are copied into R2 in a Durable Object, with and without a length"
   vi.restoreAllMocks();
 });
 
-describe("case 122: a link", () => {
+describe("a link (case 122)", () => {
   let url = "";
   let etag = "";
   beforeAll(async () => {
@@ -190,7 +190,7 @@ describe("case 122: a link", () => {
   });
 });
 
-describe("case 122: an upload", () => {
+describe("an upload (case 122)", () => {
   const odd = ["", "1e3", "-1", "+5", "0x10", "1.5", "5, 6", "9".repeat(20), "ten"];
 
   test.each([...odd, "0"])("is refused with the reason for an invalid upload-length: %s", async (length) => {

@@ -66,7 +66,7 @@ async function measureFile(user: string, others: number) {
   return { upload, page, deletion };
 }
 
-test("cases 110, 123: an upload, a deletion and a page read and write as many rows beside 100,000 files as beside one", async () => {
+test("an upload, a deletion and a page read and write as many rows beside 100,000 files as beside one (cases 110, 123)", async () => {
   const few = await measureFile("few", 0);
   const many = await measureFile("many", 100_000);
   expect([many.upload, many.deletion]).toEqual([few.upload, few.deletion]);

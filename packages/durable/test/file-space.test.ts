@@ -17,7 +17,7 @@ import {
 } from "./support/file-store.js";
 
 describe("the space of a user", () => {
-  test("case 72: is never exceeded, even by 20 uploads at once, and deleting a file frees space", async () => {
+  test("is never exceeded, even by 20 uploads at once, and deleting a file frees space (case 72)", async () => {
     const { upload, request, keys, store } = openFileStore({ options: { maxBytesPerUser: 3500 } });
     const responses = await Promise.all(Array.from({ length: 20 }, () => upload(png)));
     const stored = responses.filter(({ status }) => status === 201);
@@ -30,7 +30,7 @@ describe("the space of a user", () => {
     await store(png, { user: "user-2" });
   });
 
-  test("case 72: limits the number of files, and counts the whole size of an upload from its start", async () => {
+  test("limits the number of files, and counts the whole size of an upload from its start (case 72)", async () => {
     const whole = createFile(starts.mp4, PART + 1000);
     const few = openFileStore({ options: { maxFilesPerUser: 1 } });
     await few.store(png);
@@ -93,7 +93,7 @@ describe("a process that ends", () => {
     await expect.poll(async () => (await second.upload(png)).status).toBe(201);
   });
 
-  test("case 154: behind its bytes and before its row leaves no file in the bucket", async () => {
+  test("behind its bytes and before its row leaves no file in the bucket (case 154)", async () => {
     const clock = useClock();
     const { first, restart } = await openEnding();
     const put = first.bucket.put.bind(first.bucket);
@@ -110,7 +110,7 @@ describe("a process that ends", () => {
     expect(await second.list()).toEqual({ files: [] });
   });
 
-  test("case 154: in the middle of an upload leaves no parts in the bucket", async () => {
+  test("in the middle of an upload leaves no parts in the bucket (case 154)", async () => {
     const clock = useClock();
     const { first, restart } = await openEnding();
     await first.begin(createFile(starts.mp4, 2 * PART));
@@ -154,7 +154,7 @@ test("bytes that arrive after their upload was deleted are deleted, too", async 
 });
 
 test.each(["deleted", "erased with its user"])(
-  "cases 123, 154: bytes that arrive after their upload was %s, in a process that ends then, count until they are deleted, too",
+  "bytes that arrive after their upload was %s, in a process that ends then, count until they are deleted, too (cases 123, 154)",
   async (how) => {
     const clock = useClock();
     const bounds = { maxBytesPerUser: 1500 };
@@ -190,7 +190,7 @@ test.each(["deleted", "erased with its user"])(
   },
 );
 
-test("case 110: deletes hundreds of expired files in steps, and counts each until it is deleted", async () => {
+test("deletes hundreds of expired files in steps, and counts each until it is deleted (case 110)", async () => {
   const clock = useClock();
   const { store, upload, bucket, keys } = openFileStore({ options: { maxFilesPerUser: 250 } });
   for (let nth = 0; nth < 250; nth += 1) await store(png.slice(0, 64));

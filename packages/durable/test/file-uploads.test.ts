@@ -53,7 +53,7 @@ describe("a file", () => {
     expect(head.headers.get("cache-control")).toContain("immutable");
   });
 
-  test("case 71: has the same link for a while, and its owner alone can look it up and delete it", async () => {
+  test("has the same link for a while, and its owner alone can look it up and delete it (case 71)", async () => {
     const { store, request, keys } = openFileStore();
     const { id, url } = await store(png);
     const path = `/v1/uploads/${id}`;
@@ -65,7 +65,7 @@ describe("a file", () => {
     expect((await request(path, { method: "DELETE" })).status).toBe(404);
   });
 
-  test("case 75: is deleted after its retention time without any request", async () => {
+  test("is deleted after its retention time without any request (case 75)", async () => {
     const clock = useClock();
     const { store, request, keys, list } = openFileStore();
     const { url } = await store(png);
@@ -75,7 +75,7 @@ describe("a file", () => {
     expect([(await request(url)).status, keys(), await list()]).toEqual([404, [], { files: [] }]);
   });
 
-  test("case 70: of an unknown type, of markup, or with another content type is refused", async () => {
+  test("of an unknown type, of markup, or with another content type is refused (case 70)", async () => {
     const { upload, keys } = openFileStore();
     const types = ["<!doctype html><p>", "<svg xmlns=''>", "MZ\u0001\u0002"];
     for (const start of types)
@@ -87,7 +87,7 @@ describe("a file", () => {
     expect(keys()).toEqual([]);
   });
 
-  test("case 74: of text with HTML further down is given as text to save, and runs nothing", async () => {
+  test("of text with HTML further down is given as text to save, and runs nothing (case 74)", async () => {
     const { store, request } = openFileStore();
     const text = `${"a line of text\n".repeat(100)}<script>alert(1)</script>`;
     const { url } = await store(new Uint8Array(new TextEncoder().encode(text)));
@@ -131,7 +131,7 @@ describe("an upload in parts", () => {
     expect([keys(), await list()]).toEqual([[], { files: [] }]);
   });
 
-  test("case 73: accepts a part once, even if it is sent five times at once, and no part of a complete file", async () => {
+  test("accepts a part once, even if it is sent five times at once, and no part of a complete file (case 73)", async () => {
     const { begin, sendPart, request } = openFileStore();
     const { id } = await begin(whole);
     const sent = await Promise.all(Array.from({ length: 5 }, () => sendPart(id, whole, PART)));
@@ -143,7 +143,7 @@ describe("an upload in parts", () => {
     expect(await readCode(sendPart(id, whole, 0))).toEqual([409, "upload_offset"]);
   });
 
-  test("case 73: refuses a part of another user, of another size, at another offset or after its deletion", async () => {
+  test("refuses a part of another user, of another size, at another offset or after its deletion (case 73)", async () => {
     const { begin, sendPart, upload, request, countUploads } = openFileStore();
     const { id } = await begin(whole);
     expect(await readCode(sendPart(id, whole, PART, "user-2"))).toEqual([404, "not_found"]);
@@ -160,7 +160,7 @@ describe("an upload in parts", () => {
     expect(countUploads()).toBe(0);
   });
 
-  test("case 113: refuses a second request for a part in flight, and frees the part when its sender fails", async () => {
+  test("refuses a second request for a part in flight, and frees the part when its sender fails (case 113)", async () => {
     const { begin, sendPart, upload } = openFileStore();
     const { id } = await begin(whole);
     const { body, headers, finish } = holdBody(whole.slice(PART));
@@ -184,7 +184,7 @@ describe("an upload in parts", () => {
     expect((await sendPart(other.id, whole, PART)).status).toBe(200);
   });
 
-  test("case 113: drops late bytes of a sender that was silent for minutes once another request sends the part", async () => {
+  test("drops late bytes of a sender that was silent for minutes once another request sends the part (case 113)", async () => {
     const clock = useClock();
     const { begin, upload, sendPart } = openFileStore();
     const long = createFile(starts.mp4, 2 * PART + 1000);
@@ -205,7 +205,7 @@ describe("an upload in parts", () => {
   test.each([
     ["was completed meanwhile by another request", 409, "upload_offset"],
     ["was deleted meanwhile", 404, "not_found"],
-  ] as const)("case 122: a part of an upload that %s is no fault of the bucket", async (_, status, code) => {
+  ] as const)("a part of an upload that %s is no fault of the bucket (case 122)", async (_, status, code) => {
     const clock = useClock();
     const { begin, upload, sendPart, request, logs } = openFileStore();
     const { id } = await begin(whole);
@@ -250,7 +250,7 @@ describe("an upload in parts", () => {
     expect(Buffer.compare(await readBytes(await request(url)), whole)).toBe(0);
   });
 
-  test("cases 111, 124: that stands still ends, gives its space back, and says so in an event", async () => {
+  test("that stands still ends, gives its space back, and says so in an event (cases 111, 124)", async () => {
     const clock = useClock();
     const { begin, request, countUploads, jobEvents, store } = openFileStore({
       options: { maxFilesPerUser: 1 },
@@ -273,7 +273,7 @@ describe("an upload in parts", () => {
     await store(png);
   });
 
-  test("case 111: stays open as long as parts arrive, and its retention begins with the last part", async () => {
+  test("stays open as long as parts arrive, and its retention begins with the last part (case 111)", async () => {
     const clock = useClock();
     const { begin, sendPart, request } = openFileStore({ options: { retentionMs: 60 * MINUTE_MS } });
     const long = createFile(starts.mp4, 2 * PART + 1000);
@@ -287,7 +287,7 @@ describe("an upload in parts", () => {
     expect((await request(url)).status).toBe(200);
   });
 
-  test("case 121: ends a request at its deadline if its bytes stop", async () => {
+  test("ends a request at its deadline if its bytes stop (case 121)", async () => {
     const clock = useClock();
     const { upload, keys, list } = openFileStore();
     const { body, headers } = holdBody(png);
@@ -309,7 +309,7 @@ describe("an upload in parts", () => {
 });
 
 describe("a list of files", () => {
-  test("case 123: lists each of 205 files once, over pages, and accepts only its cursor as query", async () => {
+  test("lists each of 205 files once, over pages, and accepts only its cursor as query (case 123)", async () => {
     const { store, list, request } = openFileStore();
     const ids = new Set<string>();
     for (let nth = 0; nth < 205; nth += 1) ids.add((await store(png.slice(0, 64))).id);
@@ -335,7 +335,7 @@ describe("a list of files", () => {
     expect((await request("/v1/uploads", { user: "" })).status).toBe(401);
   });
 
-  test("case 123: lists unfinished files with their offset and without a link", async () => {
+  test("lists unfinished files with their offset and without a link (case 123)", async () => {
     const { store, begin, list } = openFileStore();
     const { id } = await begin(createFile(starts.mp4, PART + 1));
     await store(png);
@@ -345,7 +345,7 @@ describe("a list of files", () => {
   });
 });
 
-test("case 124: each upload has one event at its end, with its user and its size, and none for a part", async () => {
+test("each upload has one event at its end, with its user and its size, and none for a part (case 124)", async () => {
   const whole = createFile(starts.mp4, PART + 1000);
   const { store, begin, sendPart, upload, fail, request, jobEvents } = openFileStore();
   const { id: small } = await store(png);
@@ -364,7 +364,7 @@ test("case 124: each upload has one event at its end, with its user and its size
   ]);
 });
 
-test("case 124: a receiver of events that throws changes nothing", async () => {
+test("a receiver of events that throws changes nothing (case 124)", async () => {
   const onEvent = () => {
     throw new Error("the log is broken");
   };

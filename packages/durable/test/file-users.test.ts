@@ -6,7 +6,7 @@ import { createFile, openFileStore, PART, png, readCode, SECRET, starts } from "
 
 const mp4 = createFile(starts.mp4, PART + 1000);
 
-describe("case 123: a user who is erased", () => {
+describe("a user who is erased (case 123)", () => {
   test("has no file, no upload and no bytes left, and others have theirs", async () => {
     const files = openFileStore({ options: { maxFilesPerUser: 2 } });
     const { url } = await files.store(png);
@@ -104,7 +104,7 @@ describe("case 123: a user who is erased", () => {
   });
 });
 
-test("case 123: an operator exports the files of a user over pages, and deletes one of them", async () => {
+test("an operator exports the files of a user over pages, and deletes one of them (case 123)", async () => {
   const { store, operate, request, keys, export: exportFiles } = openFileStore();
   const { id, url } = await store(png);
   for (let nth = 0; nth < 100; nth += 1) await store(png.slice(0, 64));

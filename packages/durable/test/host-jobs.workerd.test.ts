@@ -128,7 +128,7 @@ describe("a stream in a Durable Object", () => {
     await expect.poll(() => live.hasLeft).toBe(true);
   });
 
-  test("case 115: ends as interrupted once its object is gone, and is never sent again", async () => {
+  test("ends as interrupted once its object is gone, and is never sent again (case 115)", async () => {
     const live = streamLive();
     const response = await request({ key: "one" });
     const large = piece("large".repeat(60_000));
@@ -149,7 +149,7 @@ describe("a stream in a Durable Object", () => {
   });
 });
 
-describe("cases 100, 102: a create in a Durable Object", () => {
+describe("a create in a Durable Object (cases 100, 102)", () => {
   test("is sent once, however many come, and has its response when they come again", async () => {
     gateway.respondWith(async () => {
       await turn();

@@ -33,7 +33,7 @@ afterEach(() => {
 const listKeys = (name: string, count: number) => Array.from({ length: count }, (_, nth) => `${name} ${nth}`);
 
 describe("Two processes on one Postgres", () => {
-  test("case 184: another process serves the users of one that was killed, at once", async () => {
+  test("another process serves the users of one that was killed, at once (case 184)", async () => {
     const keys = listKeys("killed", 20);
     let isKilled = false;
     const load = keys.map(async (key) => {
@@ -55,7 +55,7 @@ describe("Two processes on one Postgres", () => {
     await first.start();
   });
 
-  test("case 183: grants each of 300 reservations once while all connections are cut again and again", async () => {
+  test("grants each of 300 reservations once while all connections are cut again and again (case 183)", async () => {
     const admin = new Client({ connectionString: server.url });
     await admin.connect();
     let cuts = 0;
@@ -84,7 +84,7 @@ describe("Two processes on one Postgres", () => {
     expect(await first.host.run("cut", readSum, null)).toEqual({ total: 300, rows: 300 });
   });
 
-  test("case 185: a process waits for a key that a stalled process holds, and gets it", async () => {
+  test("a process waits for a key that a stalled process holds, and gets it (case 185)", async () => {
     const held = first.host.run("still", hold, { seconds: 1 });
     await expect.poll(async () => await countHeld()).toBe(1);
     await first.kill("SIGSTOP");

@@ -49,7 +49,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("case 100: a create repeated with its key", () => {
+describe("a create repeated with its key (case 100)", () => {
   test.each(Object.entries(creates))(
     "is sent and billed once, and has the same response: %s",
     async (_, row) => {
@@ -134,7 +134,7 @@ describe("case 100: a create repeated with its key", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("case 101: finds nothing of another user", async () => {
+  test("finds nothing of another user (case 101)", async () => {
     const gateway = openGateway(() => Response.json(image));
     const { create } = openStoredProxy({ gateway });
     await create("one");
@@ -142,7 +142,7 @@ describe("case 100: a create repeated with its key", () => {
     expect(gateway.requests).toHaveLength(2);
   });
 
-  test("case 101: is refused with 422 if its body or its path has changed, while it runs and later", async () => {
+  test("is refused with 422 if its body or its path has changed, while it runs and later (case 101)", async () => {
     const { gateway, respond } = openHeld();
     const { create } = openStoredProxy({ gateway });
     const first = create("one");
@@ -162,7 +162,7 @@ describe("case 100: a create repeated with its key", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("case 101: needs a key of 1 to 255 visible characters, and is sent each time without one", async () => {
+  test("needs a key of 1 to 255 visible characters, and is sent each time without one (case 101)", async () => {
     const gateway = openGateway(() => Response.json(image));
     const { create } = openStoredProxy({ gateway });
     for (const wrong of ["a b", "k".repeat(256), ""]) {
@@ -199,7 +199,7 @@ test.each([
   expect((await request(open(() => "sk-a-key-for-tests-0123456789"))).status).toBe(200);
 });
 
-describe("case 103: a request without costs frees its key", () => {
+describe("a request without costs frees its key (case 103)", () => {
   test.each([400, 401, 402, 403, 404, 413, 422, 429])("a refusal with %i", async (status) => {
     silenceLog();
     const gateway = openGateway(() => Response.json({ error: { message: "no" } }, { status }));
@@ -266,7 +266,7 @@ describe("case 103: a request without costs frees its key", () => {
   });
 });
 
-describe("case 104: the response to a request that may have cost is stored, even an error", () => {
+describe("the response to a request that may have cost is stored, even an error (case 104)", () => {
   const error = (status: number, headers = {}) =>
     Response.json({ error: { message: "no" } }, { status, headers });
   test.each<readonly [string, () => Response | Promise<Response>]>([
@@ -323,7 +323,7 @@ describe("case 104: the response to a request that may have cost is stored, even
   });
 });
 
-describe("case 105: stored responses to creates are bounded", () => {
+describe("stored responses to creates are bounded (case 105)", () => {
   test("a stored response is deleted after a day, and no timer is left", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2040, 0, 1) });
     const gateway = openGateway(() => Response.json(image));

@@ -23,7 +23,7 @@ function openUser() {
   return { gateway, purse, parts, ...openStoredProxy({ gateway, plugins: [purse.plugin, ...parts] }) };
 }
 
-describe("case 117: the data of a user", () => {
+describe("the data of a user (case 117)", () => {
   test("lists each stream and each create with its response, and none of another user", async () => {
     const { gateway, proxy, startStream, create } = openUser();
     gateway.streams(piece("a") + end);
@@ -136,7 +136,7 @@ describe("case 117: the data of a user", () => {
     expect([purse.reserved.size, gateway.requests[0]?.signal.aborted]).toEqual([0, true]);
   });
 
-  test("case 165: keeps a job until its reservation is settled, and erases its responses", async () => {
+  test("keeps a job until its reservation is settled, and erases its responses (case 165)", async () => {
     silenceLog();
     const { gateway, purse, proxy, jobs, startStream, resume, host } = openUser();
     gateway.streams(piece("a secret plan") + end);

@@ -94,7 +94,7 @@ describe("a stream of another process", () => {
     expect(await reader.until("nothing more")).toContain("[DONE]");
   });
 
-  test("case 115: ends as interrupted once its process is gone, and is settled once, however many read it", async () => {
+  test("ends as interrupted once its process is gone, and is settled once, however many read it (case 115)", async () => {
     silenceLog();
     const { gateway, one, other, purse } = await openProcesses();
     const live = gateway.streamsLive();
@@ -113,7 +113,7 @@ describe("a stream of another process", () => {
   });
 });
 
-describe("cases 100, 102: a create of another process", () => {
+describe("a create of another process (cases 100, 102)", () => {
   test("is waited for, and sent once", async () => {
     const { gateway, one, other, purse } = await openProcesses();
     let respond!: (response: Response) => void;
@@ -175,7 +175,7 @@ describe("cases 100, 102: a create of another process", () => {
   });
 });
 
-test("case 108: a stream of 30 s is at most 10 operations with a budget, and one row", async () => {
+test("a stream of 30 s is at most 10 operations with a budget, and one row (case 108)", async () => {
   const { gateway, one } = await openProcesses();
   const live = gateway.streamsLive();
   const response = await one.startStream();

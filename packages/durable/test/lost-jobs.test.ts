@@ -59,7 +59,7 @@ async function loseCreate() {
   return processes;
 }
 
-describe("case 102: a create whose process is gone", () => {
+describe("a create whose process is gone (case 102)", () => {
   test("is never sent again: the same error under its key for a day, and its reservation is spent", async () => {
     const lines = silenceLog();
     const { purse, gateway, open } = await loseCreate();
@@ -89,7 +89,7 @@ describe("case 102: a create whose process is gone", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("case 142: frees its key and its reservation if it was not sent yet", async () => {
+  test("frees its key and its reservation if it was not sent yet (case 142)", async () => {
     const lines = silenceLog();
     const { purse, gateway, open } = openProcesses();
     gateway.responds(() => Response.json(image));
@@ -148,7 +148,7 @@ describe("case 102: a create whose process is gone", () => {
     expect(await (await process.create("one")).json()).toEqual(image);
   });
 
-  test("case 142: is settled and reported once, however many requests arrive at once", async () => {
+  test("is settled and reported once, however many requests arrive at once (case 142)", async () => {
     silenceLog();
     const { purse, open } = await loseCreate();
     vi.setSystemTime(START + SILENCE_MS);
@@ -171,7 +171,7 @@ describe("case 102: a create whose process is gone", () => {
   });
 });
 
-describe("case 115: a stream whose process is gone", () => {
+describe("a stream whose process is gone (case 115)", () => {
   test("ends in an error behind its stored events, and is never sent again", async () => {
     silenceLog();
     const { purse, gateway, open } = openProcesses();
@@ -233,7 +233,7 @@ describe("case 115: a stream whose process is gone", () => {
   });
 });
 
-describe("cases 115, 142: a reservation that could not be settled", () => {
+describe("a reservation that could not be settled (cases 115, 142)", () => {
   test("is settled later, once, and its response stays", async () => {
     silenceLog();
     const { purse, gateway, open } = openProcesses();
@@ -290,7 +290,7 @@ test("Nothing is left of a stream ten minutes after its end, and its key is free
   expect(gateway.requests).toHaveLength(2);
 });
 
-test("case 189: a request whose ticket can't be stored reserves nothing and is not sent", async () => {
+test("a request whose ticket can't be stored reserves nothing and is not sent (case 189)", async () => {
   silenceLog();
   const { purse, gateway, open } = openProcesses();
   const process = open();

@@ -100,7 +100,7 @@ describe("a stored stream", () => {
     await stop(id);
   });
 
-  test("case 68: stores events of many lines, and an event of a megabyte, byte by byte", async () => {
+  test("stores events of many lines, and an event of a megabyte, byte by byte (case 68)", async () => {
     const lines = Array.from({ length: 10_000 }, (_, nth) => `data: ${nth}${"x".repeat(100)}\n`);
     const whole = [`${lines.join("")}\n`, finish, done];
     const gateway = openGateway();
@@ -394,7 +394,7 @@ describe("a response that ends badly", () => {
   });
 });
 
-describe("case 114: the streams of a user", () => {
+describe("the streams of a user (case 114)", () => {
   test("count against the limit while the gateway streams, even if no client reads them", async () => {
     const gateway = openGateway();
     gateway.responds(({ signal }) => {

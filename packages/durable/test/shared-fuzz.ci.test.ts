@@ -141,7 +141,7 @@ async function runSchedule(seed: number): Promise<void> {
   expect(settled.length).toBe(new Set(settled).size);
 }
 
-test("case 196: no order of requests, lost commits and network faults of two processes bills twice, leaves a reservation, or reports a wrong end", async () => {
+test("no order of requests, lost commits and network faults of two processes bills twice, leaves a reservation, or reports a wrong end (case 196)", async () => {
   silenceLog();
   for (let run = 0; run < countRuns(1); run += 1)
     await runSchedule(SEED + run).catch((error: Error) => {

@@ -38,7 +38,7 @@ interface PaidOptions extends Pick<ProxyOptions<unknown>, "limits" | "timeout"> 
   readonly idleTimeoutMs?: number;
 }
 
-describe("case 51: a stored stream is billed once", () => {
+describe("a stored stream is billed once (case 51)", () => {
   test("many requests with one idempotency-key, together and later, are paid for once", async () => {
     const { gateway, purse, startStream } = openPaid();
     gateway.streams(piece("a") + end);
@@ -83,7 +83,7 @@ describe("case 51: a stored stream is billed once", () => {
   });
 });
 
-describe("case 50: a request that is refused before it is sent costs nothing", () => {
+describe("a request that is refused before it is sent costs nothing (case 50)", () => {
   test("a bad key, another body, an unknown event or stream, or one reader too many costs nothing", async () => {
     const { gateway, purse, startStream, resume, stop } = openPaid();
     const live = gateway.streamsLive();
@@ -134,7 +134,7 @@ test.each([
     () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } })),
   ],
   ["fails at once", () => new Response('data: {"error":{"message":"no"}}\n\n', events)],
-])("case 49: what a stream reserved is given back if the gateway %s", async (_, respond) => {
+])("what a stream reserved is given back if the gateway %s (case 49)", async (_, respond) => {
   silenceLog();
   const { gateway, purse, startStream, jobs } = openPaid();
   gateway.responds(respond);
@@ -172,7 +172,7 @@ test.each([
   ["sends nothing more", ""],
   ["sends comments alone", ": still there\n\n"],
 ])(
-  "case 143: a gateway that %s ends a stream, which is read, paid, reported and frees its slot",
+  "a gateway that %s ends a stream, which is read, paid, reported and frees its slot (case 143)",
   async (_, more) => {
     const { gateway, purse, startStream, resume, jobs } = openPaid({
       timeout: { chunkMs: 50 },
@@ -205,7 +205,7 @@ test.each([
   },
 );
 
-describe("case 116: each response has one event, and its usage is in no other event", () => {
+describe("each response has one event, and its usage is in no other event (case 116)", () => {
   test("a repeated request and a second read add no usage", async () => {
     const { gateway, startStream, resume, jobs, requests } = openPaid();
     gateway.streams(piece("a") + end);

@@ -144,7 +144,7 @@ describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
       expect(upstream.requests).toHaveLength(1);
     });
 
-    test("case 102: is never sent again if the process was killed before its end", async () => {
+    test("is never sent again if the process was killed before its end (case 102)", async () => {
       const { kill, expireOwners, start, upstream } = proxy;
       upstream.respondWith(() => {});
       const lost = create("lost").catch(() => "lost");

@@ -9,7 +9,7 @@ const PAUSE_MS = 4000;
 const usage = `data: ${JSON.stringify({ choices: [], usage: { total_tokens: 7 } })}\n\n`;
 
 test.each(["workerd", "Node"] as const)(
-  "case 158: a response of %s that gets no turn for seconds has the usage that came meanwhile",
+  "a response of %s that gets no turn for seconds has the usage that came meanwhile (case 158)",
   async (runtime) => {
     const { send, upstream, logs, pause, resume, close } = await startProxy(runtime);
     onTestFinished(close);

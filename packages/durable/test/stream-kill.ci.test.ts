@@ -31,7 +31,7 @@ async function expectLost({ send }: RuntimeProxy, user: string, path: string): P
 }
 
 test.each(runtimes)(
-  "cases 115, 188: %s is killed with 100 open responses: each ends as interrupted, is settled once, read or not, and is not sent again",
+  "%s is killed with 100 open responses: each ends as interrupted, is settled once, read or not, and is not sent again (cases 115, 188)",
   async (runtime) => {
     const proxy = await startProxy(runtime);
     onTestFinished(proxy.close);

@@ -10,7 +10,7 @@ const rest = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, 
 
 /* The processes are one after the other, on one file. */
 
-test("case 119: no order of faults, silences, readers, repeats, stops and crashes on Node loses an event, reports a wrong end, or leaves a slot or a reservation", async () => {
+test("no order of faults, silences, readers, repeats, stops and crashes on Node loses an event, reports a wrong end, or leaves a slot or a reservation (case 119)", async () => {
   silenceLog();
   for (let run = 0; run < countRuns(20); run += 1) {
     const random = openRandom(SEED + run);

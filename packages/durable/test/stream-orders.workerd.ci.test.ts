@@ -22,7 +22,7 @@ async function lose(user: string): Promise<void> {
   });
 }
 
-test("case 119: no order of faults, silences, readers, repeats, stops and crashes in a Durable Object loses an event, reports a wrong end, or leaves a slot or a reservation", async () => {
+test("no order of faults, silences, readers, repeats, stops and crashes in a Durable Object loses an event, reports a wrong end, or leaves a slot or a reservation (case 119)", async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
   for (let run = 0; run < countRuns(8, 0.1); run += 1) {
     const random = openRandom(SEED + run);

@@ -75,7 +75,7 @@ async function giveUp(status = 503) {
 }
 
 describe("a webhook", () => {
-  test("case 129: is signed, sent once, and follows no redirect; its events have the ids of the task", async () => {
+  test("is signed, sent once, and follows no redirect; its events have the ids of the task (case 129)", async () => {
     const { create, gateway, sent, events } = openNotifyingProxy();
     const { id, gatewayId, receipt } = await create();
     await until(() => events.length === 0 && Date.now() > START + 6 * SECOND);
@@ -115,7 +115,7 @@ describe("a webhook", () => {
       expect(new Webhook(secret).verify(body, Object.fromEntries(request.headers))).toBeDefined();
   });
 
-  test("case 129: says that the user has removed the task", async () => {
+  test("says that the user has removed the task (case 129)", async () => {
     const { create, gateway, sent, send, of } = openNotifyingProxy();
     const { path } = await create();
     expect((await send(`${path}/events`, "ann", { method: "DELETE" })).status).toBe(204);
@@ -125,7 +125,7 @@ describe("a webhook", () => {
     expect(of("watch")).toMatchObject([{ outcome: "stopped", code: "task_succeeded" }]);
   });
 
-  test("cases 91 and 129: tells of an end that comes after an unknown one, with another id, and of the same one once", async () => {
+  test("tells of an end that comes after an unknown one, with another id, and of the same one once (cases 91 and 129)", async () => {
     const { create, gateway, sent } = openNotifyingProxy();
     const { poll } = await create();
     await advance(6 * SECOND);
@@ -159,7 +159,7 @@ describe("a webhook", () => {
     expect(sent.slice(before).map(({ type }) => type)).toEqual(["video.succeeded"]);
   });
 
-  test("case 126: a failing webhook is sent nine times in 32 hours, and each event names the next attempt", async () => {
+  test("a failing webhook is sent nine times in 32 hours, and each event names the next attempt (case 126)", async () => {
     const { of, sent, created } = await giveUp();
     expect(of("webhook").map(({ outcome, attempts }) => [outcome, attempts])).toEqual([
       ...Array.from({ length: 8 }, (_, index) => ["retrying", index + 1]),
@@ -180,7 +180,7 @@ describe("a webhook", () => {
     expect(lines()).not.toContain(SECRET);
   });
 
-  test("case 82: a replay, and a webhook with another id or body, fail the signature check", async () => {
+  test("a replay, and a webhook with another id or body, fail the signature check (case 82)", async () => {
     const { create, gateway, sent } = openNotifyingProxy();
     await create();
     gateway.next = done;
@@ -196,7 +196,7 @@ describe("a webhook", () => {
     expect(() => verifier.verify(body.replace("succeeded", "failed"), headers)).toThrow();
   });
 
-  test("case 83: a secret in the app's refusal is not in the log", async () => {
+  test("a secret in the app's refusal is not in the log (case 83)", async () => {
     const { create, gateway, app, of } = openNotifyingProxy();
     app.next = () => new Response(SECRET, { status: 500, headers: { "x-secret": SECRET } });
     await create();
@@ -206,7 +206,7 @@ describe("a webhook", () => {
     expect(lines() + JSON.stringify(of("webhook"))).not.toContain(SECRET.slice(6));
   });
 
-  test("case 129: a repeated webhook says that its task was removed meanwhile", async () => {
+  test("a repeated webhook says that its task was removed meanwhile (case 129)", async () => {
     const { create, gateway, app, sent, send } = openNotifyingProxy();
     app.next = () => new Response(null, { status: 500 });
     const { path } = await create();
@@ -273,7 +273,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   expect(seen).toEqual(["queued", "QUEUED", "SUCCESS", "end"]);
 });
 
-describe("case 127: a dead letter", () => {
+describe("a dead letter (case 127)", () => {
   test("is listed with its cause, and sent again with the id that it has always had", async () => {
     const { listDeadLetters, resend, sent, of, created } = await giveUp();
     const [deadLetter] = await listDeadLetters();
@@ -393,7 +393,7 @@ describe("case 127: a dead letter", () => {
     expect(await listDeadLetters()).toHaveLength(100);
   });
 
-  test("case 131: erasing the user removes it", async () => {
+  test("erasing the user removes it (case 131)", async () => {
     const { plugin, env, listDeadLetters } = await giveUp(410);
     await advance(SECOND);
     expect(await listDeadLetters()).toHaveLength(1);
@@ -403,7 +403,7 @@ describe("case 127: a dead letter", () => {
 });
 
 describe("a handler of the app", () => {
-  test("case 129: gets the end and its env, and its failure is reported with the cause and does not stop other handlers", async () => {
+  test("gets the end and its env, and its failure is reported with the cause and does not stop other handlers (case 129)", async () => {
     const ends: EndedTask[] = [];
     const contexts: EndContext[] = [];
     let isBroken = true;
@@ -441,7 +441,7 @@ describe("a handler of the app", () => {
     ]);
   });
 
-  test("case 129: a handler that always throws becomes a dead letter with its cause", async () => {
+  test("a handler that always throws becomes a dead letter with its cause (case 129)", async () => {
     const bookVideo = () => Promise.reject(new Error("a mistake of the app"));
     const { create, gateway, listDeadLetters, of } = openNotifyingProxy({ handlers: [bookVideo] as never[] });
     await create();
@@ -470,7 +470,7 @@ describe("a handler of the app", () => {
     expect(events.some(({ outcome }) => outcome === "dropped")).toBe(false);
   });
 
-  test("case 131: is aborted when its user is erased, and writes nothing afterwards", async () => {
+  test("is aborted when its user is erased, and writes nothing afterwards (case 131)", async () => {
     const { create, gateway, app, plugin, env, of, listDeadLetters } = openNotifyingProxy();
     await create();
     gateway.next = done;

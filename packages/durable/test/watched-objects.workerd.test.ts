@@ -77,7 +77,7 @@ async function ring(withinMs = DAY): Promise<boolean> {
   return true;
 }
 
-test("case 129: reports each end under one id, whenever objects are evicted and whatever gateway and app do", async () => {
+test("reports each end under one id, whenever objects are evicted and whatever gateway and app do (case 129)", async () => {
   for (let seed = 1; seed <= 6; seed += 1) {
     const { below, one, rarely } = openRandom(seed);
     vi.setSystemTime(Date.now() + 30 * DAY);
@@ -118,7 +118,7 @@ test("case 129: reports each end under one id, whenever objects are evicted and 
 });
 
 test.each([0, 1000, 9_990])(
-  "case 130: a dead letter reads and writes a few rows beside %i other dead letters",
+  "a dead letter reads and writes a few rows beside %i other dead letters (case 130)",
   async (stored) => {
     const host = findServer<CountedEnv>(proxy).host(env);
     const deadLetter = (id: string) => ({

@@ -360,7 +360,7 @@ describe("a task that is watched from its create", () => {
     ["another shape", () => Response.json([])],
     ["429 for a day", () => refusal(429, { "retry-after": "86400" })],
     ["no connection", () => Promise.reject(new TypeError(`no route, ${KEY}`))],
-  ])("case 90: one response of %s ends no watch, and stops none for long", async (_, respond) => {
+  ])("one response of %s ends no watch, and stops none for long (case 90)", async (_, respond) => {
     const { create, gateway, polls } = openWatchedProxy();
     const { status } = await create();
     await until(() => polls.length === 1);
@@ -394,7 +394,7 @@ describe("a task that is watched from its create", () => {
     ["nothing", () => new Response(null, { status: 404 })],
     ["words", () => new Response("404 page not found", { status: 404 })],
   ])(
-    "case 157: an hour of 404s with %s says nothing of a task, and its video is told",
+    "an hour of 404s with %s says nothing of a task, and its video is told (case 157)",
     async (_, respond) => {
       const log = vi.spyOn(console, "error").mockImplementation(() => {});
       const { create, gateway, polls, events } = openWatchedProxy();
@@ -415,7 +415,7 @@ describe("a task that is watched from its create", () => {
     },
   );
 
-  test("case 129: reports a failed task, and logs nothing", async () => {
+  test("reports a failed task, and logs nothing (case 129)", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, gateway, events } = openWatchedProxy();
     const { gatewayId } = await create();
@@ -437,7 +437,7 @@ describe("a task that is watched from its create", () => {
     expect(events).toMatchObject([{ outcome: "complete" }]);
   });
 
-  test("cases 91 and 129: a task ends as lost after 24 hours, which its user can read, and continues if the user polls later", async () => {
+  test("a task ends as lost after 24 hours, which its user can read, and continues if the user polls later (cases 91 and 129)", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, gateway, events, polls } = openWatchedProxy();
     const { poll, status, gatewayId } = await create();
@@ -461,7 +461,7 @@ describe("a task that is watched from its create", () => {
     expect(events).toMatchObject([{ outcome: "lost" }, { outcome: "complete" }]);
   });
 
-  test("cases 91 and 129: it is unknown after five minutes of 404", async () => {
+  test("it is unknown after five minutes of 404 (cases 91 and 129)", async () => {
     const { create, gateway, events, polls } = openWatchedProxy();
     const { poll } = await create();
     await until(() => polls.length === 1);
@@ -472,7 +472,7 @@ describe("a task that is watched from its create", () => {
     expect(await poll()).toMatchObject({ status: 404, error: { code: "task_not_found" } });
   });
 
-  test("case 34: only its user can read a task", async () => {
+  test("only its user can read a task (case 34)", async () => {
     const { create, send, plugin, env } = openWatchedProxy();
     const { poll, follow, path } = await create("dan");
     expect((await poll("eve")).status).toBe(404);
@@ -604,7 +604,7 @@ test("a client creates a task and gets its video by pushed changes, without poll
 });
 
 describe("the data of a user", () => {
-  test("case 131: is exported, and erasing it ends what is running", async () => {
+  test("is exported, and erasing it ends what is running (case 131)", async () => {
     const { create, gateway, plugin, env, events, polls } = openWatchedProxy();
     const ended = await create();
     gateway.next = done;
@@ -635,7 +635,7 @@ describe("the data of a user", () => {
     expect(polls.length - before).toBe(2);
   });
 
-  test("case 131: is not written again by a poll in flight", async () => {
+  test("is not written again by a poll in flight (case 131)", async () => {
     const { create, gateway, plugin, env, polls } = openWatchedProxy();
     await create();
     let respond = (_: Response) => {};

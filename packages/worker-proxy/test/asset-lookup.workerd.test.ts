@@ -34,7 +34,7 @@ test("an asset is looked up by the gateway's id, and the response has the user's
   expect(JSON.parse(text)).toEqual({ ...record, Id: own, Group: { Assets: [own, "a-2"] } });
 });
 
-describe("case 34: an asset that is not this user's", () => {
+describe("an asset that is not this user's (case 34)", () => {
   test.each([
     ["of another user", { Id: signed("a-1", "asset", "user-2") }],
     ["without a mark", { Id: "a-1" }],

@@ -31,7 +31,7 @@ const values: readonly [string, () => string][] = [
   ["distinct keys", () => createKeys(8 * MB - 1000)],
 ];
 
-describe("case 48: in an isolate with 128 MB, while another user's stream runs", () => {
+describe("in an isolate with 128 MB, while another user's stream runs (case 48)", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({ heapMB: 128, options: { limits: { maxBodyBytes: 8 * MB } } });
@@ -74,7 +74,7 @@ describe("case 48: in an isolate with 128 MB, while another user's stream runs",
   });
 });
 
-describe("case 99: responses of the gateway, while another user's stream runs in 128 MB", () => {
+describe("responses of the gateway, while another user's stream runs in 128 MB (case 99)", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({ heapMB: 128, plan: { budget: { user: 1e9 } } });
@@ -121,7 +121,7 @@ describe("case 99: responses of the gateway, while another user's stream runs in
   });
 });
 
-describe("case 140: every other response of the gateway, while another user's stream runs in 128 MB", () => {
+describe("every other response of the gateway, while another user's stream runs in 128 MB (case 140)", () => {
   const lookup = "/gamma/asset/GetAsset";
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {

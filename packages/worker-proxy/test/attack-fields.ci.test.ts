@@ -96,7 +96,7 @@ const foreign = [
   "",
 ];
 
-describe("case 52: a field that the model's table does not list", () => {
+describe("a field that the model's table does not list (case 52)", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({
@@ -195,7 +195,7 @@ describe("case 52: a field that the model's table does not list", () => {
   });
 });
 
-describe("case 65: media", () => {
+describe("media (case 65)", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({
@@ -261,7 +261,7 @@ describe("case 65: media", () => {
   });
 });
 
-test("case 66: another tenant's group of assets is refused unless it is listed", async () => {
+test("another tenant's group of assets is refused unless it is listed (case 66)", async () => {
   const options = { routes: ["assets"], models: ["gamma-asset"] };
   const [path, body] = requests.asset;
   const proxy = await startAttacked({ options });

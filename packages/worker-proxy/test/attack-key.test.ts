@@ -71,7 +71,7 @@ function inPieces(pieces: readonly string[]): RawResponse {
 describe.each([
   ["that is counted", { budget: { user: 1_000_000_000 } }],
   ["that is kept", { resumable: true }],
-])("case 54: in a stream %s", (_, plan) => {
+])("in a stream %s (case 54)", (_, plan) => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({ plan });
@@ -88,7 +88,7 @@ describe.each([
   });
 });
 
-describe("case 54: in what is passed on unread", () => {
+describe("in what is passed on unread (case 54)", () => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({ options: { routes: ["chat", "images", "videos"] } });
@@ -140,7 +140,7 @@ describe("case 54: in what is passed on unread", () => {
   });
 });
 
-describe("case 55: a key of common words", () => {
+describe("a key of common words (case 55)", () => {
   const words = "acme-gateway-production-key";
   let proxies: readonly Proxy[];
   beforeAll(async () => {

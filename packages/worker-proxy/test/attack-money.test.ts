@@ -27,7 +27,7 @@ const requests = [
 ] as const;
 const error = '{"error":{"message":"busy","type":"a","code":"b"}}';
 
-test("case 49: a gateway that Cloudflare reports as down for an hour leaves every budget whole", async () => {
+test("a gateway that Cloudflare reports as down for an hour leaves every budget whole (case 49)", async () => {
   const proxy = await startAttacked({
     options: { routes, models },
     plan: { budget: { user: 60_000, all: 100_000 } },
@@ -51,7 +51,7 @@ test("a connection that fails in workerd is charged: the gateway may have done t
   await proxy.close();
 });
 
-describe("case 49: what was reserved is released", () => {
+describe("what was reserved is released (case 49)", () => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({
@@ -98,7 +98,7 @@ describe("case 49: what was reserved is released", () => {
     expect(await proxy.spent("early")).toBe(0);
   });
 
-  test("case 50: where the proxy itself refuses, nothing is reserved", async () => {
+  test("where the proxy itself refuses, nothing is reserved (case 50)", async () => {
     for (const [path, body] of requests) {
       expect((await proxy.call("refused", { ...body, model: "dear" }, { path })).status).toBe(403);
       expect((await proxy.call("refused", { ...body, fallbacks: ["dear"] }, { path })).status).toBe(400);
@@ -131,7 +131,7 @@ describe("what may have been worked for", () => {
     ["a total in JSON", says(json('{"id":"1","usage":{"total_tokens":8}}')), 8],
     ["a cut behind an event", streamed(createPiece("a")), 1000],
     ["its own timeout", says(createResponse(504, "text/html", "")), 1000],
-  ])("case 62: and tells %s is charged so", async (what, respond, charge) => {
+  ])("and tells %s is charged so (case 62)", async (what, respond, charge) => {
     proxy.upstream.respondWith(respond);
     const user = what.replaceAll(" ", "-");
     await proxy.call(user, what.includes("JSON") ? chat : stream);
@@ -139,7 +139,7 @@ describe("what may have been worked for", () => {
   });
 });
 
-test("case 53: `n` multiplies what is reserved", async () => {
+test("`n` multiplies what is reserved (case 53)", async () => {
   const proxy = await startAttacked({
     options: { routes, models: { "delta-5.3": { max_tokens: 100, n: 8 } }, allowFields: ["n"] },
     plan: { budget: { user: 500 } },
@@ -153,7 +153,7 @@ test("case 53: `n` multiplies what is reserved", async () => {
   await proxy.close();
 });
 
-describe("case 56: anonymous visitors, each with a session of their own,", () => {
+describe("anonymous visitors, each with a session of their own (case 56),", () => {
   test.each([["address"], ["all"]])("share the budget by %s", async (by) => {
     const proxy = await startAttacked({
       options: { routes },
@@ -208,7 +208,7 @@ describe("with a stream log", () => {
   const call = (user: string, key: string, body: object = stream) =>
     proxy.call(user, body, { headers: { "idempotency-key": key } });
 
-  test("case 51: five POSTs with one idempotency key are one call of the gateway, charged once", async () => {
+  test("five POSTs with one idempotency key are one call of the gateway, charged once (case 51)", async () => {
     proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), used(100), done));
     const responses = [await call("five", "k-1")];
     for (let nth = 0; nth < 4; nth += 1) responses.push(await call("five", "k-1"));
@@ -217,14 +217,14 @@ describe("with a stream log", () => {
     expect(await proxy.spent("five")).toBe(100);
   });
 
-  test("case 51: five at the same time are charged once too", async () => {
+  test("five at the same time are charged once too (case 51)", async () => {
     proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), used(100), done));
     await Promise.all(Array.from({ length: 5 }, () => call("parallel", "k-2")));
     expect(proxy.upstream.requests.length).toBe(1);
     expect(await proxy.spent("parallel")).toBe(100);
   });
 
-  test("case 50: a bad key, another body, a replay and too many readers cost nothing", async () => {
+  test("a bad key, another body, a replay and too many readers cost nothing (case 50)", async () => {
     expect((await call("spender", "a bad key, \u00e9")).status).toBe(400);
     expect(await proxy.spent("spender")).toBe(0);
 
@@ -249,7 +249,7 @@ describe("with a stream log", () => {
     expect(await proxy.spent("spender")).toBe(70);
   });
 
-  test("case 49: a gateway that refuses releases what its object reserved", async () => {
+  test("a gateway that refuses releases what its object reserved (case 49)", async () => {
     proxy.upstream.respondWith(says(createResponse(429, "application/json", error)));
     for (let nth = 0; nth < 3; nth += 1) await call("outage", `k-5-${nth}`);
     expect(await proxy.spent("outage")).toBe(0);

@@ -10,7 +10,7 @@ const withImage = {
 };
 
 test.each(["authenticate", "rateLimit", "budget", "media", "plugin"])(
-  "case 59: an exception in %s is a 503, and its cause is in the log without the key",
+  "an exception in %s is a 503, and its cause is in the log without the key (case 59)",
   async (throws) => {
     const proxy = await startAttacked({ plan: { throws } });
     const response = await proxy.call("ada", withImage);
@@ -22,7 +22,7 @@ test.each(["authenticate", "rateLimit", "budget", "media", "plugin"])(
   },
 );
 
-describe("case 59: at the gateway", () => {
+describe("at the gateway (case 59)", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked();
@@ -54,7 +54,7 @@ describe("case 59: at the gateway", () => {
   });
 });
 
-describe("case 57: the polls of a task", () => {
+describe("the polls of a task (case 57)", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({ options: { routes: ["videos"] } });
@@ -75,7 +75,7 @@ describe("case 57: the polls of a task", () => {
   });
 });
 
-test("case 59: the event has a request's route, cost and outcome", async () => {
+test("the event has a request's route, cost and outcome (case 59)", async () => {
   const proxy = await startAttacked({ plan: { budget: { user: 1_000_000 } } });
   proxy.upstream.respondWith(streamed(createPiece("one"), createPiece("two")));
   await proxy.call("ada", stream, { path: CHATS });

@@ -47,13 +47,13 @@ describe.each(streamPlans)("a stream %s", (_, plan) => {
   test.each([
     ["after an event", createPiece("one")],
     ["in an event", `${createPiece("one")}data: {"choices":[{"del`],
-  ])("case 40: that is cut %s ends in an error event", async (_where, text) => {
+  ])("that is cut %s ends in an error event (case 40)", async (_where, text) => {
     const response = await cutAfter("one", [text]);
     expect(response).toMatch(CUT);
     expect(response).not.toContain("[DONE]");
   });
 
-  test("case 40: that is cut before the first event ends in an error event", async () => {
+  test("that is cut before the first event ends in an error event (case 40)", async () => {
     let cut = () => {};
     proxy.upstream.respondWith((socket) => {
       socket.write(chunkedHead);
@@ -76,11 +76,11 @@ describe.each(streamPlans)("a stream %s", (_, plan) => {
       "of two choices, of which one is finished",
       [createPiece("one"), createPiece("other", 1), stopped(0), createPiece("last", 1)],
     ],
-  ])("case 60: %s and that is cut ends in an error event", async (_what, events) => {
+  ])("%s and that is cut ends in an error event (case 60)", async (_what, events) => {
     expect(await cutAfter("last", events)).toMatch(CUT);
   });
 
-  test("case 64: whose lines end in CR alone is not held back", async () => {
+  test("whose lines end in CR alone is not held back (case 64)", async () => {
     let goOn = () => {};
     proxy.upstream.respondWith((socket) => {
       socket.write(
@@ -96,7 +96,7 @@ describe.each(streamPlans)("a stream %s", (_, plan) => {
     expect(text).not.toContain("event: error");
   });
 
-  test("case 43: that is sent byte by byte arrives whole", async () => {
+  test("that is sent byte by byte arrives whole (case 43)", async () => {
     const bytes = Buffer.from(createPiece("é🚀") + stopped() + done);
     proxy.upstream.respondWith((socket) => {
       socket.setNoDelay(true).write(streamHead);
@@ -115,14 +115,14 @@ describe.each(streamPlans)("a stream %s", (_, plan) => {
     ["a page that is called JSON", createResponse(200, "application/json", "<h1>hi</h1>")],
     ["no HTTP", "+OK POP3 ready\r\n"],
     ["nothing", ""],
-  ])("case 61: that is in truth %s is a 502", async (_what, response) => {
+  ])("that is in truth %s is a 502 (case 61)", async (_what, response) => {
     proxy.upstream.respondWith(says(response));
     expect((await proxy.call("ada", stream)).status).toBe(502);
   });
 });
 
 describe("a stream passed on unread", () => {
-  test("case 43: has the blank line of its end, also if that comes late", async () => {
+  test("has the blank line of its end, also if that comes late (case 43)", async () => {
     const proxy = await startAttacked({ plan: {} });
     onTestFinished(() => proxy.close());
     let goOn = () => {};
@@ -151,21 +151,21 @@ describe.each(read)("a stream %s", (_, plan) => {
     ["with an empty finish reason", [createPiece("one").replace("null", '""')]],
     ["with one of two choices finished", [createPiece("one"), createPiece("other", 1), stopped(0)]],
     ["within the last line", [createPiece("one"), 'data: {"choices":[],"usage":{"total_to']],
-  ])("case 60: whose connection ends %s behind it is no whole one", async (_what, events) => {
+  ])("whose connection ends %s behind it is no whole one (case 60)", async (_what, events) => {
     proxy.upstream.respondWith(streamed(...events));
     const { text } = await proxy.call("ada", stream);
     expect(text).toMatch(CUT);
     expect(text).not.toContain("[DONE]");
   });
 
-  test("case 60: of which a line breaks off behind the end does not pass that line on", async () => {
+  test("of which a line breaks off behind the end does not pass that line on (case 60)", async () => {
     proxy.upstream.respondWith(
       streamed(createPiece("one"), stopped(), 'data: {"choices":[],"usage":{"total_to'),
     );
     expect((await proxy.call("ada", stream)).text).not.toContain("total_to");
   });
 
-  test("case 67: of which only heartbeats come ends in an error event", async () => {
+  test("of which only heartbeats come ends in an error event (case 67)", async () => {
     impatient.upstream.respondWith((socket, { closed }) => {
       socket.write(streamHead + createPiece("one"));
       const alive = setInterval(() => socket.write(": alive\n\n"), 50);
@@ -176,7 +176,7 @@ describe.each(read)("a stream %s", (_, plan) => {
     await impatient.upstream.requests[0]?.closed;
   });
 
-  test("case 67: of which only empty chunks come ends in an error event", async () => {
+  test("of which only empty chunks come ends in an error event (case 67)", async () => {
     impatient.upstream.respondWith((socket, { closed }) => {
       socket.write(streamHead + createPiece("one"));
       const alive = setInterval(() => socket.write(createPiece("")), 50);
@@ -215,7 +215,7 @@ describe("a response that is no stream", () => {
     ["says it is gzip and is none", closing(whole, "Content-Encoding: gzip\r\n")],
     ["is followed by a second response", closing(`${whole}{"id":"2"}`)],
   ];
-  test.each(wrong)("case 61: and %s is a 502", async (_, response) => {
+  test.each(wrong)("and %s is a 502 (case 61)", async (_, response) => {
     proxy.upstream.respondWith(says(response));
     for (const [path, body] of [
       [CHATS, chat],
@@ -225,13 +225,13 @@ describe("a response that is no stream", () => {
       expect([path, (await proxy.call("ada", body, { path })).status]).toEqual([path, 502]);
   });
 
-  test("case 61: and is whole with blanks around it passes", async () => {
+  test("and is whole with blanks around it passes (case 61)", async () => {
     proxy.upstream.respondWith(says(json(` \r\n${whole}\n`)));
     expect((await proxy.call("ada", chat)).status).toBe(200);
   });
 });
 
-test("case 63: a refusal whose body trickles gets a response in time, and its connection is closed", async () => {
+test("a refusal whose body trickles gets a response in time, and its connection is closed (case 63)", async () => {
   const proxy = await startAttacked({ chunkMs: 300 });
   proxy.upstream.respondWith((socket, { closed }) => {
     socket.write(createResponse(400, "application/json", "x".repeat(60_000)).slice(0, -60_000));

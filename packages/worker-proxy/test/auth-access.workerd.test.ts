@@ -38,11 +38,11 @@ test.each([
   ["of another team", { iss: "https://evil.cloudflareaccess.com" }],
   ["that has expired", { exp: -60 }],
   ["that is not valid yet", { nbf: 60 }],
-])("case 32: a token %s is nobody's", async (_, claims) => {
+])("a token %s is nobody's (case 32)", async (_, claims) => {
   expect(await site.visit({ [HEADER]: await token(claims) })).toEqual(nobody);
 });
 
-test("case 32: a token of another issuer, or with another algorithm, is refused", async () => {
+test("a token of another issuer, or with another algorithm, is refused (case 32)", async () => {
   const claims = { iss: TEAM, aud: [TAG], kid: "key-1" };
   expect(await site.visit({ [HEADER]: await (await openIssuer()).token(claims) })).toEqual(nobody);
   const other = await openIssuer("PS256");
@@ -50,7 +50,7 @@ test("case 32: a token of another issuer, or with another algorithm, is refused"
   expect(await visit({ [HEADER]: await other.token(claims) })).toEqual(nobody);
 });
 
-test("case 32: a token is read from its header alone: browsers send a cookie for any page", async () => {
+test("a token is read from its header alone: browsers send a cookie for any page (case 32)", async () => {
   const good = await token();
   expect(await site.visit({ cookie: `CF_Authorization=${good}` })).toEqual(nobody);
   expect(await site.bearer(good)).toEqual(nobody);
@@ -70,7 +70,7 @@ test("a service token is refused unless it is listed, and its id can't be a pers
   expect(await visit({ [HEADER]: await token() })).toEqual([200, "user-1"]);
 });
 
-test("case 33: without the team's keys every token is refused", async () => {
+test("without the team's keys every token is refused (case 33)", async () => {
   const log = listenToLog();
   const fetch = async () => Response.redirect("https://evil.example/certs", 302);
   const { visit } = openSite(cloudflareAccess({ teamDomain: TEAM, audience: TAG, fetch }));

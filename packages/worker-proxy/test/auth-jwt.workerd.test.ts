@@ -50,7 +50,7 @@ describe("a token that is signed with the issuer's key", () => {
     ["has an empty subject", { sub: "" }],
     ["has a subject of 256 characters", { sub: "u".repeat(256) }],
     ["has a number for a subject", { sub: 7 }],
-  ])("case 32: is nobody's if it %s", async (_, claims) => {
+  ])("is nobody's if it %s (case 32)", async (_, claims) => {
     expect(await site.bearer(await issuer.token(claims))).toEqual(nobody);
   });
 
@@ -60,7 +60,7 @@ describe("a token that is signed with the issuer's key", () => {
   });
 });
 
-describe("case 32: a token that is not", () => {
+describe("a token that is not (case 32)", () => {
   test("is refused if it signs no claims", async () => {
     for (const text of ["", "null", "[]", '"user-1"', "{", "\u0000"])
       expect(await site.bearer(await issuer.signed(text))).toEqual(nobody);
@@ -108,7 +108,7 @@ describe("case 32: a token that is not", () => {
   });
 });
 
-describe("case 32: a token in the wrong place is refused:", () => {
+describe("a token in the wrong place is refused (case 32):", () => {
   test("A token without Bearer, with another scheme, or twice is refused", async () => {
     const token = await issuer.token();
     for (const authorization of ["", token, `Basic ${token}`, `Bearer${token}`, `Bearer ${token} x`])
@@ -155,7 +155,7 @@ describe("the algorithm is the operator's choice:", () => {
   });
 });
 
-test("case 32: a token that is signed with another secret is refused", async () => {
+test("a token that is signed with another secret is refused (case 32)", async () => {
   const { bearer } = openSite(jwt({ secret: () => SECRET, issuer: ISSUER, audience: AUDIENCE }));
   expect(await bearer(await secretToken(SECRET))).toEqual([200, "user-1"]);
   expect(await bearer(await secretToken(`${SECRET.slice(0, -1)}B`))).toEqual(nobody);

@@ -35,14 +35,14 @@ describe("the issuer's keys", () => {
     expect(issuer.keyRequests).toHaveLength(2);
   });
 
-  test("case 32: are fetched once for any number of tokens at the same time", async () => {
+  test("are fetched once for any number of tokens at the same time (case 32)", async () => {
     const token = await issuer.token();
     const all = await Promise.all(Array.from({ length: 20 }, () => site.bearer(token)));
     expect(issuer.keyRequests).toHaveLength(1);
     expect(all).toEqual(Array.from({ length: 20 }, () => welcome));
   });
 
-  test("case 32: are fetched once per cool-down in a flood of unknown `kid`s, which are refused", async () => {
+  test("are fetched once per cool-down in a flood of unknown `kid`s, which are refused (case 32)", async () => {
     const stranger = await openIssuer();
     const flood = () =>
       Promise.all(
@@ -104,7 +104,7 @@ describe("the issuer's keys", () => {
     expect(await site.bearer(fresh)).toEqual(welcome);
   });
 
-  test("case 32: may be two, and then a token without a `kid` is refused", async () => {
+  test("may be two, and then a token without a `kid` is refused (case 32)", async () => {
     const nameless = await issuer.token({ header: { kid: undefined } });
     expect(await site.bearer(nameless)).toEqual(welcome);
     await issuer.rotate();
@@ -118,7 +118,7 @@ describe("the issuer's keys", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("case 32: are rejected ten minutes after their withdrawal", async () => {
+  test("are rejected ten minutes after their withdrawal (case 32)", async () => {
     const old = await issuer.token();
     expect(await site.bearer(old)).toEqual(welcome);
     await issuer.rotate();
@@ -142,7 +142,7 @@ describe("the issuer's keys", () => {
   });
 });
 
-describe("case 33: every token is refused, and the log has the cause, when the keys' address", () => {
+describe("every token is refused, and the log has the cause, when the keys' address (case 33)", () => {
   test.each([
     ["can't be reached", () => Promise.reject(new TypeError("fetch failed")), /could not be fetched/],
     ["fails", () => new Response("", { status: 500 }), /500/],
@@ -193,7 +193,7 @@ describe("case 33: every token is refused, and the log has the cause, when the k
   });
 });
 
-test("case 33: while the address fails, known keys last their ten minutes, and an unknown one is no 401", async () => {
+test("while the address fails, known keys last their ten minutes, and an unknown one is no 401 (case 33)", async () => {
   const known = await issuer.token();
   expect(await site.bearer(known)).toEqual(welcome);
   issuer.respondWith(() => new Response("", { status: 503 }));

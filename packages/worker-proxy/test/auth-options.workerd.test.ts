@@ -64,7 +64,7 @@ describe("cloudflareAccess throws for an option that can't work:", () => {
   });
 });
 
-describe("case 33: with a secret that can't be used every token is refused, and the log has no part of it:", () => {
+describe("with a secret that can't be used every token is refused, and the log has no part of it (case 33):", () => {
   let log: string[];
   beforeEach(() => {
     log = listenToLog();

@@ -97,7 +97,7 @@ describe.each(Object.entries(services))("%s", (_, { alg, options, claims, wrong 
     expect(await site.bearer(await token({}))).toEqual([200, claims["sub"]]);
   });
 
-  test.each(wrong)("case 109: refuses a token with %j", async (more) => {
+  test.each(wrong)("refuses a token with %j (case 109)", async (more) => {
     const { site, token } = await open();
     expect(await site.bearer(await token(more))).toEqual(nobody);
   });

@@ -9,7 +9,7 @@ expectLog(
   "onEvent failed",
 );
 
-test("case 33: if users can't be checked, every request is refused", async () => {
+test("if users can't be checked, every request is refused (case 33)", async () => {
   for (const authenticate of [
     () => {
       throw new Error("no keys");
@@ -37,7 +37,7 @@ test.each([{}, { id: "" }, { id: 7 }, true, "user-1"])("%j is no user: 500", asy
   expect(reached).toEqual([]);
 });
 
-test("case 14: two Authorization headers are refused", async () => {
+test("two Authorization headers are refused (case 14)", async () => {
   const { reached, call } = openProxy({ authenticate: () => ({ id: "user-1" }) });
   const { status } = await call(
     createRequest({ headers: { authorization: "Bearer user-token, Bearer other" } }),
@@ -91,7 +91,7 @@ test.each([
   ["no key", { authorization: "" }, "unauthenticated"],
   ["an empty key", { authorization: "Bearer " }, "unauthenticated"],
   ["another scheme", { authorization: "Basic dXNlcg==" }, "unauthenticated"],
-])("case 89: the code of 401 says what was meant with %s", async (_, headers, code) => {
+])("the code of 401 says what was meant with %s (case 89)", async (_, headers, code) => {
   const { call, reached } = openProxy();
   const { status, error } = await call(createRequest({ headers }));
   expect([status, error?.["code"], error?.["type"]]).toEqual([401, code, "authentication_error"]);

@@ -19,37 +19,37 @@ test("a body may be as large as `maxBodyBytes` says, and no byte larger", async 
 });
 
 test.each([
-  ["case 23: that is compressed", createRequest({ headers: { "content-encoding": "gzip" } }), 415],
-  ["case 24: that is no UTF-8", createRequest({ body: latin1('{"model":"delta-5.3","x":"\u00ff"}') }), 400],
-  ["case 24: that ends within a letter", createRequest({ body: new Uint8Array([0x22, 0xc3]) }), 400],
-  ["case 24: with a byte order mark", text(`\ufeff${json}`), 400],
-  ["case 24: that is a list", text(`[${json}]`), 400],
-  ["case 24: that is a text", text('"alpha"'), 400],
-  ["case 24: that is null", text("null"), 400],
-  ["case 24: that is empty", text(""), 400],
-  ["case 24: that is not there", new Request(createRequest(), { body: null }), 400],
-  ["case 24: that breaks off", text(json.slice(0, -1)), 400],
+  ["that is compressed (case 23)", createRequest({ headers: { "content-encoding": "gzip" } }), 415],
+  ["that is no UTF-8 (case 24)", createRequest({ body: latin1('{"model":"delta-5.3","x":"\u00ff"}') }), 400],
+  ["that ends within a letter (case 24)", createRequest({ body: new Uint8Array([0x22, 0xc3]) }), 400],
+  ["with a byte order mark (case 24)", text(`\ufeff${json}`), 400],
+  ["that is a list (case 24)", text(`[${json}]`), 400],
+  ["that is a text (case 24)", text('"alpha"'), 400],
+  ["that is null (case 24)", text("null"), 400],
+  ["that is empty (case 24)", text(""), 400],
+  ["that is not there (case 24)", new Request(createRequest(), { body: null }), 400],
+  ["that breaks off (case 24)", text(json.slice(0, -1)), 400],
   [
-    "case 24: 10,000 levels deep",
+    "10,000 levels deep (case 24)",
     text(`{"model":"delta-5.3","x":${"[".repeat(1e4)}${"]".repeat(1e4)}}`),
     400,
   ],
-  ["case 24: with __proto__ at the top", text('{"model":"delta-5.3","__proto__":{"a":1}}'), 400],
-  ["case 24: with __proto__ deep inside", text('{"model":"delta-5.3","x":[{"\\u005f_proto__":1}]}'), 400],
-  ["case 26: with Model beside model", text('{"model":"delta-5.3","Model":"gamma-asset"}'), 400],
-  ["case 26: with MODEL alone", text('{"MODEL":"delta-5.3"}'), 400],
-  ["case 26: with a Kelvin sign", text('{"model":"delta-5.3","max_to\u212aens":9}'), 400],
-  ["case 26: with a long s", text('{"model":"delta-5.3","me\u017f\u017fages":[]}'), 400],
+  ["with __proto__ at the top (case 24)", text('{"model":"delta-5.3","__proto__":{"a":1}}'), 400],
+  ["with __proto__ deep inside (case 24)", text('{"model":"delta-5.3","x":[{"\\u005f_proto__":1}]}'), 400],
+  ["with Model beside model (case 26)", text('{"model":"delta-5.3","Model":"gamma-asset"}'), 400],
+  ["with MODEL alone (case 26)", text('{"MODEL":"delta-5.3"}'), 400],
+  ["with a Kelvin sign (case 26)", text('{"model":"delta-5.3","max_to\u212aens":9}'), 400],
+  ["with a long s (case 26)", text('{"model":"delta-5.3","me\u017f\u017fages":[]}'), 400],
   ["with a number beyond all numbers", text('{"model":"delta-5.3","max_tokens":1e400}'), 400],
-  ["case 27: for a model that is not listed", text('{"model":"gamma-video-2.0"}'), 403],
-  ["case 27: for a model with a space", text('{"model":" delta-5.3"}'), 403],
-  ["case 27: for a model with a NUL", text('{"model":"delta-5.3\\u0000"}'), 403],
-  ["case 27: for a model in capitals", text('{"model":"DELTA-5.3"}'), 403],
-  ["case 27: for a list of models", text('{"model":["delta-5.3"]}'), 403],
-  ["case 27: for a number", text('{"model":5}'), 403],
-  ["case 27: for no model", text('{"messages":[]}'), 403],
-  ["case 27: for a video model on the chat path", text('{"model":"beta3.0-video"}'), 403],
-  ["case 27: for what every object inherits", text('{"model":"constructor"}'), 403],
+  ["for a model that is not listed (case 27)", text('{"model":"gamma-video-2.0"}'), 403],
+  ["for a model with a space (case 27)", text('{"model":" delta-5.3"}'), 403],
+  ["for a model with a NUL (case 27)", text('{"model":"delta-5.3\\u0000"}'), 403],
+  ["for a model in capitals (case 27)", text('{"model":"DELTA-5.3"}'), 403],
+  ["for a list of models (case 27)", text('{"model":["delta-5.3"]}'), 403],
+  ["for a number (case 27)", text('{"model":5}'), 403],
+  ["for no model (case 27)", text('{"messages":[]}'), 403],
+  ["for a video model on the chat path (case 27)", text('{"model":"beta3.0-video"}'), 403],
+  ["for what every object inherits (case 27)", text('{"model":"constructor"}'), 403],
 ])("a body %s is refused", async (_, request, status) => {
   const { reached, call } = openProxy();
   const response = await call(request);
@@ -68,7 +68,7 @@ test.each([
   '{"model":"gamma-asset","model":"delta-5.3"}',
   '{"model":"gamma-asset","\\u006dodel":"delta-5.3"}',
 ])(
-  "case 25: of a key that is there twice, the gateway sees only the value that was checked: %s",
+  "of a key that is there twice, the gateway sees only the value that was checked: %s (case 25)",
   async (body) => {
     const { reached, call } = openProxy();
     expect((await call(text(body))).status).toBe(200);
@@ -76,12 +76,12 @@ test.each([
   },
 );
 
-test("case 25: a key that is there twice with a model that is not allowed last is refused", async () => {
+test("a key that is there twice with a model that is not allowed last is refused (case 25)", async () => {
   const { call } = openProxy();
   expect((await call(text('{"model":"delta-5.3","model":"gamma-asset"}'))).status).toBe(403);
 });
 
-describe("case 48: values are counted before anything is built of them", () => {
+describe("values are counted before anything is built of them (case 48)", () => {
   /** A chat whose tool has this in its JSON Schema, where any JSON may be. */
   const withSchema = (schema: string) =>
     `{"model":"delta-5.3","tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]}`;

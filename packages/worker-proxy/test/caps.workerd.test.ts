@@ -49,7 +49,7 @@ const lists: Caps = { resolution: ["720p", "480p"], generate_audio: [false] };
 const nested: Caps = { "parameters.duration": 8, "parameters.resolution": ["480P"] };
 const images: Caps = { "sequential_image_generation_options.max_images": 4, n: 1, size: ["2048x2048"] };
 
-describe("case 28: within the caps a request passes as it is", () => {
+describe("within the caps a request passes as it is (case 28)", () => {
   test.each([
     [numbers, '"duration":10', { duration: 10 }],
     [numbers, '"duration":1', { duration: 1 }],
@@ -78,7 +78,7 @@ describe("case 28: within the caps a request passes as it is", () => {
   });
 });
 
-describe("case 28: what is beyond a cap is refused, and names the field", () => {
+describe("what is beyond a cap is refused, and names the field (case 28)", () => {
   test.each([
     [numbers, '"duration":11', "duration"],
     [numbers, '"duration":-1', "duration"],
@@ -170,7 +170,7 @@ describe("case 28: what is beyond a cap is refused, and names the field", () => 
       expect((await image(images, text)).error?.["code"]).toBe("limit_exceeded");
   });
 
-  test("case 31: the group of an asset", async () => {
+  test("the group of an asset (case 31)", async () => {
     const caps = { GroupId: ["ours"] };
     const call = (group: string) => sendWithCaps(caps, "gamma-asset", `"GroupId":"${group}","Name":"n"`);
     const { status, error } = await call("theirs");
@@ -179,7 +179,7 @@ describe("case 28: what is beyond a cap is refused, and names the field", () => 
   });
 });
 
-describe("case 28: a field that a request leaves out is set within the cap", () => {
+describe("a field that a request leaves out is set within the cap (case 28)", () => {
   test("the first of a list", async () => {
     const sent = { resolution: "720p", generate_audio: false };
     expect(await video(lists, '"seed":1')).toEqual({ status: 200, sent: { seed: 1, ...sent } });
@@ -213,7 +213,7 @@ describe("case 28: a field that a request leaves out is set within the cap", () 
   });
 });
 
-describe("case 28: the tokens of a chat", () => {
+describe("the tokens of a chat (case 28)", () => {
   test.each([
     ["a model's own cap replaces the limit for all", { max_tokens: 50 }, 100, 50],
     ["the limit for all holds where the model has none", {}, 100, 100],

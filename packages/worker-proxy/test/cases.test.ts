@@ -32,7 +32,7 @@ const bodies = () =>
     return JSON.parse(body);
   });
 
-describe("case 15: a request that states its end twice", () => {
+describe("a request that states its end twice (case 15)", () => {
   test("a length beside a transfer coding: the bytes decide, or it is refused", async () => {
     for (const length of [3, body.length, 5000]) {
       const request = closed(`Content-Length: ${length}`, "Transfer-Encoding: chunked") + chunked(body);
@@ -66,12 +66,12 @@ describe("case 15: a request that states its end twice", () => {
   });
 });
 
-test("case 21: a content-length that is too small cuts the body, which is then not JSON", async () => {
+test("a content-length that is too small cuts the body, which is then not JSON (case 21)", async () => {
   const { status } = await proxy.raw(closed("Content-Length: 5") + body);
   expect([status, proxy.upstream.requests.length]).toEqual([400, 0]);
 });
 
-describe("case 22: an upload that does not end", () => {
+describe("an upload that does not end (case 22)", () => {
   test.each([
     ["that says its length", () => `${closed("Content-Length: 900")}{`],
     ["that does not", () => `${closed("Transfer-Encoding: chunked")}1\r\n{\r\n`],
@@ -105,7 +105,7 @@ test.each([
   ["a list", Buffer.from(`[${body}]`)],
   ["__proto__", Buffer.from('{"model":"delta-5.3","__proto__":{"a":1}}')],
   ["490 levels", Buffer.from(`{"model":"delta-5.3","x":${"[".repeat(480)}${"]".repeat(480)}}`)],
-])("case 24: over a socket too, a body of %s reaches nobody", async (_, bytes) => {
+])("over a socket too, a body of %s reaches nobody (case 24)", async (_, bytes) => {
   const request = closed(`Content-Length: ${bytes.length}`);
   const socket = connect(Number(proxy.url.port), proxy.url.hostname);
   socket.write(Buffer.concat([Buffer.from(request), bytes]));

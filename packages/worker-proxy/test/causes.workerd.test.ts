@@ -35,7 +35,7 @@ test.each<[name: string, status: number, code: string, options: Partial<ProxyOpt
   ["models", 500, "misconfigured", { models: rejected }],
   ["the connection to the gateway broke off", 502, "upstream_cut", { fetch: rejected }],
 ])(
-  "case 59: what `%s` throws is in the log once, and not in the response (%i %s)",
+  "what `%s` throws is in the log once, and not in the response (%i %s) (case 59)",
   async (name, status, code, options) => {
     const { call, events } = openProxy({ routes: ["chat"], ...options });
     const image = { type: "image_url", image_url: { url: "https://cdn.example/a.png" } };
@@ -61,7 +61,7 @@ test.each([
   ["another value of the environment", "pw-of-db"],
   ["a key that nobody told the proxy of", "AKIA4XW2ZP7Q9RT5LM3N"],
   ["a token of three parts", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJlMQ"],
-])("case 59: %s is not in the log, though it is in what was thrown", async (_, secret) => {
+])("%s is not in the log, though it is in what was thrown (case 59)", async (_, secret) => {
   const { send } = openProxy({
     secret: () => SECRET,
     authenticate: () => fail(`could not read <${secret}> in\nthe table`),
@@ -73,7 +73,7 @@ test.each([
   for (let at = 0; at + 8 <= secret.length; at += 1) expect(line).not.toContain(secret.slice(at, at + 8));
 });
 
-test("case 59: the log has the causes behind an error, and is bounded", async () => {
+test("the log has the causes behind an error, and is bounded (case 59)", async () => {
   const refused = new Error("connect ECONNREFUSED");
   const { call } = openProxy({
     fetch: () => Promise.reject(new TypeError(`fetch failed${"! ".repeat(2000)}`, { cause: refused })),
@@ -87,7 +87,7 @@ test("case 59: the log has the causes behind an error, and is bounded", async ()
   expect(lines()[0]).toMatch(/TypeError: fetch failed .*: Error: connect ECONNREFUSED/);
 });
 
-test("case 59: the log has the message of a plain object that was thrown, as some database clients throw it", async () => {
+test("the log has the message of a plain object that was thrown, as some database clients throw it (case 59)", async () => {
   const { call } = openProxy({
     authenticate: () => Promise.reject({ code: "42P01", message: "no such table: users" }),
   });
@@ -95,7 +95,7 @@ test("case 59: the log has the message of a plain object that was thrown, as som
   expect(lines()).toEqual([expect.stringMatching(/: authenticate failed: no such table: users$/)]);
 });
 
-test("case 59: a missing secret of the proxy and a missing one of `jwt` have different lines", async () => {
+test("a missing secret of the proxy and a missing one of `jwt` have different lines (case 59)", async () => {
   const from = (env: Env, name: string) => (env as unknown as Record<string, string | undefined>)[name];
   const secret = openProxy({ secret: (env) => from(env, "PROXY_SECRET") });
   await secret.call(createRequest());
@@ -109,7 +109,7 @@ test("case 59: a missing secret of the proxy and a missing one of `jwt` have dif
   ]);
 });
 
-test("case 59: the log names an `authenticate` that reads the body", async () => {
+test("the log names an `authenticate` that reads the body (case 59)", async () => {
   const { call, reached } = openProxy({
     async authenticate(request) {
       await request.text();
@@ -121,7 +121,7 @@ test("case 59: the log names an `authenticate` that reads the body", async () =>
   expect(reached).toEqual([]);
 });
 
-test("case 59: a missing RATE_LIMITER names itself", async () => {
+test("a missing RATE_LIMITER names itself (case 59)", async () => {
   const { call } = openProxy({
     rateLimit: workersRateLimit((env: Env) => (env as unknown as { RATE_LIMITER: undefined }).RATE_LIMITER),
   });
@@ -129,7 +129,7 @@ test("case 59: a missing RATE_LIMITER names itself", async () => {
   expect(lines()).toEqual([expect.stringMatching(/rateLimit failed: rateLimit: its binding is missing$/)]);
 });
 
-test("case 59: what a caller does wrong is not in the log", async () => {
+test("what a caller does wrong is not in the log (case 59)", async () => {
   const { call } = openProxy();
   await call(createRequest({ headers: { authorization: "none" } }));
   await call(createRequest({ body: "{" }));

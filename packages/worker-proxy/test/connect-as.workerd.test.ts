@@ -38,7 +38,7 @@ const post = (path: string, body: unknown = chat) =>
     body: JSON.stringify(body),
   });
 
-describe("case 240: a request of the operator's own code for a user", () => {
+describe("a request of the operator's own code for a user (case 240)", () => {
   test("is sent with the key, and its event names the user", async () => {
     const { proxy, reached, events } = openClosedProxy({ basePath: "/api" });
     const { baseURL, fetch } = connectAs(proxy, ada, env);

@@ -14,7 +14,7 @@ const preflight = (from: string, path = "/v1/chat/completions") =>
     },
   });
 
-test("case 17: an allowed origin is echoed exactly, on responses and on refusals", async () => {
+test("an allowed origin is echoed exactly, on responses and on refusals (case 17)", async () => {
   const { call } = openProxy();
   for (const [path, status] of [
     ["/v1/chat/completions", 200],
@@ -28,7 +28,7 @@ test("case 17: an allowed origin is echoed exactly, on responses and on refusals
   }
 });
 
-test("case 17: a preflight gets 204 without authentication", async () => {
+test("a preflight gets 204 without authentication (case 17)", async () => {
   const { reached, call } = openProxy({
     authenticate: () => {
       throw new Error("must not be asked");
@@ -89,7 +89,7 @@ test.each([
   "https://app.example, https://app.example",
   "*",
   "",
-])("case 18: the origin %j is refused with 403, for requests and preflights", async (from) => {
+])("the origin %j is refused with 403, for requests and preflights (case 18)", async (from) => {
   const { reached, call } = openProxy();
   for (const request of [createRequest({ headers: { origin: from } }), preflight(from)]) {
     const { status, headers } = await call(request);
@@ -100,7 +100,7 @@ test.each([
   expect(reached).toEqual([]);
 });
 
-test("case 19: refuses a cross-site request of a browser without an origin", async () => {
+test("refuses a cross-site request of a browser without an origin (case 19)", async () => {
   const { reached, call } = openProxy({ plugins: [health()] });
   const from = (site: string) => call(createRequest({ headers: { "sec-fetch-site": site } }));
   expect(await from("cross-site")).toMatchObject({ status: 403, error: { code: "origin_not_allowed" } });
@@ -115,7 +115,7 @@ test("case 19: refuses a cross-site request of a browser without an origin", asy
   expect((await call(image)).status).toBe(200);
 });
 
-test("case 19: a request without an origin is judged by authentication alone", async () => {
+test("a request without an origin is judged by authentication alone (case 19)", async () => {
   const { reached, call } = openProxy();
   expect((await call(createRequest({ headers: { authorization: "Bearer nobody" } }))).status).toBe(401);
   expect(reached).toEqual([]);
@@ -128,11 +128,14 @@ test.each([
   "application/x-www-form-urlencoded",
   "",
   "application/jsonx",
-])("case 20: JSON that calls itself %j, as a page may send it unasked, is refused with 415", async (type) => {
-  const { reached, call } = openProxy();
-  expect((await call(createRequest({ headers: { "content-type": type } }))).status).toBe(415);
-  expect(reached).toEqual([]);
-});
+])(
+  "JSON that calls itself %j, as a page may send it unasked, is refused with 415 (case 20)",
+  async (type) => {
+    const { reached, call } = openProxy();
+    expect((await call(createRequest({ headers: { "content-type": type } }))).status).toBe(415);
+    expect(reached).toEqual([]);
+  },
+);
 
 test("pages may send cookies only with `credentials`", async () => {
   const { call } = openProxy({ credentials: true });

@@ -58,7 +58,7 @@ describe("epsilon", () => {
     expect(JSON.parse(text).data.task_id).toBe(signed("e-1", "epsilon"));
   });
 
-  test("case 34: a task of another user, of the other vendor or without a mark is not found", async () => {
+  test("a task of another user, of the other vendor or without a mark is not found (case 34)", async () => {
     const { query, reached, call } = openEpsilon();
     for (const id of ["e-1", signed("e-1", "task"), signed("e-1", "epsilon", "user-2")])
       expect((await query(id)).status).toBe(404);
@@ -123,7 +123,7 @@ describe("epsilon", () => {
     "\\\\10.0.0.1\\a",
     "file:/etc/passwd",
     "data:text/html;base64,AAAA",
-  ])("case 30: the gateway is not sent to %j, wherever it stands", async (url) => {
+  ])("the gateway is not sent to %j, wherever it stands (case 30)", async (url) => {
     const { create, reached } = openEpsilon();
     for (const body of [{ image: url }, { images: [{ a: [url] }] }]) {
       const { status, error } = await create(body);
@@ -140,7 +140,7 @@ describe("epsilon", () => {
     expect((await create({ image: `asset://${signed("a-1", "asset", "user-2")}` })).status).toBe(404);
   });
 
-  test("case 24: refuses __proto__ and infinite numbers here, too", async () => {
+  test("refuses __proto__ and infinite numbers here, too (case 24)", async () => {
     const { create } = openEpsilon();
     for (const body of ['{"a":[{"__proto__":1}]}', '{"__proto__":null}', '{"a":{"b":[1e400]}}'])
       expect((await create(body)).status).toBe(400);

@@ -44,7 +44,7 @@ const chat = (fields: Body, options?: Options) =>
   call({ model: "delta-5.3", messages, ...fields }, paths.chat, options);
 const refusal = (param: string) => ({ status: 400, code: "field_not_allowed", param });
 
-describe("case 52: a field outside the model's table does not reach the gateway", () => {
+describe("a field outside the model's table does not reach the gateway (case 52)", () => {
   test.each([
     ["models", { models: ["gpt-dear"] }],
     ["fallbacks", { fallbacks: ["gpt-dear"] }],
@@ -104,7 +104,7 @@ describe("case 52: a field outside the model's table does not reach the gateway"
     expect(await chat(fields)).toMatchObject({ status: 400, code: "invalid_request", param });
   });
 
-  test("case 88: a user_id that the gateway would refuse is refused, though the proxy's own replaces it", async () => {
+  test("a user_id that the gateway would refuse is refused, though the proxy's own replaces it (case 88)", async () => {
     const model = "alpha-v4.1-flash";
     for (const user_id of ["", "é", "abc\n", "x".repeat(513), 7, null, ["a"]])
       expect(await chat({ model, user_id })).toMatchObject({
@@ -273,7 +273,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
   });
 
   test.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"])(
-    "case 86: the usage of a stream can be asked of %s",
+    "the usage of a stream can be asked of %s (case 86)",
     async (model) => {
       const stream_options = { include_usage: true };
       const { sent, dropped } = await chat({ model, stream: true, stream_options });
@@ -281,7 +281,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
     },
   );
 
-  test("case 87: a list of one stop text becomes the text where a model takes no list", async () => {
+  test("a list of one stop text becomes the text where a model takes no list (case 87)", async () => {
     const model = "gamma-chat-1-6-251015";
     expect((await chat({ model, stop: ["x"] })).sent?.["stop"]).toBe("x");
     // a longer one is the gateway's to refuse
@@ -290,7 +290,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
     expect((await chat({ stop: ["x"] })).sent?.["stop"]).toEqual(["x"]);
   });
 
-  test("case 53: n is dropped where it is 1 and refused where it would multiply", async () => {
+  test("n is dropped where it is 1 and refused where it would multiply (case 53)", async () => {
     expect(await chat({ n: 1 })).toMatchObject({ status: 200, dropped: "n" });
     for (const n of [2, "1", [1], 1.5]) expect(await chat({ n })).toMatchObject(refusal("n"));
   });
@@ -429,7 +429,7 @@ describe("a JSON Schema for the response", () => {
   });
 });
 
-describe("case 66: an asset goes into a group that the operator lists", () => {
+describe("an asset goes into a group that the operator lists (case 66)", () => {
   const asset = { model: "gamma-asset", Name: "n", AssetType: "Image", URL: "https://cdn.example/a.png" };
   const create = (GroupId: unknown, caps?: Record<string, string[]>) =>
     call({ ...asset, ...(GroupId !== undefined && { GroupId }) } as Body, paths.assets, {

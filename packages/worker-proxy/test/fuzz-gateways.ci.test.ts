@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 const streams = countRuns(60, 0.1);
-test(`case 49: however a gateway responds, each request gets a response, and none is charged without a bill (seed ${SEED})`, {
+test(`however a gateway responds, each request gets a response, and none is charged without a bill (seed ${SEED}) (case 49)`, {
   timeout: 30_000 + streams * 50,
 }, async () => {
   const random = openRandom(SEED);
@@ -72,7 +72,7 @@ async function attempt(user: string, { bill, isWhole }: Behaviour): Promise<void
 }
 
 const bodies = countRuns(96, 0.15);
-test(`case 52: no field that is not listed reaches the gateway (seed ${SEED})`, {
+test(`no field that is not listed reaches the gateway (seed ${SEED}) (case 52)`, {
   timeout: 30_000 + bodies * 20,
 }, async () => {
   const random = openRandom(SEED);
@@ -90,7 +90,7 @@ test(`case 52: no field that is not listed reaches the gateway (seed ${SEED})`, 
 });
 
 const large = countRuns(4, 0.006);
-test(`case 48: bodies of millions of values end nothing (seed ${SEED})`, {
+test(`bodies of millions of values end nothing (seed ${SEED}) (case 48)`, {
   timeout: 30_000 + large * 2000,
 }, async () => {
   const random = openRandom(SEED);

@@ -19,7 +19,7 @@ const post = (headers: string) =>
       `Content-Length: ${body.length}\r\n${headers}\r\n${body}`,
   );
 
-test("case 13: nothing of the client's headers reaches the gateway, and the key is there once", async () => {
+test("nothing of the client's headers reaches the gateway, and the key is there once (case 13)", async () => {
   const { status } = await post(
     [
       "Authorization: Bearer user-token",
@@ -63,7 +63,7 @@ test("case 13: nothing of the client's headers reaches the gateway, and the key 
   expect(request?.body).toBe(body);
 });
 
-test("case 13: a request for a task carries no other headers", async () => {
+test("a request for a task carries no other headers (case 13)", async () => {
   await proxy.call(
     chat,
     { method: "GET", body: null, headers: { cookie: "a=b" } },
@@ -74,13 +74,13 @@ test("case 13: a request for a task carries no other headers", async () => {
   expect(request?.rawHeaders).toContain(`Bearer ${KEY}`);
 });
 
-test("case 14: two Authorization headers get 401", async () => {
+test("two Authorization headers get 401 (case 14)", async () => {
   const two = "Authorization: Bearer user-token\r\nAuthorization: Bearer user-token\r\nConnection: close\r\n";
   expect((await post(two)).status).toBe(401);
   expect(proxy.upstream.requests).toEqual([]);
 });
 
-test("cases 16 and 45: of the gateway's headers only the listed ones are passed on, and the response is not cached", async () => {
+test("of the gateway's headers only the listed ones are passed on, and the response is not cached (cases 16 and 45)", async () => {
   proxy.upstream.respondWith(
     says(
       200,
@@ -129,14 +129,14 @@ test.each([
   "image/svg+xml",
   "application/json+html",
   "",
-])("case 16: a response of the type %j becomes 502", async (type) => {
+])("a response of the type %j becomes 502 (case 16)", async (type) => {
   proxy.upstream.respondWith(says(200, type ? { "content-type": type } : {}, `<script>${KEY}</script>`));
   const { status, headers, error } = await proxy.call();
   expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
   expect(headers.get("content-type")).toBe("application/json");
 });
 
-test("case 43: events of a gateway that compresses nonetheless arrive unpacked and whole", async () => {
+test("events of a gateway that compresses nonetheless arrive unpacked and whole (case 43)", async () => {
   const events = chunk("a") + finish + done;
   proxy.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream", "content-encoding": "gzip" });
@@ -148,7 +148,7 @@ test("case 43: events of a gateway that compresses nonetheless arrive unpacked a
   expect(text).toBe(events);
 });
 
-test("case 43: each event arrives when the gateway sends it", async () => {
+test("each event arrives when the gateway sends it (case 43)", async () => {
   let next: (event: string) => void = () => {};
   proxy.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -165,7 +165,7 @@ test("case 43: each event arrives when the gateway sends it", async () => {
   await reader?.cancel();
 });
 
-test("case 45: two users with the same request each get their own response", async () => {
+test("two users with the same request each get their own response (case 45)", async () => {
   let count = 0;
   proxy.upstream.respondWith((response) => {
     count += 1;
@@ -179,7 +179,7 @@ test("case 45: two users with the same request each get their own response", asy
   expect([(await call("ann")).text, (await call("bob")).text]).toEqual(['{"count":1}', '{"count":2}']);
 });
 
-test("case 21: a body over the limit is refused by its length, without being read", async () => {
+test("a body over the limit is refused by its length, without being read (case 21)", async () => {
   const { status, text } = await proxy.raw(
     `POST /v1/chat/completions HTTP/1.1\r\nHost: ${proxy.url.host}\r\nConnection: close\r\n` +
       "Authorization: Bearer user-token\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n{",

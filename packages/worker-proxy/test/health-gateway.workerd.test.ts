@@ -18,7 +18,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe("case 137: a health check that queries the gateway", () => {
+describe("a health check that queries the gateway (case 137)", () => {
   test.each([404, 400, 429])(
     "is 200 if the gateway responds with %i: it has accepted the key",
     async (status) => {

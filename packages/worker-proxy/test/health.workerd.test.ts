@@ -92,7 +92,7 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
   ["webhook: secret: give whsec_", hook({ secret: () => `whsec_${KEY}` })],
 ];
 
-test.each(unset)("case 59: is 503 and no more, and the log has: %s", async (line, options) => {
+test.each(unset)("is 503 and no more, and the log has: %s (case 59)", async (line, options) => {
   const { call, reached, events } = open({ ...options });
   const { status, text } = await call(createRequest({ ...health, ...nobody }));
   expect([status, text]).toEqual([503, '{"status":"misconfigured"}']);
@@ -116,7 +116,7 @@ const hosts: readonly [what: string, hosts: unknown, status: number][] = [
   ],
 ];
 test.each(hosts)(
-  "case 59: of the archive's hosts, %s: it is told by name, or taken",
+  "of the archive's hosts, %s: it is told by name, or taken (case 59)",
   async (_, list, status) => {
     const { call } = open({
       host: cloudflareHost(() => namespace),
@@ -137,7 +137,7 @@ test.each(hosts)(
   },
 );
 
-test("case 59: of several missing settings the log names each", async () => {
+test("of several missing settings the log names each (case 59)", async () => {
   const { call } = open({
     apiKey: (env) => read(env, "GATEWAY_API_KEY"),
     secret: (env) => read(env, "PROXY_SECRET"),
@@ -151,7 +151,7 @@ test("case 59: of several missing settings the log names each", async () => {
   expect(log).toHaveBeenCalledTimes(5);
 });
 
-test("case 59: is 200 with the same options once all is set", async () => {
+test("is 200 with the same options once all is set (case 59)", async () => {
   const { call } = open({
     secret: (env) => read(env, "PROXY_SECRET"),
     authenticate: jwt<Env>({ ...token, secret: async (env) => read(env, "JWT_SECRET") }),

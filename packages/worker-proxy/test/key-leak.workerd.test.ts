@@ -19,7 +19,7 @@ const escaped = (text: string) =>
 const frame = (content: string, index = 0) =>
   `data: {"choices":[{"index":${index},"delta":{"content":"${content}"}}]}\n\n`;
 
-describe("case 54: the whole key does not pass in JSON", () => {
+describe("the whole key does not pass in JSON (case 54)", () => {
   test.each([
     ["as it is", KEY],
     ["in escapes", escaped(KEY)],
@@ -49,7 +49,7 @@ describe("case 54: the whole key does not pass in JSON", () => {
 });
 
 test.each(["x-stream-id", "x-request-id", "retry-after", "server-timing", "x-sluice-features"])(
-  "case 54: nor in the header %s",
+  "nor in the header %s (case 54)",
   async (name) => {
     const { call } = openProxy({ plugins: [{ routes: [] }] }, () =>
       Response.json({ id: "1" }, { headers: { [name]: KEY } }),
@@ -60,7 +60,7 @@ test.each(["x-stream-id", "x-request-id", "retry-after", "server-timing", "x-slu
   },
 );
 
-describe("case 54: the whole key does not pass in a stream that is read", () => {
+describe("the whole key does not pass in a stream that is read (case 54)", () => {
   const halves = [KEY.slice(0, 9), KEY.slice(9)] as const;
   const letters = [...KEY];
   test.each([
@@ -114,7 +114,7 @@ describe("case 54: the whole key does not pass in a stream that is read", () => 
   }
 });
 
-describe("case 54: checks the head of a stream that is passed on unread", () => {
+describe("checks the head of a stream that is passed on unread (case 54)", () => {
   test.each([
     ["the first event", frame(KEY)],
     ["a comment before it", `: ${KEY}\n\n${frame("a")}`],
@@ -126,7 +126,7 @@ describe("case 54: checks the head of a stream that is passed on unread", () => 
   });
 });
 
-describe("case 55: passes a part of the key", () => {
+describe("passes a part of the key (case 55)", () => {
   const WORDS = "acme-gateway-production-key";
   test.each([
     ["JSON", false],

@@ -32,7 +32,7 @@ test("over sockets, a stream that is refused under the first key comes under the
   for (const request of proxy.upstream.requests) expect(JSON.parse(request.body)).toEqual(body);
 });
 
-test("case 37: reveals no part of either key when the gateway refuses both", async () => {
+test("reveals no part of either key when the gateway refuses both (case 37)", async () => {
   proxy.upstream.respondWith(unauthorized);
   const { status, error, text } = await proxy.call();
   expect([status, error?.["code"]]).toEqual([502, "upstream_auth"]);

@@ -31,7 +31,7 @@ test("the first key is used as long as the gateway takes it", async () => {
 });
 
 test.each([401, 402, 403])(
-  "case 92: a request that is refused under one key with %i is sent once more under the other, unchanged",
+  "a request that is refused under one key with %i is sent once more under the other, unchanged (case 92)",
   async (status) => {
     const { call, used, reached, events } = openRotating([NEXT], [KEY, NEXT], status);
     expect((await call(createRequest())).status).toBe(200);
@@ -44,7 +44,7 @@ test.each([401, 402, 403])(
   },
 );
 
-test("case 92: uses the key that worked first from then on, and logs it once", async () => {
+test("uses the key that worked first from then on, and logs it once (case 92)", async () => {
   const known = [NEXT];
   const { call, used } = openRotating(known);
   for (let count = 0; count < 5; count += 1) expect((await call(createRequest())).status).toBe(200);
@@ -109,7 +109,7 @@ test.each([
   ["an empty one", [KEY, ""]],
   ["one with a space", [KEY, ` ${NEXT}`]],
   ["one that is no text", [KEY, 7 as never]],
-])("case 46: keys of which there are %s give 500, and are not said", async (_, keys) => {
+])("keys of which there are %s give 500, and are not said (case 46)", async (_, keys) => {
   const { call, reached } = openRotating([KEY], keys as string[]);
   const { status, error, text } = await call(createRequest());
   expect([status, error?.["code"], reached.length]).toEqual([500, "misconfigured", 0]);

@@ -51,7 +51,7 @@ describe.each([
   test.each([
     ["a stream", stream],
     ["JSON", chat],
-  ])("case 138: a reset before the headers of %s ends the gateway's request at once", async (kind, body) => {
+  ])("a reset before the headers of %s ends the gateway's request at once (case 138)", async (kind, body) => {
     proxy.upstream.respondWith(() => {});
     const user = `reset-${kind.slice(-4)}`;
     const { socket, request } = await sendOverSocket(user, body);
@@ -63,7 +63,7 @@ describe.each([
   });
 
   test.each(["a reset", "a close"] as const)(
-    "case 138: %s within a stream ends the gateway's request",
+    "%s within a stream ends the gateway's request (case 138)",
     async (how) => {
       proxy.upstream.respondWith((socket) => {
         socket.write(streamHead + createPiece("one"));
@@ -85,7 +85,7 @@ describe.each([
     ["the end of its own side", "a stream", stream],
     ["the end of its own side", "JSON", chat],
   ] as const)(
-    "case 139: %s before the headers of %s can't be seen: `firstChunkMs` ends the gateway's request",
+    "%s before the headers of %s can't be seen: `firstChunkMs` ends the gateway's request (case 139)",
     async (how, kind, body) => {
       proxy.upstream.respondWith(() => {});
       const user = `quiet-${how.length}-${kind.slice(-4)}`;
@@ -96,7 +96,7 @@ describe.each([
     },
   );
 
-  test("case 139: a client that has only closed its sending side gets the whole stream", async () => {
+  test("a client that has only closed its sending side gets the whole stream (case 139)", async () => {
     let goOn = (_text: string) => {};
     proxy.upstream.respondWith((socket) => {
       socket.write(streamHead + createPiece("one"));

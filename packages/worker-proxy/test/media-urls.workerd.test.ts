@@ -32,7 +32,7 @@ const video = (media: unknown, options?: Options) =>
 const frame = (url: unknown, options?: Options) => video([{ type: "first_frame", url }], options);
 const refused = [400, "media_not_allowed", "input.media.url"];
 
-describe("case 30: the gateway is not sent to", () => {
+describe("the gateway is not sent to (case 30)", () => {
   test.each([
     ["an address of a private network", "https://10.0.0.1/a.png"],
     ["this machine", "https://127.0.0.1/a.png"],
@@ -179,7 +179,7 @@ describe("case 30: the gateway is not sent to", () => {
     ["data without Base64", "data:image/png,AAAA"],
     ["data of no type", "data:;base64,AAAA"],
     ["a type behind another", "data:text/html;image/png;base64,AAAA"],
-  ])("case 65: by what is no Base64 of an image: %s", async (_, url) => {
+  ])("by what is no Base64 of an image: %s (case 65)", async (_, url) => {
     expect(await frame(url)).toEqual(refused);
   });
 
@@ -205,7 +205,7 @@ describe("case 30: the gateway is not sent to", () => {
   });
 });
 
-describe("case 30: data that is too large", () => {
+describe("data that is too large (case 30)", () => {
   const limits = { maxDataURIBytes: 3000 };
   const data = (bytes: number) => `data:image/png;base64,${"A".repeat((bytes / 3) * 4)}`;
 
@@ -298,7 +298,7 @@ test("a function is not called for an address that has two readings", async () =
   expect(await frame("http://[::1]:8080/a.png", { mediaURLs: media })).toBe(true);
 });
 
-test("case 48: more addresses than any request has are refused", async () => {
+test("more addresses than any request has are refused (case 48)", async () => {
   const draw = (count: number) => {
     const image = Array(count).fill("https://cdn.example/a.png");
     return passes("/v1/images/generations", { model: "gamma-image-5-0-260128", prompt: "a", image });

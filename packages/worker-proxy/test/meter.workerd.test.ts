@@ -244,7 +244,7 @@ describe("all that was set aside is spent", () => {
 });
 
 test.each([300, 307, 400, 401, 402, 403, 404, 422, 429, 500, 503, 521, 522, 523, 530])(
-  "case 49: when the gateway, or Cloudflare in its place, refuses with %i nothing is spent",
+  "when the gateway, or Cloudflare in its place, refuses with %i nothing is spent (case 49)",
   async (status) => {
     const { call, told } = openMetered(() => Response.json({ error: {}, usage }, { status }));
     await call();
@@ -261,7 +261,7 @@ test.each([408, 504, 520, 524])(
   },
 );
 
-describe("case 49: nothing is spent", () => {
+describe("nothing is spent (case 49)", () => {
   const refused: Respond = () => {
     throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
   };
@@ -350,7 +350,7 @@ test("nothing is set aside for what the proxy refuses itself, or for what costs 
   expect(await told()).toEqual([]);
 });
 
-test("case 50: the meter does not count a plugin's response, and the plugin gets `isMetered`", async () => {
+test("the meter does not count a plugin's response, and the plugin gets `isMetered` (case 50)", async () => {
   const send = vi.fn(async () => Response.json({ id: "1" }));
   const reserve = vi.fn();
   const { call } = openMetered(undefined, { plugins: [{ ...readStreams(), reserve, send }] });
@@ -397,7 +397,7 @@ test.each([
       throw new Error("at 10.0.0.1");
     },
   ],
-] as [string, () => never][])("case 33: a meter that %s lets nobody through: 503", async (_, reserve) => {
+] as [string, () => never][])("a meter that %s lets nobody through: 503 (case 33)", async (_, reserve) => {
   const { call, reached } = openMetered(undefined, { plugins: [{ ...readStreams(), reserve }] });
   const { status, text } = await call();
   expect([status, reached.length]).toEqual([503, 0]);

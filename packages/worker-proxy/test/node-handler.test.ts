@@ -96,7 +96,7 @@ test("Headers are there before the first byte of the body", async () => {
   expect(await response.text()).toBe("now");
 });
 
-test("case 197: a client that disconnects is reported by the signal, before the headers and in the body, and ends the body", async () => {
+test("a client that disconnects is reported by the signal, before the headers and in the body, and ends the body (case 197)", async () => {
   const log = logged();
   const left: Promise<unknown>[] = [];
   const { port } = await serve((request) => {
@@ -166,7 +166,7 @@ test("A client that does not read holds the body back", async () => {
   expect(made * 65_536).toBeLessThan(32 * 1024 * 1024);
 });
 
-test("case 197: a body that breaks off closes the connection, so that the client sees a cut and no end", async () => {
+test("a body that breaks off closes the connection, so that the client sees a cut and no end (case 197)", async () => {
   const log = logged();
   let cut = () => {};
   const { port, url } = await serve(
@@ -194,7 +194,7 @@ test("case 197: a body that breaks off closes the connection, so that the client
   expect(log()).toContain("node: a response failed: Error: the disk is gone");
 });
 
-test("case 197: a response that fails is 500 without its cause, which is in the log", async () => {
+test("a response that fails is 500 without its cause, which is in the log (case 197)", async () => {
   const log = logged();
   const { url } = await serve(() => {
     throw new Error("a secret of the operator");
@@ -204,7 +204,7 @@ test("case 197: a response that fails is 500 without its cause, which is in the 
   expect(log()).toContain("sluice proxy: node: a response failed: Error: a secret of the operator");
 });
 
-test("case 197: a body of a request that breaks off fails where it is read, and nothing is logged", async () => {
+test("a body of a request that breaks off fails where it is read, and nothing is logged (case 197)", async () => {
   const log = logged();
   const ends: Promise<unknown>[] = [];
   const { port } = await serve(async (request) => {
@@ -266,7 +266,7 @@ test.each([
   ["an address", "GET http://app.example/x HTTP/1.1", "Host: app.example", "http://app.example/x"],
   ["no host", "GET /x HTTP/1.0", "X-None: 1", "http://localhost/x"],
   ["a host of numbers", "GET /x HTTP/1.1", "Host: [::1]:80", "http://[::1]/x"],
-])("case 198: a request with %s has the address of its own host", async (_, line, header, address) => {
+])("a request with %s has the address of its own host (case 198)", async (_, line, header, address) => {
   const { port } = await serve(({ url }) => new Response(url));
   const { socket, until } = open(port);
   socket.write(head(line, header, "Connection: close"));
@@ -282,7 +282,7 @@ test.each([
   ["no path", "OPTIONS * HTTP/1.1", "Host: app.example"],
   ["another scheme", "GET ftp://app.example/x HTTP/1.1", "Host: app.example"],
   ["TRACE", "TRACE /x HTTP/1.1", "Host: app.example"],
-])("case 198: a request with %s is 400, and is answered by nobody else", async (_, line, header) => {
+])("a request with %s is 400, and is answered by nobody else (case 198)", async (_, line, header) => {
   const respond = vi.fn(() => new Response());
   const { port } = await serve(respond);
   const { socket, until } = open(port);

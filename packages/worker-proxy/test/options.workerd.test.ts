@@ -21,12 +21,12 @@ test("`public` needs no sign-in", async () => {
 });
 
 test.each([
-  ["case 47: http", { baseURL: "http://gateway.example" }],
-  ["case 47: a name and a password", { baseURL: "https://user:secret@gateway.example" }],
-  ["case 47: a query", { baseURL: "https://gateway.example?a=1" }],
-  ["case 47: an empty query, which would turn the path into one", { baseURL: "https://gateway.example?" }],
-  ["case 47: a fragment", { baseURL: "https://gateway.example#a" }],
-  ["case 47: no URL", { baseURL: "gateway.example" }],
+  ["http (case 47)", { baseURL: "http://gateway.example" }],
+  ["a name and a password (case 47)", { baseURL: "https://user:secret@gateway.example" }],
+  ["a query (case 47)", { baseURL: "https://gateway.example?a=1" }],
+  ["an empty query, which would turn the path into one (case 47)", { baseURL: "https://gateway.example?" }],
+  ["a fragment (case 47)", { baseURL: "https://gateway.example#a" }],
+  ["no URL (case 47)", { baseURL: "gateway.example" }],
   ["every origin", { origins: ["*"] }],
   ["an origin with a path", { origins: ["https://app.example/"] }],
   ["an origin in capitals", { origins: ["https://App.example"] }],
@@ -90,7 +90,7 @@ test.each([
   ["with its scheme", `Bearer ${KEY}`],
   ["with its scheme alone", "bearer"],
   ["with another alphabet", `${KEY}\u00e9`],
-])("case 46: a key that is %s gives 500, and is not said", async (_, key) => {
+])("a key that is %s gives 500, and is not said (case 46)", async (_, key) => {
   const { reached, call } = openProxy();
   const { status, error } = await call(createRequest(), { KEY: key });
   expect([status, error?.["code"]]).toEqual([500, "misconfigured"]);
@@ -99,8 +99,8 @@ test.each([
 });
 
 test.each([
-  ["case 47: the proxy's own host", { baseURL: () => "https://proxy.example/v1" }],
-  ["case 47: http", { baseURL: () => "http://gateway.example" }],
+  ["the proxy's own host (case 47)", { baseURL: () => "https://proxy.example/v1" }],
+  ["http (case 47)", { baseURL: () => "http://gateway.example" }],
   ["origins of everybody", { origins: () => ["*"] }],
   ["no models", { models: () => [] }],
   [

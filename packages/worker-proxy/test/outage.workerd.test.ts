@@ -22,7 +22,7 @@ const failing = (status: number, headers: Record<string, string> = {}) =>
     headers: { "content-type": "application/json", ...headers },
   });
 
-describe("case 134: the log of an outage", () => {
+describe("the log of an outage (case 134)", () => {
   test("has one line for forty equal ones, then their number, and each request has its event", async () => {
     const { call, events } = openProxy({}, () => failing(500));
     for (let times = 0; times < 40; times += 1) await call(createRequest());
@@ -77,7 +77,7 @@ describe("case 134: the log of an outage", () => {
   });
 });
 
-describe("case 135: the `retry-after` of a failure", () => {
+describe("the `retry-after` of a failure (case 135)", () => {
   const SHORT = /^[123]$/;
   const gone = (): Response => {
     throw Object.assign(new Error("connect failed"), { code: "ECONNREFUSED" });
@@ -125,7 +125,7 @@ describe("case 135: the `retry-after` of a failure", () => {
   });
 });
 
-describe("case 136: a 429 says which limit was reached, in the response or the event:", () => {
+describe("a 429 says which limit was reached, in the response or the event (case 136):", () => {
   const nothingLeft = { limit: async () => ({ success: false }) };
   const limited = workersRateLimit<Env>(() => nothingLeft, { polls: () => nothingLeft });
 

@@ -10,16 +10,16 @@ function written(target: string): Request {
 }
 
 test.each([
-  ["case 1: dots that lead back to a listed path", "/v1/x/../chat/completions"],
-  ["case 1: encoded dots that lead back to a listed path", "/v1/x/%2e%2e/chat/completions"],
-  ["case 1: dots that lead away", "/v1/chat/completions/../../../admin"],
-  ["case 2: another host", "//evil.example/v1/chat/completions"],
-  ["case 5: backslashes", "/v1\\chat\\completions"],
-  ["case 5: a backslash that ends the host", "\\evil/v1/chat/completions"],
-  ["case 6: a line break that parsing would drop", "/v1/chat/\ncompletions"],
-  ["case 6: a tab that parsing would drop", "/v1/chat/comp\tletions"],
-  ["case 6: a fragment", "/v1/chat/completions#x"],
-  ["case 7: a fullwidth letter", "/v1/\uff43hat/completions"],
+  ["dots that lead back to a listed path (case 1)", "/v1/x/../chat/completions"],
+  ["encoded dots that lead back to a listed path (case 1)", "/v1/x/%2e%2e/chat/completions"],
+  ["dots that lead away (case 1)", "/v1/chat/completions/../../../admin"],
+  ["another host (case 2)", "//evil.example/v1/chat/completions"],
+  ["backslashes (case 5)", "/v1\\chat\\completions"],
+  ["a backslash that ends the host (case 5)", "\\evil/v1/chat/completions"],
+  ["a line break that parsing would drop (case 6)", "/v1/chat/\ncompletions"],
+  ["a tab that parsing would drop (case 6)", "/v1/chat/comp\tletions"],
+  ["a fragment (case 6)", "/v1/chat/completions#x"],
+  ["a fullwidth letter (case 7)", "/v1/\uff43hat/completions"],
   ["a space at the end that parsing would drop", "/v1/chat/completions "],
 ])("a path that parsing would change gets 404: %s", async (_, target) => {
   const { reached, call } = openProxy();
@@ -35,7 +35,7 @@ test("an address that can't be read gets 404", async () => {
   expect([status, error?.["code"]]).toEqual([404, "not_found"]);
 });
 
-test("case 9: a query that parsing would change is refused with 400", async () => {
+test("a query that parsing would change is refused with 400 (case 9)", async () => {
   const { reached, call } = openProxy();
   expect((await call(written("/v1/chat/completions?'\""))).status).toBe(400);
   expect(reached).toEqual([]);

@@ -88,7 +88,7 @@ describe("a path of a plugin", () => {
     expect(JSON.parse(text)).toEqual({ data: { task_id: signed("t-1") } });
   });
 
-  test("case 34: that names a task is not found for another user", async () => {
+  test("that names a task is not found for another user (case 34)", async () => {
     const { watch, served } = openPlugin();
     const foreign = await watch(signed("t-1", "task", "user-2"));
     const unknown = await watch("t-1");
@@ -327,7 +327,7 @@ describe("another way to the gateway", () => {
     expect(order).toEqual(["a", "b"]);
   });
 
-  test("case 59: that fails is 503", async () => {
+  test("that fails is 503 (case 59)", async () => {
     const { call } = openPlugin(undefined, {}, { send: () => Promise.reject(new Error("at 10.0.0.1")) });
     const { status, text } = await call(createRequest());
     expect([status, text.includes("10.0.0.1")]).toEqual([503, false]);

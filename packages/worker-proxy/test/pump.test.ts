@@ -36,7 +36,7 @@ test("a stream passes unchanged, and gives one event without usage and size", as
 test.each([
   ["whose connection is closed between two chunks", (end: () => void) => end()],
   ["whose connection is reset", (_: () => void, reset: () => void) => reset()],
-])("case 40: a stream %s ends in an error event", async (_, cut) => {
+])("a stream %s ends in an error event (case 40)", async (_, cut) => {
   proxy.upstream.respondWith((response) => {
     const { socket } = response;
     response.writeHead(200, events);
@@ -52,7 +52,7 @@ test.each([
   expect(await proxy.events(1)).toMatchObject([{ status: 200, code: "upstream_cut", outcome: "truncated" }]);
 });
 
-test("case 40: so does a stream that is shorter than its content-length", async () => {
+test("so does a stream that is shorter than its content-length (case 40)", async () => {
   proxy.upstream.respondWith((response) => {
     response.writeHead(200, { ...events, "content-length": String(many.length + 100) });
     response.write(many, () => response.socket?.end());
@@ -86,7 +86,7 @@ test("a gateway that stays connected behind [DONE] delays nothing but the end", 
   expect(event).not.toHaveProperty("code");
 });
 
-test("case 41: a client that leaves ends the gateway's connection, and gives one event with 499", async () => {
+test("a client that leaves ends the gateway's connection, and gives one event with 499 (case 41)", async () => {
   proxy.upstream.respondWith((response) => {
     response.writeHead(200, events).write(chunk("a"));
     const more = setInterval(() => response.write(chunk("b")), 20);
@@ -109,7 +109,7 @@ test("a silent gateway is bounded by totalMs", async () => {
   expect(await own.upstream.requests[0]?.hungUp).toBe("hung up");
 });
 
-test("case 58: a client that reads nothing holds the gateway's connection for totalMs at most", async () => {
+test("a client that reads nothing holds the gateway's connection for totalMs at most (case 58)", async () => {
   const own = await impatient(400);
   own.upstream.respondWith((response) => {
     response.writeHead(200, events);

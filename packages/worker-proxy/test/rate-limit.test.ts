@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-test("case 35: the platform's limiter bounds a user's requests, except polls", async () => {
+test("the platform's limiter bounds a user's requests, except polls (case 35)", async () => {
   const statuses: number[] = [];
   // the minute is the clock's, and may begin anew between two of these: then there are two counts of two
   for (let n = 0; n < 5; n += 1) {

@@ -47,7 +47,7 @@ function openLimited(most: number, options: Options = {}) {
   };
 }
 
-test("case 35: one request too many gets 429 with Retry-After and is not sent", async () => {
+test("one request too many gets 429 with Retry-After and is not sent (case 35)", async () => {
   const { chat, reached, events } = openLimited(2);
   expect([(await chat("ann")).status, (await chat("ann")).status]).toEqual([200, 200]);
   const { status, error, headers } = await chat("ann");
@@ -57,21 +57,21 @@ test("case 35: one request too many gets 429 with Retry-After and is not sent", 
   expect(events.at(-1)).toMatchObject({ status: 429, code: "rate_limited", userId: "ann", route: "chat" });
 });
 
-test("case 35: each user has a count of their own", async () => {
+test("each user has a count of their own (case 35)", async () => {
   const { chat } = openLimited(1);
   expect((await chat("ann")).status).toBe(200);
   expect((await chat("bob")).status).toBe(200);
   expect((await chat("ann")).status).toBe(429);
 });
 
-test("case 57: polls do not count as requests that cost", async () => {
+test("polls do not count as requests that cost (case 57)", async () => {
   const { poll, chat, counts } = openLimited(1);
   for (let n = 0; n < 3; n += 1) expect((await poll("ann")).status).toBe(200);
   expect(counts.size).toBe(0);
   expect((await chat("ann")).status).toBe(200);
 });
 
-test("case 57: polls have a bucket of their own", async () => {
+test("polls have a bucket of their own (case 57)", async () => {
   const polls = createBinding(2);
   const { poll, chat, counts } = openLimited(1, { polls: () => polls, periodSeconds: 10 });
   expect((await chat("ann")).status).toBe(200);
@@ -82,7 +82,7 @@ test("case 57: polls have a bucket of their own", async () => {
   expect([counts.get("ann"), polls.counts.get("ann")]).toEqual([2, 3]);
 });
 
-test("case 35: several users can count together", async () => {
+test("several users can count together (case 35)", async () => {
   const { chat, counts } = openLimited(1, {
     by: ({ route, request }) => `${route}${new URL(request.url).host}`,
   });
@@ -90,7 +90,7 @@ test("case 35: several users can count together", async () => {
   expect([...counts]).toEqual([["chatproxy.example", 2]]);
 });
 
-test("case 35: a request without a user or a path is not counted", async () => {
+test("a request without a user or a path is not counted (case 35)", async () => {
   const { counts, call } = openLimited(1);
   expect((await call(createRequest({ headers: { authorization: "Bearer " } }))).status).not.toBe(200);
   expect((await call(createRequest({ path: "/v1/models" }))).status).toBe(404);
@@ -136,7 +136,7 @@ describe("a limiter of one's own", () => {
     ],
     ["rejects", () => Promise.reject(new Error("at 10.0.0.1: refused"))],
   ] as [string, () => never][])(
-    "case 33: that %s lets nobody through: 503, without its words",
+    "that %s lets nobody through: 503, without its words (case 33)",
     async (_, rateLimit) => {
       const { call, reached, events } = openProxy({ rateLimit });
       const { status, error, text } = await call(createRequest());
@@ -146,7 +146,7 @@ describe("a limiter of one's own", () => {
   );
 });
 
-test("case 35: of 50 requests at once with a budget for one, one reaches the gateway", async () => {
+test("of 50 requests at once with a budget for one, one reaches the gateway (case 35)", async () => {
   let left = 1;
   const { call, reached } = openProxy({
     plugins: [

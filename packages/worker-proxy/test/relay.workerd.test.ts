@@ -57,7 +57,7 @@ function endless(filling = "") {
   return { seen, respond: () => new Response(body, { headers: events }) };
 }
 
-test("case 42: reads from the gateway only what the client reads", async () => {
+test("reads from the gateway only what the client reads (case 42)", async () => {
   // each as large as all that is gathered at most
   const { seen, respond } = endless(" ".repeat(64 * 1024));
   const { send } = openProxy(read, respond);
@@ -86,7 +86,7 @@ test.each([
   }
 });
 
-test("case 42: reads at most a few pieces ahead of the client", async () => {
+test("reads at most a few pieces ahead of the client (case 42)", async () => {
   const { seen, respond } = endless(" ".repeat(64 * 1024));
   const { send } = openProxy(pumped, respond);
   const reader = (await send(createRequest({ body: streamed }))).body?.getReader();
@@ -97,7 +97,7 @@ test("case 42: reads at most a few pieces ahead of the client", async () => {
 });
 
 test.each(both)(
-  "case 41: a client that cancels a stream that is %s ends the gateway's, told once as 499",
+  "a client that cancels a stream that is %s ends the gateway's, told once as 499 (case 41)",
   async (_, options) => {
     const { seen, respond } = endless();
     const { send, events, reached } = openProxy(options, respond);
@@ -111,7 +111,7 @@ test.each(both)(
 );
 
 test.each(both)(
-  "case 41: a request that is aborted ends a stream that is %s, also while nobody reads",
+  "a request that is aborted ends a stream that is %s, also while nobody reads (case 41)",
   async (_, options) => {
     const { respond } = endless();
     let signal: AbortSignal | undefined;
@@ -128,7 +128,7 @@ test.each(both)(
   },
 );
 
-test("case 41: ends a stream that ignores the abort where it is read", async () => {
+test("ends a stream that ignores the abort where it is read (case 41)", async () => {
   const { seen, respond } = endless();
   const { send } = openProxy(read, respond);
   const client = new AbortController();
@@ -299,7 +299,7 @@ describe("the truth of endings", () => {
     ["a finish reason and usage", delta("a", 0, "stop") + usage],
     ["both finish reasons of two choices", delta("a", 0, "stop") + delta("b", 1, "length")],
     ["an error of the gateway's", `${delta("a")}data: {"error":{"message":"overloaded"}}\n\n`],
-  ])("case 60: a stream is whole with %s", async (_, text) => {
+  ])("a stream is whole with %s (case 60)", async (_, text) => {
     expect(await ends(text)).toEqual({ passed: text, isCut: false });
   });
 
@@ -308,20 +308,20 @@ describe("the truth of endings", () => {
     ["one finish reason of two choices", delta("a", 0, "stop") + delta("b", 1)],
     ["a finish reason of another event's text", delta('"finish_reason":"stop"')],
     ["usage alone", delta("a") + usage],
-  ])("case 60: a stream is cut with %s", async (_, text) => {
+  ])("a stream is cut with %s (case 60)", async (_, text) => {
     expect(await ends(text)).toEqual({ passed: text, isCut: true });
   });
 
-  test("case 60: with `n` of two, a choice that never came is missing", async () => {
+  test("with `n` of two, a choice that never came is missing (case 60)", async () => {
     expect((await ends(delta("a", 0, "stop"), { ...streamed, n: 2 })).isCut).toBe(true);
   });
 
-  test("case 60: a stream that breaks off after the finish reason is complete, without its broken line", async () => {
+  test("a stream that breaks off after the finish reason is complete, without its broken line (case 60)", async () => {
     const whole = delta("a", 0, "stop");
     expect(await ends(`${whole}data: {"usage":{"total_to`)).toEqual({ passed: whole, isCut: false });
   });
 
-  test("case 60: waits a short time for the rest after a finish reason", async () => {
+  test("waits a short time for the rest after a finish reason (case 60)", async () => {
     stopTime();
     const { call, events: told } = openProxy(
       { timeout: { chunkMs: 60_000 }, plugins: [readStreams()] },
@@ -337,7 +337,7 @@ describe("the truth of endings", () => {
     expect((await call(createRequest({ body: streamed }))).text).toBe(text);
   });
 
-  test("case 64: passes on events whose lines end in CR alone as they arrive", async () => {
+  test("passes on events whose lines end in CR alone as they arrive (case 64)", async () => {
     const { send } = openProxy(
       read,
       () => new Response(open("data: a\r\rdata: b\r\rdata: c"), { headers: events }),
@@ -357,7 +357,7 @@ describe("stalls", () => {
     ["events without choices", "data: {}\n\n"],
     ["nothing but a line without end", "x"],
   ];
-  test.each(beats)("case 67: %s do not keep a stream alive", async (_, beat) => {
+  test.each(beats)("%s do not keep a stream alive (case 67)", async (_, beat) => {
     const { call } = openProxy(
       { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },
       () => new Response(drip(beat, 100), { headers: events }),
@@ -365,7 +365,7 @@ describe("stalls", () => {
     expect((await inTime(call(createRequest({ body: streamed })))).text).toContain('"code":"upstream_idle"');
   });
 
-  test("case 67: content does", async () => {
+  test("content does (case 67)", async () => {
     const beat = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"a"}}]}\n\n';
     const { call } = openProxy(
       { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },
@@ -376,7 +376,7 @@ describe("stalls", () => {
     expect(text.split("reasoning_content")).toHaveLength(6);
   });
 
-  test("case 58: a client that reads nothing loses its stream, and the gateway's stream is closed", async () => {
+  test("a client that reads nothing loses its stream, and the gateway's stream is closed (case 58)", async () => {
     const { seen, respond } = endless();
     const { send, events: told } = openProxy(
       { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },

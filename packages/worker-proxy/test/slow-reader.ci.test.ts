@@ -6,7 +6,7 @@ test.each([
   ["passed on unread", {}],
   ["read", { chunkMs: 60_000 }],
 ])(
-  "case 42: a client that does not read a stream %s stops the gateway, however much it has",
+  "a client that does not read a stream %s stops the gateway, however much it has (case 42)",
   async (_, timeout) => {
     const slow = await startProxy({ options: { timeout } });
     const all = 200 * 1024 * 1024;

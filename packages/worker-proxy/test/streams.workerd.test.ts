@@ -52,7 +52,7 @@ function openStreams(
   };
 }
 
-test("case 58: one stream too many is 429 `too_many_streams`, and does not reach the gateway", async () => {
+test("one stream too many is 429 `too_many_streams`, and does not reach the gateway (case 58)", async () => {
   const { open, stream, reached, events: told } = openStreams(2, endless);
   const held = [await open(), await open()];
   const { status, error, headers } = await stream();
@@ -62,7 +62,7 @@ test("case 58: one stream too many is 429 `too_many_streams`, and does not reach
   for (const { body } of held) await body?.cancel();
 });
 
-test("case 58: a stream that ends allows one more, beside the open streams", async () => {
+test("a stream that ends allows one more, beside the open streams (case 58)", async () => {
   const { open, events: told } = openStreams(2, endless);
   const [first, second] = [await open(), await open()];
   await first.body?.cancel();
@@ -72,7 +72,7 @@ test("case 58: a stream that ends allows one more, beside the open streams", asy
   for (const { body } of others) await body?.cancel();
 });
 
-test("case 58: counts the streams of each user, and no other requests", async () => {
+test("counts the streams of each user, and no other requests (case 58)", async () => {
   const { open, call } = openStreams(1, endless);
   const held = [await open("ann"), await open("bob")];
   expect(held.map(({ status }) => status)).toEqual([200, 200]);
@@ -115,7 +115,7 @@ test.each<[name: string, answer: () => Response | Promise<Response>, options?: P
   ],
   ["a header can't be set", whole, { plugins: [gatewayHeaders(() => ({ host: "x" }))] }],
   ["the plugin fails", whole, { plugins: [{ routes: [], send: () => Promise.reject(new Error("down")) }] }],
-])("case 58: the count is given back where %s", async (_, respond, options) => {
+])("the count is given back where %s (case 58)", async (_, respond, options) => {
   vi.spyOn(console, "error").mockImplementation(() => {});
   const { stream } = openStreams(1, respond, options);
   const first = await stream();
@@ -125,7 +125,7 @@ test.each<[name: string, answer: () => Response | Promise<Response>, options?: P
   vi.restoreAllMocks();
 });
 
-test("case 58: stops counting a stream when its client disconnects, even before its start", async () => {
+test("stops counting a stream when its client disconnects, even before its start (case 58)", async () => {
   const { open, stream, events: told } = openStreams(1, endless);
   const client = new AbortController();
   const held = await open("ann", { signal: client.signal });
@@ -148,7 +148,7 @@ test("case 58: stops counting a stream when its client disconnects, even before 
   }
 });
 
-test("case 58: a count that was never given back ends with `limits.totalMs`", async () => {
+test("a count that was never given back ends with `limits.totalMs` (case 58)", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const { open, stream } = openStreams(1, endless, {
     limits: { maxStreamsPerUser: 1 },
@@ -163,7 +163,7 @@ test("case 58: a count that was never given back ends with `limits.totalMs`", as
   await next.body?.cancel();
 });
 
-test("case 58: sixteen by default; under `public` all are one user, and none is counted", async () => {
+test("sixteen by default; under `public` all are one user, and none is counted (case 58)", async () => {
   const { open } = openStreams(1, endless, { limits: {} });
   const held = await Promise.all(Array.from({ length: 17 }, () => open()));
   expect(held.filter(({ status }) => status === 429)).toHaveLength(1);

@@ -96,7 +96,7 @@ describe("an id of a task", () => {
     expect(reached).toHaveLength(1);
   });
 
-  test("case 34: of another user gets the response of one that does not exist, byte for byte", async () => {
+  test("of another user gets the response of one that does not exist, byte for byte (case 34)", async () => {
     const { poll, reached } = openTenants();
     const foreign = await poll(signed("t-1"), "user-2");
     const none = await poll(unknown, "user-2");
@@ -109,17 +109,17 @@ describe("an id of a task", () => {
   });
 
   test.each([
-    ["case 34: without a mark", "t-1"],
-    ["case 34: with a mark of nothing", "t-1_"],
-    ["case 34: with a mark that is cut", signed("t-1").slice(0, -1)],
-    ["case 34: with a mark that goes on", `${signed("t-1")}A`],
-    ["case 34: with a mark in capitals", signed("t-1").toUpperCase()],
-    ["case 34: with another task's mark", `t-2_${signed("t-1").slice(-22)}`],
-    ["case 34: with an asset's mark", signed("t-1", "asset")],
-    ["case 34: with a mark of another secret", signed("t-1", "task", "user-1", `${SECRET}!`)],
-    ["case 34: with a user's id in the task's", signed("t-1:user-1", "task", "").replace(":user-1", "")],
-    ["case 34: with two marks", signed(signed("t-1")).replace(/^t-1_/, "t-1__")],
-    ["case 34: that is a mark alone", `_${signed("t-1").slice(-22)}`],
+    ["without a mark (case 34)", "t-1"],
+    ["with a mark of nothing (case 34)", "t-1_"],
+    ["with a mark that is cut (case 34)", signed("t-1").slice(0, -1)],
+    ["with a mark that goes on (case 34)", `${signed("t-1")}A`],
+    ["with a mark in capitals (case 34)", signed("t-1").toUpperCase()],
+    ["with another task's mark (case 34)", `t-2_${signed("t-1").slice(-22)}`],
+    ["with an asset's mark (case 34)", signed("t-1", "asset")],
+    ["with a mark of another secret (case 34)", signed("t-1", "task", "user-1", `${SECRET}!`)],
+    ["with a user's id in the task's (case 34)", signed("t-1:user-1", "task", "").replace(":user-1", "")],
+    ["with two marks (case 34)", signed(signed("t-1")).replace(/^t-1_/, "t-1__")],
+    ["that is a mark alone (case 34)", `_${signed("t-1").slice(-22)}`],
   ])("%s is not found, and nothing is sent to the gateway", async (_, id) => {
     const { poll, reached } = openTenants();
     expect([(await poll(id)).status, reached.length]).toEqual([404, 0]);
@@ -227,7 +227,7 @@ describe("an asset", () => {
   });
 
   test.each(["a=bc", "folder/name", "=", "QUJDRA=="])(
-    "case 30: a text of the letters of Base64 that is no image is no file: %s",
+    "a text of the letters of Base64 that is no image is no file: %s (case 30)",
     async (url) => {
       const { post, reached } = openTenants();
       const body = { model: "beta3.0-video", input: { media: [{ type: "first_frame", url }] } };
@@ -250,7 +250,7 @@ describe("an asset", () => {
     ["with no slash", "asset:a-1"],
     ["with a path", `asset://${signed("a-1", "asset")}/../b`],
     ["with no id", "asset://"],
-  ])("case 85: an asset %s has a wrong shape, which is told before whose it is", async (_, url) => {
+  ])("an asset %s has a wrong shape, which is told before whose it is (case 85)", async (_, url) => {
     const { post, reached } = openTenants(undefined, { mediaURLs: "any", allowFields: ["input.anything"] });
     for (const body of bodies(url)) {
       const { status, error } = await post(video, body);
@@ -267,7 +267,7 @@ describe("an asset", () => {
       (url: string) => ({ content: [{ type: "image_url", image_url: { url }, role: "first_frame" }] }),
     ],
   ])(
-    "case 85: a place of %s that takes no asset says so, also for an asset of the user",
+    "a place of %s that takes no asset says so, also for an asset of the user (case 85)",
     async (model, body) => {
       const { post, reached } = openTenants();
       for (const url of [`asset://${signed("a-1", "asset")}`, "asset://a-1", "asset://"]) {
@@ -332,7 +332,7 @@ test.each([
   log.mockRestore();
 });
 
-describe("case 29: what the gateway gets of a user", () => {
+describe("what the gateway gets of a user (case 29)", () => {
   const flash = { model: "alpha-v4.1-flash", messages: [], user_id: "somebody-else" };
   const told = async (user: string, body: object, options: Options = {}) => {
     const { post, sent } = openTenants(undefined, options);

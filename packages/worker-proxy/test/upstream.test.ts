@@ -46,7 +46,7 @@ test("a whole stream passes unchanged, and gives one event", async () => {
 });
 
 test.each([401, 402, 403])(
-  "case 37: a %i of the gateway is the operator's fault: 502 without its text",
+  "a %i of the gateway is the operator's fault: 502 without its text (case 37)",
   async (status) => {
     proxy.upstream.respondWith(
       says(status, json, createError({ message: `Incorrect API key: ${KEY}`, code: "invalid_api_key" })),
@@ -58,7 +58,7 @@ test.each([401, 402, 403])(
   },
 );
 
-test.each([301, 302, 303, 307, 308])("case 38: a %i is not followed, elsewhere or here", async (status) => {
+test.each([301, 302, 303, 307, 308])("a %i is not followed, elsewhere or here (case 38)", async (status) => {
   const elsewhere = await startUpstream();
   for (const location of [`${elsewhere.url}/v1/chat/completions`, "/v1/models"]) {
     proxy.upstream.respondWith(says(status, { location }));
@@ -71,7 +71,7 @@ test.each([301, 302, 303, 307, 308])("case 38: a %i is not followed, elsewhere o
   elsewhere.close();
 });
 
-test("case 39: a gateway that is silent before its headers gives 504, and its connection is closed", async () => {
+test("a gateway that is silent before its headers gives 504, and its connection is closed (case 39)", async () => {
   const own = await impatient({ firstChunkMs: 200 });
   own.upstream.respondWith(() => {});
   const { status, error } = await own.call();
@@ -88,7 +88,7 @@ function splitError(text: string) {
   return { before, error: JSON.parse(data).error as Record<string, string> };
 }
 
-test("case 39: a gateway that is silent in mid-stream gives an error event, and its connection is closed", async () => {
+test("a gateway that is silent in mid-stream gives an error event, and its connection is closed (case 39)", async () => {
   const own = await impatient({ chunkMs: 200 });
   own.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -103,7 +103,7 @@ test("case 39: a gateway that is silent in mid-stream gives an error event, and 
   expect(await own.events(1)).toMatchObject([{ status: 200, code: "upstream_idle" }]);
 });
 
-test("case 40: a connection that breaks within an event gives an error event, without the broken line", async () => {
+test("a connection that breaks within an event gives an error event, without the broken line (case 40)", async () => {
   proxy.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(`${chunk("a")}data: {"choices":[{"del`, () => response.destroy());
@@ -113,7 +113,7 @@ test("case 40: a connection that breaks within an event gives an error event, wi
   expect(error["code"]).toBe("upstream_cut");
 });
 
-test("case 40: a stream that ends without saying so gives an error event", async () => {
+test("a stream that ends without saying so gives an error event (case 40)", async () => {
   const quoted = chunk('\\"finish_reason\\": \\"stop\\" and data: [DONE]');
   proxy.upstream.respondWith(says(200, { "content-type": "text/event-stream" }, quoted));
   const { text } = await proxy.call(streamed);
@@ -140,13 +140,13 @@ test("a JSON answer that breaks off is no success", async () => {
   expect(await proxy.events(1)).toMatchObject([{ code: "upstream_cut" }]);
 });
 
-test("case 41: a client that leaves before the headers, through a service binding, is left by the proxy too", async () => {
+test("a client that leaves before the headers, through a service binding, is left by the proxy too (case 41)", async () => {
   proxy.upstream.respondWith(() => {});
   expect(await (await proxy.sendAndLeave(chat)).text()).toBe("left");
   expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
 });
 
-test("case 41: a client that leaves in mid-stream ends the gateway's connection, and gives one event with 499", async () => {
+test("a client that leaves in mid-stream ends the gateway's connection, and gives one event with 499 (case 41)", async () => {
   proxy.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(chunk("a"));
@@ -161,7 +161,7 @@ test("case 41: a client that leaves in mid-stream ends the gateway's connection,
   expect(await proxy.events(1)).toMatchObject([{ status: 499, code: "client_left", userId: "user-1" }]);
 });
 
-test("case 44: the gateway's 429 passes, with Retry-After and as the gateway's", async () => {
+test("the gateway's 429 passes, with Retry-After and as the gateway's (case 44)", async () => {
   const error = { message: "slow down", type: "rate_limit_error", code: "rate_limited" };
   proxy.upstream.respondWith(
     says(429, { ...json, "retry-after": "7", "x-request-id": "r1" }, createError(error)),
@@ -174,7 +174,7 @@ test("case 44: the gateway's 429 passes, with Retry-After and as the gateway's",
   expect(response.headers.get("x-sluice-source")).toBe("upstream");
 });
 
-describe("case 44: the gateway's errors get the proxy's shape", () => {
+describe("the gateway's errors get the proxy's shape (case 44)", () => {
   test.each([
     ["a 500 page that quotes the key", 500, "text/html", `<h1>${KEY}</h1>`, 502, "upstream_error"],
     ["a 503 in JSON", 503, "application/json", createError({ message: "overloaded" }), 502, "upstream_error"],
@@ -218,7 +218,7 @@ describe("case 44: the gateway's errors get the proxy's shape", () => {
   });
 });
 
-test("case 63: a refusal whose body never ends stays a refusal at once", async () => {
+test("a refusal whose body never ends stays a refusal at once (case 63)", async () => {
   const own = await impatient({ chunkMs: 200 });
   own.upstream.respondWith((response) => {
     response.writeHead(400, json).write('{"error":');
@@ -231,7 +231,7 @@ test("case 63: a refusal whose body never ends stays a refusal at once", async (
   expect(await own.upstream.requests[0]?.hungUp).toBe("hung up");
 });
 
-test("case 63: a refusal of many megabytes is cut off", async () => {
+test("a refusal of many megabytes is cut off (case 63)", async () => {
   proxy.upstream.respondWith((response) => {
     response.writeHead(400, json);
     const more = () => {
@@ -245,7 +245,7 @@ test("case 63: a refusal of many megabytes is cut off", async () => {
   expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
 });
 
-test("case 63: a refusal whose connection breaks stays a refusal", async () => {
+test("a refusal whose connection breaks stays a refusal (case 63)", async () => {
   proxy.upstream.respondWith((response) => {
     response.writeHead(422, json).write('{"error":', () => response.destroy());
   });
@@ -256,13 +256,13 @@ test.each([
   ["a page", "<html><body>welcome</body></html>"],
   ["JSON that was cut", '{"id":"1","choices":[{"mess'],
   ["nothing", ""],
-])("case 61: %s that calls itself JSON is no success", async (_, text) => {
+])("%s that calls itself JSON is no success (case 61)", async (_, text) => {
   proxy.upstream.respondWith(says(200, json, text));
   const { status, error } = await proxy.call();
   expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
 });
 
-test("case 21: a body over the limit without a content-length is refused, and not read to its end", async () => {
+test("a body over the limit without a content-length is refused, and not read to its end (case 21)", async () => {
   const piece = `3e8\r\n${"x".repeat(1000)}\r\n`;
   const { status, text } = await proxy.raw(
     `POST /v1/chat/completions HTTP/1.1\r\nHost: ${proxy.url.host}\r\nConnection: close\r\n` +
@@ -273,7 +273,7 @@ test("case 21: a body over the limit without a content-length is refused, and no
   expect(proxy.upstream.requests).toEqual([]);
 });
 
-test("case 21: a body up to the limit passes", async () => {
+test("a body up to the limit passes (case 21)", async () => {
   proxy.upstream.respondWith(ok);
   const body = JSON.stringify({ ...chat, stop: "" });
   const full = JSON.stringify({ ...chat, stop: "x".repeat(1000 - body.length) });

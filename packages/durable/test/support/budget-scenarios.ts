@@ -179,7 +179,7 @@ export const BUDGET_SCENARIOS: Readonly<Record<string, Scenario>> = {
     expect((await send(one, user, "/v1/admin/budgets/reset", { by: "user", user })).status).toBe(404);
   },
 
-  async "case 133: is exported and erased with its user, and nobody else's"({ one, other }, name) {
+  async "is exported and erased with its user, and nobody else's (case 133)"({ one, other }, name) {
     gateway.respondWith(respondWith(7));
     const [user, stays] = [`100 ${name}`, `100 ${name} stays`];
     await chat(one, user);

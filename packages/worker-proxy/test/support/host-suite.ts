@@ -60,7 +60,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       expect([health.status, health.text]).toEqual([200, '{"status":"ok"}']);
     });
 
-    test("case 43: each event arrives when the gateway sends it", async () => {
+    test("each event arrives when the gateway sends it (case 43)", async () => {
       let next: (event: string) => void = () => {};
       upstream.respondWith((response) => {
         response.writeHead(200, events).write(chunk("0"));
@@ -86,7 +86,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       expect(await host.told(200)).not.toHaveProperty("code");
     });
 
-    test.each([301, 302, 307, 308])("case 38: a redirect (%i) is not followed", async (status) => {
+    test.each([301, 302, 307, 308])("a redirect (%i) is not followed (case 38)", async (status) => {
       upstream.respondWith((response, { url }) =>
         says(url === "/elsewhere" ? 200 : status, { location: `${upstream.url}/elsewhere` })(
           response,
@@ -112,12 +112,12 @@ export function testHosts(rows: readonly HostRow[]): void {
     });
 
     if (readsStreams)
-      test("case 40: a stream that ends without saying so ends in an error event", async () => {
+      test("a stream that ends without saying so ends in an error event (case 40)", async () => {
         upstream.respondWith(says(200, events, chunk("a")));
         expect((await read(await host.send(streamed))).text).toMatch(/event: error\n.*"upstream_cut"/);
       });
 
-    test("case 40: a stream that is cut in mid-event ends in an error event, and in no [DONE]", async () => {
+    test("a stream that is cut in mid-event ends in an error event, and in no [DONE] (case 40)", async () => {
       let cut = () => {};
       upstream.respondWith((response) => {
         response.writeHead(200, events).write(chunk("a"));
@@ -136,7 +136,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       expect(await host.told(200)).toMatchObject({ code: "upstream_cut" });
     });
 
-    test("case 40: so does one that is cut as soon as it begins", async () => {
+    test("so does one that is cut as soon as it begins (case 40)", async () => {
       upstream.respondWith((response) => {
         response.writeHead(200, events).write(chunk("a"), () => response.destroy());
       });
@@ -147,7 +147,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       expect(text).toMatch(/\n\nevent: error\ndata: \{.*"code":"upstream_cut"\}\}\n\n$/);
     });
 
-    test("case 41: a client that leaves in mid-stream ends the gateway's connection, with 499 in the event", async () => {
+    test("a client that leaves in mid-stream ends the gateway's connection, with 499 in the event (case 41)", async () => {
       upstream.respondWith((response) => {
         response.writeHead(200, events).write(chunk("a"));
         const more = setInterval(() => response.write(chunk("b")), 20);
@@ -161,7 +161,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       expect(await host.told(499)).toMatchObject({ code: "client_left", userId: "user-1" });
     });
 
-    test("case 41: a client that leaves while the gateway is silent in mid-stream is noticed as well", async () => {
+    test("a client that leaves while the gateway is silent in mid-stream is noticed as well (case 41)", async () => {
       upstream.respondWith((response) => void response.writeHead(200, events).write(chunk("a")));
       const client = new AbortController();
       const response = await host.send(streamed, { signal: client.signal });
@@ -171,7 +171,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       await host.told(499);
     });
 
-    test("case 41: a client that leaves before the headers is left by the gateway too", async () => {
+    test("a client that leaves before the headers is left by the gateway too (case 41)", async () => {
       upstream.respondWith(() => {});
       const client = new AbortController();
       const response = host.send(chat, { signal: client.signal }).catch(() => "left");
