@@ -754,9 +754,9 @@ describe("a tool call that needs approval", () => {
 
   test("does not wait for approval if the chat was stopped during needsApproval", async () => {
     let decide: (needed: boolean) => void = () => {};
-    let askUser: () => void = () => {};
+    let setRequested: () => void = () => {};
     const requested = new Promise<void>((resolve) => {
-      askUser = resolve;
+      setRequested = resolve;
     });
     const doubtful = defineTool({
       name: "doubtful",
@@ -764,7 +764,7 @@ describe("a tool call that needs approval", () => {
       needsApproval: () =>
         new Promise<boolean>((resolve) => {
           decide = resolve;
-          askUser();
+          setRequested();
         }),
     });
     const { chat } = createChat([streamCalls({ a: ["doubtful", "{}"] })], { tools: [doubtful] });

@@ -111,10 +111,10 @@ export function requestRecord<Result>(
   const read = (response: WholeResponse) => {
     const { json } = response;
     if (!isRecord(json)) throw response.reported();
-    const isComplete = findRecords(json).some((record) =>
+    const hasResult = findRecords(json).some((record) =>
       landmarks.some((name) => record[name] !== undefined),
     );
-    if (!isComplete && findErrorFields(json)?.message !== undefined) throw response.reported();
+    if (!hasResult && findErrorFields(json)?.message !== undefined) throw response.reported();
     return call.read({ ...response, json });
   };
   return requestJSON(client, { ...call, read }, options);

@@ -47,16 +47,16 @@ function findProblem(message: unknown, ids: ReadonlySet<unknown>): [string, stri
   if (id !== undefined && (typeof id !== "string" || id === ""))
     return ["id", "must be text, or be left out"];
   if (ids.has(id)) return ["id", `is the id of an earlier message too: ${JSON.stringify(id)}`];
-  if (!isList(toolCalls, isCall))
+  if (!isListOf(toolCalls, isCall))
     return ["toolCalls", "must be calls: { id, name, arguments, input, state }"];
-  if (!isList(images, (url) => typeof url === "string")) return ["images", "must be http(s) or data URLs"];
-  if (!isList(files, isFile)) return ["files", "must be files: { type, url }, with http(s) or data URLs"];
+  if (!isListOf(images, (url) => typeof url === "string")) return ["images", "must be http(s) or data URLs"];
+  if (!isListOf(files, isFile)) return ["files", "must be files: { type, url }, with http(s) or data URLs"];
   return undefined;
 }
 
 const roles: ReadonlySet<unknown> = new Set(["system", "user", "assistant"]);
 
-function isList(list: unknown, holds: (item: unknown) => boolean): boolean {
+function isListOf(list: unknown, holds: (item: unknown) => boolean): boolean {
   return list === undefined || (Array.isArray(list) && list.every(holds));
 }
 
