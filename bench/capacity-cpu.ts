@@ -77,7 +77,7 @@ async function cpuWith(
     const stat = readFileSync(`/proc/${proxy.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
     return (Number(stat[11]) + Number(stat[12])) * 10;
   };
-  const ask = async (user: string) => {
+  const sendRequest = async (user: string) => {
     const isImage = kind === "creates";
     const chat = {
       model: "delta-5.3",
@@ -103,15 +103,15 @@ async function cpuWith(
   /** All streams at once, or so many short requests in 20 lanes. */
   const all = (from: number, count: number) =>
     kind === "streams"
-      ? Promise.all(Array.from({ length: count }, (_, nth) => ask(`user-${from + nth}`)))
+      ? Promise.all(Array.from({ length: count }, (_, nth) => sendRequest(`user-${from + nth}`)))
       : Promise.all(
-          Array.from({ length: 20 }, async (_, lane) => {
-            for (let left = count / 20; left > 0; left -= 1) await ask(`user-${from + lane}`);
+          Array.from({ length: 20 }, async (_, worker) => {
+            for (let left = count / 20; left > 0; left -= 1) await sendRequest(`user-${from + worker}`);
           }),
         );
   try {
     if (kind !== "streams") await all(0, times / 2);
-    else await ask("first");
+    else await sendRequest("first");
     const before = usedMs();
     await all(100, times);
     return (usedMs() - before) / times;

@@ -4,11 +4,11 @@ import { makeEvents, splitReads } from "./workload.ts";
 
 /*
  * A gateway in a process of its own, so that what the client does costs it nothing. A part of the address or of the
- * body says what it streams. It sends its port, and how many megabytes were taken of an endless answer.
+ * body says what it streams. It sends its port, and how many megabytes were taken of an endless response.
  */
 
 const events = makeEvents(20_000);
-const answers: Record<string, readonly Uint8Array[]> = {
+const responses: Record<string, readonly Uint8Array[]> = {
   "a-frame-a-write": splitReads(events, "one frame"),
   "4-KB-a-write": splitReads(events, 4096),
   "64-KB-a-write": splitReads(events, 64 * 1024),
@@ -19,14 +19,14 @@ const paced = splitReads(makeEvents(99), "one frame");
 const megabyte = Buffer.from(`data: ${"x".repeat(1024 * 1024)}\n\n`);
 
 const server = createServer(async (request, response) => {
-  let asked = request.url ?? "";
-  for await (const chunk of request.setEncoding("utf8")) asked += chunk;
+  let prompt = request.url ?? "";
+  for await (const chunk of request.setEncoding("utf8")) prompt += chunk;
   response.writeHead(200, { "content-type": "text/event-stream" });
-  if (asked.includes("endless")) return endless(response);
-  if (asked.includes("paced")) return drip(response);
-  // an answer that goes on until the client leaves: 20 frames of thinking, which not all clients pass on, and 20 of text
-  if (asked.includes("held")) return void response.write(Buffer.concat(paced.slice(0, 40)));
-  const [, writes = []] = Object.entries(answers).find(([name]) => asked.includes(name)) ?? [];
+  if (prompt.includes("endless")) return endless(response);
+  if (prompt.includes("paced")) return drip(response);
+  // a response that goes on until the client leaves: 20 frames of thinking, which not all clients pass on, and 20 of text
+  if (prompt.includes("held")) return void response.write(Buffer.concat(paced.slice(0, 40)));
+  const [, writes = []] = Object.entries(responses).find(([name]) => prompt.includes(name)) ?? [];
   for (const bytes of writes)
     if (!response.write(bytes)) await new Promise((resolve) => response.once("drain", resolve));
   response.end();

@@ -21,9 +21,9 @@ export interface Turns {
 declare const process: { readonly env: { readonly BENCH_ROUNDS?: string } };
 
 /** `BENCH_ROUNDS=1` tries a topic out in a moment; its figures mean little. */
-const mostRounds = Number(roundsAsked() || Number.POSITIVE_INFINITY);
+const mostRounds = Number(readRounds() || Number.POSITIVE_INFINITY);
 
-function roundsAsked(): string | undefined {
+function readRounds(): string | undefined {
   try {
     return process.env.BENCH_ROUNDS;
   } catch {

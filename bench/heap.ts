@@ -1,8 +1,8 @@
 import { own, type Subject } from "./subjects.ts";
 
 /*
- * node --expose-gc heap.ts <subject> <address>: prints the megabytes that are in use while one answer is read, at their
- * highest, after collecting garbage. A first, short answer loads all code.
+ * node --expose-gc heap.ts <subject> <address>: prints the megabytes that are in use while one response is read, at their
+ * highest, after collecting garbage. A first, short response loads all code.
  */
 
 const [name = "", baseURL = ""] = process.argv.slice(2);

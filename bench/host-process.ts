@@ -11,7 +11,7 @@ import pg from "pg";
  * port, and responds to each message with the number of queries that it has sent.
  */
 
-const [gateway = "", place = "", schema = ""] = process.argv.slice(2);
+const [gateway = "", target = "", schema = ""] = process.argv.slice(2);
 let queries = 0;
 const { query } = pg.Client.prototype;
 pg.Client.prototype.query = function count(this: pg.Client, ...given: unknown[]) {
@@ -25,7 +25,7 @@ const proxy = createProxy<unknown>({
   authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
   origins: [],
   models: ["delta-5.3"],
-  host: place.startsWith("postgres:") ? postgresHost({ url: place, schema }) : nodeHost({ file: place }),
+  host: target.startsWith("postgres:") ? postgresHost({ url: target, schema }) : nodeHost({ file: target }),
   plugins: [
     budget({ limits: { user: 1e12 }, windowMs: 86_400_000, reserve: () => 1000 }),
     resumableStreams(),

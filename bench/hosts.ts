@@ -19,13 +19,13 @@ import { formatTable } from "./topic.ts";
  *     pnpm build && node bench/hosts.ts [paced|short]
  */
 
-/** For each process of a host: a process more is there for more answers. */
+/** For each process of a host: a process more is there for more responses. */
 const PACED = 40;
 const SHORT = 160;
 const CLIENTS = 32;
 
 interface Host {
-  /** Addresses of the processes that answers are begun at. */
+  /** Addresses of the processes that responses are begun at. */
   readonly processes: readonly string[];
   /** CPU so far in milliseconds, that of Postgres apart. */
   cpuMs(): { readonly own: number; readonly postgres: number };
@@ -110,14 +110,14 @@ async function measure(kind: "paced" | "short"): Promise<void> {
     async (name) => {
       const { host, away } = subjects[name];
       const count = countProcesses(host);
-      const [before, asked, startedAt] = [host.cpuMs(), await host.queries(), performance.now()];
+      const [before, queriesBefore, startedAt] = [host.cpuMs(), await host.queries(), performance.now()];
       await all(count, kind === "paced" ? count : CLIENTS, (nth) => readAway(host, nth, away, kind));
       const seconds = (performance.now() - startedAt) / 1000;
-      // what is settled behind the last answers
+      // what is settled behind the last responses
       await new Promise((resolve) => setTimeout(resolve, 500));
       const after = host.cpuMs();
       of(name).postgres.push((after.postgres - before.postgres) / count);
-      of(name).queries.push(((await host.queries()) - asked) / count);
+      of(name).queries.push(((await host.queries()) - queriesBefore) / count);
       of(name).rate.push(count / seconds);
       return (after.own + after.postgres - before.own - before.postgres) / count;
     },
@@ -134,17 +134,17 @@ async function measure(kind: "paced" | "short"): Promise<void> {
       "ms of CPU": createColumn((name) => middle(cpu[name])),
       "of them Postgres": createColumn((name) => middle(of(name).postgres)),
       queries: createColumn((name) => middle(of(name).queries)),
-      "answers a second": createColumn((name) => middle(of(name).rate)),
+      "responses a second": createColumn((name) => middle(of(name).rate)),
     }),
   );
 }
 
-async function startProcesses(count: number, placeOf: () => string): Promise<Host> {
+async function startProcesses(count: number, findTarget: () => string): Promise<Host> {
   const children = await Promise.all(
     Array.from({ length: count }, async () => {
       const child = fork(new URL("./host-process.ts", import.meta.url), [
         gateway.address,
-        ...placeOf().split(" "),
+        ...findTarget().split(" "),
       ]);
       const [port] = (await once(child, "message")) as [number];
       closings.push(() => child.disconnect());
@@ -152,15 +152,15 @@ async function startProcesses(count: number, placeOf: () => string): Promise<Hos
     }),
   );
   const ownCPU = () => children.reduce((sum, { child }) => sum + readCPU(Number(child.pid)).own, 0);
-  const isShared = placeOf().startsWith("postgres:");
+  const isShared = findTarget().startsWith("postgres:");
   return {
     processes: children.map(({ port }) => `http://127.0.0.1:${port}`),
     cpuMs: () => ({ own: ownCPU(), postgres: isShared ? postgresCPU() : 0 }),
     async queries() {
       const counts = children.map(async ({ child }) => {
-        const said = once(child, "message");
+        const received = once(child, "message");
         child.send("queries");
-        return Number((await said)[0]);
+        return Number((await received)[0]);
       });
       return (await Promise.all(counts)).reduce((sum, some) => sum + some, 0);
     },
@@ -211,7 +211,7 @@ async function all(count: number, lanes: number, work: (nth: number) => Promise<
   );
 }
 
-/** Begins an answer, leaves it, and reads it from its start at a process so many places further on. */
+/** Begins a response, leaves it, and reads it from its start at a process so many places further on. */
 async function readAway({ processes }: Host, nth: number, away: number, prompt: string): Promise<void> {
   const [begunAt = "", readAt = ""] = [0, away].map((more) => processes[(nth + more) % processes.length]);
   const user = `user-${++users}`;
@@ -222,12 +222,12 @@ async function readAway({ processes }: Host, nth: number, away: number, prompt: 
   });
   const begun = await send(`${begunAt}/v1/chat/completions`, user, body);
   begun.on("error", () => {}).destroy();
-  if (begun.statusCode !== 200) throw new Error(`${begun.statusCode}: the answer was not begun`);
+  if (begun.statusCode !== 200) throw new Error(`${begun.statusCode}: the response was not begun`);
   const response = await send(`${readAt}/v1/chat/streams/${begun.headers["x-stream-id"]}`, user);
   let end = "";
   for await (const piece of response) end = String(piece).slice(-300);
   if (!/\[DONE\]|"finish_reason":"stop"/.test(end))
-    throw new Error(`${response.statusCode}: the answer is not whole: ${end}`);
+    throw new Error(`${response.statusCode}: the response is not whole: ${end}`);
 }
 
 function send(url: string, user: string, body?: string): Promise<IncomingMessage> {

@@ -5,8 +5,8 @@ import { bundle } from "../packages/worker-proxy/test/support/bundle.ts";
 import { startWorkerd } from "../packages/worker-proxy/test/support/workerd-process.ts";
 
 /*
- * node bench/load.ts: streams, kept answers and short requests through a proxy in workerd, with an outage of the gateway
- * and a kill of workerd. Ends with an error where a byte came twice or not at all, where an answer that broke off looks
+ * node bench/load.ts: streams, stored responses and short requests through a proxy in workerd, with an outage of the gateway
+ * and a kill of workerd. Ends with an error where a byte came twice or not at all, where a response that broke off looks
  * whole, or where the same load a third time
  * takes more memory than the first time. On this machine alone, for about two minutes.
  */
@@ -58,7 +58,7 @@ async function startProxy(plan: object): Promise<Workerd> {
 }
 
 /** Asks for a chat, and reads all that comes. */
-async function ask({ port }: Workerd, user: string, stream: boolean) {
+async function sendRequest({ port }: Workerd, user: string, stream: boolean) {
   let text = "";
   try {
     const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
@@ -76,9 +76,9 @@ async function ask({ port }: Workerd, user: string, stream: boolean) {
 
 /**
  * Names the end of a stream. It is right with each piece once and in order, and a `[DONE]` only behind the last. With its finish reason an
- * answer is whole without one: a machine that is two seconds late ends it there.
+ * response is whole without one: a machine that is two seconds late ends it there.
  */
-function classify({ status, text, isCut }: Awaited<ReturnType<typeof ask>>): string {
+function classify({ status, text, isCut }: Awaited<ReturnType<typeof sendRequest>>): string {
   const pieces = [...text.matchAll(/<(\d+)>/g)].map(([, nth]) => Number(nth));
   if (pieces.some((nth, at) => nth !== at + 1)) return "WRONG: a piece twice, or lost";
   const isWhole = pieces.length === EVENTS && /\[DONE\]|"stop"/.test(text);
@@ -91,7 +91,9 @@ function classify({ status, text, isCut }: Awaited<ReturnType<typeof ask>>): str
 
 const streams = (proxy: Workerd) =>
   Promise.all(
-    Array.from({ length: STREAMS }, async (_, nth) => classify(await ask(proxy, `user-${nth}`, true))),
+    Array.from({ length: STREAMS }, async (_, nth) =>
+      classify(await sendRequest(proxy, `user-${nth}`, true)),
+    ),
   );
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const readStatus = (pid: number) => readFileSync(`/proc/${pid}/status`, "utf8");
@@ -118,33 +120,33 @@ async function step(title: string, proxy: Workerd, work: () => Promise<readonly 
 }
 
 async function outage(proxy: Workerd): Promise<readonly string[]> {
-  const asked = streams(proxy);
+  const responses = streams(proxy);
   await later((EVENTS * EVENT_MS) / 2);
   isOut = true;
   for (const response of open) response.destroy();
-  const refused = await ask(proxy, "late", true);
+  const refused = await sendRequest(proxy, "late", true);
   isOut = false;
-  return [...(await asked), classify(refused)];
+  return [...(await responses), classify(refused)];
 }
 
 for (const [name, plan] of [
   ["streams", {}],
-  ["kept answers", { resumable: true }],
+  ["stored responses", { resumable: true }],
 ] as const) {
   const proxy = await startProxy(plan);
-  await ask(proxy, "first", false);
+  await sendRequest(proxy, "first", false);
   const idle = await readMemory(proxy);
   await step(`${STREAMS} ${name}`, proxy, () => streams(proxy));
   if (name === "streams")
     await step(`${SHORT} short requests`, proxy, async () => {
       const kinds: string[] = [];
-      const lane = async (nth: number) => {
+      const runWorker = async (nth: number) => {
         for (let left = SHORT / 50; left > 0; left -= 1) {
-          const { status, text } = await ask(proxy, `lane-${nth}`, false);
+          const { status, text } = await sendRequest(proxy, `lane-${nth}`, false);
           kinds.push(status === 200 && text === '{"choices":[]}' ? "whole" : `WRONG: ${status} ${text}`);
         }
       };
-      await Promise.all(Array.from({ length: 50 }, (_, nth) => lane(nth)));
+      await Promise.all(Array.from({ length: 50 }, (_, nth) => runWorker(nth)));
       return kinds;
     });
   await step(`${STREAMS} ${name}, an outage in the middle`, proxy, () => outage(proxy));
@@ -162,10 +164,10 @@ for (const [name, plan] of [
   console.log(`memory, ${name}: the last over the first ${(last.rss / first.rss).toFixed(2)}`);
   if (last.rss > 1.3 * first.rss || last.heapMB > idle.heapMB + 10) isWrong = true;
   await step(`${STREAMS} ${name}, workerd killed in the middle`, proxy, async () => {
-    const asked = streams(proxy);
+    const responses = streams(proxy);
     await later((EVENTS * EVENT_MS) / 2);
     await proxy.close();
-    return asked;
+    return responses;
   });
   if (open.size > 0) await later(1000);
   console.log(`open at the gateway after the kill: ${open.size}`);

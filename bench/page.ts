@@ -66,16 +66,16 @@ export async function buildProgram(entry: string): Promise<string> {
   return output[0].code;
 }
 
-/** Opens a page with the program; `answer` handles what the page requests. */
+/** Opens a page with the program; `respond` handles what the page requests. */
 export async function openPage(
   entry: string,
-  answer: RequestListener = (_, response) => response.end(),
+  respond: RequestListener = (_, response) => response.end(),
 ): Promise<BenchPage> {
   const executablePath = findChromium();
   if (!executablePath) throw new Error("no Chromium here: install one, or set CHROMIUM to its path");
   const script = (await buildProgram(entry)).replaceAll("</script", "<\\/script");
   const server = createServer((request, response) => {
-    if (request.method === "POST" || request.url?.startsWith("/v1/")) return answer(request, response);
+    if (request.method === "POST" || request.url?.startsWith("/v1/")) return respond(request, response);
     response.setHeader("content-type", "text/html; charset=utf-8");
     response.end(`<!doctype html><title>bench</title><body><script type="module">${script}</script>`);
   });

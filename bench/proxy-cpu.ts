@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { inTurns, toRatio } from "./harness.ts";
-import { ask, type Side, type SideName, sources, start } from "./proxy-sides.ts";
+import { type Side, type SideName, sendRequest, sources, start } from "./proxy-sides.ts";
 
 /*
  * node proxy-cpu.ts: the CPU of the proxy over that of a bare Worker, in workerd, for 400 streams at once and for 1,000
@@ -17,16 +17,16 @@ for (const name of names) sides[name] = await start(name, address);
 
 await row("short", "1,000 short requests, 20 at a time", async (side) => {
   for (let nth = 0; nth < 50; nth += 1)
-    await Promise.all(Array.from({ length: 20 }, () => ask(side, "short", "last")));
+    await Promise.all(Array.from({ length: 20 }, () => sendRequest(side, "short", "last")));
 });
 await row("paced", "400 streams at once", (side) =>
-  Promise.all(Array.from({ length: 400 }, () => ask(side, "paced", "last"))),
+  Promise.all(Array.from({ length: 400 }, () => sendRequest(side, "paced", "last"))),
 );
 for (const side of Object.values(sides)) await side.close();
 gateway.disconnect();
 
 async function row(kind: string, title: string, work: (side: Side) => Promise<unknown>): Promise<void> {
-  for (const side of Object.values(sides)) await ask(side, kind, "last");
+  for (const side of Object.values(sides)) await sendRequest(side, kind, "last");
   const cpu = await inTurns(
     names,
     async (name) => {

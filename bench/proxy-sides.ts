@@ -99,7 +99,7 @@ function listChildren(pid: number): string[] {
 }
 
 /** Sends a chat, and returns the milliseconds to its first or to its last byte. */
-export async function ask(side: Side, prompt: string, until: "first" | "last"): Promise<number> {
+export async function sendRequest(side: Side, prompt: string, until: "first" | "last"): Promise<number> {
   const startedAt = performance.now();
   const response = await send(side, prompt);
   let firstAt = 0;
@@ -109,7 +109,7 @@ export async function ask(side: Side, prompt: string, until: "first" | "last"): 
     end = String(chunk.subarray(-200));
   }
   // a gateway that is late by two seconds with its last line is not waited for
-  if (!/\[DONE\]|"finish_reason":"stop"/.test(end)) throw new Error(`the answer is not whole: ${end}`);
+  if (!/\[DONE\]|"finish_reason":"stop"/.test(end)) throw new Error(`the response is not whole: ${end}`);
   return (until === "first" ? firstAt : performance.now()) - startedAt;
 }
 

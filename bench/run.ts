@@ -18,17 +18,17 @@ const topics =
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const page = here("../docs/performance.md");
 
-const asked = process.argv.slice(2);
-if (asked.join() === "studio") {
+const requested = process.argv.slice(2);
+if (requested.join() === "studio") {
   execFileSync("npx", ["-y", "pnpm@12.21.0", "run", "build"], { stdio: "inherit" });
   execFileSync("node", [here("studio.ts")], { stdio: "inherit" });
   process.exit();
 }
-const unknown = asked.filter((name) => !topics.includes(name));
+const unknown = requested.filter((name) => !topics.includes(name));
 if (unknown.length > 0) throw new Error(`no topic ${unknown.join(", ")}: choose from ${topics.join(", ")}`);
 run("npx", "-y", "pnpm@12.21.0", "install", "--dir", here("peers"), "--frozen-lockfile", "--prefer-offline");
 const startedAt = Date.now();
-for (const name of asked.length > 0 ? asked : topics) {
+for (const name of requested.length > 0 ? requested : topics) {
   const { title, markdown, summary = [] } = await measured(name);
   console.log(`\n## ${title}\n\n${markdown}`);
   const text = updateSummary(readFileSync(page, "utf8"), summary, `pnpm bench ${name}`);

@@ -1,5 +1,5 @@
 import { type Figure, inTurns, toRatio } from "./harness.ts";
-import { ask, type Side, sources, startWorker } from "./proxy-sides.ts";
+import { type Side, sendRequest, sources, startWorker } from "./proxy-sides.ts";
 import { startGateway } from "./start-gateway.ts";
 import { formatTable } from "./topic.ts";
 
@@ -104,7 +104,7 @@ const cpu = await inTurns(
   names,
   async (name) => {
     const before = sides[name].cpuMs();
-    await Promise.all(Array.from({ length: RESPONSES }, () => ask(sides[name], "paced", "last")));
+    await Promise.all(Array.from({ length: RESPONSES }, () => sendRequest(sides[name], "paced", "last")));
     return sides[name].cpuMs() - before;
   },
   { rounds: 5, warmUps: 1, budgetMs: 120_000 },

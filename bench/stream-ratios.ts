@@ -6,7 +6,7 @@ export const FRAMES = 20_000;
 export const sizes = { "one frame": "one frame", "4 KB": 4096, "64 KB": 65_536, "7 bytes": 7 } as const;
 export type Size = keyof typeof sizes;
 
-/** The reads of one size, and a `fetch` that answers with them. */
+/** The reads of one size, and a `fetch` that responds with them. */
 export function gatewayFor(size: Size) {
   const events = makeEvents(size === "7 bytes" ? FRAMES / 5 : FRAMES);
   const reads = splitReads(events, sizes[size]);

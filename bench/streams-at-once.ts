@@ -2,8 +2,8 @@ import { setTimeout } from "node:timers/promises";
 import { own, type Subject } from "./subjects.ts";
 
 /*
- * node --expose-gc streams-at-once.ts <subject> <address> <count>: prints the kilobytes that each of so many answers
- * holds while all of them are open, after collecting garbage; null where not all of them begin. A first, short answer
+ * node --expose-gc streams-at-once.ts <subject> <address> <count>: prints the kilobytes that each of so many responses
+ * holds while all of them are open, after collecting garbage; null where not all of them begin. A first, short response
  * loads all code.
  */
 

@@ -23,12 +23,12 @@ interface Line {
 /** Serves the files of `origin` and the bench's own, compressed, as a real host does. */
 export async function serveCompressed(origin: string, own: OwnFiles, line?: Line): Promise<Site> {
   let freeAt = 0;
-  const server = createServer((request, response) => void answer(request, response));
+  const server = createServer((request, response) => void respond(request, response));
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   const { port } = server.address() as AddressInfo;
   return { address: `http://127.0.0.1:${port}`, close: () => void server.close() };
 
-  async function answer({ url = "/" }: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond({ url = "/" }: IncomingMessage, response: ServerResponse): Promise<void> {
     const file = own[url];
     const original = file
       ? new Response(file.body, { headers: { "content-type": file.type } })

@@ -38,7 +38,7 @@ const LONG_CHAT = "bench-long";
 const LONG_TEXT = "A line of a text, as people write.\n".repeat(28_600);
 const KEY_VIEW = { width: 1100, height: 800 };
 const runs = 5;
-/** Numbers of answers after which the heap is measured. */
+/** Numbers of responses after which the heap is measured. */
 const FEW_MANY = [2, 12];
 /** Time from which a task is long, in milliseconds. */
 const LONG_TASK_MS = 50;
@@ -91,10 +91,10 @@ for (const { name, url } of studios) {
 }
 print("slow 3G: s from a click to a text", ["at once", "after 3 s"]);
 print("studio as files", [await measureFirstText(browser, 0), await measureFirstText(browser, 3000)]);
-print("MB of heap after answers", FEW_MANY);
+print("MB of heap after responses", FEW_MANY);
 // a site that compresses passes no questions on
 for (const [name, { address }] of Object.entries({ studio, "studio as files": hosted }))
-  print(name, await heapAfterAnswers(browser, address));
+  print(name, await measureHeapAfterReplies(browser, address));
 const longest: number[] = [];
 for (let run = 0; run < runs; run += 1) longest.push(await longChat(browser));
 print("longest task of 200 turns, ms", [Math.round(median(longest)), ""]);
@@ -148,18 +148,18 @@ async function measureFirstText(on: Browser, waitMs: number): Promise<string> {
   return seconds.toFixed(1);
 }
 
-/** Heap of a page in megabytes, after collecting garbage, when it has so many answers, each in a chat of its own. */
-async function heapAfterAnswers(on: Browser, url: string): Promise<readonly string[]> {
+/** Heap of a page in megabytes, after collecting garbage, when it has so many responses, each in a chat of its own. */
+async function measureHeapAfterReplies(on: Browser, url: string): Promise<readonly string[]> {
   const page = await openPage(on, { width: 1280, height: 800 });
   const devtools = await page.context().newCDPSession(page);
   await page.goto(url);
   const heaps: string[] = [];
-  for (let answers = 1; answers <= Math.max(...FEW_MANY); answers += 1) {
+  for (let replies = 1; replies <= Math.max(...FEW_MANY); replies += 1) {
     const field = page.getByRole("textbox", { name: "Message", exact: true });
     await field.fill("Show me what you can do");
     await field.press("Enter");
     await page.getByRole("button", { name: "Regenerate" }).waitFor();
-    if (FEW_MANY.includes(answers)) {
+    if (FEW_MANY.includes(replies)) {
       await devtools.send("HeapProfiler.collectGarbage");
       const { usedSize } = await devtools.send("Runtime.getHeapUsage");
       heaps.push((usedSize / 1_000_000).toFixed(1));

@@ -8,7 +8,7 @@ export interface Gateway {
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** A client that reads one streamed answer to its end, and calls `onPiece` for each piece of it. */
+/** A client that reads one streamed response to its end, and calls `onPiece` for each piece of it. */
 export type Subject = (gateway: Gateway, onPiece: () => void) => Promise<unknown>;
 
 const headers = { "content-type": "application/json" };
@@ -19,12 +19,12 @@ const body = JSON.stringify({
 });
 
 /** The bare `fetch` of the floor and of parsers that bring none. */
-export function ask({ baseURL, fetch }: Gateway): Promise<Response> {
+export function sendRequest({ baseURL, fetch }: Gateway): Promise<Response> {
   return fetch(`${baseURL}/v1/chat/completions`, { method: "POST", headers, body });
 }
 
 export const own = {
-  floor: async (gateway, onPiece) => floor(await ask(gateway), onPiece),
+  floor: async (gateway, onPiece) => floor(await sendRequest(gateway), onPiece),
   Sluice: async ({ baseURL, fetch }, onPiece) => {
     const isPlatform = fetch === globalThis.fetch;
     const client = createClient({ baseURL, ...(!isPlatform && { fetch: (request) => fetch(request) }) });

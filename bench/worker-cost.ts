@@ -136,7 +136,7 @@ async function streamChat(): Promise<void> {
     { waitUntil() {} },
   );
   const text = await response.text();
-  if (response.status !== 200 || !text.includes("[DONE]")) throw new Error(`no whole answer: ${text}`);
+  if (response.status !== 200 || !text.includes("[DONE]")) throw new Error(`no whole response: ${text}`);
   await new Promise((resolve) => setTimeout(resolve, 20));
 }
 

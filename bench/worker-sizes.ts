@@ -28,7 +28,7 @@ const PARTS: readonly (readonly [name: string, paths: RegExp])[] = [
   ["watched videos (`@sluice/durable`)", /durable\/src\/(?:videos|webhooks)/],
   ["the host, which all plugins share (`@sluice/durable`)", /durable\/src\/host/],
   ["the checks: paths, origins, users, models, fields, caps, ids", /worker-proxy\/src\/checks/],
-  ["the gateway: passing answers on, reading them, keys, polls", /worker-proxy\/src\/(?:gateway|reading)/],
+  ["the gateway: passing responses on, reading them, keys, polls", /worker-proxy\/src\/(?:gateway|reading)/],
   ["refusals in words, log lines, `/health`", /worker-proxy\/src\/(?:refusals|health)/],
   ["options and their checks", /worker-proxy\/src/],
   ["`@sluice/core`: events of streams, errors in them, names of options", /core\/src/],

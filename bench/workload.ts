@@ -9,7 +9,7 @@ const words =
     "|",
   );
 
-/** The last text of an answer that a page shows. */
+/** The last text of a response that a page shows. */
 export const END = "the end of it";
 
 /** `count` frames as events, the last one with the finish reason and the usage. */
@@ -51,7 +51,7 @@ export function splitReads(events: readonly string[], size: "one frame" | number
   );
 }
 
-/** An answer whose body gives one read for each time it is asked. */
+/** A response whose body gives one read for each time it is asked. */
 export function createResponse(reads: readonly Uint8Array[]): Response {
   let at = 0;
   const body = new ReadableStream<Uint8Array>(

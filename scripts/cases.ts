@@ -14,8 +14,8 @@ import { readKnownBugs } from "../tests/simulation/known-bugs.ts";
 const root = join(import.meta.dirname, "..");
 const withThreats = ["packages/{worker-proxy,durable,mcp}/test/*.test.ts", "tests/*/*.test.ts"];
 const withFaults = ["tests/simulation/*.test.ts", "tests/{pages,studio}/*{chaos,fire}*.test.ts"];
-/** A text that names cases: "case 1: …", "cases 82, 83: …, case 85: …". */
-const NAMED = /(["'`])((?:(?!\1)[^\n\\]|\\.)*\bcases? \d+(?:(?:, | and )\d+)*: (?:(?!\1)[^\n\\]|\\.)*)\1/g;
+/** A title that names its threats: "… (case 1)", "… (cases 82, 83)". */
+const NAMED = /(["'`])((?:(?!\1)[^\n\\]|\\.)*\(cases? \d+(?:(?:, | and )\d+)*\)[:,]?)\1/g;
 const TITLE = /\b(?:test|describe)(?:\.\w+)*\(\s*(["'`])((?:(?!\1)[^\n\\]|\\.)+)\1/g;
 
 /** Titles of the tests of each threat, by its number. */
@@ -23,7 +23,7 @@ export function readThreats(): ReadonlyMap<number, readonly string[]> {
   const threats = new Map<number, string[]>();
   for (const file of listFiles(withThreats))
     for (const [, , title = ""] of readFileSync(join(root, file), "utf8").matchAll(NAMED))
-      for (const [, numbers = ""] of title.matchAll(/\bcases? ((?:\d+(?:, | and )?)+): /g))
+      for (const [, numbers = ""] of title.matchAll(/\(cases? ((?:\d+(?:, | and )?)+)\)/g))
         for (const number of (numbers.match(/\d+/g) ?? []).map(Number))
           threats.set(number, [...(threats.get(number) ?? []), `${title}  (${file})`]);
   return new Map([...threats].toSorted(([one], [other]) => one - other));

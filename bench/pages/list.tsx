@@ -12,7 +12,7 @@ export type TextOf<Row> = (message: Row) => string;
 export const list = {
   commits: 0,
   onCommit: () => {},
-  /** Asks for the answer; set by the subject once it is mounted. */
+  /** Asks for the response; set by the subject once it is mounted. */
   send: (): unknown => undefined,
 };
 
@@ -27,9 +27,9 @@ const rule = ".block:not(:last-child) { content-visibility: auto; contain-intrin
 export type Split = (() => (text: string) => readonly string[]) | undefined;
 
 const Row = memo(function Row({ text, split }: { readonly text: string; readonly split: Split }) {
-  const [blocksOf] = useState(() => split?.());
+  const [splitBlocks] = useState(() => split?.());
   // blocks of one text, in their order
-  const blocks = blocksOf?.(text).map((block, at) => <Block key={`block ${at + 1}`} text={block} />);
+  const blocks = splitBlocks?.(text).map((block, at) => <Block key={`block ${at + 1}`} text={block} />);
   return <li>{blocks ?? <p>{text}</p>}</li>;
 });
 
@@ -67,5 +67,5 @@ export function pastTexts(count: number): string[] {
   );
 }
 
-/** A page in which one subject shows a chat. `address` gives the answer. */
+/** A page in which one subject shows a chat. `address` gives the response. */
 export type Subject = (past: number, address: string) => ReactNode;

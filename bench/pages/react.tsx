@@ -15,11 +15,11 @@ import { createTextBlocks } from "./text-blocks.ts";
 
 /** One run, measured in the page. */
 export interface Run {
-  /** Milliseconds from the question to the commit with the whole answer; undefined where it took too long. */
+  /** Milliseconds from the question to the commit with the whole response; undefined where it took too long. */
   readonly finishedMs: number | undefined;
   readonly commits: number;
   readonly longestTaskMs: number;
-  /** Megabytes in use after the answer beyond those before it, after collecting garbage. */
+  /** Megabytes in use after the response beyond those before it, after collecting garbage. */
   readonly heldMB: number;
   /** Milliseconds from each key to the next frame, by the Event Timing API: in steps of 8, and 8 for all below 16. */
   readonly keyMs: readonly number[];
@@ -33,7 +33,7 @@ const createHistory = (count: number): Text[] =>
   pastTexts(count).map((text, at) => ({ id: `past ${at}`, text }));
 const question: Text = { id: "question", text: "Hello?" };
 
-/** Reads an answer by the floor, and calls `show` with its text in each frame that has more. */
+/** Reads a response by the floor, and calls `show` with its text in each frame that has more. */
 async function read(address: string, show: (text: string) => void): Promise<void> {
   let text = "";
   let scheduled = 0;
@@ -79,7 +79,7 @@ function ByHand({ past, address }: { past: number; address: string }) {
   const [messages, setMessages] = useState(() => createHistory(past));
   useLayoutEffect(() => {
     const before = [...createHistory(past), question];
-    list.send = () => read(address, (text) => setMessages([...before, { id: "answer", text }]));
+    list.send = () => read(address, (text) => setMessages([...before, { id: "reply", text }]));
   }, [past, address]);
   return <List messages={messages} readText={({ text }) => text} />;
 }
@@ -119,7 +119,7 @@ const subjects: Record<string, Subject> = {
   ...peers,
 };
 
-/** Asks once for an answer of `length` characters, in a page just loaded. */
+/** Asks once for a response of `length` characters, in a page just loaded. */
 async function run(
   name: string,
   past: number,
@@ -170,7 +170,7 @@ async function run(
 
 const ANSWER = "ol:last-of-type > li:last-child";
 
-/** Looks for the end of the answer. It reads a few characters: reading all would cost more than a commit. */
+/** Looks for the end of the response. It reads a few characters: reading all would cost more than a commit. */
 function endsWithEnd(container: Element): boolean {
   let node: Node | null | undefined = container.querySelector(ANSWER);
   while (node?.lastChild) node = node.lastChild;

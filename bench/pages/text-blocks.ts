@@ -5,7 +5,7 @@ const LONG = 4096;
  * Creates a function that splits a long text at line ends into blocks. While the text grows, only the last block
  * changes: the others are the same strings as at the call before. Joined, the blocks are the text.
  *
- * A browser lays out all of an element's text again when it grows. For an answer of megabytes in one element this takes
+ * A browser lays out all of an element's text again when it grows. For a response of megabytes in one element this takes
  * a second each time, and the page hangs. In elements of their own, the earlier blocks keep their layout. With
  * `content-visibility: auto`, the browser lays out only those near the viewport.
  *
@@ -14,7 +14,7 @@ const LONG = 4096;
  * const Block = memo(function Block({ text }: { text: string }) {
  *   return <div className="block">{text}</div>;
  * });
- * function Answer({ text }: { text: string }) {
+ * function Reply({ text }: { text: string }) {
  *   const [blocksOf] = useState(createTextBlocks);
  *   return blocksOf(text).map((block, at) => <Block key={at} text={block} />);
  * }

@@ -4,15 +4,15 @@ import { DefaultChatTransport } from "ai";
 import { useLayoutEffect, useMemo } from "react";
 import { List, list, pastTexts } from "../pages/list.tsx";
 
-const roleOf = (at) => (at % 2 ? "assistant" : "user");
-const textsIn = (parts, key) => parts.map((part) => (part.type === "text" ? part[key] : "")).join("");
+const getRole = (at) => (at % 2 ? "assistant" : "user");
+const listTexts = (parts, key) => parts.map((part) => (part.type === "text" ? part[key] : "")).join("");
 
 function AI({ past, address, throttle }) {
   const messages = useMemo(
     () =>
       pastTexts(past).map((text, at) => ({
         id: `past ${at}`,
-        role: roleOf(at),
+        role: getRole(at),
         parts: [{ type: "text", text }],
       })),
     [past],
@@ -22,7 +22,7 @@ function AI({ past, address, throttle }) {
   useLayoutEffect(() => {
     list.send = () => chat.sendMessage({ text: "Hello?" });
   }, [chat.sendMessage]);
-  return <List messages={chat.messages} readText={({ parts }) => textsIn(parts, "text")} />;
+  return <List messages={chat.messages} readText={({ parts }) => listTexts(parts, "text")} />;
 }
 
 function TanStack({ past, address }) {
@@ -30,7 +30,7 @@ function TanStack({ past, address }) {
     () =>
       pastTexts(past).map((content, at) => ({
         id: `past ${at}`,
-        role: roleOf(at),
+        role: getRole(at),
         parts: [{ type: "text", content }],
       })),
     [past],
@@ -40,7 +40,7 @@ function TanStack({ past, address }) {
   useLayoutEffect(() => {
     list.send = () => chat.sendMessage("Hello?");
   }, [chat.sendMessage]);
-  return <List messages={chat.messages} readText={({ parts }) => textsIn(parts, "content")} />;
+  return <List messages={chat.messages} readText={({ parts }) => listTexts(parts, "content")} />;
 }
 
 export const peers = {

@@ -4,7 +4,7 @@ import { streamText as streamAI } from "ai";
 import { createParser } from "eventsource-parser";
 import OpenAI from "openai";
 import { streamText as streamXsai } from "xsai";
-import { ask } from "../subjects.ts";
+import { sendRequest } from "../subjects.ts";
 
 /*
  * The other clients, each as its manual shows it, with its default settings.
@@ -21,7 +21,7 @@ export const peers = {
         if (data !== "[DONE]") onPiece(JSON.parse(data));
       },
     });
-    const reader = (await ask(gateway)).body.getReader();
+    const reader = (await sendRequest(gateway)).body.getReader();
     for (let read = await reader.read(); !read.done; read = await reader.read())
       parser.feed(decoder.decode(read.value, { stream: true }));
   },

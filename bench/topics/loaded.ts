@@ -8,17 +8,17 @@ import { formatTable, put, type Report } from "../topic.ts";
 import { makeEvents } from "../workload.ts";
 import { formatKilobytes, programs as others } from "./sizes.ts";
 
-export const title = "Loaded by the end of one answer";
+export const title = "Loaded by the end of one response";
 
-/** Programs that ask for one answer, and call `end` when it has ended. React is left out. */
+/** Programs that ask for one response, and call `end` when it has ended. React is left out. */
 const programs = {
-  "one streamed answer": `
+  "one streamed response": `
     import { createClient, streamChat } from "@sluice/core";
     const client = createClient({ baseURL: "/api" });
     async function ask() {
-      const answer = streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content: "hi" }] });
-      for await (const delta of answer) document.title = delta.type;
-      await answer.result();
+      const stream = streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content: "hi" }] });
+      for await (const delta of stream) document.title = delta.type;
+      await stream.result();
     }
     ask().then(end);`,
   "a chat in React": `
@@ -35,7 +35,7 @@ const programs = {
     createRoot(document.body).render(createElement(GatewayProvider, { client }, createElement(Chat)));`,
 } as const;
 
-/** Events of the answer, one each 10 ms. */
+/** Events of the response, one each 10 ms. */
 const events = [...makeEvents(100), "data: [DONE]\n\n"];
 const EVENT_MS = 10;
 
@@ -50,7 +50,7 @@ export async function measure(): Promise<Report> {
       if (bundler === "Vite") texts[name] = kilobytes(atEnd);
     }
   return {
-    markdown: `A page in Chromium asks for one answer of 100 events in a second. The files of the program that the page has loaded when the answer has ended, minified, gzip, without React; and two seconds later, when the page had nothing to do.\n\n${formatTable("bundler", columns)}`,
+    markdown: `A page in Chromium asks for one response of 100 events in a second. The files of the program that the page has loaded when the response has ended, minified, gzip, without React; and two seconds later, when the page had nothing to do.\n\n${formatTable("bundler", columns)}`,
     summary: await Promise.all(
       Object.entries(texts).map(async ([name, text]) => ({
         measure: `${name}, minified and compressed, without React, loaded when it has ended`,

@@ -1,5 +1,5 @@
 import { type Figure, inTurns, short, signed, toFigure, toRatio } from "../harness.ts";
-import { ask, type Side, type SideName, send, sources, start } from "../proxy-sides.ts";
+import { type Side, type SideName, send, sendRequest, sources, start } from "../proxy-sides.ts";
 import { startGateway } from "../start-gateway.ts";
 import { formatTable, type Report } from "../topic.ts";
 
@@ -13,7 +13,7 @@ export async function measure(): Promise<Report> {
   const sides = {} as Record<SideName, Side>;
   for (const name of names) sides[name] = await start(name, address);
   const columns: Record<string, Row> = {};
-  const first = await inTurns(names, (name) => ask(sides[name], "short", "first"), {
+  const first = await inTurns(names, (name) => sendRequest(sides[name], "short", "first"), {
     rounds: 300,
     warmUps: 40,
     budgetMs: 60_000,
@@ -23,7 +23,7 @@ export async function measure(): Promise<Report> {
     return signed(median);
   });
   for (const kind of ["a-frame-a-write", "4-KB-a-write", "64-KB-a-write"]) {
-    const whole = await inTurns(names, (name) => ask(sides[name], kind, "last"), {
+    const whole = await inTurns(names, (name) => sendRequest(sides[name], kind, "last"), {
       rounds: 9,
       warmUps: 3,
       budgetMs: 20_000,
@@ -34,7 +34,7 @@ export async function measure(): Promise<Report> {
     names,
     async (name) => {
       const before = sides[name].cpuMs();
-      await Promise.all(Array.from({ length: 200 }, () => ask(sides[name], "paced", "last")));
+      await Promise.all(Array.from({ length: 200 }, () => sendRequest(sides[name], "paced", "last")));
       return sides[name].cpuMs() - before;
     },
     { rounds: 2, warmUps: 0, budgetMs: 60_000 },
@@ -47,7 +47,7 @@ export async function measure(): Promise<Report> {
   for (const side of Object.values(sides)) await side.close();
   child.disconnect();
   return {
-    markdown: `Over a Worker that passes everything on and checks nothing, in workerd: \`pumped\` where nothing has to be read of the answer, \`read\` where a meter reads it. 20,000 frames for the speed; 100 events in 5 s for each of 200 streams; 200 MB for a client that reads nothing.\n\n${formatTable("proxy", columns)}`,
+    markdown: `Over a Worker that passes everything on and checks nothing, in workerd: \`pumped\` where nothing has to be read of the response, \`read\` where a meter reads it. 20,000 frames for the speed; 100 events in 5 s for each of 200 streams; 200 MB for a client that reads nothing.\n\n${formatTable("proxy", columns)}`,
   };
 }
 

@@ -7,14 +7,14 @@ import { END, makeEvents } from "../workload.ts";
 
 export const title = "React";
 
-/** A chat to show: the number of past messages, the deltas of an answer, and how many come in each write. */
+/** A chat to show: the number of past messages, the deltas of a response, and how many come in each write. */
 interface Scene {
   readonly past: number;
   readonly deltas: readonly string[];
   readonly perWrite: number;
   readonly pauseMs: number;
   readonly rounds: number;
-  /** Keys are pressed in a field above the messages while the answer streams. */
+  /** Keys are pressed in a field above the messages while the response streams. */
   readonly isTyping?: boolean;
 }
 
@@ -53,7 +53,7 @@ const names = [
 ];
 
 export async function measure(): Promise<Report> {
-  const page = await openPage("pages/react.tsx", (request, response) => void answer(request, response));
+  const page = await openPage("pages/react.tsx", (request, response) => void respond(request, response));
   const tables: string[] = [];
   const texts: Record<string, string> = {};
   for (const [scene, { rounds, isTyping }] of Object.entries(scenes)) {
@@ -91,7 +91,7 @@ export async function measure(): Promise<Report> {
   await page.close();
   return {
     markdown: [
-      "`useChatStream` and the others' `useChat` in Chromium, each run in a page just loaded: 5,000 deltas below past messages, as fast as the connection takes them, and an answer of 4 MB in 65,536 deltas in 8 s. `in blocks` shows the text by `createTextBlocks`. A dash stands for an answer that was not on the page after 30 s, and for tasks of less than 50 ms. `layout` is what the browser itself keeps for the page. `key to frame`: keys are typed into a field above the messages while the 4 MB stream; the time from a key to the next frame by the browser's Event Timing, in steps of 8 ms.",
+      "`useChatStream` and the others' `useChat` in Chromium, each run in a page just loaded: 5,000 deltas below past messages, as fast as the connection takes them, and a response of 4 MB in 65,536 deltas in 8 s. `in blocks` shows the text by `createTextBlocks`. A dash stands for a response that was not on the page after 30 s, and for tasks of less than 50 ms. `layout` is what the browser itself keeps for the page. `key to frame`: keys are typed into a field above the messages while the 4 MB stream; the time from a key to the next frame by the browser's Event Timing, in steps of 8 ms.",
       ...tables,
     ].join("\n\n"),
     summary: [{ measure: "main thread for 5,000 deltas, over a plain text node, Chromium", texts }],
@@ -138,7 +138,7 @@ async function type({ keyboard }: BenchPage["page"], running: Promise<Run>): Pro
 }
 
 /** Sends the deltas of a scene in the form of the client that asks. */
-async function answer({ url = "" }: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond({ url = "" }: IncomingMessage, response: ServerResponse): Promise<void> {
   const [, name = "", wire = ""] = url.split("/");
   const { deltas, perWrite, pauseMs } = scenes[decodeURIComponent(name)] as Scene;
   const { before, each, after } = wires[wire] ?? openAI;

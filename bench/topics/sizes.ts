@@ -7,7 +7,7 @@ export const title = "Bundle sizes";
 const parser = 'import { createParser } from "eventsource-parser"; console.log(createParser)';
 /** Sources of programs that import what a page needs, by what it does and by client. */
 export const programs: Record<string, Record<string, string>> = {
-  "one streamed answer": {
+  "one streamed response": {
     Sluice: 'import { createClient, streamChat } from "@sluice/core"; console.log(createClient, streamChat)',
     openai: 'import OpenAI from "openai"; console.log(OpenAI)',
     "AI SDK":

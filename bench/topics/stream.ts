@@ -25,15 +25,15 @@ export async function measure(): Promise<Report> {
     formatTable("Node, reads of", node),
     formatTable("Chromium, reads of", chromium),
   ].join("\n\n");
-  // an answer that is being written comes in reads of one frame
+  // a response that is being written comes in reads of one frame
   const size = "one frame";
   return { markdown, summary: [toSummary("Node", size, node), toSummary("Chromium", size, chromium)] };
 }
 
-function toSummary(place: string, size: Size, { [size]: column = {} }: Columns): SummaryRow {
+function toSummary(platform: string, size: Size, { [size]: column = {} }: Columns): SummaryRow {
   const texts = Object.entries(column).map(([name, { median }]) => [name, short(median)]);
   return {
-    measure: `time of a stream in reads of ${size}, over a loop by hand, ${place}`,
+    measure: `time of a stream in reads of ${size}, over a loop by hand, ${platform}`,
     texts: Object.fromEntries(texts),
   };
 }

@@ -187,7 +187,7 @@ test("the help names each template, and fits a terminal of 80 columns", () => {
   expect(help.split("\n").filter((line) => line.length > 80)).toEqual([]);
 });
 
-describe("case 171: secrets that a new app has are ignored by git, or are not written", () => {
+describe("secrets that a new app has are ignored by git, or are not written (case 171)", () => {
   test.each([
     ["no .gitignore", undefined],
     ["a .gitignore for another purpose", "node_modules"],

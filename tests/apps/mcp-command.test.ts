@@ -60,7 +60,7 @@ async function startAgent(env: Record<string, string>, ...args: readonly string[
   return { mcp, call, written: () => written, pid: transport.pid };
 }
 
-test("case 215: an agent that starts sluice mcp gets a response, an image, a video and errors, and never the key", async () => {
+test("an agent that starts sluice mcp gets a response, an image, a video and errors, and never the key (case 215)", async () => {
   const { env } = await gateway();
   const folder = temporaryFolder();
   const agent = await startAgent(env, "--folder", folder);
@@ -82,7 +82,7 @@ test("case 215: an agent that starts sluice mcp gets a response, an image, a vid
   expect(agent.written()).not.toContain("canary");
 });
 
-test("case 215: `sluice mcp` starts the same server, which saves into its folder, and never tells the key", async () => {
+test("`sluice mcp` starts the same server, which saves into its folder, and never tells the key (case 215)", async () => {
   const { env } = await gateway();
   const folder = temporaryFolder();
   const agent = await startAgent(env, "--folder", folder);

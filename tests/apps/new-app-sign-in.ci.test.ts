@@ -57,7 +57,7 @@ test("The development user is signed in at once, and is marked as such", async (
   expect(await chat(here, opened.token)).toBe("model_not_allowed");
 });
 
-describe("case 170: the development user of a new app is refused by everything but this machine in development", () => {
+describe("the development user of a new app is refused by everything but this machine in development (case 170)", () => {
   test.each(["production", "", undefined, "staging"])("NODE_ENV %s signs no user in", async (mode) => {
     vi.stubEnv("NODE_ENV", mode);
     expect((await session(here)).status).toBe(401);

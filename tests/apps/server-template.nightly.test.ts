@@ -53,7 +53,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
 
   const listRequests = () => scenario.emulator.requests.filter(({ method }) => method === "POST");
 
-  test("case 199: A response that a kill cuts off keeps what was shown, ends as an error, and is paid once", async () => {
+  test("A response that a kill cuts off keeps what was shown, ends as an error, and is paid once (case 199)", async () => {
     const { createUser, crash, target } = await open();
     const { client, request } = await createUser("ada");
     const chat = createChatStore(client, { model: "delta-5.3" });
@@ -155,7 +155,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     await expect(request("/api/v1/budget")).rejects.toThrow();
   });
 
-  test("case 200: A second server over the same data is refused in one line, and the first one goes on", async () => {
+  test("A second server over the same data is refused in one line, and the first one goes on (case 200)", async () => {
     const { start, target } = await open();
     await expect(start()).rejects.toThrow(
       /^it ended with 1: The server can't start: nodeHost: another process has data\/sluice\.db; stop that one.*$/,

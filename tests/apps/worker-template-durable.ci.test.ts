@@ -40,7 +40,7 @@ describe("the template with Durable Objects", () => {
       await createVideo(deployed.worker, talker);
   });
 
-  test("case 49: leaves every budget whole while the gateway is down", async () => {
+  test("leaves every budget whole while the gateway is down (case 49)", async () => {
     const ada = await signIn("ada-49");
     const { request } = deployed.other("without a gateway");
     for (let nth = 0; nth < 8; nth += 1) {
@@ -53,7 +53,7 @@ describe("the template with Durable Objects", () => {
     ]);
   });
 
-  test("case 56: limits visitors who get a new user id for each request", async () => {
+  test("limits visitors who get a new user id for each request (case 56)", async () => {
     const { request } = deployed.other("for visitors");
     const from = { "cf-connecting-ip": "203.0.113.9" };
     const statuses: number[] = [];

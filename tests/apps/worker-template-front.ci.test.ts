@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { readerOf } from "../../packages/worker-proxy/test/support/event-stream.ts";
+import { createTextReader } from "../../packages/worker-proxy/test/support/event-stream.ts";
 import { startMiniflare } from "../../packages/worker-proxy/test/support/miniflare.ts";
 import { chunk, done, finish, startUpstream } from "../../packages/worker-proxy/test/support/upstream.ts";
 import { chat, chats, secrets, signIn } from "../support/template-suite.ts";
@@ -64,9 +64,9 @@ async function start(file: string) {
   };
 }
 
-test("case 118: a deploy of the Worker in front ends no response, and no byte of it is lost", async () => {
+test("a deploy of the Worker in front ends no response, and no byte of it is lost (case 118)", async () => {
   let send!: (text: string) => void;
-  gateway.answers((response) => {
+  gateway.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     send = (text) => response.write(text);
     send(chunk("one"));
@@ -80,7 +80,7 @@ test("case 118: a deploy of the Worker in front ends no response, and no byte of
     body: JSON.stringify({ ...chat, stream: true }),
   });
   expect(response.status).toBe(200);
-  const reader = readerOf(response);
+  const reader = createTextReader(response);
   expect(await reader.until("one")).toBe(`id: 1\n${chunk("one")}`);
   const path = `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
 
@@ -90,7 +90,7 @@ test("case 118: a deploy of the Worker in front ends no response, and no byte of
   const after = await start("wrangler.front.jsonc");
   const again = await fetch(after.origin + path, { headers: { authorization, "last-event-id": "1" } });
   send(chunk("three") + finish + done);
-  expect(await readerOf(again).until("[DONE]")).toBe(
+  expect(await createTextReader(again).until("[DONE]")).toBe(
     `id: 2\n${chunk("two")}id: 3\n${chunk("three")}id: 4\n${finish}id: 5\n${done}`,
   );
   expect(gateway.requests).toHaveLength(1);

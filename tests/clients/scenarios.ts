@@ -85,7 +85,7 @@ export const scenarios = {
     needs: ["complete"],
     run: async ({ client }) => expectText((await client.complete(call())).text),
   },
-  "a streamed answer": {
+  "a streamed response": {
     needs: ["stream"],
     run: async ({ client }) => {
       const pieces: string[] = [];

@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { createClient, streamChat } from "@sluice/core";
 import { expect, test } from "vitest";
-import { DONE, frame, streamAnswer } from "../../packages/core/test/support/gateway.js";
+import { DONE, frame, streamResponse } from "../../packages/core/test/support/gateway.js";
 import { type CallStream, callStreams } from "../../packages/core/test/support/tool-call-streams.js";
 
 /** Every so many streams are read: all of them take minutes. */
@@ -11,11 +11,11 @@ let text = "";
 const model = createOpenAICompatible({
   name: "gateway",
   baseURL: "https://gateway.test/v1",
-  fetch: async () => streamAnswer(text),
+  fetch: async () => streamResponse(text),
 }).chatModel("delta-5.3");
 const client = createClient({
   baseURL: "https://gateway.test",
-  fetch: async () => streamAnswer(text),
+  fetch: async () => streamResponse(text),
   onEvent: () => {},
 });
 

@@ -2,8 +2,8 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { callAnswer, textAnswer } from "../../packages/core/test/support/answers.js";
 import { frame } from "../../packages/core/test/support/gateway.js";
+import { streamCalls, streamText } from "../../packages/core/test/support/reply-streams.js";
 import { findChromium } from "../../scripts/chromium.js";
 import { getSharedBrowser } from "../support/browser.ts";
 import { buildPage } from "../support/built-page.js";
@@ -144,8 +144,8 @@ async function openGateway(html: string) {
         .write(frame({ content: "Half an answer" }));
     const calls = last.startsWith("call ") ? last.match(/asked|endless/g) : null;
     const stream = calls
-      ? callAnswer(Object.fromEntries(calls.map((name, index) => [`c${index}`, [name, "{}"] as const])))
-      : textAnswer("Done");
+      ? streamCalls(Object.fromEntries(calls.map((name, index) => [`c${index}`, [name, "{}"] as const])))
+      : streamText("Done");
     response.writeHead(200, { "content-type": "text/event-stream" }).end(stream);
   }
 }

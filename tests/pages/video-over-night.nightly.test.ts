@@ -37,7 +37,7 @@ async function startScenario() {
   const emulator = createEmulator({ apiKeys: [KEY], clock, fetchMedia });
   const gateway = await serve(emulator, { port: 0 });
   const [app, cable] = [await startUpstream(), await startCable()];
-  app.answers((response) => void response.writeHead(204).end());
+  app.respondWith((response) => void response.writeHead(204).end());
   const proxy = await startFilesInWorkerd({
     gateway: gateway.url,
     fixture: "durable/test/fixture/whole-worker.ts",

@@ -9,13 +9,13 @@ import {
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  clientOf,
+  createTestClient,
   DONE,
   frame,
   openBody,
   settled,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
 } from "../../packages/core/test/support/gateway.js";
 import { readRuns } from "../support/seed.js";
 import type { WhenBusy } from "../support/when-busy.js";
@@ -68,7 +68,7 @@ function createScenario(whenBusy: WhenBusy) {
   const connections: Connection[] = [];
   const finishTool: (() => void)[] = [];
   const turns: Promise<ChatTurn>[] = [];
-  const { client } = clientOf(
+  const { client } = createTestClient(
     async (request) => {
       const line = openBody();
       connections.push({
@@ -79,7 +79,7 @@ function createScenario(whenBusy: WhenBusy) {
         calls: 0,
         closed: false,
       });
-      return streamAnswer(line.body);
+      return streamResponse(line.body);
     },
     { clock },
   );

@@ -1,8 +1,8 @@
 import { createChatStore, memoryStorage } from "@sluice/stores";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { textAnswer } from "../../packages/core/test/support/answers.js";
-import { clientOf, streamAnswer } from "../../packages/core/test/support/gateway.js";
+import { createTestClient, streamResponse } from "../../packages/core/test/support/gateway.js";
+import { streamText } from "../../packages/core/test/support/reply-streams.js";
 import { until } from "../../packages/stores/test/support/chat.js";
 import { readRuns } from "../support/seed.js";
 import { listReachable } from "../support/tabs-scenario.js";
@@ -82,8 +82,8 @@ test("records with any contents leave all other messages visible, and the next m
         await storage.write(`chat/${id}`, broken);
         const failures: unknown[] = [];
         // the chat may first look for an interrupted reply
-        const { client } = clientOf(
-          ({ method }) => (method === "POST" ? streamAnswer(textAnswer("Yes")) : throwGone()),
+        const { client } = createTestClient(
+          ({ method }) => (method === "POST" ? streamResponse(streamText("Yes")) : throwGone()),
           { onEvent: (event) => event.type === "storage-error" && failures.push(event) },
         );
         const chat = createChatStore(client, { id, model: "alpha-v4.1-flash", storage });

@@ -187,7 +187,7 @@ function billsResponsesOnce(gateway: Simulation["gateway"], chatCount: number): 
     last.set(text, at);
   }
   if (repeated <= chatCount) return undefined;
-  return `${repeated} kept answers were billed again, and the user asked for ${chatCount} of them`;
+  return `${repeated} stored responses were billed again, and the user sent ${chatCount} of them`;
 }
 
 function sendsNothingWithdrawn({ gateway, withdrawn }: Simulation): string | undefined {

@@ -103,7 +103,7 @@ describe("A copy that is older", () => {
 });
 
 describe("A key that is no message", () => {
-  test("keeps what this device has, or else what the others have", () => {
+  test("keeps the fields of this device, or else those of the others", () => {
     expect(mergeRecords("/leaf", "one", "other")).toBe("one");
     const message = { message: { id: "m", role: "user", content: "Hello" }, parent: null, revision: 0 };
     expect(join("damaged", message)).toBe(message);

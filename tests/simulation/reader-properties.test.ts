@@ -16,7 +16,12 @@ import { createEventParser } from "@sluice/core/sse";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { emptyMessage } from "../../packages/core/src/chat/protocol/accumulate.js";
-import { clientOf, frame, question, streamAnswer } from "../../packages/core/test/support/gateway.js";
+import {
+  createTestClient,
+  frame,
+  question,
+  streamResponse,
+} from "../../packages/core/test/support/gateway.js";
 import { readRuns } from "../support/seed.js";
 
 /* Each reader of foreign data, with any data. */
@@ -102,7 +107,7 @@ test("any response in any cut is the same turn, which is the fold of its deltas"
       const bytes = Buffer.from([...deltas.map((each) => frame(each)), frame({}, "stop")].join(""));
       const read = async (pieces: readonly Uint8Array[]) => {
         const seen: ChatDelta[] = [];
-        const { client } = clientOf(() => streamAnswer(pieces), { clock, onEvent: () => {} });
+        const { client } = createTestClient(() => streamResponse(pieces), { clock, onEvent: () => {} });
         const stream = streamChat(client, question);
         for await (const each of stream) seen.push(each);
         const { message, toolCalls, outcome, finishReason } = await stream.result();
@@ -278,7 +283,7 @@ const message = fc.oneof(
   }),
 );
 
-test("any history is repaired to one in which each call has its one result, and is then left as it is", () => {
+test("repairs any history so that each call has one result, and leaves a repaired history unchanged", () => {
   fc.assert(
     fc.property(fc.array(message, { maxLength: 10 }), (history) => {
       const before = JSON.stringify(history);
@@ -322,7 +327,7 @@ test("any body of any status is an error of the library, without the key, and ca
       fc.constantFrom(200, 204, 302, 400, 401, 408, 429, 500, 503),
       async (body, status) => {
         const respond = () => new Response(status === 204 ? null : body, { status });
-        const { client } = clientOf(respond, { apiKey: KEY, retry: { limit: 0 }, onEvent: () => {} });
+        const { client } = createTestClient(respond, { apiKey: KEY, retry: { limit: 0 }, onEvent: () => {} });
         const calls = [
           () => streamChat(client, question).result(),
           () => completeChat(client, question),

@@ -72,7 +72,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "a request that stops a kept answer stays open where its connection is lost",
+    name: "a request that stops a stored response stays open where its connection is lost",
     plan: {
       seed: 311,
       tabs: 1,

@@ -151,7 +151,7 @@ async function expectSettled(stream: ReturnType<typeof streamChat>, isLooped: bo
   expect(new Set(toolCalls.map((each) => each.id)).size).toBe(toolCalls.length);
 }
 
-test("any JSON at any place of a stream ends as a turn or an error of the library, and the body is released", async () => {
+test("any JSON at any position of a stream ends as a turn or an error of the library, and the body is released", async () => {
   const encoder = new TextEncoder();
   const clock = createHastyClock(50_000);
   await fc.assert(

@@ -96,7 +96,7 @@ describe("a storage", () => {
       [name]: inner === undefined ? value : { ...(entry[name] as object), [inner]: value },
     }));
 
-  test("may have any JSON at any place of an entry: the other entries are shown, and ids are stored", async () => {
+  test("may have any JSON at any position of an entry: the other entries are shown, and ids are stored", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(spoilt, fc.jsonValue()), { maxLength: 5 }), async (records) => {
         const storage = memoryStorage();

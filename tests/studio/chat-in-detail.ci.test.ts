@@ -113,16 +113,16 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await other.getByText("offline emulator").waitFor();
       room.pauses = 200;
       await room.studio.sendMessage("[[slow]] Say 'small steps' in Chinese, Arabic and Hindi");
-      await other.last().getByText("Answering elsewhere").waitFor();
+      await other.last().getByText("Responding elsewhere").waitFor();
       await other.last().getByRole("table").waitFor();
       const length = async () => (await other.last().innerText()).length;
       const before = await length();
       room.goOn();
       await expect.poll(length).toBeGreaterThan(before);
-      await other.last().getByText("Answering elsewhere").waitFor({ state: "detached" });
+      await other.last().getByText("Responding elsewhere").waitFor({ state: "detached" });
       await room.studio.settled();
       await room.studio.sendMessage("[[stall]] How does a canal lock work?");
-      await other.last().getByText("Answering elsewhere").waitFor();
+      await other.last().getByText("Responding elsewhere").waitFor();
       await findButton("Stop").click();
       await other.last().getByText("Stopped").waitFor();
       // behind another, a tab draws no more than a frame a second
@@ -325,7 +325,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await room.studio.answer().locator("p").first().waitFor();
       await expect.poll(() => room.page.title()).toBe("Responding… [[stall]] Plan a quiet weekend · Sluice");
       await openNewChat();
-      await findRail().getByRole("img", { name: "Answering" }).waitFor();
+      await findRail().getByRole("img", { name: "Responding" }).waitFor();
       await askAndWait("Hello");
       await findRail()
         .getByRole("link", { name: /Plan a quiet weekend/ })

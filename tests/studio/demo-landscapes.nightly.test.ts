@@ -1,6 +1,6 @@
 import { createEmulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
-import { sceneOf, scenes } from "../../examples/studio/demo/media/art/scenes.ts";
+import { findScene, scenes } from "../../examples/studio/demo/media/art/scenes.ts";
 import { landscapes } from "../../examples/studio/demo/media/media.ts";
 import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
 import { readBody, readBytes, readPNG, send } from "../../packages/emulator/test/support.ts";
@@ -50,8 +50,8 @@ describe("an image of the demo", () => {
   });
 
   test("has a scene for each word of the list, and for each prompt that the studio offers", () => {
-    expect(Object.keys(scenes).map((name) => sceneOf(name))).toEqual(Object.keys(scenes));
-    const unfit = demoPrompts.filter(({ room, prompt }) => room !== "chat" && !sceneOf(prompt));
+    expect(Object.keys(scenes).map((name) => findScene(name))).toEqual(Object.keys(scenes));
+    const unfit = demoPrompts.filter(({ room, prompt }) => room !== "chat" && !findScene(prompt));
     expect(unfit).toEqual([]);
   });
 

@@ -7,8 +7,8 @@ import {
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
-import { readAnswers } from "../../examples/studio/demo/answers.ts";
 import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
+import { readReplies } from "../../examples/studio/demo/replies.ts";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
 
 /** One pixel. */
@@ -25,7 +25,7 @@ const client = createClient({
   apiKey: "sk-test",
   onEvent: () => {},
 });
-const files = new Map(readAnswers().map((answer) => [answer.id, answer]));
+const files = new Map(readReplies().map((answer) => [answer.id, answer]));
 const chats = demoPrompts.filter(({ room }) => room === "chat");
 const tools = ["roll_dice", "save_note", "pick_color"].map((name) => ({
   type: "function",
@@ -61,7 +61,7 @@ test("the prompts have unique ids and texts", () => {
 });
 
 describe("a prompt that the demo offers", () => {
-  test.each(chats.filter(({ tool, needsPicture }) => !tool && !needsPicture))(
+  test.each(chats.filter(({ tool, needsImage: needsPicture }) => !tool && !needsPicture))(
     "gets its response: $prompt",
     async ({ id, prompt, after }) => {
       const before = after ? [user(findPrompt(after)), assistant(findContent(after))] : [];
@@ -111,7 +111,7 @@ test("an image is described by its header only", async () => {
     { role: "user", content: [{ type: "text", text: "What is in this picture?" }, image] },
   ]);
   expect(text).toContain("| 1 | `image/png` | 70 bytes | 1 × 1 pixels |");
-  expect(await requestText([user("What is in this picture?")])).toBe(findContent("no-picture"));
+  expect(await requestText([user("What is in this picture?")])).toBe(findContent("no-image"));
 });
 
 test("the files of a message are named with what came of them, and no keyword in them gets a reply", async () => {
@@ -185,7 +185,7 @@ test("a prompt about another thing does not get a response that has one of its w
 });
 
 test("a model whose replies are short says the beginning", async () => {
-  const answers = chats.filter(({ tool, needsPicture }) => !tool && !needsPicture);
+  const answers = chats.filter(({ tool, needsImage: needsPicture }) => !tool && !needsPicture);
   for (const { prompt, id } of answers) {
     const text = await requestText([user(prompt)], { model: "gamma-chat-1-6-251015" });
     expect(text).toBe(files.get(id)?.brief);

@@ -4,7 +4,7 @@ import { hasChromium, openRoom } from "../support/studio-suite.ts";
 
 describe.skipIf(!hasChromium)("Two tabs of the studio in Chromium (skipped where there is none)", () => {
   const studio = openRoom("chat", { speed: Number.POSITIVE_INFINITY });
-  const elsewhere = (page: Page) => page.getByText("Answering elsewhere");
+  const elsewhere = (page: Page) => page.getByText("Responding elsewhere");
 
   test.each(["its chat", "another room"])(
     "The second tab stops the response of the first, which shows %s",

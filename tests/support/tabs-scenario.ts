@@ -9,11 +9,11 @@ import {
   memoryStorage,
 } from "@sluice/stores";
 import {
-  clientOf,
+  createTestClient,
   openBody,
   settled,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
 } from "../../packages/core/test/support/gateway.js";
 import type { WhenBusy } from "./when-busy.js";
 
@@ -71,13 +71,13 @@ export function createTabsScenario(whenBusy: WhenBusy, kind: Locks) {
       release = resolve;
     });
     const turns: Promise<ChatTurn>[] = [];
-    const { client } = clientOf(
+    const { client } = createTestClient(
       async (request) => {
         if (!state.isAlive) return new Promise<never>(() => {});
         const requests = (await request.json()).messages;
         const line = openBody();
         connections.push({ line, requests, tab, said: "", calls: 0, isOver: false });
-        return streamAnswer(line.body);
+        return streamResponse(line.body);
       },
       { clock, retry: { limit: 0 } },
     );

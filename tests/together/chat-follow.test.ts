@@ -25,7 +25,7 @@ const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hell
 /** A gateway that has begun its response; the test writes the rest. */
 function begun(first: string) {
   let send!: (text: string) => void;
-  proxy.upstream.answers((response) => {
+  proxy.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" }).write(first);
     send = (text) => response.write(text);
   });
@@ -109,7 +109,7 @@ describe("resumeChat", () => {
 
   test("reads a response of the emulator, whose journal has one request", async () => {
     const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
-    proxy.upstream.answers(async (response, { method, url, body }) => {
+    proxy.upstream.respondWith(async (response, { method, url, body }) => {
       const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
       const answer = await emulator.fetch(new Request(`http://gateway${url}`, { method, body, headers }));
       response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());

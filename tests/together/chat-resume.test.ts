@@ -14,7 +14,7 @@ afterAll(() => proxy.close());
 /** A gateway that has begun its response; the test writes the rest. */
 function begun(first: string) {
   let send!: (text: string) => void;
-  proxy.upstream.answers((response) => {
+  proxy.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" }).write(first);
     send = (text) => response.write(text);
   });

@@ -48,7 +48,7 @@ test("a file whose connection breaks in the middle of a part arrives whole", asy
 
 test("a task is created with a file, which the gateway can fetch, and the file is sent once", async () => {
   const tasks: { input: { media: { url: string }[] } }[] = [];
-  proxy.upstream.answers((response, request) => {
+  proxy.upstream.respondWith((response, request) => {
     tasks.push(JSON.parse(String(request.body)));
     response.writeHead(200, { "content-type": "application/json" }).end('{"id":"t-1","status":"queued"}');
   });

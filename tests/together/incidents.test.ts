@@ -27,7 +27,7 @@ afterEach(async () => {
 
 async function request(user: string, path: string, body: object, key?: string) {
   const headers = { authorization: user, ...(key !== undefined && { "idempotency-key": key }) };
-  const response = await proxy.ask(path, { method: "POST", headers, body: JSON.stringify(body) });
+  const response = await proxy.request(path, { method: "POST", headers, body: JSON.stringify(body) });
   return { status: response.status, text: await response.text() };
 }
 const chat = (user: string) =>
@@ -83,7 +83,7 @@ function expectShown(heading: string, lines: readonly Line[]): void {
 }
 
 describe("the log alone tells the operator", () => {
-  test("case 149: why a response was cut, and what it cost", async () => {
+  test("why a response was cut, and what it cost (case 149)", async () => {
     fault = "reset";
     expect((await chat("ann")).text).toContain("upstream_cut");
     const lines = await createLines("ann", 2);
@@ -101,7 +101,7 @@ describe("the log alone tells the operator", () => {
     expectShown("“My answer was cut”", lines);
   });
 
-  test("case 149: if a create was billed twice", async () => {
+  test("if a create was billed twice (case 149)", async () => {
     for (const key of ["one", "one", "two"]) expect((await image("ann", key)).status).toBe(200);
     const lines = await createLines("ann", 5);
     const creates = lines.filter(({ job }) => job === "create");
@@ -113,7 +113,7 @@ describe("the log alone tells the operator", () => {
     expectShown("“I was billed twice”", lines);
   });
 
-  test("case 149: which of the limits a user met with 429, and who has used it up", async () => {
+  test("which of the limits a user met with 429, and who has used it up (case 149)", async () => {
     expect((await chat("dan")).status).toBe(429);
     fault = "reset";
     for (let times = 0; times < 5; times += 1) await chat("ann");

@@ -2,11 +2,11 @@ import { generateImages } from "@sluice/core";
 import { calculateCost, definePrices } from "@sluice/prices";
 import { listReceipts, memoryStorage, recordReceipts } from "@sluice/stores";
 import { expect, test } from "vitest";
-import { clientOf, settled } from "../../packages/core/test/support/gateway.js";
+import { createTestClient, settled } from "../../packages/core/test/support/gateway.js";
 
 test("receipts cost what the app's prices say, and an uncertain one is named", async () => {
   const image = { model: "gamma-image-5-0-260128", prompt: "A reef", size: "2048x2048" } as const;
-  const { client } = clientOf((_, nth) => {
+  const { client } = createTestClient((_, nth) => {
     if (nth > 1) return Response.json({ error: { message: "no" } }, { status: nth === 2 ? 400 : 500 });
     return Response.json({ data: [{ url: "https://files.test/1.png" }], usage: { generated_images: 1 } });
   });

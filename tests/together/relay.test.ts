@@ -7,12 +7,12 @@ import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   DONE,
   event,
   frame,
   question,
-  streamAnswer,
+  streamResponse,
 } from "../../packages/core/test/support/gateway.js";
 
 /* A server of one's own between the gateway and the app: it passes on what streamChat gives, by toResponse(). */
@@ -36,7 +36,7 @@ let requestCount = 0;
 /** Answers each request by asking the gateway, whose answers are the test's. */
 const passOn: RequestListener = async (incoming, outgoing) => {
   incoming.resume();
-  const { client } = clientOf(
+  const { client } = createTestClient(
     () => (responses[Math.min(requestCount++, responses.length - 1)] as () => Response)(),
     {
       retry: { limit: 0 },
@@ -59,7 +59,7 @@ afterAll(() => {
 });
 
 function relaying(...next: (string | (() => Response))[]): { openai: OpenAI; own: Client } {
-  responses = next.map((each) => (typeof each === "string" ? () => streamAnswer(each) : each));
+  responses = next.map((each) => (typeof each === "string" ? () => streamResponse(each) : each));
   requestCount = 0;
   return {
     openai: new OpenAI({ baseURL: `${url}/v1`, apiKey: "none", maxRetries: 0 }),
@@ -170,7 +170,7 @@ test("an unreachable gateway is a 502, and a broken rule is a 400", async () => 
     throw new TypeError("fetch failed");
   });
   expect((await fetch(url)).status).toBe(502);
-  const { client } = clientOf(() => streamAnswer(text));
+  const { client } = createTestClient(() => streamResponse(text));
   const wrong = { ...question, max_tokens: 0 };
   const response = await toResponse(streamChat(client, wrong));
   expect([response.status, (await response.json()).error.param]).toEqual([400, "max_tokens"]);
@@ -192,7 +192,7 @@ test("an error after the start is an error for both clients, with the text so fa
 });
 
 test("an abort during the request is thrown, and is not a response", async () => {
-  const { client } = clientOf(() => new Promise<never>(() => {}));
+  const { client } = createTestClient(() => new Promise<never>(() => {}));
   const stream = streamChat(client, question);
   const response = toResponse(stream);
   stream.abort();

@@ -1,6 +1,6 @@
 import { createEmulator } from "@sluice/emulator";
 import { storeStreams } from "../../../examples/studio/demo/hosted/resumable-streams.ts";
-import { answerStarts, scope } from "../../../examples/studio/demo/hosted/scope.ts";
+import { handleStarts, scope } from "../../../examples/studio/demo/hosted/scope.ts";
 import { toServerRequest } from "../../../examples/studio/demo/hosted/server-request.ts";
 
 /* The gateway of the live examples: answers all requests below `live/` of this site. */
@@ -15,7 +15,7 @@ const gateway = storeStreams(emulator.fetch);
 
 scope.addEventListener("install", () => void scope.skipWaiting());
 scope.addEventListener("activate", (event) => event.waitUntil(scope.clients.claim()));
-answerStarts(async () => {});
+handleStarts(async () => {});
 scope.addEventListener("fetch", (event) => {
   if (event.request.url.startsWith(`${address}/`)) event.respondWith(respond(event.request));
 });

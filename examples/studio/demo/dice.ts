@@ -39,7 +39,7 @@ function clamp(min: number, number: number, max: number): number {
   return Math.min(max, Math.max(min, number));
 }
 
-/** Returns the range of totals of a roll, for its answer. Empty if the result is not a roll. */
+/** Returns the range of totals of a roll, for its response. Empty if the result is not a roll. */
 export function describeRange(rolls: unknown, sides: unknown): Readonly<Record<string, number>> {
   if (!Array.isArray(rolls)) return {};
   const count = rolls.length;

@@ -1,25 +1,25 @@
-/** A prompt that the demo offers. The demo's emulator has an answer for it in `answers/`, or paints what it says. */
+/** A prompt that the demo offers. The demo's emulator has a response for it in `replies/`, or paints what it says. */
 export interface DemoPrompt {
-  /** Name of the prompt; of a chat, also the name of its answer's file. */
+  /** Name of the prompt; of a chat, also the name of its response's file. */
   readonly id: string;
   readonly room: "chat" | "images" | "video";
   /** Two or three words for the card of an image or a video. */
   readonly title?: string;
   /** Text to send. */
   readonly prompt: string;
-  /** Tool that the answer calls. The request must offer it. */
+  /** Tool that the response calls. The request must offer it. */
   readonly tool?: "roll_dice" | "save_note" | "pick_color";
-  /** True if a picture must be attached. */
-  readonly needsPicture?: true;
+  /** True if an image must be attached. */
+  readonly needsImage?: true;
   /** Id of the prompt that comes before, in the same chat. */
   readonly after?: string;
-  /** Ratio that suits the picture or video. */
+  /** Ratio that suits the image or video. */
   readonly ratio?: "1:1" | "3:4" | "4:3" | "16:9" | "9:16" | "21:9";
   /** Length of an image set. */
   readonly count?: number;
 }
 
-/** Prompts with an answer, in the order in which a page should offer them. */
+/** Prompts with a response, in the order in which a page should offer them. */
 export const demoPrompts: readonly DemoPrompt[] = [
   { id: "show-me", room: "chat", prompt: "Show me what you can do" },
   {
@@ -73,7 +73,7 @@ export const demoPrompts: readonly DemoPrompt[] = [
     id: "picture",
     room: "chat",
     prompt: "What is in this picture?",
-    needsPicture: true,
+    needsImage: true,
   },
   {
     id: "mountains",

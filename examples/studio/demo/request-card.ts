@@ -5,11 +5,11 @@ const MOST_TEXT = 240;
 const MOST_MESSAGES = 4;
 const DATA_URI = /^(data:[^;,]*;base64,).{24,}$/s;
 
-/** Describes a request for which no answer is scripted: what the gateway read, and prompts that have an answer. */
+/** Describes a request for which no response is scripted: what the gateway read, and prompts that have a response. */
 export function requestCard(request: ChatRequest): string {
   return [
     "This is the **offline emulator**. It has no model behind it. Here is the request that you sent, as the gateway read it:",
-    tableOf(request),
+    formatFields(request),
     `\`\`\`json\n${JSON.stringify(shortened(request), null, 2)}\n\`\`\``,
     `These prompts have a real answer:\n\n${suggestions(request).join("\n")}`,
   ].join("\n\n");
@@ -23,7 +23,7 @@ export function jsonCard({ model, messages }: ChatRequest): string {
       answeredBy: "the offline emulator, which has no model behind it",
       model,
       messages: messages.length,
-      question: question ? cutText(textOf(question)) : null,
+      question: question ? cutText(readText(question)) : null,
     },
     null,
     2,
@@ -31,13 +31,13 @@ export function jsonCard({ model, messages }: ChatRequest): string {
 }
 
 /** Text of a message. */
-export function textOf({ content }: ChatRequestMessage): string {
+export function readText({ content }: ChatRequestMessage): string {
   if (typeof content === "string") return content;
   return (content ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** URLs of the pictures of a message. */
-export function picturesOf({ content }: ChatRequestMessage): string[] {
+/** URLs of the images of a message. */
+export function listImages({ content }: ChatRequestMessage): string[] {
   if (typeof content === "string") return [];
   return (content ?? []).flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
 }
@@ -51,7 +51,7 @@ interface Document {
 }
 
 /** Files whose texts stand in a message, each after its name. */
-export function documentsIn(message: string): readonly Document[] {
+export function listDocuments(message: string): readonly Document[] {
   const heads = [...message.matchAll(/(?:^|\n\n)File “([^”\n]+)”(?: \(([^)\n]+)\))?:\n\n/g)];
   return heads.map(({ 0: head, 1: name = "", 2: part = "all of it", index }, at) => ({
     name,
@@ -83,24 +83,24 @@ function inline(text: string): string {
     .trim();
 }
 
-function tableOf({ model, messages, ...fields }: ChatRequest): string {
+function formatFields({ model, messages, ...fields }: ChatRequest): string {
   const { tools = [], ...options } = "tools" in fields ? fields : { ...fields, tools: [] };
-  const pictures = messages.flatMap(picturesOf).length;
+  const images = messages.flatMap(listImages).length;
   const names = tools.map((tool) => `\`${tool.function.name}\``);
   const set = Object.entries(options).map(([name, value]) => `\`${name}: ${inCell(JSON.stringify(value))}\``);
   const rows = [
     ["Model", `\`${model}\``],
-    ["Messages", rolesOf(messages)],
+    ["Messages", formatRoles(messages)],
     ["Options", set.join(" ") || "none"],
     ["Tools", names.join(", ") || "none"],
-    ["Pictures", pictures === 0 ? "none" : String(pictures)],
+    ["Pictures", images === 0 ? "none" : String(images)],
   ];
   return ["| Part | Value |", "| --- | --- |", ...rows.map(([part, value]) => `| ${part} | ${value} |`)].join(
     "\n",
   );
 }
 
-function rolesOf(messages: readonly ChatRequestMessage[]): string {
+function formatRoles(messages: readonly ChatRequestMessage[]): string {
   const roles = [...new Set(messages.map(({ role }) => role))];
   const count = (wanted: string) => messages.filter(({ role }) => role === wanted).length;
   return `${messages.length} (${roles.map((role) => `${count(role)} ${role}`).join(", ")})`;
@@ -137,7 +137,7 @@ function cutText(text: string): string {
 /** Three prompts of the chat, other ones each turn. */
 function suggestions({ messages }: ChatRequest): string[] {
   const offered = demoPrompts.filter(
-    ({ room, tool, needsPicture, after }) => room === "chat" && !tool && !needsPicture && !after,
+    ({ room, tool, needsImage, after }) => room === "chat" && !tool && !needsImage && !after,
   );
   const start = messages.length - 1;
   return [0, 1, 2].map((step) => `- *${offered[(start + step) % offered.length]?.prompt}*`);

@@ -9,9 +9,9 @@ const saveNote = defineTool({
   needsApproval: true,
   execute({ text }) {
     const notes: unknown = JSON.parse(localStorage.getItem("notes") ?? "[]");
-    const kept = [...(Array.isArray(notes) ? notes : []), text];
-    localStorage.setItem("notes", JSON.stringify(kept));
-    return { saved: true, notes: kept.length };
+    const stored = [...(Array.isArray(notes) ? notes : []), text];
+    localStorage.setItem("notes", JSON.stringify(stored));
+    return { saved: true, notes: stored.length };
   },
 });
 

@@ -119,16 +119,16 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     timeout: 120_000,
   }, async () => {
     await sendMessage("Show Markdown");
-    const answer = page.getByRole("article", { name: "Assistant's answer" });
-    const code = answer.getByRole("figure", { name: "Code: ts" });
+    const reply = page.getByRole("article", { name: "Assistant's answer" });
+    const code = reply.getByRole("figure", { name: "Code: ts" });
     const word = code.locator("span[style*=color]").getByText("const", { exact: true });
     await word.waitFor({ timeout: 60_000 });
-    await answer.getByRole("cell", { name: "2.0 bar" }).waitFor();
-    await expect.poll(() => answer.locator(".katex-display").count()).toBe(1);
-    await expect.poll(() => answer.locator(".katex-error").count()).toBe(0);
+    await reply.getByRole("cell", { name: "2.0 bar" }).waitFor();
+    await expect.poll(() => reply.locator(".katex-display").count()).toBe(1);
+    await expect.poll(() => reply.locator(".katex-error").count()).toBe(0);
     // the fonts of KaTeX's style sheet, and not those of the page
     expect(
-      await answer
+      await reply
         .locator(".katex")
         .first()
         .evaluate((it) => getComputedStyle(it).fontFamily),
@@ -241,7 +241,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     timeout: 120_000,
   }, async () => {
     await open("&gallery");
-    await page.getByText("Answering elsewhere").waitFor();
+    await page.getByText("Responding elsewhere").waitFor();
     await page.getByText("2 messages are not saved.").waitFor();
     const markdown = page.getByRole("region", { name: "Markdown" });
     await markdown.getByRole("button", { name: "Show image from pictures.example" }).waitFor();

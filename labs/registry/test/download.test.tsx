@@ -165,16 +165,16 @@ test("A link that has ended is shared as nothing", async () => {
 });
 
 test("the browser asks before the page is left, while there is something to lose", () => {
-  const asks = () => {
+  const isConfirmed = () => {
     const event = new Event("beforeunload", { cancelable: true });
     window.dispatchEvent(event);
     // older browsers read `returnValue` alone
     return event.defaultPrevented && (event as BeforeUnloadEvent).returnValue === true;
   };
   const { rerender, unmount } = render(<Page isActive={false} />);
-  expect(asks()).toBe(false);
+  expect(isConfirmed()).toBe(false);
   rerender(<Page isActive />);
-  expect(asks()).toBe(true);
+  expect(isConfirmed()).toBe(true);
   unmount();
-  expect(asks()).toBe(false);
+  expect(isConfirmed()).toBe(false);
 });

@@ -9,7 +9,7 @@ import { createVideoForm, createVideoRequest } from "@/components/sluice/video-f
 const all = Object.values(models);
 const chats = all.flatMap(({ kind, id }) => (kind === "chat" ? [id] : [])) as ChatModel[];
 const painters = all.flatMap(({ kind, id }) => (kind === "image" ? [id] : [])) as ImageModel[];
-const filmers = all.flatMap(({ kind, id }) => (kind === "video" ? [id] : [])) as VideoModel[];
+const videoModels = all.flatMap(({ kind, id }) => (kind === "video" ? [id] : [])) as VideoModel[];
 
 const url = "https://cdn.example.com/reef";
 const prompt = "A reef at dawn";
@@ -41,7 +41,7 @@ const ofVideos = (model: VideoModel): Kind => ({
 const families: readonly (readonly [string, Kind])[] = [
   ...chats.map((model) => [model, ofChat(model)] as const),
   ...painters.map((model) => [model, ofImages(model)] as const),
-  ...filmers.map((model) => [model, ofVideos(model)] as const),
+  ...videoModels.map((model) => [model, ofVideos(model)] as const),
 ];
 
 /** Values that a field describes as accepted. */

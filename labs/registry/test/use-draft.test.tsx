@@ -5,7 +5,7 @@ import { StrictMode } from "react";
 import { renderToString } from "react-dom/server";
 import { afterEach, expect, test } from "vitest";
 import { useDraft } from "@/components/sluice/use-draft";
-import { clientOf, settled } from "../../../packages/core/test/support/gateway.js";
+import { createTestClient, settled } from "../../../packages/core/test/support/gateway.js";
 
 afterEach(() => localStorage.clear());
 
@@ -36,7 +36,7 @@ function Form({ name, storage }: { name: string; storage: RecordStorage }) {
 
 /** A page load: its own client, and the storage of the browser. */
 function page(scope?: string) {
-  const { client } = clientOf(() => new Response(), { ...(scope && { user: scope }) });
+  const { client } = createTestClient(() => new Response(), { ...(scope && { user: scope }) });
   const show = (props: FieldProps = {}) =>
     render(
       <StrictMode>

@@ -2,7 +2,7 @@ import type { BatchRequest } from "@sluice/batch";
 import type { RecordStorage } from "@sluice/core";
 import { memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { DONE, frame, streamAnswer } from "../../core/test/support/gateway.js";
+import { DONE, frame, streamResponse } from "../../core/test/support/gateway.js";
 import { openOnce } from "../../core/test/support/once.js";
 import { createImageResponse, createReefs, createRefusal, openBatch, readPrompt } from "./support/batches.js";
 
@@ -223,7 +223,7 @@ describe("a chat whose response is cut off", () => {
       responses.set(key, nth);
       if (nth === 1 || !features) bills.push(await readPrompt(request));
       const text = frame({ content: "Hi" }) + (nth === 1 ? "" : frame({}, "stop") + DONE);
-      return new Response(streamAnswer(text).body, {
+      return new Response(streamResponse(text).body, {
         headers: { "content-type": "text/event-stream", ...headers },
       });
     };

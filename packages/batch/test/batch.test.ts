@@ -1,7 +1,7 @@
 import { type BatchRequest, createBatch } from "@sluice/batch";
 import { memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { catchError, DONE, frame, settled, shows, streamAnswer } from "../../core/test/support/gateway.js";
+import { catchError, DONE, frame, settled, shows, streamResponse } from "../../core/test/support/gateway.js";
 import {
   createImageResponse,
   createReef,
@@ -45,7 +45,7 @@ test("images, videos and chats of one batch end with their own results", async (
       async respond(prompt, _, request) {
         if (request.url.includes("/video/")) return receipt("t-1");
         return prompt === "Hello"
-          ? streamAnswer(frame({ content: "Hi" }, "stop") + DONE)
+          ? streamResponse(frame({ content: "Hi" }, "stop") + DONE)
           : createImageResponse(prompt);
       },
       client: {
@@ -54,7 +54,7 @@ test("images, videos and chats of one batch end with their own results", async (
           if (request.url.includes("/video/")) return receipt("t-1");
           const prompt = await readPrompt(request);
           return prompt === "Hello"
-            ? streamAnswer(frame({ content: "Hi" }, "stop") + DONE)
+            ? streamResponse(frame({ content: "Hi" }, "stop") + DONE)
             : createImageResponse(prompt);
         },
       },

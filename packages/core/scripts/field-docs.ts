@@ -29,15 +29,15 @@ export function readDocs() {
   const project = api.updateSnapshot({ openProject: config }).getProject(config);
   if (!project) throw new Error(`${config} cannot be read`);
   const { checker, program } = project;
-  return { typesOf, field, [Symbol.dispose]: () => api.close() };
+  return { listTypes, field, [Symbol.dispose]: () => api.close() };
 
   /** Finds the types that a file of the sources exports under a name. */
-  function typesOf(path: string, name: string): readonly Type[] {
+  function listTypes(path: string, name: string): readonly Type[] {
     const file = program.getSourceFile(`${root}src/${path}`);
     const module = file && checker.getSymbolAtLocation(file);
     const symbol = module && checker.getExportsOfModule(module).find((one) => one.name === name);
     if (!symbol) throw new Error(`${path} exports no ${name}`);
-    return partsOf(checker.getDeclaredTypeOfSymbol(symbol));
+    return listParts(checker.getDeclaredTypeOfSymbol(symbol));
   }
 
   /** Reads the docs of a field of those `types` whose constants are among those of `entries`. */
@@ -51,7 +51,7 @@ export function readDocs() {
     );
     const fitting = types.filter((type) =>
       constants.every(([key, { literal, options = [literal] }]) =>
-        options.some((option) => constantsOf(type, key).includes(option)),
+        options.some((option) => listConstants(type, key).includes(option)),
       ),
     );
     const symbols = fitting.flatMap((type) => checker.getPropertyOfType(type, name) ?? []);
@@ -66,22 +66,22 @@ export function readDocs() {
     return {
       text: joined(texts),
       value: value === undefined ? undefined : JSON.parse(value),
-      types: symbols.flatMap((symbol) => partsOf(checker.getTypeOfSymbol(symbol))),
+      types: symbols.flatMap((symbol) => listParts(checker.getTypeOfSymbol(symbol))),
     };
   }
 
-  function constantsOf(type: Type, key: string): unknown[] {
+  function listConstants(type: Type, key: string): unknown[] {
     const symbol = checker.getPropertyOfType(type, key);
-    const parts = symbol ? partsOf(checker.getTypeOfSymbol(symbol)) : [];
+    const parts = symbol ? listParts(checker.getTypeOfSymbol(symbol)) : [];
     return parts.flatMap((part) => (part.isLiteralType() ? part.value : []));
   }
 
   /** The parts of a union, and the items of lists. */
-  function partsOf(type: Type | undefined): Type[] {
+  function listParts(type: Type | undefined): Type[] {
     if (!type) return [];
-    if (type.isUnionType()) return type.getTypes().flatMap(partsOf);
+    if (type.isUnionType()) return type.getTypes().flatMap(listParts);
     if (type.isTypeReference() && (checker.isArrayType(type) || checker.isTupleType(type)))
-      return checker.getTypeArguments(type).flatMap(partsOf);
+      return checker.getTypeArguments(type).flatMap(listParts);
     return [type];
   }
 }

@@ -86,15 +86,15 @@ function written(schema: Schema, types: Types, docs: Docs): JSONSchema {
   if (type === "literal") return { type: "string", const: schema.literal };
   if (type === "picklist" && options.length === 1) return { type: "string", const: options[0] };
   if (type === "picklist") return { type: "string", enum: options };
-  if (entries) return objectOf(entries, types, docs);
-  if (item) return { type: "array", items: inside(item), ...keywordsOf(pipe, "array") };
+  if (entries) return createObject(entries, types, docs);
+  if (item) return { type: "array", items: inside(item), ...createKeywords(pipe, "array") };
   if (type === "string" || type === "number" || type === "boolean")
-    return { type, ...keywordsOf(pipe, type) };
+    return { type, ...createKeywords(pipe, type) };
   if (type === "custom") return { type: "object" };
   throw new Error(`${type} has no JSON Schema`);
 }
 
-function objectOf(entries: Readonly<Record<string, Schema>>, types: Types, docs: Docs): JSONSchema {
+function createObject(entries: Readonly<Record<string, Schema>>, types: Types, docs: Docs): JSONSchema {
   const fields = Object.entries(entries).map(([name, field]) => {
     const { text, value, types: inside } = docs.field(types, name, entries);
     const described = { ...(text && { description: text }), ...(value !== undefined && { default: value }) };
@@ -109,9 +109,9 @@ function objectOf(entries: Readonly<Record<string, Schema>>, types: Types, docs:
 }
 
 /** Writes the checks of a text, a number or a list. */
-function keywordsOf(actions: readonly Action[], type: string): JSONSchema {
+function createKeywords(actions: readonly Action[], type: string): JSONSchema {
   const pipe = actions.flatMap((action) => action.pipe ?? action);
-  const counts = pipe.flatMap(({ keywords }) => keywords?.items ?? []).map(countOf);
+  const counts = pipe.flatMap(({ keywords }) => keywords?.items ?? []).map(createCount);
   const plain = pipe.map(({ keywords: { items: _, least, auto, pattern, ...rest } = {} }) => {
     const integer = auto === undefined ? rest : { anyOf: [{ const: auto }, rest] };
     return {
@@ -123,7 +123,7 @@ function keywordsOf(actions: readonly Action[], type: string): JSONSchema {
   return Object.assign({}, ...plain, counts.length > 1 ? { allOf: counts } : counts[0]);
 }
 
-function countOf({ field, values, least, most }: NonNullable<NonNullable<Action["keywords"]>["items"]>) {
+function createCount({ field, values, least, most }: NonNullable<NonNullable<Action["keywords"]>["items"]>) {
   const value = values.length > 1 ? { enum: values } : { const: values[0] };
   const contains = { type: "object", properties: { [field]: value }, required: [field] };
   return { type: "array", contains, minContains: least, maxContains: most };
@@ -173,7 +173,7 @@ const REQUESTS = [
 /** Returns the JSON Schemas of all models, by the id of the model. */
 function jsonSchemas(): Readonly<Record<string, JSONSchema>> {
   using docs = readDocs();
-  const requestOf = (model: string, schema: object, types: Types, text: string) => {
+  const createRequest = (model: string, schema: object, types: Types, text: string) => {
     const { type, properties, ...rest } = merged(written(schema as Schema, types, docs));
     const fields = properties as Record<string, JSONSchema>;
     // several models may have one schema
@@ -188,12 +188,17 @@ function jsonSchemas(): Readonly<Record<string, JSONSchema>> {
   };
   const all = REQUESTS.flatMap(([path, name, requests]) =>
     Object.entries(requests).map(([model, schema]) => {
-      const { types, text } = docs.field(docs.typesOf(path, name), model);
-      return [model, requestOf(model, schema, types, text)] as const;
+      const { types, text } = docs.field(docs.listTypes(path, name), model);
+      return [model, createRequest(model, schema, types, text)] as const;
     }),
   );
-  const registration = docs.typesOf("assets/schema.ts", "AssetRequest");
-  const asset = requestOf("gamma-asset", assetRequest, registration, "Registration of an image as an asset.");
+  const registration = docs.listTypes("assets/schema.ts", "AssetRequest");
+  const asset = createRequest(
+    "gamma-asset",
+    assetRequest,
+    registration,
+    "Registration of an image as an asset.",
+  );
   return { ...Object.fromEntries(all), "gamma-asset": asset };
 }
 
@@ -201,14 +206,14 @@ function jsonSchemas(): Readonly<Record<string, JSONSchema>> {
 const LEAST_SHARED = 25;
 
 /** Writes schemas as source. A part that occurs more than once is a constant, which stands before those that use it. */
-function sourceOf(schemas: Readonly<Record<string, JSONSchema>>): string {
+function formatSource(schemas: Readonly<Record<string, JSONSchema>>): string {
   const counts = new Map<string, number>();
   count(schemas);
   const names = new Map<string, string>();
   const taken = new Map<string, number>();
   const constants: string[] = [];
   // without the keywords that are undefined
-  const all = literalOf(JSON.parse(JSON.stringify(schemas)), "schemas");
+  const all = formatLiteral(JSON.parse(JSON.stringify(schemas)), "schemas");
   return `${constants.join("\n")}
 
 /** The requests of all models as JSON Schema, by the id of the model. Models share parts: copy before a change. */
@@ -228,10 +233,10 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = ${all};
   /** @param field name of the part, or of the nearest field that has one */
   function write(part: unknown, field: string): string {
     const json = JSON.stringify(part);
-    if (json.length < LEAST_SHARED || (counts.get(json) ?? 0) < 2) return literalOf(part, field);
+    if (json.length < LEAST_SHARED || (counts.get(json) ?? 0) < 2) return formatLiteral(part, field);
     const known = names.get(json);
     if (known) return known;
-    const literal = literalOf(part, field);
+    const literal = formatLiteral(part, field);
     const stem = `${field.replace(/\W+|_(\w)/g, (_, letter = "") => letter.toUpperCase())}Schema`;
     const nth = (taken.get(stem) ?? 0) + 1;
     taken.set(stem, nth);
@@ -241,7 +246,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = ${all};
     return name;
   }
 
-  function literalOf(part: unknown, field: string): string {
+  function formatLiteral(part: unknown, field: string): string {
     if (Array.isArray(part)) return `[${part.map((item) => write(item, field)).join(", ")}]`;
     if (typeof part !== "object" || part === null) return JSON.stringify(part);
     const entries = Object.entries(part).map(([name, inside]) => {
@@ -256,7 +261,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = ${all};
 const KEYWORDS = ["properties", "items", "anyOf", "allOf", "contains", "enum", "required"];
 
 const file = join(import.meta.dirname, "../src/types/json-schemas.ts");
-const source = sourceOf(jsonSchemas());
+const source = formatSource(jsonSchemas());
 if (!existsSync(file) || readFileSync(file, "utf8") !== source) {
   // in one step: tests may read it now
   writeFileSync(`${file}.${process.pid}`, source);

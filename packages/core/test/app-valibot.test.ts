@@ -62,8 +62,8 @@ test.each<[string, () => void]>([
 });
 
 test("messages are created from the fields of an issue", () => {
-  const said = usual.flatMap(({ issues }) => issues.map(({ path, message }) => `${path} ${message}`));
-  expect(said).toEqual([
+  const messages = usual.flatMap(({ issues }) => issues.map(({ path, message }) => `${path} ${message}`));
+  expect(messages).toEqual([
     "messages.0.content expected string, got 7",
     "messages.1.content is required",
     'thinking.type expected "enabled" | "disabled", got "on"',

@@ -2,7 +2,7 @@ import { type AssetHandle, type ClientOptions, createAsset, getAsset, watchAsset
 import { checkRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import type { AssetLookup } from "../src/types/asset.js";
-import { catchError, clientOf } from "./support/gateway.js";
+import { catchError, createTestClient } from "./support/gateway.js";
 import { type Step, startPolling } from "./support/polling.js";
 
 const request = {
@@ -50,14 +50,14 @@ describe("the rules of assets (spec, POST /gamma/asset/CreateAsset)", () => {
 
 describe("createAsset", () => {
   test("sends JSON, and returns the uri for video requests", async () => {
-    const { client, requests } = clientOf(() => Response.json({ Id: "a-1" }));
+    const { client, requests } = createTestClient(() => Response.json({ Id: "a-1" }));
     expect(await createAsset(client, request)).toEqual(handle);
     expect(requests[0]?.url).toBe("https://gateway.test/gamma/asset/CreateAsset");
     expect(await requests[0]?.json()).toEqual(request);
   });
 
   test("sends a file as a data URI, and a file without a type as Base64", async () => {
-    const { client, requests } = clientOf(() => Response.json({ Id: "a-1" }));
+    const { client, requests } = createTestClient(() => Response.json({ Id: "a-1" }));
     await createAsset(client, { ...request, URL: new File([bytes], "hero.png", { type: "image/png" }) });
     await createAsset(client, { ...request, URL: new Blob([bytes]) });
     const [typed, plain] = (await Promise.all(requests.map((sent) => sent.json()))) as { URL: string }[];
@@ -66,7 +66,7 @@ describe("createAsset", () => {
   });
 
   test("sends a file as a form on request, and again after a 429", async () => {
-    const { client, requests } = clientOf((_, nth) =>
+    const { client, requests } = createTestClient((_, nth) =>
       nth === 1
         ? Response.json({ error: { message: "later" } }, { status: 429, headers: { "retry-after": "0" } })
         : Response.json({ Id: "a-1" }),
@@ -86,7 +86,7 @@ describe("createAsset", () => {
   });
 
   test("names the invalid field of a response, and sends a request without checks", async () => {
-    const { client, requests } = clientOf(() => Response.json({ Id: {} }));
+    const { client, requests } = createTestClient(() => Response.json({ Id: {} }));
     const other = { ...request, AssetType: "Video" };
     expect(await catchError(createAsset(client, other, { checks: false }))).toMatchObject({
       name: "ResponseError",
@@ -99,7 +99,7 @@ describe("createAsset", () => {
 
 describe("getAsset", () => {
   test("A look-up without an assetLookup names the missing option, and keeps the id", async () => {
-    const { client } = clientOf(found("Active"));
+    const { client } = createTestClient(found("Active"));
     for (const waiting of [getAsset(client, handle), watchAsset(client, "a-1").result()]) {
       const error = await catchError(waiting);
       expect(error).toMatchObject({ name: "ConfigurationError", handle });
@@ -113,7 +113,7 @@ describe("getAsset", () => {
     ["Processing", "pending"],
     ["", "pending"],
   ])("an asset that is %j is %s", async (status, state) => {
-    const { client, requests } = clientOf(found(status), { gateway: { assetLookup: lookup } });
+    const { client, requests } = createTestClient(found(status), { gateway: { assetLookup: lookup } });
     expect(await getAsset(client, "a-1")).toMatchObject({ ...handle, state, rawStatus: status });
     expect(`${requests[0]?.method} ${requests[0]?.url}`).toBe(
       "POST https://gateway.test/gamma/asset/GetAsset",
@@ -122,7 +122,7 @@ describe("getAsset", () => {
   });
 
   test("accepts a lookup that uses GET and returns its own record", async () => {
-    const { client, requests } = clientOf(() => Response.json({ Result: { State: "Active" } }), {
+    const { client, requests } = createTestClient(() => Response.json({ Result: { State: "Active" } }), {
       gateway: {
         assetLookup: async (id, request) => {
           const { Result } = (await request(`/gamma/asset/${id}`)) as { Result: { State: string } };
@@ -135,7 +135,7 @@ describe("getAsset", () => {
   });
 
   test("returns a temporary address that is not a string, and that video requests refuse", async () => {
-    const { client } = clientOf(found("Active", "https://tmp.test/a?sig=1"), {
+    const { client } = createTestClient(found("Active", "https://tmp.test/a?sig=1"), {
       gateway: { assetLookup: lookup },
     });
     const { temporaryURL } = await getAsset(client, handle);
@@ -150,8 +150,8 @@ describe("getAsset", () => {
     ["Status", { Id: "a-1" }],
     ["Status", null],
     ["URL", { Status: "Active", URL: 7 }],
-  ])("reports an answer without a readable %s, with the handle", async (path, body) => {
-    const { client } = clientOf(() => Response.json(body), { gateway: { assetLookup: lookup } });
+  ])("reports a response without a readable %s, with the handle", async (path, body) => {
+    const { client } = createTestClient(() => Response.json(body), { gateway: { assetLookup: lookup } });
     expect(await catchError(getAsset(client, handle))).toMatchObject({
       name: "ResponseError",
       path,
@@ -160,7 +160,7 @@ describe("getAsset", () => {
   });
 
   test.each(["", " ", "a b", 7])("refuses %j as an id", async (id) => {
-    const { client, requests } = clientOf(found("Active"), { gateway: { assetLookup: lookup } });
+    const { client, requests } = createTestClient(found("Active"), { gateway: { assetLookup: lookup } });
     expect(await catchError(getAsset(client, id as string))).toMatchObject({
       issues: [{ path: "id", rule: "asset.id" }],
     });

@@ -1,7 +1,7 @@
 import { type Client, type ClientEvent, completeChat, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { creates } from "./support/creates.js";
-import { catchError, clientOf, openBody, question, stoppedClock } from "./support/gateway.js";
+import { catchError, createTestClient, openBody, question, stoppedClock } from "./support/gateway.js";
 
 /** A promise, and the function that resolves it. */
 function createSignal() {
@@ -18,12 +18,12 @@ const soon = { "retry-after": "0" };
 
 /** A client, and the outcomes of its calls. */
 function createClientWithEnds(
-  answer: Parameters<typeof clientOf>[0],
-  options: Parameters<typeof clientOf>[1] = {},
+  respond: Parameters<typeof createTestClient>[0],
+  options: Parameters<typeof createTestClient>[1] = {},
 ) {
   const ended: string[] = [];
   const onEvent = (event: ClientEvent) => event.type === "end" && ended.push(event.outcome);
-  return { ...clientOf(answer, { ...options, onEvent }), ended };
+  return { ...createTestClient(respond, { ...options, onEvent }), ended };
 }
 
 const unreachable = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }));
@@ -31,15 +31,15 @@ const unreachable = () => Promise.reject(new TypeError("fetch failed", { cause: 
 describe.each([
   ["completeChat", (client: Client) => completeChat(client, question)],
   ["streamChat", (client: Client) => streamChat(client, question).result()],
-])("%s, which may bill", (_, ask) => {
+])("%s, which may bill", (_, call) => {
   test.each([
     [500, "maybe"],
     [408, "maybe"],
     [429, "none"],
     [400, "none"],
   ])("reports the billing of its attempts after a %i: %s", async (status, billing) => {
-    const { client } = clientOf(() => refusal(status, soon));
-    expect(await catchError(ask(client))).toMatchObject({ name: "APIError", status, billing });
+    const { client } = createTestClient(() => refusal(status, soon));
+    expect(await catchError(call(client))).toMatchObject({ name: "APIError", status, billing });
   });
 
   test("is sent three times if the connection keeps failing, and once without retries", async () => {
@@ -48,8 +48,8 @@ describe.each([
       [2, 3],
       [0, 1],
     ] as const) {
-      const { client, requests } = clientOf(reset, { retry: { limit, maxRetryAfterMs: 0 } });
-      expect(await catchError(ask(client))).toMatchObject({ name: "ConnectionError", billing: "maybe" });
+      const { client, requests } = createTestClient(reset, { retry: { limit, maxRetryAfterMs: 0 } });
+      expect(await catchError(call(client))).toMatchObject({ name: "ConnectionError", billing: "maybe" });
       expect(requests).toHaveLength(posts);
     }
   });
@@ -58,10 +58,10 @@ describe.each([
     ["could not connect", unreachable],
     ["was refused", () => refusal(429, soon)],
   ])("may be billed where only its last attempt %s", async (_, last) => {
-    const { client } = clientOf((_, nth) => (nth === 1 ? refusal(502, soon) : last()), {
+    const { client } = createTestClient((_, nth) => (nth === 1 ? refusal(502, soon) : last()), {
       retry: { maxRetryAfterMs: 0 },
     });
-    expect(await catchError(ask(client))).toMatchObject({ billing: "maybe" });
+    expect(await catchError(call(client))).toMatchObject({ billing: "maybe" });
   });
 
   test.each([
@@ -77,30 +77,32 @@ describe.each([
       const { client, ended } = createClientWithEnds((_, nth) => (attempts[nth - 1] ?? unreachable)(), {
         retry,
       });
-      expect(await catchError(ask(client))).toMatchObject({ billing });
+      expect(await catchError(call(client))).toMatchObject({ billing });
       expect(ended).toEqual([outcome]);
     },
   );
 
   test("may be billed if its response breaks, and is not billed if a rule is broken", async () => {
-    const cut = clientOf(() => new Response('data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n'));
-    expect(await catchError(ask(cut.client))).toMatchObject({ billing: "maybe" });
-    const { client } = clientOf(() => refusal(500));
+    const cut = createTestClient(() => new Response('data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n'));
+    expect(await catchError(call(cut.client))).toMatchObject({ billing: "maybe" });
+    const { client } = createTestClient(() => refusal(500));
     const wrong = { ...question, max_tokens: 0 };
     for (const failed of [completeChat(client, wrong), streamChat(client, wrong).result()])
       expect(await catchError(failed)).toMatchObject({ name: "ValidationError", billing: "none" });
   });
 });
 
-describe.each(creates)("%s, which bills", (_, create, answer) => {
+describe.each(creates)("%s, which bills", (_, create, body) => {
   test("is repeated after a 429, twice at most", async () => {
-    const { client, requests } = clientOf((_, nth) => (nth < 3 ? refusal(429, soon) : Response.json(answer)));
+    const { client, requests } = createTestClient((_, nth) =>
+      nth < 3 ? refusal(429, soon) : Response.json(body),
+    );
     await create(client);
     const bodies = await Promise.all(requests.map((request) => request.text()));
     expect(bodies).toHaveLength(3);
     expect(new Set(bodies).size).toBe(1);
 
-    const never = clientOf(() => refusal(429, soon));
+    const never = createTestClient(() => refusal(429, soon));
     expect(await catchError(create(never.client))).toMatchObject({ status: 429, billing: "none" });
     expect(never.requests).toHaveLength(3);
   });
@@ -126,8 +128,8 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     [401, "none"],
     [403, "none"],
     [404, "none"],
-  ])("is sent once if the answer is %i, with the billing %s", async (status, billing) => {
-    const { client, requests } = clientOf(() => refusal(status, soon));
+  ])("is sent once if the response is %i, with the billing %s", async (status, billing) => {
+    const { client, requests } = createTestClient(() => refusal(status, soon));
     expect(await catchError(create(client))).toMatchObject({ name: "APIError", status, billing });
     expect(requests).toHaveLength(1);
   });
@@ -139,7 +141,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     ["bad port", "none"],
   ])("is sent once if the connection fails with %s, with the billing %s", async (code, billing) => {
     const clock = stoppedClock();
-    const { client, requests } = clientOf(
+    const { client, requests } = createTestClient(
       () => Promise.reject(new TypeError("fetch failed", { cause: { code, message: code } })),
       { clock },
     );
@@ -153,7 +155,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     ["a certificate that is not trusted", { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }],
     ["a certificate of another host", { code: "ERR_TLS_CERT_ALTNAME_INVALID" }],
   ])("is not sent to %s, and says so", async (_, cause) => {
-    const { client } = clientOf(() => Promise.reject(new TypeError("fetch failed", { cause })), {
+    const { client } = createTestClient(() => Promise.reject(new TypeError("fetch failed", { cause })), {
       retry: { limit: 0 },
     });
     expect(await catchError(create(client))).toMatchObject({
@@ -165,7 +167,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
 
   test("is not sent by a fetch that does not accept a Request, and the error names the wrapper", async () => {
     for (const words of ["url must be a string", "Invalid URL: [object Request]"]) {
-      const { client, requests } = clientOf(() => Promise.reject(new TypeError(words)));
+      const { client, requests } = createTestClient(() => Promise.reject(new TypeError(words)));
       expect(await catchError(create(client))).toMatchObject({
         name: "ConfigurationError",
         billing: "none",
@@ -179,12 +181,12 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     const body = openBody();
     body.send('{"id":');
     body.drop();
-    const broken = clientOf(() => new Response(body.body));
+    const broken = createTestClient(() => new Response(body.body));
     expect(await catchError(create(broken.client))).toMatchObject({
       name: "ConnectionError",
       billing: "maybe",
     });
-    const page = clientOf(() => new Response("<title>Login</title>"));
+    const page = createTestClient(() => new Response("<title>Login</title>"));
     expect(await catchError(create(page.client))).toMatchObject({ name: "APIError", billing: "maybe" });
     expect([...broken.requests, ...page.requests]).toHaveLength(2);
   });
@@ -198,16 +200,16 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     ] as const) {
       const clock = stoppedClock();
       const arrived = createSignal();
-      const answerBody = openBody();
-      const { client, requests } = clientOf(
+      const responseBody = openBody();
+      const { client, requests } = createTestClient(
         () => {
           arrived.resolve();
-          return hasHeaders ? new Response(answerBody.body) : new Promise<Response>(() => {});
+          return hasHeaders ? new Response(responseBody.body) : new Promise<Response>(() => {});
         },
         { clock },
       );
       const failed = catchError(create(client, { timeout }));
-      await (hasHeaders ? answerBody.wanted() : arrived.promise);
+      await (hasHeaders ? responseBody.wanted() : arrived.promise);
       await clock.advance(5000);
       expect(await failed).toMatchObject({ name: "TimeoutError", phase, billing: "maybe" });
       expect(requests).toHaveLength(1);
@@ -217,7 +219,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
   test("is not billed if the key does not come in time", async () => {
     const clock = stoppedClock();
     const requested = createSignal();
-    const { client, requests } = clientOf(() => Response.json(answer), {
+    const { client, requests } = createTestClient(() => Response.json(body), {
       clock,
       headers: () => {
         requested.resolve();
@@ -234,7 +236,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
   test("is not billed if the time ends while it waits for a retry", async () => {
     const clock = stoppedClock();
     const waiting = createSignal();
-    const { client, requests } = clientOf(() => refusal(429, { "retry-after": "20" }), {
+    const { client, requests } = createTestClient(() => refusal(429, { "retry-after": "20" }), {
       clock,
       onEvent: ({ type }) => type === "retry" && waiting.resolve(),
     });
@@ -247,7 +249,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
 
   test("keeps the platform's AbortError if the caller aborts", async () => {
     const controller = new AbortController();
-    const { client } = clientOf(() => {
+    const { client } = createTestClient(() => {
       controller.abort();
       return new Promise<Response>(() => {});
     });

@@ -1,7 +1,7 @@
 import { resumeChat, streamChat, streamResumption } from "@sluice/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { catchError, DONE, frame, question, stoppedClock } from "./support/gateway.js";
-import { addIds, serveStored } from "./support/kept.js";
+import { addIds, serveStored } from "./support/stored-streams.js";
 
 const events = [frame({ content: "one " }), frame({ content: "two" }), frame({}, "stop"), DONE];
 const refusal = (status: number, headers: Record<string, string> = {}) =>
@@ -17,15 +17,15 @@ function resumeStored(connections: Parameters<typeof serveStored>[1]) {
   return { ...proxy, clock, stream, read };
 }
 
-describe("an answer that is followed", () => {
+describe("a response that is followed", () => {
   test.each([
     ["a failed connection", () => new TypeError("fetch failed")],
     ["a busy proxy", () => refusal(503)],
     ["a session that is renewed", () => refusal(401)],
     ["another server, which does not know it", () => refusal(404)],
     ["a page in the place of a stream", page],
-  ])("is read after %s, which came once", async (_, answer) => {
-    const { read, attempts } = resumeStored([answer()]);
+  ])("is read after %s, which came once", async (_, respond) => {
+    const { read, attempts } = resumeStored([respond()]);
     expect((await read()).message.content).toBe("one two");
     expect(attempts()).toEqual(["GET", "GET"]);
   });
@@ -48,8 +48,8 @@ describe("an answer that is followed", () => {
     ["the proxy can't be reached", () => new TypeError("fetch failed"), "ConnectionError"],
     ["the proxy is busy, and says a day", () => refusal(503, { "retry-after": "86400" }), "APIError"],
     ["the proxy refuses the user", () => refusal(403), "APIError"],
-  ])("ends as truncated and keeps its id where %s", async (_, answer, cause) => {
-    const { clock, stream } = resumeStored(Array.from({ length: 5 }, () => answer()));
+  ])("ends as truncated and keeps its id where %s", async (_, respond, cause) => {
+    const { clock, stream } = resumeStored(Array.from({ length: 5 }, () => respond()));
     const error = await clock.advanceUntil(catchError(stream.result()), 1000);
     expect(error).toMatchObject({ name: "StreamError", reason: "truncated", cause: { name: cause } });
     expect(stream.streamId).toBe("s-1");

@@ -9,12 +9,12 @@ import {
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   frame,
   openBody,
   question,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
 } from "./support/gateway.js";
 
 const key = "sk-live-0123456789abcdef";
@@ -53,7 +53,7 @@ describe("createClient", () => {
     ["https://gateway.test/api/v1", "https://gateway.test/api/v1/chat/completions"],
     ["https://gateway.test/v1/v1/", "https://gateway.test/v1/chat/completions"],
   ])("accepts %s as a base URL", async (baseURL, url) => {
-    const { client, requests } = clientOf(() => json(completion), { baseURL });
+    const { client, requests } = createTestClient(() => json(completion), { baseURL });
     await completeChat(client, question);
     expect(requests[0]?.url).toBe(url);
   });
@@ -61,7 +61,7 @@ describe("createClient", () => {
   test.each(["/", "/api"])(
     "names the base URL %s as relative when a request is made where there is no page",
     async (baseURL) => {
-      const { client, requests } = clientOf(() => json(completion), { baseURL });
+      const { client, requests } = createTestClient(() => json(completion), { baseURL });
       expect(await catchError(completeChat(client, question))).toMatchObject({
         name: "ConfigurationError",
         message: expect.stringContaining(`baseURL: ${baseURL} is relative`),
@@ -118,7 +118,7 @@ describe("createClient", () => {
   });
 
   test("returns a frozen client without the key in any field", async () => {
-    const { client } = clientOf(() => json(completion), withKey);
+    const { client } = createTestClient(() => json(completion), withKey);
     await completeChat(client, question);
     expect(Object.isFrozen(client)).toBe(true);
     expect(JSON.stringify(client)).not.toContain(key);
@@ -128,7 +128,7 @@ describe("createClient", () => {
 
 describe("signing", () => {
   test("sends the key as the bearer once, and the request's headers win over the client's", async () => {
-    const { client, requests } = clientOf(() => json(completion), {
+    const { client, requests } = createTestClient(() => json(completion), {
       ...withKey,
       headers: { "x-app": "1", "x-user": "a" },
     });
@@ -140,7 +140,7 @@ describe("signing", () => {
 
   test("calls a key function for each request", async () => {
     let turn = 0;
-    const { client, requests } = clientOf(() => json(completion), {
+    const { client, requests } = createTestClient(() => json(completion), {
       ...withKey,
       apiKey: async () => `key-${++turn}`,
     });
@@ -153,7 +153,7 @@ describe("signing", () => {
   });
 
   test("redacts the key in a response that contains it", async () => {
-    const { client } = clientOf(
+    const { client } = createTestClient(
       () => json({ error: { message: `bad key ${key}` } }, { status: 401 }),
       withKey,
     );
@@ -163,12 +163,12 @@ describe("signing", () => {
   });
 
   test("does not redact a key of one letter", async () => {
-    const { client } = clientOf(() => json(completion), { ...withKey, apiKey: "l" });
+    const { client } = createTestClient(() => json(completion), { ...withKey, apiKey: "l" });
     expect((await completeChat(client, question)).message.content).toBe("Blue light scatters.");
   });
 
   test("follows no redirect, so that the key reaches no other address", async () => {
-    const { client, requests } = clientOf(
+    const { client, requests } = createTestClient(
       () => new Response(null, { status: 307, headers: { location: "https://evil.test/" } }),
       withKey,
     );
@@ -186,12 +186,12 @@ describe("signing", () => {
         status: { value: 0 },
         ok: { value: false },
       });
-    const error = await catchError(completeChat(clientOf(hidden, withKey).client, question));
+    const error = await catchError(completeChat(createTestClient(hidden, withKey).client, question));
     expect((error as Error).message).toMatch(/^HTTP redirect: /);
   });
 
   test("leaves the cache of a request with a body unchanged", async () => {
-    const { client, requests } = clientOf(() => json(completion), withKey);
+    const { client, requests } = createTestClient(() => json(completion), withKey);
     await completeChat(client, question);
     expect(requests[0]?.cache).toBe(new Request("https://gateway.example.com").cache);
   });
@@ -203,11 +203,13 @@ describe("retry", () => {
   test.each([408, 429, 500, 502, 503, 529])(
     "repeats a request refused with %i, twice at most",
     async (status) => {
-      const { client, requests } = clientOf((_, nth) => (nth < 3 ? refusal(status, soon) : json(completion)));
+      const { client, requests } = createTestClient((_, nth) =>
+        nth < 3 ? refusal(status, soon) : json(completion),
+      );
       expect((await completeChat(client, question)).message.content).toBe("Blue light scatters.");
       expect(requests).toHaveLength(3);
 
-      const never = clientOf(() => refusal(status, soon));
+      const never = createTestClient(() => refusal(status, soon));
       expect(await catchError(streamChat(never.client, question).result())).toMatchObject({
         status,
         message: `refused with ${status}`,
@@ -217,7 +219,7 @@ describe("retry", () => {
   );
 
   test.each([400, 401, 403, 404, 422])("does not repeat a request refused with %i", async (status) => {
-    const { client, requests } = clientOf(() => refusal(status, soon));
+    const { client, requests } = createTestClient(() => refusal(status, soon));
     expect(await catchError(completeChat(client, question))).toMatchObject({
       name: "APIError",
       status,
@@ -227,7 +229,7 @@ describe("retry", () => {
   });
 
   test("sends the same body and a new signature each time", async () => {
-    const { client, requests } = clientOf(
+    const { client, requests } = createTestClient(
       (_, nth) => (nth < 2 ? refusal(429, soon) : json(completion)),
       withKey,
     );
@@ -238,7 +240,7 @@ describe("retry", () => {
   });
 
   test("repeats after a failed connection, and reports it if it keeps failing", async () => {
-    const dead = clientOf(
+    const dead = createTestClient(
       () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } })),
       { retry: { limit: 1, maxRetryAfterMs: 1 } },
     );
@@ -249,7 +251,7 @@ describe("retry", () => {
   });
 
   test("reports that it may be billed if the connection broke after sending", async () => {
-    const reset = clientOf(
+    const reset = createTestClient(
       () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
       { retry: { limit: 0 } },
     );
@@ -257,7 +259,7 @@ describe("retry", () => {
   });
 
   test("does not wait for a Retry-After beyond maxRetryAfterMs, and the error has the wait", async () => {
-    const { client, requests } = clientOf(() => refusal(429, { "retry-after": "3600" }));
+    const { client, requests } = createTestClient(() => refusal(429, { "retry-after": "3600" }));
     expect(await catchError(completeChat(client, question))).toMatchObject({
       status: 429,
       retryAfterMs: 3_600_000,
@@ -278,7 +280,7 @@ describe("retry", () => {
 
   test("waits on the client's clock for the time of Retry-After", async () => {
     const clock = createWillingClock();
-    const { client, requests } = clientOf(
+    const { client, requests } = createTestClient(
       (_, nth) => (nth < 3 ? refusal(429, { "retry-after": "1" }) : json(completion)),
       { clock },
     );
@@ -302,7 +304,7 @@ describe("retry", () => {
   ])("doubles the wait each time, with full jitter: a draw of %d", async (draw, delays) => {
     const clock = createWillingClock();
     const events: ClientEvent[] = [];
-    const { client } = clientOf(() => refusal(503), {
+    const { client } = createTestClient(() => refusal(503), {
       clock,
       random: () => draw,
       onEvent: (event) => events.push(event),
@@ -313,7 +315,7 @@ describe("retry", () => {
   });
 
   test("never waits longer than maxRetryAfterMs", async () => {
-    const { client } = clientOf((_, nth) => (nth < 3 ? refusal(503) : json(completion)), {
+    const { client } = createTestClient((_, nth) => (nth < 3 ? refusal(503) : json(completion)), {
       retry: { maxRetryAfterMs: 0 },
       clock: stoppedClock(),
     });
@@ -322,7 +324,9 @@ describe("retry", () => {
 
   test("reads Retry-After as seconds, with a fraction, or as a date, and ignores other values", async () => {
     const retryAfterMs = async (value: string) => {
-      const { client } = clientOf(() => refusal(429, { "retry-after": value }), { retry: { limit: 0 } });
+      const { client } = createTestClient(() => refusal(429, { "retry-after": value }), {
+        retry: { limit: 0 },
+      });
       return ((await catchError(completeChat(client, question))) as { retryAfterMs?: number }).retryAfterMs;
     };
     expect(await retryAfterMs("0.5")).toBe(500);
@@ -335,7 +339,7 @@ describe("retry", () => {
   });
 
   test("never repeats a stream that has begun", async () => {
-    const { client, requests } = clientOf(() => streamAnswer(frame({ content: "Hel" })));
+    const { client, requests } = createTestClient(() => streamResponse(frame({ content: "Hel" })));
     expect(await catchError(streamChat(client, question).result())).toMatchObject({ reason: "truncated" });
     expect(requests).toHaveLength(1);
   });
@@ -345,7 +349,7 @@ describe("retry", () => {
     ["the platform's clock", undefined],
   ])("stops waiting when the caller aborts, on %s", async (_, clock) => {
     const controller = new AbortController();
-    const { client } = clientOf(() => refusal(429, { "retry-after": "20" }), {
+    const { client } = createTestClient(() => refusal(429, { "retry-after": "20" }), {
       clock,
       onEvent: ({ type }) => type === "retry" && queueMicrotask(() => controller.abort()),
     });
@@ -357,7 +361,9 @@ describe("retry", () => {
 
 describe("completeChat", () => {
   test("returns the whole response", async () => {
-    const { client, requests } = clientOf(() => json(completion, { headers: { "x-request-id": "r-1" } }));
+    const { client, requests } = createTestClient(() =>
+      json(completion, { headers: { "x-request-id": "r-1" } }),
+    );
     const turn = await completeChat(client, question);
     expect(turn).toMatchObject({
       message: { role: "assistant", reasoning_content: "Hm.", content: "Blue light scatters." },
@@ -370,7 +376,7 @@ describe("completeChat", () => {
   });
 
   test("reads a response that begins with a byte order mark", async () => {
-    const { client } = clientOf(() => new Response(`\uFEFF${JSON.stringify(completion)}`));
+    const { client } = createTestClient(() => new Response(`\uFEFF${JSON.stringify(completion)}`));
     expect(await completeChat(client, question)).toMatchObject({ outcome: "complete" });
   });
 
@@ -383,13 +389,13 @@ describe("completeChat", () => {
     ],
     ["choices.0.finish_reason", { ...completion, choices: [{ message: { content: "" }, finish_reason: 1 }] }],
     ["usage.total_tokens", { ...completion, usage: { prompt_tokens: 1, completion_tokens: 1 } }],
-  ])("names the field at which an answer does not fit: %s", async (path, body) => {
-    const { client } = clientOf(() => json(body));
+  ])("names the field at which a response does not fit: %s", async (path, body) => {
+    const { client } = createTestClient(() => json(body));
     expect(await catchError(completeChat(client, question))).toMatchObject({ name: "ResponseError", path });
   });
 
   test("refuses a request with `stream: true`, as streamChat refuses `stream: false`", async () => {
-    const { client, requests } = clientOf(() => json(completion));
+    const { client, requests } = createTestClient(() => json(completion));
     expect(await catchError(completeChat(client, { ...question, stream: true }))).toMatchObject({
       issues: [{ path: "stream", rule: "chat.stream" }],
     });
@@ -401,7 +407,7 @@ describe("completeChat", () => {
 
   test("reads at most 32 MB of a response, and closes the connection", async () => {
     const connection = openBody();
-    const { client } = clientOf(() => new Response(connection.body));
+    const { client } = createTestClient(() => new Response(connection.body));
     const error = catchError(completeChat(client, question));
     connection.send('{"choices":"');
     for (let part = 0; part < 8; part += 1) {
@@ -420,7 +426,7 @@ describe("completeChat", () => {
   test("aborts within the body and before a response", async () => {
     const middle = new AbortController();
     const connection = openBody();
-    const { client } = clientOf(() => new Response(connection.body));
+    const { client } = createTestClient(() => new Response(connection.body));
     const cut = catchError(completeChat(client, question, { signal: middle.signal }));
     await connection.wanted();
     connection.send('{"choices":');
@@ -430,7 +436,7 @@ describe("completeChat", () => {
     expect(connection.cancelled).toBe(true);
 
     const before = new AbortController();
-    const silent = clientOf(() => {
+    const silent = createTestClient(() => {
       before.abort();
       return new Promise<never>(() => {});
     });
@@ -440,7 +446,9 @@ describe("completeChat", () => {
 
   test("aborts with the caller's signal even if the body ignores it", async () => {
     const controller = new AbortController();
-    const { client } = clientOf(() => new Response(new ReadableStream({ start: () => controller.abort() })));
+    const { client } = createTestClient(
+      () => new Response(new ReadableStream({ start: () => controller.abort() })),
+    );
     expect(await catchError(completeChat(client, question, { signal: controller.signal }))).toMatchObject({
       name: "AbortError",
     });
@@ -448,7 +456,7 @@ describe("completeChat", () => {
 });
 
 test("does not send a request that breaks a rule", async () => {
-  const { client, requests } = clientOf(() => json(completion));
+  const { client, requests } = createTestClient(() => json(completion));
   const error = await catchError(completeChat(client, { ...question, max_tokens: 0 }));
   expect(isGatewayError(error) && error.name === "ValidationError" && error.issues).toEqual([
     {

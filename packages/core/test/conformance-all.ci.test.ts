@@ -10,25 +10,25 @@ import {
   isSlow,
 } from "./support/recorded-streams.js";
 
-/* What platform/conformance.test.ts leaves out: the other recordings, and all of them cut in many places. */
+/* What platform/conformance.test.ts leaves out: the other recordings, and all of them cut at many positions. */
 
 describeRecorded("recorded streams", streams, (all) => {
   for (const [index, recorded] of all.entries()) {
     const bytes = decodeBase64(recorded.base64);
 
     if (!isSample(index)) {
-      test(`${recorded.id} gives the recorded answer whole and in random cuts`, () =>
+      test(`${recorded.id} gives the recorded response whole and in random cuts`, () =>
         expectInRandomCuts(recorded, bytes));
 
-      test(`${recorded.id} cut before its end is truncated, and keeps what came`, () =>
+      test(`${recorded.id} cut before its end is truncated, and keeps the text that arrived`, () =>
         expectTruncated(recorded, bytes, 16));
     }
 
     if (!isSample(index) || isSlow(bytes))
-      test(`${recorded.id} gives the recorded answer byte by byte`, () =>
+      test(`${recorded.id} gives the recorded response byte by byte`, () =>
         expectAsRecorded(recorded, splitBytes(bytes, 1)));
 
-    test(`${recorded.id} cut in many places is truncated, and keeps what came`, () =>
+    test(`${recorded.id} cut at many positions is truncated, and keeps the text that arrived`, () =>
       expectTruncated(recorded, bytes, 640));
   }
 });

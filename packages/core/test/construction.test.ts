@@ -12,7 +12,7 @@ import {
 } from "@sluice/core";
 import { createEpsilonTask } from "@sluice/core/epsilon";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { catchError, clientOf, question } from "./support/gateway.js";
+import { catchError, createTestClient, question } from "./support/gateway.js";
 
 const completion = { choices: [{ message: { content: "Blue." }, finish_reason: "stop" }] };
 const page = (href: string | undefined) =>
@@ -33,7 +33,7 @@ describe("a relative baseURL", () => {
     ["//proxy.test", "https://app.test/", "https://proxy.test/v1/chat/completions"],
   ])("%s is resolved against the page at the first request", async (baseURL, href, url) => {
     page(undefined);
-    const { client, requests } = clientOf(() => Response.json(completion), { baseURL });
+    const { client, requests } = createTestClient(() => Response.json(completion), { baseURL });
     page(href);
     await completeChat(client, question);
     expect(requests[0]?.url).toBe(url);
@@ -42,7 +42,7 @@ describe("a relative baseURL", () => {
   test.each([undefined, "about:blank"])(
     "is refused if the page is %s, with an error about servers",
     async (href) => {
-      const { client, requests } = clientOf(() => Response.json(completion), { baseURL: "/api" });
+      const { client, requests } = createTestClient(() => Response.json(completion), { baseURL: "/api" });
       page(href);
       for (const failed of [completeChat(client, question), streamChat(client, question).result()]) {
         const error = await catchError(failed);
@@ -86,7 +86,7 @@ describe("an apiKey", () => {
   });
 
   test("is refused before sending if its function returns none", async () => {
-    const { client, requests } = clientOf(() => Response.json(completion), {
+    const { client, requests } = createTestClient(() => Response.json(completion), {
       apiKey: () => undefined as never,
       dangerouslyAllowBrowser: true,
     });
@@ -164,7 +164,8 @@ describe("a missing client", () => {
 
 describe("a failed connection in a browser (whose location is simulated here)", () => {
   const failing = (baseURL: string) =>
-    clientOf(() => Promise.reject(new TypeError("Failed to fetch")), { baseURL, retry: { limit: 0 } }).client;
+    createTestClient(() => Promise.reject(new TypeError("Failed to fetch")), { baseURL, retry: { limit: 0 } })
+      .client;
   const catchMessage = async (client: Client) =>
     ((await catchError(completeChat(client, question))) as Error).message;
 

@@ -1,17 +1,17 @@
 import { createEpsilonTask, getEpsilonTask } from "@sluice/core/epsilon";
 import { describe, expect, test } from "vitest";
-import { catchError, clientOf } from "./support/gateway.js";
+import { catchError, createTestClient } from "./support/gateway.js";
 
 describe("epsilon, whose shapes the spec does not show", () => {
   test.each(["text2video", "image2video", "multi-image2video"] as const)(
     "%s sends and returns JSON unchanged",
     async (route) => {
-      const answer = { code: 0, data: { task_id: "e-1", error: { message: "none of ours" } } };
-      const { client, requests } = clientOf(() => Response.json(answer), {
+      const failedTask = { code: 0, data: { task_id: "e-1", error: { message: "none of ours" } } };
+      const { client, requests } = createTestClient(() => Response.json(failedTask), {
         baseURL: "https://gateway.test/v1",
       });
       const body = { anything: [1, { goes: null }] };
-      expect(await createEpsilonTask(client, route, body)).toEqual(answer);
+      expect(await createEpsilonTask(client, route, body)).toEqual(failedTask);
       expect(`${requests[0]?.method} ${requests[0]?.url}`).toBe(
         `POST https://gateway.test/epsilon/v1/videos/${route}`,
       );
@@ -20,7 +20,7 @@ describe("epsilon, whose shapes the spec does not show", () => {
   );
 
   test("getEpsilonTask keeps the id inside its path", async () => {
-    const { client, requests } = clientOf(() => Response.json([{ status: "ok" }]));
+    const { client, requests } = createTestClient(() => Response.json([{ status: "ok" }]));
     expect(await getEpsilonTask(client, "../e 1".replace(" ", "?"))).toEqual([{ status: "ok" }]);
     expect(`${requests[0]?.method} ${requests[0]?.url}`).toBe(
       "GET https://gateway.test/epsilon/v1/videos/..%2Fe%3F1",
@@ -28,7 +28,7 @@ describe("epsilon, whose shapes the spec does not show", () => {
   });
 
   test("another route, no body and no id are refused before anything is sent", async () => {
-    const { client, requests } = clientOf(() => Response.json({}));
+    const { client, requests } = createTestClient(() => Response.json({}));
     for (const route of ["../chat", "toString"])
       expect(
         await catchError(createEpsilonTask(client, route as Parameters<typeof createEpsilonTask>[1], {})),
@@ -46,7 +46,7 @@ describe("epsilon, whose shapes the spec does not show", () => {
   });
 
   test("an error keeps the id", async () => {
-    const { client } = clientOf(() => Response.json({ error: { message: "gone" } }, { status: 404 }));
+    const { client } = createTestClient(() => Response.json({ error: { message: "gone" } }, { status: 404 }));
     expect(await catchError(getEpsilonTask(client, "e-1"))).toMatchObject({
       name: "APIError",
       status: 404,

@@ -2,14 +2,14 @@ import { completeChat, isGatewayError, StreamError, streamChat } from "@sluice/c
 import { describe, expect, test } from "vitest";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   DONE,
   event,
   frame,
   openBody,
   question,
   splitBytes,
-  streamAnswer,
+  streamResponse,
 } from "./support/gateway.js";
 
 /* An error may come in any form under status 200. Each form ends the call as an error with the gateway's words. */
@@ -88,7 +88,7 @@ const behind: readonly (readonly [name: string, text: string])[] = [
 ];
 
 const streamed = (pieces: readonly Uint8Array[] | string) =>
-  streamChat(clientOf(() => streamAnswer(pieces)).client, question);
+  streamChat(createTestClient(() => streamResponse(pieces)).client, question);
 
 describe.each(dresses)("%s", (_, text) => {
   for (const [name, before, partial] of content)
@@ -133,7 +133,7 @@ test.each(held)("%s ends the stream at once, even if the connection stays open",
   const [, text = ""] = dresses.find(([dress]) => dress === name) ?? [];
   for (const before of [frame({ content: "Hello" }), ": comment\n\n"]) {
     const connection = openBody();
-    const { client } = clientOf(() => new Response(connection.body));
+    const { client } = createTestClient(() => new Response(connection.body));
     const failure = catchError(streamChat(client, question).result());
     await connection.wanted();
     connection.send(before + text);
@@ -144,7 +144,7 @@ test.each(held)("%s ends the stream at once, even if the connection stays open",
 
 test("A bare error before any event ends the call at once, even if a stream follows", async () => {
   const connection = openBody();
-  const { client } = clientOf(() => new Response(connection.body));
+  const { client } = createTestClient(() => new Response(connection.body));
   const failure = catchError(streamChat(client, question).result());
   await connection.wanted();
   connection.send(`${JSON.stringify({ error })}\n\n${frame({ content: "Hello" })}`);
@@ -173,7 +173,7 @@ test.each([
   ["in a choice", completion({ finish_reason: "error", error })],
   ["in an extension", { ...completion({}), x_groq: { error: WORDS } }],
 ])("A whole completion with an error %s is an error with its words", async (_, body) => {
-  const { client } = clientOf(() => Response.json(body));
+  const { client } = createTestClient(() => Response.json(body));
   expect(await catchError(completeChat(client, question))).toMatchObject({
     name: "APIError",
     message: WORDS,
@@ -199,7 +199,7 @@ test.each([
   const text = frame({ content: "a" }, null, rest) + inChoice + frame({}, "stop", rest);
   const turn = await streamed(text + DONE).result();
   expect(turn).toMatchObject({ outcome: "complete", message: { content: "ab" } });
-  const { client } = clientOf(() => Response.json({ ...completion(fields), ...fields }));
+  const { client } = createTestClient(() => Response.json({ ...completion(fields), ...fields }));
   expect(await completeChat(client, question)).toMatchObject({ outcome: "complete" });
 });
 

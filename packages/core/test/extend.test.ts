@@ -2,12 +2,12 @@ import { completeChat, isGatewayError } from "@sluice/core";
 import { checkBySchema, createRequest, getDelivery, openExchange, readChunks } from "@sluice/core/extend";
 import * as v from "valibot";
 import { expect, test } from "vitest";
-import { catchError, clientOf } from "./support/gateway.js";
+import { catchError, createTestClient } from "./support/gateway.js";
 
 const chat = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
 
 test("a request of an add-on has the address, headers and key of the client, and follows no redirect", async () => {
-  const { client } = clientOf(() => new Response(), {
+  const { client } = createTestClient(() => new Response(), {
     apiKey: "key-of-the-app",
     headers: ({ path }) => ({ "x-path": path }),
   });
@@ -26,7 +26,7 @@ test.each([
   ["unknown", () => Response.json({ error: { message: "no" } }, { status: 500 })],
   ["not-sent", () => Promise.reject(Object.assign(new TypeError("connect ECONNREFUSED"), {}))],
 ] as const)("an add-on learns that a request was %s", async (delivery, respond) => {
-  const { client } = clientOf(respond, { retry: { limit: 0 } });
+  const { client } = createTestClient(respond, { retry: { limit: 0 } });
   const error = await catchError(completeChat(client, chat));
   expect([isGatewayError(error), getDelivery(error)]).toEqual([true, delivery]);
 });
@@ -39,7 +39,7 @@ test("an add-on reads a long body in pieces, and drops the connection when it le
       isCancelled = true;
     },
   });
-  const { client } = clientOf(() => new Response(body));
+  const { client } = createTestClient(() => new Response(body));
   const exchange = openExchange(client, { kind: "archive", path: "/v1/files" }, {});
   const response = await client.fetch(await createRequest(client, "/v1/files"));
   let size = 0;

@@ -1,13 +1,21 @@
 import { type ChatResult, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { catchError, clientOf, DONE, event, frame, question, streamAnswer } from "./support/gateway.js";
+import {
+  catchError,
+  createTestClient,
+  DONE,
+  event,
+  frame,
+  question,
+  streamResponse,
+} from "./support/gateway.js";
 
-/** Reads an answer in pieces of `size` bytes. */
+/** Reads a response in pieces of `size` bytes. */
 function completeText(text: string, size = Number.POSITIVE_INFINITY) {
   const bytes = new TextEncoder().encode(text);
   const pieces: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
-  return streamChat(clientOf(() => streamAnswer(pieces)).client, question).result();
+  return streamChat(createTestClient(() => streamResponse(pieces)).client, question).result();
 }
 
 const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };

@@ -1,13 +1,13 @@
 import { generateImages } from "@sluice/core";
 import { checkRequest, models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
-import { catchError, clientOf } from "./support/gateway.js";
+import { catchError, createTestClient } from "./support/gateway.js";
 
 const four = { model: "gamma-image-4-0-250828", prompt: "A reef" } as const;
 const five = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
 const png = "data:image/png;base64,iVBORw0KGgo=";
 const image = { url: "https://cdn.test/1.png?sig=1", size: "2048x2048" };
-const answer = {
+const body = {
   model: five.model,
   created: 1_755_000_000,
   data: [image],
@@ -105,14 +105,14 @@ describe("the rules of the image models (spec, POST /v1/images/generations)", ()
 
 describe("generateImages", () => {
   test("sends the request unchanged, and returns the images", async () => {
-    const { client, requests } = clientOf(() => Response.json(answer));
+    const { client, requests } = createTestClient(() => Response.json(body));
     const request = { ...five, size: "2048x2048" } as const;
     expect(await generateImages(client, request)).toEqual({
       images: [image],
-      usage: answer.usage,
-      created: answer.created,
+      usage: body.usage,
+      created: body.created,
       model: five.model,
-      raw: answer,
+      raw: body,
     });
     expect(requests[0]?.url).toBe("https://gateway.test/v1/images/generations");
     expect(await requests[0]?.json()).toEqual(request);
@@ -127,7 +127,7 @@ describe("generateImages", () => {
       { error: { code: "OutputImageSensitiveContentDetected" } },
       { url: "", fail_reason: "unsafe" },
     ];
-    const { client } = clientOf(() => Response.json({ ...answer, data }));
+    const { client } = createTestClient(() => Response.json({ ...body, data }));
     const { images } = await generateImages(client, five);
     expect(images).toEqual([
       image,
@@ -153,8 +153,8 @@ describe("generateImages", () => {
     ["AAECAwQFBgcICQ==", "image/png"],
   ])("returns an image that came as Base64 as an address: %s", async (base64, type) => {
     const data = [{ b64_json: base64, size: "2048x2048" }];
-    const { client } = clientOf(() =>
-      Response.json({ ...answer, data }, { headers: { "x-sluice-features": "archive=1000" } }),
+    const { client } = createTestClient(() =>
+      Response.json({ ...body, data }, { headers: { "x-sluice-features": "archive=1000" } }),
     );
     const { images, raw } = await generateImages(client, five);
     // the image is whole: it has no link that ends
@@ -163,7 +163,7 @@ describe("generateImages", () => {
   });
 
   test("gives an image that came as Base64 the type that was requested, where its bytes do not tell", async () => {
-    const { client } = clientOf(() => Response.json({ ...answer, data: [{ b64_json: "AAEC\nAwQF" }] }));
+    const { client } = createTestClient(() => Response.json({ ...body, data: [{ b64_json: "AAEC\nAwQF" }] }));
     const request = { ...five, output_format: "jpeg" };
     expect((await generateImages(client, request, { checks: false })).images).toEqual([
       { url: "data:image/jpeg;base64,AAECAwQF" },
@@ -173,7 +173,7 @@ describe("generateImages", () => {
   test("prefers the address of an image to its Base64, and takes a data: URL as it is", async () => {
     const whole = "data:image/webp;base64,UklGRg==";
     const data = [{ url: image.url, b64_json: "AAEC" }, { b64_json: whole }, { url: "", b64_json: "" }];
-    const { client } = clientOf(() => Response.json({ ...answer, data }));
+    const { client } = createTestClient(() => Response.json({ ...body, data }));
     expect((await generateImages(client, five)).images).toEqual([
       { url: image.url },
       { url: whole },
@@ -182,9 +182,9 @@ describe("generateImages", () => {
   });
 
   test.each([{ data: null }, { data: {} }, { data: undefined }])(
-    "refuses an answer without a list of images, which may be billed: %j",
+    "refuses a response without a list of images, which may be billed: %j",
     async (fields) => {
-      const { client, requests } = clientOf(() => Response.json({ ...answer, ...fields }));
+      const { client, requests } = createTestClient(() => Response.json({ ...body, ...fields }));
       expect(await catchError(generateImages(client, five))).toMatchObject({
         name: "ResponseError",
         path: "data",
@@ -203,11 +203,11 @@ describe("generateImages", () => {
     ["usage", { usage: 7 }, 1],
     ["usage.output_tokens", { usage: { generated_images: 1, output_tokens: "many" } }, 1],
   ])(
-    "keeps the images of an answer with a field of another type, and warns: %s",
+    "keeps the images of a response with a field of another type, and warns: %s",
     async (path, fields, count) => {
       const warned: string[] = [];
-      const raw = { ...answer, ...fields };
-      const { client } = clientOf(() => Response.json(raw), {
+      const raw = { ...body, ...fields };
+      const { client } = createTestClient(() => Response.json(raw), {
         onEvent: (event) => event.type === "warning" && warned.push(event.issue.path),
       });
       const result = await generateImages(client, five);
@@ -217,12 +217,14 @@ describe("generateImages", () => {
   );
 
   test("accepts a bare address as an image", async () => {
-    const { client } = clientOf(() => Response.json({ data: [image.url] }));
+    const { client } = createTestClient(() => Response.json({ data: [image.url] }));
     expect((await generateImages(client, five)).images).toEqual([{ url: image.url }]);
   });
 
   test("throws an error that came with HTTP 200", async () => {
-    const { client } = clientOf(() => Response.json({ error: { message: "not allowed", code: "policy" } }));
+    const { client } = createTestClient(() =>
+      Response.json({ error: { message: "not allowed", code: "policy" } }),
+    );
     expect(await catchError(generateImages(client, five))).toMatchObject({
       name: "APIError",
       code: "policy",
@@ -230,7 +232,7 @@ describe("generateImages", () => {
   });
 
   test("does not send a request that breaks a rule, unless `checks` is false", async () => {
-    const { client, requests } = clientOf(() => Response.json(answer));
+    const { client, requests } = createTestClient(() => Response.json(body));
     const request = { ...five, size: "1x1" } as const;
     // @ts-expect-error no size of this model
     expect(await catchError(generateImages(client, request))).toMatchObject({ name: "ValidationError" });

@@ -8,10 +8,10 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** Creates a client without these modules, whose gateway is `answer`. */
+/** Creates a client without these modules, whose gateway is `respond`. */
 async function importWithout(
   modules: readonly string[],
-  answer: (request: Request) => Response | Promise<Response>,
+  respond: (request: Request) => Response | Promise<Response>,
 ) {
   lose(...modules.map((module) => `core/src/${module}`));
   const core = await import("@sluice/core");
@@ -22,7 +22,7 @@ async function importWithout(
     onEvent: () => {},
     fetch: async (request) => {
       requests.push(request.method);
-      return answer(request);
+      return respond(request);
     },
   });
   return { ...core, client, requests };
@@ -106,8 +106,8 @@ describe("a response whose error has lost the code that describes it", () => {
       () => new Response("<html><title>Log in</title></html>"),
       { body: expect.stringContaining("Log in") },
     ],
-  ])("A stream that is %s with status 200 is no success", async (_, answer, error) => {
-    const { streamChat, client } = await importWithout(["transport/describe-refusal"], answer);
+  ])("A stream that is %s with status 200 is no success", async (_, respond, error) => {
+    const { streamChat, client } = await importWithout(["transport/describe-refusal"], respond);
     await expect(streamChat(client, question).result()).rejects.toMatchObject({
       name: "APIError",
       status: 200,

@@ -1,7 +1,7 @@
 import { type ClientEvent, getAsset, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { creates } from "./support/creates.js";
-import { catchError, clientOf, question, stoppedClock, streamAnswer } from "./support/gateway.js";
+import { catchError, createTestClient, question, stoppedClock, streamResponse } from "./support/gateway.js";
 import { openOnce } from "./support/once.js";
 
 const withKey = { apiKey: "sk-gateway", dangerouslyAllowBrowser: true };
@@ -11,28 +11,28 @@ const silence = (signal: AbortSignal) =>
 const failing = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `failed with ${status}` } }, { status, headers });
 
-describe.each(creates)("%s behind a proxy", (_, create, answer) => {
+describe.each(creates)("%s behind a proxy", (_, create, body) => {
   test("pays once if the proxy remembers responses and the first response was lost", async () => {
-    const proxy = openOnce(() => Response.json(answer));
+    const proxy = openOnce(() => Response.json(body));
     proxy.lose();
     await create(proxy.page());
     expect([proxy.sent.length, proxy.keys.length, new Set(proxy.keys).size]).toEqual([1, 2, 1]);
-    expect(proxy.asked.map(({ url }) => new URL(url).pathname)).toEqual(["/health"]);
+    expect(proxy.healthRequests.map(({ url }) => new URL(url).pathname)).toEqual(["/health"]);
   });
 
   test("sends a lost request again with the same key", async () => {
-    const proxy = openOnce(() => Response.json(answer));
+    const proxy = openOnce(() => Response.json(body));
     proxy.lose("request");
     await create(proxy.page());
     expect([proxy.sent.length, proxy.keys.length, new Set(proxy.keys).size]).toEqual([1, 2, 1]);
   });
 
   test.each([408, 500, 502, 503])("is repeated after a %i whose response has the feature", async (status) => {
-    const { client, requests } = clientOf(
+    const { client, requests } = createTestClient(
       (_, nth) =>
         nth === 1
           ? failing(status, { "x-sluice-features": "video-watch, idempotency" })
-          : Response.json(answer),
+          : Response.json(body),
       { random: () => 0 },
     );
     await create(client);
@@ -43,15 +43,15 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
   test.each([null, "", "resumable-streams", "idempotency-2", "no idempotency"])(
     "is sent once where the features are %j",
     async (features) => {
-      const proxy = openOnce(() => Response.json(answer), { features });
+      const proxy = openOnce(() => Response.json(body), { features });
       proxy.lose();
       expect(await catchError(create(proxy.page()))).toMatchObject({ billing: "maybe" });
-      expect([proxy.sent.length, proxy.asked.length]).toEqual([1, 1]);
+      expect([proxy.sent.length, proxy.healthRequests.length]).toEqual([1, 1]);
     },
   );
 
   test("has a new key for each call, or the caller's key", async () => {
-    const proxy = openOnce(() => Response.json(answer));
+    const proxy = openOnce(() => Response.json(body));
     const client = proxy.page();
     await create(client);
     await create(client);
@@ -63,7 +63,7 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
 
   test("is not sent again if its caller aborts during the request for the features", async () => {
     const controller = new AbortController();
-    const { client, requests } = clientOf(({ url }) => {
+    const { client, requests } = createTestClient(({ url }) => {
       if (!url.endsWith("/health")) throw new TypeError("fetch failed");
       controller.abort();
       return Response.json({}, { headers: { "x-sluice-features": "idempotency" } });
@@ -76,7 +76,7 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
 });
 
 describe("the question for the features", () => {
-  const [, create, answer] = creates[0] as (typeof creates)[number];
+  const [, create, body] = creates[0] as (typeof creates)[number];
 
   test.each([
     ["fails with 503", () => failing(503)],
@@ -85,7 +85,7 @@ describe("the question for the features", () => {
   ] as const)("ends after three times where it %s, and the request is sent once", async (_, health) => {
     const clock = stoppedClock();
     const paths: string[] = [];
-    const { client } = clientOf(
+    const { client } = createTestClient(
       ({ url, signal }) => {
         paths.push(new URL(url).pathname);
         return url.endsWith("/health") ? health(signal) : Promise.reject(new TypeError("fetch failed"));
@@ -104,13 +104,13 @@ describe("the question for the features", () => {
   test("is fetched again after a moment, so that a short network failure costs nothing", async () => {
     const clock = stoppedClock();
     let gap = 3;
-    const { client, requests } = clientOf(
+    const { client, requests } = createTestClient(
       ({ url }) => {
         gap -= 1;
         if (gap >= 0) return Promise.reject(new TypeError("fetch failed"));
         return url.endsWith("/health")
           ? Response.json({}, { headers: { "x-sluice-features": "idempotency" } })
-          : Response.json(answer);
+          : Response.json(body);
       },
       { clock },
     );
@@ -128,7 +128,7 @@ describe("the question for the features", () => {
       [lost, withKey],
       [lost, { idempotencyKeys: false }],
     ] as const) {
-      const { client, requests } = clientOf(respond, options);
+      const { client, requests } = createTestClient(respond, options);
       await catchError(create(client));
       expect(requests).toHaveLength(1);
     }
@@ -140,9 +140,12 @@ describe("the idempotency-key", () => {
   const text = 'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
 
   test("is the same in all attempts at a chat, and another one in the next", async () => {
-    const { client, requests } = clientOf((_, nth) => (nth === 1 ? failing(502) : streamAnswer(text)), {
-      random: () => 0,
-    });
+    const { client, requests } = createTestClient(
+      (_, nth) => (nth === 1 ? failing(502) : streamResponse(text)),
+      {
+        random: () => 0,
+      },
+    );
     await streamChat(client, question).result();
     await streamChat(client, question).result();
     const [first, second, third] = requests.map(readKey);
@@ -154,13 +157,13 @@ describe("the idempotency-key", () => {
     ["a client with the gateway's key", withKey],
     ["a client that has switched it off", { idempotencyKeys: false }],
   ])("is not sent by %s", async (_, options) => {
-    const { client, requests } = clientOf(() => streamAnswer(text), options);
+    const { client, requests } = createTestClient(() => streamResponse(text), options);
     await streamChat(client, question, { idempotencyKey: "mine" }).result();
     expect(requests.map(readKey)).toEqual([null]);
   });
 
   test("is not part of a query, even if the lookup of an asset is a POST", async () => {
-    const { client, requests } = clientOf(() => Response.json({ Status: "Active" }), {
+    const { client, requests } = createTestClient(() => Response.json({ Status: "Active" }), {
       gateway: { assetLookup: "/gamma/asset/GetAsset" },
     });
     await getAsset(client, "a-1");
@@ -168,7 +171,7 @@ describe("the idempotency-key", () => {
   });
 
   test("is refused before anything is sent if a header cannot contain it", async () => {
-    const { client, requests } = clientOf(() => streamAnswer(text));
+    const { client, requests } = createTestClient(() => streamResponse(text));
     const failed = catchError(streamChat(client, question, { idempotencyKey: "a\nb" }).result());
     expect(await failed).toMatchObject({ name: "ConfigurationError" });
     expect(requests).toHaveLength(0);
@@ -179,7 +182,7 @@ test("A create that is aborted between two attempts may be billed, and says so",
   const clock = stoppedClock();
   const controller = new AbortController();
   const events: ClientEvent[] = [];
-  const { client } = clientOf(() => failing(502, { "x-sluice-features": "idempotency" }), {
+  const { client } = createTestClient(() => failing(502, { "x-sluice-features": "idempotency" }), {
     clock,
     random: () => 0.5,
     onEvent(event) {

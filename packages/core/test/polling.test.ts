@@ -13,12 +13,12 @@ import { type Step, startPolling } from "./support/polling.js";
 const video = "https://cdn.test/v.mp4?sig=1";
 const handle: VideoTaskHandle = { id: "t-1", model: "gamma-video-2.0", createdAt: 1_755_000_000_000 };
 
-const answer = (data: object) =>
+const respond = (data: object) =>
   Response.json({ code: "success", message: "", data: { task_id: "t-1", ...data } });
-const queued = () => answer({ status: "QUEUED" });
-const running = (progress?: string) => () => answer({ status: "IN_PROGRESS", progress });
-const success = () => answer({ status: "SUCCESS", result_url: video });
-const noURL = () => answer({ status: "SUCCESS", result_url: null });
+const queued = () => respond({ status: "QUEUED" });
+const running = (progress?: string) => () => respond({ status: "IN_PROGRESS", progress });
+const success = () => respond({ status: "SUCCESS", result_url: video });
+const noURL = () => respond({ status: "SUCCESS", result_url: null });
 const refusal =
   (status: number, headers: Record<string, string> = {}) =>
   () =>
@@ -142,7 +142,7 @@ describe("watching", () => {
 
   test("yields no change if only the trace id changed", async () => {
     let trace = 0;
-    const traced = () => answer({ status: "QUEUED", request_id: `r-${++trace}` });
+    const traced = () => respond({ status: "QUEUED", request_id: `r-${++trace}` });
     const { seen, polledAt, minutes } = watchSteps([traced, traced, traced, success]);
     await minutes(2);
     expect(polledAt).toHaveLength(4);
@@ -150,14 +150,14 @@ describe("watching", () => {
   });
 
   test("continues with an unknown status, up to the deadline", async () => {
-    const { seen, over, minutes } = watchSteps([() => answer({ status: "REVIEW" })], { deadlineMs: 60_000 });
+    const { seen, over, minutes } = watchSteps([() => respond({ status: "REVIEW" })], { deadlineMs: 60_000 });
     await minutes(2);
     expect(await catchError(over)).toMatchObject({ name: "TimeoutError", phase: "deadline" });
     expect(seen).toMatchObject([{ state: "unknown", rawStatus: "REVIEW" }]);
   });
 
   test("ends with a failed task without an error of the watch", async () => {
-    const { seen, over, minutes } = watchSteps([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
+    const { seen, over, minutes } = watchSteps([() => respond({ status: "FAILURE", fail_reason: "policy" })]);
     await minutes(1);
     await over;
     expect(seen).toMatchObject([{ state: "failed", reason: "policy" }]);
@@ -242,7 +242,7 @@ describe("continues after every failure that may pass", () => {
     await minutes(5);
     expect(await catchError(over)).toMatchObject({ status: 404, handle });
     expect(polledAt.at(-1)).toBe(135);
-    // of a slow loop, one or two answers say nothing
+    // of a slow loop, one or two responses say nothing
     const slow = watchSteps([queued, refusal(404), refusal(404), refusal(404), success], {
       intervalMs: 120_000,
     });
@@ -388,7 +388,7 @@ describe("the end of waiting", () => {
   });
 
   test("result() throws the failure, with the task and its handle", async () => {
-    const { client } = pollSteps(() => answer({ status: "FAILURE", fail_reason: "policy" }));
+    const { client } = pollSteps(() => respond({ status: "FAILURE", fail_reason: "policy" }));
     const error = await catchError(watchVideoTask(client, handle).result());
     expect(error).toMatchObject({
       name: "TaskError",
@@ -490,7 +490,7 @@ describe("the end of waiting", () => {
   });
 
   test("the JSON of an error has the handle, but no signature", async () => {
-    const failed = () => answer({ status: "FAILURE", fail_reason: "policy", result_url: video });
+    const failed = () => respond({ status: "FAILURE", fail_reason: "policy", result_url: video });
     const { client } = pollSteps(failed);
     const json = JSON.stringify(await catchError(watchVideoTask(client, handle).result()));
     expect(JSON.parse(json)).toMatchObject({ name: "TaskError", handle, task: { state: "failed" } });

@@ -9,7 +9,14 @@ import {
 } from "@sluice/core";
 import { createEpsilonTask } from "@sluice/core/epsilon";
 import { describe, expect, test } from "vitest";
-import { catchError, clientOf, openBody, question, settled, stoppedClock } from "./support/gateway.js";
+import {
+  catchError,
+  createTestClient,
+  openBody,
+  question,
+  settled,
+  stoppedClock,
+} from "./support/gateway.js";
 
 const creates: [string, (client: Client) => Promise<unknown>][] = [
   [
@@ -40,12 +47,12 @@ const verbs: typeof creates = [
   ...creates,
 ];
 
-describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
+describe.each(verbs)("a refusal of %s is an APIError", (_, call) => {
   test("if its body is silent: after 5 seconds of the client's clock, with the text so far", async () => {
     const clock = stoppedClock();
     const body = openBody();
-    const { client, requests } = clientOf(() => new Response(body.body, { status: 401 }), { clock });
-    const failed = catchError(ask(client));
+    const { client, requests } = createTestClient(() => new Response(body.body, { status: 401 }), { clock });
+    const failed = catchError(call(client));
     await body.wanted();
     body.send("the key is");
     await body.wanted();
@@ -61,12 +68,12 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
   });
 
   test("if its body is cut: it is not repeated", async () => {
-    const { client, requests } = clientOf(() => {
+    const { client, requests } = createTestClient(() => {
       const body = openBody();
       body.drop();
       return new Response(body.body, { status: 400 });
     });
-    expect(await catchError(ask(client))).toMatchObject({
+    expect(await catchError(call(client))).toMatchObject({
       name: "APIError",
       status: 400,
       billing: "none",
@@ -77,7 +84,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
   test("if its body is endless: 64 kB are read, and the connection is closed", async () => {
     let pulled = 0;
     let isCancelled = false;
-    const { client } = clientOf(
+    const { client } = createTestClient(
       () =>
         new Response(
           new ReadableStream({
@@ -92,7 +99,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
           { status: 403 },
         ),
     );
-    const error = await catchError(ask(client));
+    const error = await catchError(call(client));
     expect(error).toMatchObject({ name: "APIError", status: 403, billing: "none" });
     expect((error as { body: string }).body).toHaveLength(8193);
     expect(pulled).toBeLessThanOrEqual(10);
@@ -103,8 +110,8 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
     for (const timeout of [{ firstChunkMs: 1000 }, { totalMs: 1000 }]) {
       const clock = stoppedClock();
       const body = openBody();
-      const { client } = clientOf(() => new Response(body.body, { status: 422 }), { clock, timeout });
-      const failed = catchError(ask(client));
+      const { client } = createTestClient(() => new Response(body.body, { status: 422 }), { clock, timeout });
+      const failed = catchError(call(client));
       await body.wanted();
       await clock.advance(5000);
       expect(await failed).toMatchObject({ name: "APIError", status: 422, billing: "none" });
@@ -112,8 +119,9 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
   });
 });
 
-describe("an answer of a server that is neither the gateway nor the proxy", () => {
-  const at = (answer: Response) => Object.defineProperty(answer, "url", { value: "https://app.test/v1/x" });
+describe("a response of a server that is neither the gateway nor the proxy", () => {
+  const at = (response: Response) =>
+    Object.defineProperty(response, "url", { value: "https://app.test/v1/x" });
 
   test.each([
     ["an empty 404, as Vite sends it", 404, "", "the response is empty and"],
@@ -126,17 +134,17 @@ describe("an answer of a server that is neither the gateway nor the proxy", () =
       "<title>My app</title>",
       'the response is the page "My app" and',
     ],
-  ])("says that the address is wrong: %s", async (_, status, body, said) => {
+  ])("says that the address is wrong: %s", async (_, status, body, message) => {
     for (const [, verb] of verbs.slice(0, 2)) {
-      const { client } = clientOf(() => at(new Response(body, { status })), { retry: { limit: 0 } });
+      const { client } = createTestClient(() => at(new Response(body, { status })), { retry: { limit: 0 } });
       const error = await catchError(verb(client));
       expect(error).toMatchObject({ name: "APIError", status, reason: "wrong-address" });
-      expect((error as Error).message).toContain(`${said} not the gateway's JSON; check the base URL`);
+      expect((error as Error).message).toContain(`${message} not the gateway's JSON; check the base URL`);
     }
   });
 
   test("names the requested address", async () => {
-    const { client } = clientOf(() => at(new Response("", { status: 404 })));
+    const { client } = createTestClient(() => at(new Response("", { status: 404 })));
     expect(await catchError(completeChat(client, question))).toMatchObject({
       message: expect.stringMatching(/; https:\/\/app\.test\/v1\/x is neither the gateway nor the proxy$/),
     });
@@ -145,12 +153,12 @@ describe("an answer of a server that is neither the gateway nor the proxy", () =
   test("is distinguished from a path that the proxy does not serve and from a redirect, which are wrong addresses too", async () => {
     const headers = { "x-sluice-source": "proxy" };
     const error = { message: "there is nothing at this path", code: "not_found" };
-    const answers = [
+    const responses = [
       () => Response.json({ error }, { status: 404, headers }),
       () => new Response(null, { status: 307, headers: { location: "/v2" } }),
     ];
-    for (const answer of answers)
-      expect(await catchError(completeChat(clientOf(answer).client, question))).toMatchObject({
+    for (const respond of responses)
+      expect(await catchError(completeChat(createTestClient(respond).client, question))).toMatchObject({
         name: "APIError",
         reason: "wrong-address",
       });
@@ -162,15 +170,15 @@ describe("an answer of a server that is neither the gateway nor the proxy", () =
     ["a page with status 502, of a proxy on the way", 502, "<title>Bad gateway</title>"],
     ["a text with status 200", 200, "busy"],
   ])("is not guessed from %s", async (_, status, body) => {
-    const { client } = clientOf(() => new Response(body, { status }), { retry: { limit: 0 } });
+    const { client } = createTestClient(() => new Response(body, { status }), { retry: { limit: 0 } });
     expect(await catchError(completeChat(client, question))).not.toHaveProperty("reason");
   });
 });
 
-test("a caller who aborts while the body of a refusal is read gets the abort", async () => {
+test("an abort while the body of a refusal is read rejects with the abort", async () => {
   const controller = new AbortController();
   const body = openBody();
-  const { client } = clientOf(() => new Response(body.body, { status: 422 }));
+  const { client } = createTestClient(() => new Response(body.body, { status: 422 }));
   const failed = catchError(completeChat(client, question, { signal: controller.signal }));
   await body.wanted();
   controller.abort();
@@ -197,9 +205,9 @@ describe("a request that cannot be made", () => {
   };
 
   describe.each(Object.entries(broken))("%s", (_, options) => {
-    test.each(verbs)("was not sent, with the reason: %s", async (_, ask) => {
-      const { client, requests } = clientOf(() => Response.json({}), options);
-      const error = (await catchError(ask(client))) as Error;
+    test.each(verbs)("was not sent, with the reason: %s", async (_, call) => {
+      const { client, requests } = createTestClient(() => Response.json({}), options);
+      const error = (await catchError(call(client))) as Error;
       expect(error).toMatchObject({ name: "ConfigurationError", billing: "none" });
       expect(error.message).toContain("session expired");
       expect(error.cause).toBeInstanceOf(Error);
@@ -207,9 +215,11 @@ describe("a request that cannot be made", () => {
     });
   });
 
-  test.each(verbs)("keeps an AbortError of %s from headers()", async (_, ask) => {
-    const { client, requests } = clientOf(() => Response.json({}), { headers: () => Promise.reject(abort) });
-    expect(await catchError(ask(client))).toBe(abort);
+  test.each(verbs)("keeps an AbortError of %s from headers()", async (_, call) => {
+    const { client, requests } = createTestClient(() => Response.json({}), {
+      headers: () => Promise.reject(abort),
+    });
+    expect(await catchError(call(client))).toBe(abort);
     expect(requests).toHaveLength(0);
   });
 
@@ -226,7 +236,7 @@ describe("a request that cannot be made", () => {
     ],
   ];
   test.each(bodies)("is not sent because its body is %s", async (_, body) => {
-    const { client, requests } = clientOf(() => Response.json({}));
+    const { client, requests } = createTestClient(() => Response.json({}));
     const sent = { model: "any", body };
     const options = { checks: false } as const;
     for (const failed of [
@@ -247,7 +257,7 @@ describe("a request that cannot be made", () => {
       throw new DOMException("gone", "NotReadableError");
     };
     Object.defineProperties(gone, { arrayBuffer: { value }, slice: { value }, stream: { value } });
-    const { client, requests } = clientOf(() => Response.json({}));
+    const { client, requests } = createTestClient(() => Response.json({}));
     const asset = { model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: gone } as const;
     expect(await catchError(createAsset(client, asset))).toMatchObject({
       name: "ValidationError",

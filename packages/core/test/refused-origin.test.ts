@@ -9,11 +9,11 @@ const chat = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }
 
 /** Sends a chat request from a page, through a network that lets some modes of `GET /health` pass. */
 async function catchFailure(page: string, passes: readonly RequestMode[]) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   vi.stubGlobal("location", new URL(page));
   vi.stubGlobal("fetch", async (address: string, { mode }: RequestInit) => {
     const { pathname } = new URL(address);
-    if (pathname === "/health" && mode) asked.push(mode);
+    if (pathname === "/health" && mode) requested.push(mode);
     if (pathname === "/health" && mode && passes.includes(mode)) return new Response("{}");
     throw new TypeError("Failed to fetch");
   });
@@ -23,7 +23,7 @@ async function catchFailure(page: string, passes: readonly RequestMode[]) {
     gateway: { includeUsage: false },
   });
   const error = await completeChat(client, chat).catch((error) => error);
-  return { asked, error };
+  return { requested, error };
 }
 
 test("A reachable server whose responses the page may not read has refused its origin", async () => {
@@ -41,10 +41,10 @@ test.each([
   expect(error.reason).toBeUndefined();
 });
 
-test("A `fetch` of the app's own is not asked past: the platform's may lead elsewhere", async () => {
-  const asked = vi.fn();
+test("an app's own `fetch` is used alone: the platform's may reach another server", async () => {
+  const fetchMock = vi.fn();
   vi.stubGlobal("location", new URL("http://localhost:5173/chat"));
-  vi.stubGlobal("fetch", asked);
+  vi.stubGlobal("fetch", fetchMock);
   const fetch = () => Promise.reject(new TypeError("Failed to fetch"));
   const client = createClient({
     baseURL: "https://api.test",
@@ -54,12 +54,12 @@ test("A `fetch` of the app's own is not asked past: the platform's may lead else
   });
   const error = await completeChat(client, chat).catch((error) => error);
   expect(error).toMatchObject({ name: "ConnectionError" });
-  expect(asked).not.toHaveBeenCalled();
+  expect(fetchMock).not.toHaveBeenCalled();
 });
 
 test("A page in production sends no extra request to the server", async () => {
-  const { asked, error } = await catchFailure("https://app.test/chat", ["no-cors"]);
+  const { requested, error } = await catchFailure("https://app.test/chat", ["no-cors"]);
   expect(error.message).toContain("CORS may be the reason");
   expect(error.reason).toBeUndefined();
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
 });

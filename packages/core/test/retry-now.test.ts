@@ -9,7 +9,7 @@ import {
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { catchError, DONE, frame, question, stoppedClock } from "./support/gateway.js";
-import { serveStored } from "./support/kept.js";
+import { serveStored } from "./support/stored-streams.js";
 
 /* The wait before the next attempt ends early, where the user or the app wants it. The clock stands still. */
 
@@ -56,11 +56,11 @@ describe("`retryNow`", () => {
   test("sends the next attempt of a call at once, and leaves no timer", async () => {
     const { client, clock, sent } = createGateway(busy({ "retry-after": "20" }));
     const waiting = waitForRetry(client);
-    const answer = completeChat(client, question);
+    const result = completeChat(client, question);
     const { callId, delayMs } = await waiting;
     expect(delayMs).toBe(20_000);
     expect(retryNow(client, callId)).toBe(true);
-    expect((await answer).message.content).toBe("Hi");
+    expect((await result).message.content).toBe("Hi");
     expect(sent).toHaveLength(2);
     expect([clock.now(), clock.sleeping()]).toEqual([0, 0]);
   });
@@ -85,22 +85,22 @@ describe("`retryNow`", () => {
     const { client } = createGateway(busy());
     expect(retryNow(client)).toBe(false);
     const waiting = waitForRetry(client);
-    const answer = completeChat(client, question);
+    const result = completeChat(client, question);
     const { callId } = await waiting;
     expect(retryNow(client, "another")).toBe(false);
     expect([retryNow(client, callId), retryNow(client, callId)]).toEqual([true, false]);
-    await answer;
+    await result;
     expect(retryNow(client, callId)).toBe(false);
   });
 
   test("allows no attempt beyond the limit, and accepts a repeated rejection", async () => {
     const { client, clock, sent } = createGateway(busy(), busy(), busy(), busy({ "retry-after": "20" }));
-    const answer = catchError(completeChat(client, question));
+    const result = catchError(completeChat(client, question));
     for (let nth = 0; nth < 3; nth += 1) {
       await waitForRetry(client);
       retryNow(client);
     }
-    expect(await answer).toMatchObject({ name: "APIError", status: 429 });
+    expect(await result).toMatchObject({ name: "APIError", status: 429 });
     expect(sent).toHaveLength(4);
     expect(clock.sleeping()).toBe(0);
   });
@@ -109,11 +109,11 @@ describe("`retryNow`", () => {
     const { client, clock, sent } = createGateway(busy());
     const stop = new AbortController();
     const waiting = waitForRetry(client);
-    const answer = catchError(completeChat(client, question, { signal: stop.signal }));
+    const result = catchError(completeChat(client, question, { signal: stop.signal }));
     await waiting;
     stop.abort(new Error("stopped"));
     expect(retryNow(client)).toBe(true);
-    expect(await answer).toMatchObject({ message: "stopped" });
+    expect(await result).toMatchObject({ message: "stopped" });
     expect(sent).toHaveLength(1);
     expect(clock.sleeping()).toBe(0);
   });

@@ -1,7 +1,7 @@
 import { streamChat } from "@sluice/core";
 import { checkRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
-import { clientOf, DONE, frame, streamAnswer } from "./support/gateway.js";
+import { createTestClient, DONE, frame, streamResponse } from "./support/gateway.js";
 
 const messages = [{ role: "user", content: "Hello" }];
 const alpha = { model: "alpha-v4.1-flash", messages };
@@ -335,7 +335,9 @@ describe("the rules of the chat models (spec, POST /v1/chat/completions)", () =>
 });
 
 test("checks: false sends a request unchanged that the tables do not know", async () => {
-  const { client, requests } = clientOf(() => streamAnswer(frame({ content: "Hi" }, "stop") + DONE));
+  const { client, requests } = createTestClient(() =>
+    streamResponse(frame({ content: "Hi" }, "stop") + DONE),
+  );
   const request = { model: "alpha-v5", messages, depth: "deep" };
   expect((await streamChat(client, request, { checks: false }).result()).message.content).toBe("Hi");
   expect(await requests[0]?.json()).toEqual({ model: "alpha-v5", messages, depth: "deep", stream: true });

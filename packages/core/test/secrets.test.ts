@@ -9,15 +9,26 @@ import {
   streamChat,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { catchError, clientOf, event, frame, question, streamAnswer, waitUntil } from "./support/gateway.js";
+import {
+  catchError,
+  createTestClient,
+  event,
+  frame,
+  question,
+  streamResponse,
+  waitUntil,
+} from "./support/gateway.js";
 
 const key = "tok_live/0123+456xyz==";
 const video = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
 
-/** A client with a key, all that it emits, and a gateway that answers. */
-function createKeyedClient(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+/** A client with a key, all that it emits, and a gateway that responds. */
+function createKeyedClient(
+  respond: Parameters<typeof createTestClient>[0],
+  options: Partial<ClientOptions> = {},
+) {
   const events: ClientEvent[] = [];
-  const { client, requests } = clientOf(answer, {
+  const { client, requests } = createTestClient(respond, {
     apiKey: key,
     dangerouslyAllowBrowser: true,
     retry: { limit: 1, maxRetryAfterMs: 0 },
@@ -45,12 +56,12 @@ function expectNoKey(...values: unknown[]): void {
   }
 }
 
-const said = `denied for ${key}`;
-const fields = { message: said, type: said, code: said, param: said };
+const message = `denied for ${key}`;
+const fields = { message: message, type: message, code: message, param: message };
 const escaped = JSON.stringify(fields).replaceAll("/", "\\/");
 const odd = JSON.stringify(fields).replaceAll("4", "\\u0034");
 
-describe("a key in an answer is in no error and no event", () => {
+describe("a key in a response is in no error and no event", () => {
   const headers = { "x-request-id": `r-${key}` };
   test.each([
     ["an error object", JSON.stringify({ error: fields })],
@@ -58,21 +69,21 @@ describe("a key in an answer is in no error and no event", () => {
     ["an error with escaped slashes", escaped],
     ["an error with escaped letters", odd],
     ["an error in a list", JSON.stringify({ errors: [fields] })],
-    ["a text", said],
-    ["a page", `<html><title>${said}</title>`],
+    ["a text", message],
+    ["a page", `<html><title>${message}</title>`],
     ["nothing", ""],
     ["a long text, cut in the middle of the key", "x".repeat(8180) + key.repeat(10)],
   ])("%s", async (_, body) => {
     for (const status of [401, 500]) {
-      const answer = () => new Response(body, { status, statusText: `No ${key}`, headers });
-      for (const ask of [
+      const respond = () => new Response(body, { status, statusText: `No ${key}`, headers });
+      for (const call of [
         (client: ReturnType<typeof createKeyedClient>["client"]) => completeChat(client, question),
         (client: ReturnType<typeof createKeyedClient>["client"]) => streamChat(client, question).result(),
         (client: ReturnType<typeof createKeyedClient>["client"]) => createVideoTask(client, video),
         (client: ReturnType<typeof createKeyedClient>["client"]) => getVideoTask(client, "t-1"),
       ]) {
-        const { client, events } = createKeyedClient(answer);
-        const error = await catchError(ask(client));
+        const { client, events } = createKeyedClient(respond);
+        const error = await catchError(call(client));
         expect(error).toMatchObject({ name: "APIError", status });
         expectNoKey(error, ...events);
       }
@@ -81,9 +92,9 @@ describe("a key in an answer is in no error and no event", () => {
 
   test("is removed from a 200 response that does not fit the spec or is not JSON", async () => {
     for (const body of [
-      JSON.stringify({ choices: said }),
+      JSON.stringify({ choices: message }),
       JSON.stringify({ error: fields }),
-      said,
+      message,
       escaped,
     ]) {
       const { client, events } = createKeyedClient(() => new Response(body, { headers }));
@@ -94,13 +105,13 @@ describe("a key in an answer is in no error and no event", () => {
   test.each([
     ["an error frame", frame({ content: "Hel" }) + event({ error: fields })],
     ["an error event", `${frame({ content: "Hel" })}event: error\ndata: ${escaped}\n\n`],
-    ["a broken frame", `${frame({ content: "Hel" })}data: {"a":"${said}\n\n`],
-    ["a cut after the text", frame({ content: said })],
+    ["a broken frame", `${frame({ content: "Hel" })}data: {"a":"${message}\n\n`],
+    ["a cut after the text", frame({ content: message })],
   ])("is removed from a stream: %s", async (_, content) => {
     const { client, events } = createKeyedClient(() => {
-      const answer = streamAnswer(content);
-      answer.headers.set("x-request-id", `r-${key}`);
-      return answer;
+      const response = streamResponse(content);
+      response.headers.set("x-request-id", `r-${key}`);
+      return response;
     });
     const error = await catchError(streamChat(client, question).result());
     expect(error).toBeInstanceOf(StreamError);
@@ -123,14 +134,14 @@ describe("a key that was replaced", () => {
   test("is redacted in a response that arrives after the change", async () => {
     const keys = ["first_key_0123456789", "second_key_012345678"];
     let given = 0;
-    const answers: ((response: Response) => void)[] = [];
-    const { client } = createKeyedClient(() => new Promise((resolve) => answers.push(resolve)), {
+    const resolvers: ((response: Response) => void)[] = [];
+    const { client } = createKeyedClient(() => new Promise((resolve) => resolvers.push(resolve)), {
       apiKey: () => keys[given++] as string,
     });
     const failed = [1, 2].map(() => catchError(completeChat(client, question)));
-    await waitUntil(() => answers.length === 2);
-    for (const answer of answers)
-      answer(Response.json({ error: { message: `Incorrect API key: ${keys}` } }, { status: 401 }));
+    await waitUntil(() => resolvers.length === 2);
+    for (const resolve of resolvers)
+      resolve(Response.json({ error: { message: `Incorrect API key: ${keys}` } }, { status: 401 }));
     for (const error of await Promise.all(failed)) {
       expect((error as Error).message).toBe("Incorrect API key: [redacted],[redacted]");
       for (const old of keys) expect(JSON.stringify(error)).not.toContain(old);
@@ -139,14 +150,14 @@ describe("a key that was replaced", () => {
 
   test("is redacted among two hundred keys in flight", async () => {
     let given = 0;
-    const answers: ((response: Response) => void)[] = [];
-    const { client } = createKeyedClient(() => new Promise((resolve) => answers.push(resolve)), {
+    const resolvers: ((response: Response) => void)[] = [];
+    const { client } = createKeyedClient(() => new Promise((resolve) => resolvers.push(resolve)), {
       apiKey: () => `key-number-${1000 + given++}`,
     });
     const failed = Array.from({ length: 200 }, () => catchError(completeChat(client, question)));
-    await waitUntil(() => answers.length === 200);
-    answers.forEach((answer, nth) => {
-      answer(new Response(`wrong: key-number-${1000 + nth}`, { status: 401 }));
+    await waitUntil(() => resolvers.length === 200);
+    resolvers.forEach((resolve, nth) => {
+      resolve(new Response(`wrong: key-number-${1000 + nth}`, { status: 401 }));
     });
     for (const error of await Promise.all(failed)) expect((error as Error).message).toBe("wrong: [redacted]");
   });
@@ -202,15 +213,15 @@ describe("a megabyte of text against slow patterns is cleaned in linear time:", 
   ];
   const megabyte = 1_000_000;
 
-  test.each(hostile)("%s, in an error", (_, textOf) => {
-    const content = textOf(megabyte);
+  test.each(hostile)("%s, in an error", (_, createText) => {
+    const content = createText(megabyte);
     expect(String(new ConfigurationError(content).toJSON()["message"]).length).toBeGreaterThan(0);
     const error = new StreamError("cut", { reason: "truncated", partial: { role: "assistant", content } });
     expect(JSON.parse(JSON.stringify(error))).toMatchObject({ reason: "truncated" });
   });
 
-  test.each(hostile)("%s, in a page of the gateway", async (_, textOf) => {
-    const page = `<p>${textOf(megabyte)}`;
+  test.each(hostile)("%s, in a page of the gateway", async (_, createText) => {
+    const page = `<p>${createText(megabyte)}`;
     for (const status of [200, 403]) {
       const { client } = createKeyedClient(() => new Response(page, { status }));
       for (const failed of [completeChat(client, question), streamChat(client, question).result()]) {

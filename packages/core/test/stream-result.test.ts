@@ -3,13 +3,13 @@ import { createEmulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   DONE,
   frame,
   openBody,
   question,
   settled,
-  streamAnswer,
+  streamResponse,
 } from "./support/gateway.js";
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
@@ -24,7 +24,7 @@ const deltasOfAll = [
 /** A gateway that gives one frame for each read. */
 function streamFrames(frames: readonly string[]) {
   const encoder = new TextEncoder();
-  return clientOf(() => streamAnswer(frames.map((each) => encoder.encode(each)))).client;
+  return createTestClient(() => streamResponse(frames.map((each) => encoder.encode(each)))).client;
 }
 
 const whole = [...parts.map((content) => frame({ content })), frame({}, "stop", { usage }), DONE];
@@ -137,7 +137,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
     const stream = streamChat(gateway(), question);
     const response = await toResponse(stream);
     expect((await stream.result()).message.content).toBe(text);
-    const again = streamChat(clientOf(() => response).client, question);
+    const again = streamChat(createTestClient(() => response).client, question);
     expect((await again.result()).message.content).toBe(text);
   });
 
@@ -145,8 +145,8 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
     const stream = streamChat(gateway(), question);
     const response = await toResponse(stream);
     const copy = response.clone();
-    const fast = await streamChat(clientOf(() => copy).client, question).result();
-    const slow = await streamChat(clientOf(() => response).client, question).result();
+    const fast = await streamChat(createTestClient(() => copy).client, question).result();
+    const slow = await streamChat(createTestClient(() => response).client, question).result();
     expect([fast.message.content, slow.message.content]).toEqual([text, text]);
   });
 });
@@ -155,7 +155,7 @@ describe("result() beside a loop that is paused", () => {
   /** A loop that has its first delta, and a result() behind it. */
   async function pauseStream() {
     const connection = openBody();
-    const { client } = clientOf(() => streamAnswer(connection.body));
+    const { client } = createTestClient(() => streamResponse(connection.body));
     const stream = streamChat(client, question);
     const iterator = stream[Symbol.asyncIterator]();
     connection.send(frame({ content: "one " }) + frame({ content: "two " }));

@@ -4,19 +4,19 @@ import { createChat } from "../../stores/test/support/chat.js";
 import { createFold } from "../src/chat/protocol/accumulate.js";
 import { createCallReader } from "../src/chat/protocol/call-reader.js";
 import { createResponseReader } from "../src/chat/protocol/response-reader.js";
-import { textAnswer } from "./support/answers.js";
-import { catchError, clientOf, DONE, frame, question, streamAnswer } from "./support/gateway.js";
+import { catchError, createTestClient, DONE, frame, question, streamResponse } from "./support/gateway.js";
+import { streamText } from "./support/reply-streams.js";
 import { type CallStream, callStreams } from "./support/tool-call-streams.js";
 
 /** Reads a stream as `streamChat` does, without the cost of a request. Undefined where it is an error. */
 function read({ chunks }: CallStream) {
   const fold = createFold();
-  const answer = createResponseReader(fold.add, createCallReader, () => {});
-  for (const tool_calls of chunks) answer.read({ choices: [{ index: 0, delta: { tool_calls } }] });
-  answer.read({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] });
-  if (answer.problem) return undefined;
-  answer.finish();
-  return answer.toResult(fold.message, { totalMs: 0 }).toolCalls;
+  const reader = createResponseReader(fold.add, createCallReader, () => {});
+  for (const tool_calls of chunks) reader.read({ choices: [{ index: 0, delta: { tool_calls } }] });
+  reader.read({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] });
+  if (reader.problem) return undefined;
+  reader.finish();
+  return reader.toResult(fold.message, { totalMs: 0 }).toolCalls;
 }
 
 /** Returns the calls that a chat runs: none where one has broken arguments. */
@@ -56,14 +56,14 @@ describe("a gateway without ids of tool calls", () => {
   const call = (name: string | null, text: string, rest: object = {}) =>
     frame({ tool_calls: [{ index: 0, function: { name, arguments: text }, ...rest }] });
   const end = frame({}, "tool_calls") + DONE;
-  const answers = (...frames: string[]) => chatWith(frames.join("") + end);
+  const readCalls = (...frames: string[]) => chatWith(frames.join("") + end);
 
-  function chatWith(answer: string) {
+  function chatWith(text: string) {
     const ran: [string, unknown][] = [];
     const tools = ["read_note", "delete_note", "refresh"].map((name) =>
       defineTool({ name, inputSchema: { type: "object" }, execute: (input) => ran.push([name, input]) }),
     );
-    return { ...createChat([answer, textAnswer("Done.")], { tools }), ran };
+    return { ...createChat([text, streamText("Done.")], { tools }), ran };
   }
 
   test.each([
@@ -71,13 +71,13 @@ describe("a gateway without ids of tool calls", () => {
     ["with no index", { index: undefined }],
     ["with blank ids", { id: "" }],
   ])("runs each tool with its own arguments: %s", async (_, rest) => {
-    const { chat, ran } = answers(call("read_note", '{"id":7}', rest), call("delete_note", "", rest));
+    const { chat, ran } = readCalls(call("read_note", '{"id":7}', rest), call("delete_note", "", rest));
     expect(await chat.send("Read 7")).toMatchObject({ outcome: "complete" });
     expect(ran).toEqual([
       ["read_note", { id: 7 }],
       ["delete_note", {}],
     ]);
-    const other = answers(call("refresh", "", rest), call("delete_note", '{"id":7}', rest));
+    const other = readCalls(call("refresh", "", rest), call("delete_note", '{"id":7}', rest));
     await other.chat.send("Delete 7");
     expect(other.ran).toEqual([
       ["refresh", {}],
@@ -86,13 +86,13 @@ describe("a gateway without ids of tool calls", () => {
   });
 
   test("runs one tool as often as it is called, with each of the arguments", async () => {
-    const { chat, ran } = answers(...[1, 2, 3].map((id) => call("read_note", `{"id":${id}}`)));
+    const { chat, ran } = readCalls(...[1, 2, 3].map((id) => call("read_note", `{"id":${id}}`)));
     await chat.send("Read all");
     expect(ran.map(([, input]) => input)).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
   });
 
   test("gets an error, and no tool runs, where arguments may belong to several calls", async () => {
-    const { chat, ran, requests, sent } = answers(
+    const { chat, ran, requests, sent } = readCalls(
       call("refresh", ""),
       call("delete_note", ""),
       call(null, '{"id":7}'),
@@ -110,7 +110,7 @@ describe("a gateway without ids of tool calls", () => {
   });
 
   test("gets no second call for a name that repeats after complete arguments", async () => {
-    const { chat, ran } = answers(call("delete_note", '{"id":7}'), call("delete_note", ""));
+    const { chat, ran } = readCalls(call("delete_note", '{"id":7}'), call("delete_note", ""));
     expect(await chat.send("Delete 7")).toMatchObject({ outcome: "error" });
     expect(ran).toEqual([]);
   });
@@ -128,7 +128,7 @@ describe("a tool call without a name", () => {
       inputSchema: { type: "object" },
       execute: (input) => paid.push(input),
     });
-    const { chat, sent } = createChat([streamed, textAnswer("Done.")], { tools: [pay] });
+    const { chat, sent } = createChat([streamed, streamText("Done.")], { tools: [pay] });
     const { error } = await chat.send("Pay x");
     expect(error).toMatchObject({ name: "StreamError", message: expect.stringContaining("without a name") });
     expect(paid).toEqual([]);
@@ -153,7 +153,7 @@ describe("a tool call without a name", () => {
       toolCalls,
       outcome: "tool-calls" as const,
     };
-    const { chat, sent } = createChat([textAnswer("Done.")], { initialMessages: [stored] });
+    const { chat, sent } = createChat([streamText("Done.")], { initialMessages: [stored] });
     await chat.send("Go on");
     expect((await sent(0)).slice(0, 2)).toMatchObject([
       { tool_calls: [{ function: { name: "pay" } }] },
@@ -163,7 +163,9 @@ describe("a tool call without a name", () => {
 
   test("turns a whole response into a ResponseError that names the field", async () => {
     const message = { role: "assistant", content: null, tool_calls: [nameless] };
-    const { client } = clientOf(() => Response.json({ choices: [{ message, finish_reason: "tool_calls" }] }));
+    const { client } = createTestClient(() =>
+      Response.json({ choices: [{ message, finish_reason: "tool_calls" }] }),
+    );
     expect(await catchError(completeChat(client, question))).toMatchObject({
       name: "ResponseError",
       path: "choices.message.tool_calls",
@@ -177,7 +179,9 @@ test.each(["completeChat", "streamChat"])(
     const fn = { name: "pay", arguments: "" };
     const tool_calls = [1, 2, 3].map(() => ({ index: 0, id: "call", function: fn }));
     const message = { role: "assistant", content: null, tool_calls };
-    const { client } = clientOf(() => Response.json({ choices: [{ message, finish_reason: "tool_calls" }] }));
+    const { client } = createTestClient(() =>
+      Response.json({ choices: [{ message, finish_reason: "tool_calls" }] }),
+    );
     const { toolCalls } =
       name === "completeChat"
         ? await completeChat(client, question)
@@ -192,9 +196,12 @@ test("warns about a response that announces tool calls but has none", async () =
     if (event.issue) rules.push(event.issue.rule);
   };
   const message = { role: "assistant", content: "Let me" };
-  const { client } = clientOf(() => Response.json({ choices: [{ message, finish_reason: "tool_calls" }] }), {
-    onEvent,
-  });
+  const { client } = createTestClient(
+    () => Response.json({ choices: [{ message, finish_reason: "tool_calls" }] }),
+    {
+      onEvent,
+    },
+  );
   expect(await completeChat(client, question)).toMatchObject({ outcome: "complete" });
   expect(rules).toEqual(["chat.stream.calls-missing"]);
 });
@@ -208,8 +215,8 @@ test("sends the next client each call of a response without ids", async () => {
     entry("write", "") +
     frame({}, "tool_calls") +
     DONE;
-  const { client } = clientOf(() => streamAnswer(text));
-  const relay = clientOf(() => toResponse(streamChat(client, question)));
+  const { client } = createTestClient(() => streamResponse(text));
+  const relay = createTestClient(() => toResponse(streamChat(client, question)));
   expect((await streamChat(relay.client, question).result()).toolCalls).toMatchObject([
     { id: "call-0", name: "read", input: { id: 1 } },
     { id: "call-1", name: "read", input: { id: 2 } },

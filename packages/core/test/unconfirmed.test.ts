@@ -1,10 +1,10 @@
 import { completeChat, defineTool, streamChat, toResponse } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { createChat } from "../../stores/test/support/chat.js";
-import { callAnswer, textAnswer } from "./support/answers.js";
-import { clientOf, DONE, event, frame, question, streamAnswer } from "./support/gateway.js";
+import { createTestClient, DONE, event, frame, question, streamResponse } from "./support/gateway.js";
+import { streamCalls, streamText } from "./support/reply-streams.js";
 
-/* `[DONE]` without a `finish_reason`: nobody said that the answer is whole. */
+/* `[DONE]` without a `finish_reason`: nobody said that the response is whole. */
 
 const half = frame({ content: "The dose is 5" }) + DONE;
 const completion = (finish_reason: unknown) => ({
@@ -13,9 +13,9 @@ const completion = (finish_reason: unknown) => ({
 });
 
 /** A client and the rules of its warnings. */
-function collectWarnings(answer: () => Response) {
+function collectWarnings(respond: () => Response) {
   const rules: string[] = [];
-  const { client } = clientOf(answer, {
+  const { client } = createTestClient(respond, {
     onEvent: (each) => {
       if (each.type === "warning") rules.push(each.issue.rule);
       if (each.type === "end") rules.push(each.outcome);
@@ -24,15 +24,15 @@ function collectWarnings(answer: () => Response) {
   return { client, rules };
 }
 
-describe("An answer without a finish_reason", () => {
+describe("A response without a finish_reason", () => {
   const unconfirmed = { outcome: "unconfirmed", finishReason: null, message: { content: "The dose is 5" } };
 
   test.each([
-    ["that ended with [DONE]", () => streamAnswer(half)],
-    ["that has empty ones", () => streamAnswer(frame({ content: "The dose is 5" }, "") + DONE)],
+    ["that ended with [DONE]", () => streamResponse(half)],
+    ["that has empty ones", () => streamResponse(frame({ content: "The dose is 5" }, "") + DONE)],
     ["that is a whole completion", () => Response.json(completion(null))],
-  ])("%s resolves as unconfirmed, with a warning and an event", async (_, answer) => {
-    const { client, rules } = collectWarnings(answer);
+  ])("%s resolves as unconfirmed, with a warning and an event", async (_, respond) => {
+    const { client, rules } = collectWarnings(respond);
     expect(await streamChat(client, question).result()).toMatchObject(unconfirmed);
     expect(rules).toEqual(["chat.unconfirmed", "unconfirmed"]);
   });
@@ -47,7 +47,7 @@ describe("An answer without a finish_reason", () => {
   );
 
   test("has the outcome in its last delta, and in the response that passes it on", async () => {
-    const { client } = collectWarnings(() => streamAnswer(half));
+    const { client } = collectWarnings(() => streamResponse(half));
     const outcomes: string[] = [];
     for await (const delta of streamChat(client, question))
       if (delta.type === "finish") outcomes.push(delta.outcome);
@@ -61,13 +61,13 @@ describe("An answer without a finish_reason", () => {
   test("keeps its usage", async () => {
     const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
     const { client } = collectWarnings(() =>
-      streamAnswer(frame({ content: "Hi" }) + event({ choices: [], usage }) + DONE),
+      streamResponse(frame({ content: "Hi" }) + event({ choices: [], usage }) + DONE),
     );
     expect(await streamChat(client, question).result()).toMatchObject({ outcome: "unconfirmed", usage });
   });
 
   test("ends a turn of a chat without an error, and the chat continues", async () => {
-    const { chat, sent } = createChat([half, textAnswer(" mg.")]);
+    const { chat, sent } = createChat([half, streamText(" mg.")]);
     const turn = await chat.send("How much?");
     expect(turn).toMatchObject({ outcome: "unconfirmed", messages: [{}, { outcome: "unconfirmed" }] });
     expect(turn.error).toBeUndefined();
@@ -77,13 +77,13 @@ describe("An answer without a finish_reason", () => {
   });
 
   test("can be retried", async () => {
-    const { chat } = createChat([half, textAnswer("The dose is 50 mg.")]);
+    const { chat } = createChat([half, streamText("The dose is 50 mg.")]);
     await chat.send("How much?");
     expect(await chat.retry()).toMatchObject({ messages: [{ content: "The dose is 50 mg." }] });
   });
 });
 
-describe("The tools of an answer", () => {
+describe("The tools of a response", () => {
   const paid: unknown[] = [];
   const pay = defineTool({
     name: "pay",
@@ -96,9 +96,9 @@ describe("The tools of an answer", () => {
   const whole = { index: 0, id: "a", function: { name: "pay", arguments: '{"to":"x"}' } };
   const cut = { index: 1, id: "b", function: { name: "pay", arguments: '{"to":' } };
   const called = (calls: object[], end: string) => frame({ tool_calls: calls }) + end;
-  const chatWith = (answer: string, tool = pay) => {
+  const chatWith = (text: string, tool = pay) => {
     paid.length = 0;
-    return createChat([answer, textAnswer("Done.")], { tools: [tool] });
+    return createChat([text, streamText("Done.")], { tools: [tool] });
   };
 
   test.each([
@@ -135,7 +135,7 @@ describe("The tools of an answer", () => {
   });
 
   test("run if all calls are complete", async () => {
-    const { chat } = chatWith(callAnswer({ a: ["pay", '{"to":"x"}'], b: ["pay", ""] }));
+    const { chat } = chatWith(streamCalls({ a: ["pay", '{"to":"x"}'], b: ["pay", ""] }));
     expect(await chat.send("Pay x")).toMatchObject({ outcome: "complete" });
     expect(paid).toEqual([{ to: "x" }, {}]);
   });

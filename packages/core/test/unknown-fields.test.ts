@@ -1,7 +1,7 @@
 import { completeChat, createVideoTask, generateImages, type Issue } from "@sluice/core";
 import { checkRequest, models } from "@sluice/core/schemas";
 import { describe, expect, test, vi } from "vitest";
-import { clientOf } from "./support/gateway.js";
+import { createTestClient } from "./support/gateway.js";
 
 const messages = [{ role: "user" as const, content: "Hello" }];
 const delta = { model: "delta-5.3" as const, messages };
@@ -16,8 +16,8 @@ const listWarnings = (request: object) => {
 
 test("an unknown field is sent unchanged, with a warning that names it", async () => {
   const warned: Issue[] = [];
-  const answer = { choices: [{ index: 0, message: { content: "Hi" }, finish_reason: "stop" }] };
-  const { client, requests } = clientOf(() => Response.json(answer), {
+  const body = { choices: [{ index: 0, message: { content: "Hi" }, finish_reason: "stop" }] };
+  const { client, requests } = createTestClient(() => Response.json(body), {
     onEvent: (event) => event.type === "warning" && warned.push(event.issue),
   });
   const request = { ...delta, n: 1, extra: { deep: [null, "x"] } };
@@ -52,7 +52,7 @@ describe("the warning names the known field that was probably meant", () => {
   );
 });
 
-test("a name of a million letters is warned about like any other", () => {
+test("warns about a name of a million characters like about any other", () => {
   expect(listWarnings({ ...delta, ["x".repeat(1_000_000)]: 1 })[0]).toMatch(
     /x is not a known field of this model$/,
   );
@@ -153,8 +153,8 @@ test("a field that the spec forbids is refused, with the alternative", () => {
 
 test("production sends an unknown field without a warning, and `checkRequest` still names it", async () => {
   const warned: Issue[] = [];
-  const answer = { choices: [{ index: 0, message: { content: "Hi" }, finish_reason: "stop" }] };
-  const { client, requests } = clientOf(() => Response.json(answer), {
+  const body = { choices: [{ index: 0, message: { content: "Hi" }, finish_reason: "stop" }] };
+  const { client, requests } = createTestClient(() => Response.json(body), {
     onEvent: (event) => event.type === "warning" && warned.push(event.issue),
   });
   const request = { ...delta, extra: 1 };
@@ -169,7 +169,7 @@ test("production sends an unknown field without a warning, and `checkRequest` st
 
 test("production sends an unknown field of a video or an image without a warning", async () => {
   const warned: Issue[] = [];
-  const { client, requests } = clientOf(() => Response.json({ id: "t-1", data: [] }), {
+  const { client, requests } = createTestClient(() => Response.json({ id: "t-1", data: [] }), {
     onEvent: (event) => event.type === "warning" && warned.push(event.issue),
   });
   const image = { model: "gamma-image-5-0-260128", prompt: "A reef", extra: 1 } as const;

@@ -5,7 +5,7 @@ const url = "https://media.test/a";
 const png = "data:image/png;base64,iVBORw0KGgo=";
 const text = { type: "text", text: "A reef at dawn" };
 const image = (role?: string, at: unknown = url) => ({ type: "image_url", image_url: { url: at }, role });
-const film = { type: "video_url", video_url: { url } };
+const videoPart = { type: "video_url", video_url: { url } };
 const sound = { type: "audio_url", audio_url: { url } };
 
 const beta = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } };
@@ -79,8 +79,8 @@ const accepted: [string, object][] = [
     },
   ],
   ["2.0: an asset alone", createTwo(image("reference_image", "asset://a-1"))],
-  ["2.0: a film alone", createTwo(film)],
-  ["2.0: everything together", createTwo(text, image("first_frame"), film, sound)],
+  ["2.0: a film alone", createTwo(videoPart)],
+  ["2.0: everything together", createTwo(text, image("first_frame"), videoPart, sound)],
   ["fast: 720p", { ...small, resolution: "720p" }],
 ];
 
@@ -209,7 +209,7 @@ const refused: [string, object, string, string][] = [
     "content.1.image_url.url",
     "1-5-pro.content.image-url.url",
   ],
-  ["1-5-pro: a film", createPro(text, film), "content.1.type", "1-5-pro.content.type"],
+  ["1-5-pro: a film", createPro(text, videoPart), "content.1.type", "1-5-pro.content.type"],
   [
     "1-5-pro: camera_fixed with an image",
     { ...createPro(text, image("first_frame")), camera_fixed: false },
@@ -326,7 +326,7 @@ const warned: [string, object, string[]][] = [
   ["2.0: a role that is not known", createTwo(image("mood_board")), ["role-unlisted"]],
 ];
 
-const filmers = Object.values(models).filter((model) => model.kind === "video");
+const videoModels = Object.values(models).filter((model) => model.kind === "video");
 
 describe("the rules of the video models (spec, POST /v1/video/generations)", () => {
   test.each(accepted)("accept %s", (_, request) => {
@@ -345,18 +345,21 @@ describe("the rules of the video models (spec, POST /v1/video/generations)", () 
     expect(issues).toEqual([]);
     expect(warnings.map(({ rule }) => rule.split(".").at(-1))).toEqual(names);
   });
-  test.each(filmers)("include every resolution and ratio of $id", ({ id: model, resolutions, ratios }) => {
-    const isBeta = model.startsWith("beta");
-    for (const resolution of resolutions)
-      expect(
-        checkRequest(
-          isBeta ? { ...beta, model, parameters: { resolution } } : { model, content: [text], resolution },
-        ).issues,
-      ).toEqual([]);
-    for (const ratio of ratios.filter((name) => name !== "adaptive"))
-      expect(
-        checkRequest(isBeta ? { ...beta, model, parameters: { ratio } } : { model, content: [text], ratio })
-          .issues,
-      ).toEqual([]);
-  });
+  test.each(videoModels)(
+    "include every resolution and ratio of $id",
+    ({ id: model, resolutions, ratios }) => {
+      const isBeta = model.startsWith("beta");
+      for (const resolution of resolutions)
+        expect(
+          checkRequest(
+            isBeta ? { ...beta, model, parameters: { resolution } } : { model, content: [text], resolution },
+          ).issues,
+        ).toEqual([]);
+      for (const ratio of ratios.filter((name) => name !== "adaptive"))
+        expect(
+          checkRequest(isBeta ? { ...beta, model, parameters: { ratio } } : { model, content: [text], ratio })
+            .issues,
+        ).toEqual([]);
+    },
+  );
 });

@@ -109,8 +109,8 @@ describe("the reason of a failure", () => {
     [{ data: [], error: 7, message: {}, task_status_msg: " " }, undefined],
   ])("%j gives %j", (fields, reason) => {
     const raw = enveloped({ status: "FAILURE", ...fields });
-    for (const answer of [raw, raw.data]) {
-      const task = parseVideoTask(answer);
+    for (const body of [raw, raw.data]) {
+      const task = parseVideoTask(body);
       expect(task.state === "failed" && task.reason).toBe(reason);
     }
   });
@@ -182,7 +182,7 @@ test.each([
   ["data.status", enveloped({})],
   ["data.status", enveloped({ status: 3 })],
   ["data.result_url", enveloped({ status: "SUCCESS", result_url: 7 })],
-])("an answer without a task names the place: %s in %j", (path, raw) => {
+])("a response without a task names the path: %s in %j", (path, raw) => {
   try {
     parseVideoTask(raw);
   } catch (error) {

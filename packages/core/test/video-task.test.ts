@@ -6,7 +6,7 @@ import {
   watchVideoTask,
 } from "@sluice/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { catchError, clientOf, stoppedClock } from "./support/gateway.js";
+import { catchError, createTestClient, stoppedClock } from "./support/gateway.js";
 
 const seconds = 1_755_000_000;
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
@@ -21,10 +21,10 @@ const receipt = {
 };
 const handle: VideoTaskHandle = { id: "t-1", model: "gamma-video-2.0", createdAt: seconds * 1000 };
 
-const answer = (data: object) =>
+const respond = (data: object) =>
   Response.json({ code: "success", message: "", data: { task_id: "t-1", ...data } });
-const queued = () => answer({ status: "QUEUED" });
-const running = (progress: string) => answer({ status: "IN_PROGRESS", progress });
+const queued = () => respond({ status: "QUEUED" });
+const running = (progress: string) => respond({ status: "IN_PROGRESS", progress });
 const refusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}`, code: "x" } }, { status, headers });
 
@@ -33,7 +33,7 @@ afterEach(() => vi.restoreAllMocks());
 type Step = () => Response | Promise<Response>;
 
 /** A task whose queries are all answered by `step`. */
-const createTask = ([step]: readonly [Step]) => clientOf(step);
+const createTask = ([step]: readonly [Step]) => createTestClient(step);
 
 test("a query has no body, and no type of one", async () => {
   const { client, requests } = createTask([queued]);
@@ -50,8 +50,8 @@ test("warns about a video in the response for another task", async () => {
     ["t-1", 0],
     ["OTHER", 1],
   ] as const) {
-    const { client } = clientOf(
-      () => answer({ task_id, status: "SUCCESS", result_url: "https://cdn.test/v.mp4" }),
+    const { client } = createTestClient(
+      () => respond({ task_id, status: "SUCCESS", result_url: "https://cdn.test/v.mp4" }),
       {
         onEvent,
       },
@@ -65,7 +65,7 @@ test("warns about a video in the response for another task", async () => {
 describe("createVideoTask", () => {
   test("returns a handle that is plain JSON, with the time until which a beta task can be queried", async () => {
     vi.spyOn(Date, "now").mockReturnValue(seconds * 1000);
-    const { client, requests } = clientOf(() => Response.json(receipt));
+    const { client, requests } = createTestClient(() => Response.json(receipt));
     const created = await createVideoTask(client, request);
     expect(created).toEqual({
       id: "t-1",
@@ -81,12 +81,12 @@ describe("createVideoTask", () => {
   test("gives a new task a day by the local clock, also if that clock is ahead", async () => {
     vi.spyOn(Date, "now").mockReturnValue(seconds * 1000 + 2 * 86_400_000);
     const clock = stoppedClock();
-    const { client } = clientOf(
+    const { client } = createTestClient(
       (_, nth) =>
         [
           Response.json(receipt),
           refusal(404),
-          answer({ status: "SUCCESS", result_url: "https://cdn.test/v" }),
+          respond({ status: "SUCCESS", result_url: "https://cdn.test/v" }),
         ][nth - 1] as Response,
       { clock },
     );
@@ -95,7 +95,9 @@ describe("createVideoTask", () => {
   });
 
   test("accepts a receipt with an empty status, and sets no time for other models", async () => {
-    const { client } = clientOf(() => Response.json({ ...receipt, model: "gamma-video-2.0", status: "" }));
+    const { client } = createTestClient(() =>
+      Response.json({ ...receipt, model: "gamma-video-2.0", status: "" }),
+    );
     const created = await createVideoTask(client, {
       model: "gamma-video-2.0",
       content: [{ type: "text", text: "A reef" }],
@@ -104,12 +106,12 @@ describe("createVideoTask", () => {
   });
 
   test("reads the model from the request and the id from task_id if the receipt lacks them", async () => {
-    const { client } = clientOf(() => Response.json({ task_id: "t-2", status: "queued" }));
+    const { client } = createTestClient(() => Response.json({ task_id: "t-2", status: "queued" }));
     expect(await createVideoTask(client, request)).toMatchObject({ id: "t-2", model: "beta3.0-video" });
   });
 
   test("reports that a receipt without an id may be billed", async () => {
-    const { client } = clientOf(() => Response.json({ ...receipt, id: {}, task_id: undefined }));
+    const { client } = createTestClient(() => Response.json({ ...receipt, id: {}, task_id: undefined }));
     expect(await catchError(createVideoTask(client, request))).toMatchObject({
       name: "ResponseError",
       path: "id",
@@ -118,7 +120,9 @@ describe("createVideoTask", () => {
   });
 
   test("throws an error that came with HTTP 200", async () => {
-    const { client } = clientOf(() => Response.json({ error: { message: "no quota", code: "quota" } }));
+    const { client } = createTestClient(() =>
+      Response.json({ error: { message: "no quota", code: "quota" } }),
+    );
     expect(await catchError(createVideoTask(client, request))).toMatchObject({
       name: "APIError",
       message: "no quota",
@@ -128,23 +132,25 @@ describe("createVideoTask", () => {
   });
 
   test("accepts a file that a proxy on this machine stores, and no other local address", async () => {
-    const { client, requests } = clientOf(() => Response.json(receipt), { baseURL: "http://127.0.0.1:5180" });
-    const ask = (url: string) =>
+    const { client, requests } = createTestClient(() => Response.json(receipt), {
+      baseURL: "http://127.0.0.1:5180",
+    });
+    const createFrom = (url: string) =>
       createVideoTask(client, {
         model: "beta3.0-video",
         input: { prompt: "Video 1 by night", media: [{ type: "reference_video", url }] },
       });
-    await ask("http://127.0.0.1:5180/v1/media/f-1");
+    await createFrom("http://127.0.0.1:5180/v1/media/f-1");
     expect(await requests[0]?.json()).toMatchObject({
       input: { media: [{ url: "http://127.0.0.1:5180/v1/media/f-1" }] },
     });
     for (const url of ["http://127.0.0.1:5181/v1/media/f-1", "http://127.0.0.1:5180/film.mp4"])
-      expect(await catchError(ask(url))).toMatchObject({ name: "ValidationError" });
+      expect(await catchError(createFrom(url))).toMatchObject({ name: "ValidationError" });
     expect(requests).toHaveLength(1);
   });
 
   test("does not send a request that breaks a rule", async () => {
-    const { client, requests } = clientOf(() => Response.json(receipt));
+    const { client, requests } = createTestClient(() => Response.json(receipt));
     const wrong = { ...request, parameters: { duration: 31 } };
     expect(await catchError(createVideoTask(client, wrong))).toMatchObject({
       issues: [{ path: "parameters.duration", rule: "video.beta.parameters.duration" }],
@@ -193,7 +199,7 @@ describe("getVideoTask", () => {
   );
 
   test("returns a failed task, and throws a failed query with the handle", async () => {
-    const failure = createTask([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
+    const failure = createTask([() => respond({ status: "FAILURE", fail_reason: "policy" })]);
     expect(await getVideoTask(failure.client, handle)).toMatchObject({ state: "failed", reason: "policy" });
     const broken = createTask([() => Response.json({ code: "db_error", message: "try later", data: null })]);
     expect(await catchError(getVideoTask(broken.client, handle))).toMatchObject({
@@ -227,7 +233,7 @@ describe("getVideoTask", () => {
   });
 
   test("is repeated like every query", async () => {
-    const { client, requests } = clientOf((_, nth) =>
+    const { client, requests } = createTestClient((_, nth) =>
       nth < 3 ? refusal(500, { "retry-after": "0" }) : queued(),
     );
     expect(await getVideoTask(client, handle)).toMatchObject({ state: "queued" });
@@ -235,7 +241,7 @@ describe("getVideoTask", () => {
   });
 
   test("reads responses with the client's parser", async () => {
-    const { client } = clientOf(() => Response.json({ job: { status: "queued" } }), {
+    const { client } = createTestClient(() => Response.json({ job: { status: "queued" } }), {
       gateway: { parseVideoTask: (raw, known) => parseVideoTask((raw as { job: unknown }).job, known) },
     });
     expect(await getVideoTask(client, handle)).toMatchObject({ id: "t-1", state: "queued" });

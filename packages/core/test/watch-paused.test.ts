@@ -1,24 +1,27 @@
 import { type VideoTask, watchAsset, watchVideoTask } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { clientOf, openBody, stoppedClock } from "./support/gateway.js";
+import { createTestClient, openBody, stoppedClock } from "./support/gateway.js";
 
-const answer = (status: string, fields: object = {}) =>
+const respond = (status: string, fields: object = {}) =>
   Response.json({ code: "success", data: { task_id: "t-1", status, ...fields } });
-const success = () => answer("SUCCESS", { result_url: "https://files.test/film.mp4" });
+const success = () => respond("SUCCESS", { result_url: "https://files.test/film.mp4" });
 
-/** A client whose answers come in turn; the last one again and again. */
-function createRespondingClient(answers: readonly (() => Response)[]) {
+/** A client whose responses come in turn; the last one again and again. */
+function createRespondingClient(responses: readonly (() => Response)[]) {
   const clock = stoppedClock();
-  const made = clientOf((_, nth) => (answers[Math.min(nth, answers.length) - 1] as () => Response)(), {
-    clock,
-    gateway: { assetLookup: "/gamma/asset/GetAsset" },
-  });
+  const made = createTestClient(
+    (_, nth) => (responses[Math.min(nth, responses.length) - 1] as () => Response)(),
+    {
+      clock,
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
+    },
+  );
   return { clock, ...made };
 }
 
 describe("A loop over a task that is paused", () => {
   test("A paused loop can await another watch of the same task, and gets its last snapshot later", async () => {
-    const { client, clock } = createRespondingClient([() => answer("IN_PROGRESS"), success]);
+    const { client, clock } = createRespondingClient([() => respond("IN_PROGRESS"), success]);
     const tasks = watchVideoTask(client, "t-1")[Symbol.asyncIterator]();
     expect((await tasks.next()).value).toMatchObject({ state: "running" });
     const whole = await clock.advanceUntil(watchVideoTask(client, "t-1").result(), 1000);
@@ -42,7 +45,7 @@ describe("A loop over a task that is paused", () => {
   });
 
   test("A paused loop does not poll, and an abandoned loop holds nothing after its deadline", async () => {
-    const { client, clock, requests } = createRespondingClient([() => answer("IN_PROGRESS")]);
+    const { client, clock, requests } = createRespondingClient([() => respond("IN_PROGRESS")]);
     await watchVideoTask(client, "t-1")[Symbol.asyncIterator]().next();
     await clock.advance(1_800_000);
     expect([requests.length, clock.sleeping()]).toEqual([1, 0]);
@@ -52,12 +55,12 @@ describe("A loop over a task that is paused", () => {
     const events = openBody();
     const clock = stoppedClock();
     let polls = 0;
-    const { client } = clientOf(
+    const { client } = createTestClient(
       ({ url }) => {
         if (url.endsWith("/events"))
           return new Response(events.body, { headers: { "content-type": "text/event-stream" } });
         polls += 1;
-        const response = polls > 1 ? success() : answer("QUEUED");
+        const response = polls > 1 ? success() : respond("QUEUED");
         response.headers.set("x-sluice-features", "video-events");
         return response;
       },
@@ -77,12 +80,12 @@ describe("A loop over a task that is paused", () => {
 
 test("The state of a task never goes back after older responses", async () => {
   const { client, clock } = createRespondingClient([
-    () => answer("QUEUED"),
-    () => answer("IN_PROGRESS", { progress: "50%" }),
-    () => answer("QUEUED"),
-    () => answer("IN_PROGRESS", { progress: "30%" }),
-    () => answer("SUCCESS"),
-    () => answer("IN_PROGRESS"),
+    () => respond("QUEUED"),
+    () => respond("IN_PROGRESS", { progress: "50%" }),
+    () => respond("QUEUED"),
+    () => respond("IN_PROGRESS", { progress: "30%" }),
+    () => respond("SUCCESS"),
+    () => respond("IN_PROGRESS"),
     success,
   ]);
   const seen: VideoTask["state"][] = [];

@@ -163,7 +163,7 @@ function openAll(
   return { proxy, gateway, events, send, post, create, use, operate, readRows };
 }
 
-test("case 146: an operator lists the data of a user in each plugin, and acts on it; each call is an event", async () => {
+test("an operator lists the data of a user in each plugin, and acts on it; each call is an event (case 146)", async () => {
   const { use, operate, gateway, send, post, events } = openAll();
   const user = "eve";
   const upload = await use(user);
@@ -191,7 +191,7 @@ test("case 146: an operator lists the data of a user in each plugin, and acts on
     expect((await post("eve", `/v1/admin/${path}`, { user })).status).toBe(404);
 });
 
-test("case 147: an erased user has no row left, nothing of it goes on, and others have all of theirs", async () => {
+test("erasing a user deletes every row and ends every job of that user, and changes nothing of other users (case 147)", async () => {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], shouldAdvanceTime: true });
   onTestFinished(() => void vi.useRealTimers());
   const { use, operate, gateway, send, create, readRows } = openAll();
@@ -220,19 +220,19 @@ test("case 147: an erased user has no row left, nothing of it goes on, and other
   expect(gateway.left).toBe(2);
   expect(await operate("users/erase", { user: "ann" })).toEqual(erased);
 
-  const asked = gateway.requests.length;
+  const requestCount = gateway.requests.length;
   const names = ["ann", await hashText("ann")];
   const readOwn = async () => (await readRows()).filter((row) => names.some((name) => row.includes(name)));
   expect(await readOwn()).toEqual([]);
   const after = await readRows();
-  // the total of all files is nobody's, and timers count their attempts
+  // the total of all files has no user, and timers count their attempts
   const isShared = (row: string) => row.includes('"key":"all') || row.startsWith("timers");
   for (const row of before) if (!isShared(row)) expect(after).toContain(row);
   vi.setSystemTime(Date.now() + 3_600_000);
   // the host looks at its timers in intervals
   await vi.advanceTimersByTimeAsync(30_000);
   await vi.waitFor(async () => expect(await readOwn()).toEqual([]), { timeout: 20_000 });
-  expect(gateway.requests.slice(asked).filter(({ url }) => !url.includes("/video/"))).toEqual([]);
+  expect(gateway.requests.slice(requestCount).filter(({ url }) => !url.includes("/video/"))).toEqual([]);
 });
 
 test("a video that no page sees is copied, and is the user's", async () => {
@@ -259,7 +259,7 @@ test("a video that no page sees is copied, and is the user's", async () => {
   expect((await operate("users/export", { user: "bob", part: "files" })).data.files).toEqual([]);
 });
 
-test("case 148: a create that comes again after its user was erased is a new one", async () => {
+test("a repeated create is sent as a new request after its user was erased (case 148)", async () => {
   const { create, operate, gateway, events } = openAll();
   await create("cid", "one");
   await create("cid", "one");
@@ -274,7 +274,7 @@ test.each([
   ["that has ended", false],
   ["that is under way", true],
 ])(
-  "case 165: an erasure while the meter fails deletes a response %s, says that it isn't done, and settles once",
+  "an erasure while the meter fails deletes a response %s, says that it isn't done, and settles once (case 165)",
   async (_, isHeld) => {
     silenceLog();
     const purse = openPurse();

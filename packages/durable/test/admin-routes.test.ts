@@ -1,7 +1,7 @@
 import { createProxy, type ProxyOptions, type ProxyPlugin } from "@sluice/worker-proxy";
 import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { asked, type Env, openProxy } from "../../worker-proxy/test/support/in-process.js";
+import { createRequest, type Env, openProxy } from "../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../worker-proxy/test/support/key.js";
 import { type AdminOptions, admin } from "../src/admin/admin.js";
 import { eraseUser, exportUser } from "../src/admin/user-data.js";
@@ -15,7 +15,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 /** Notes of users, by their ids, with one operation. */
 function notesPart(name = "notes", fails = () => false) {
-  const kept = new Map<string, string>([
+  const stored = new Map<string, string>([
     ["ann", "a note of ann"],
     ["bob", "a note of bob"],
   ]);
@@ -24,21 +24,21 @@ function notesPart(name = "notes", fails = () => false) {
       name,
       eraseUser: async (_, id) => {
         if (fails()) throw new Error("the notes are away");
-        kept.delete(id);
+        stored.delete(id);
       },
-      exportUser: async (_, id) => (kept.has(id) ? [kept.get(id)] : []),
+      exportUser: async (_, id) => (stored.has(id) ? [stored.get(id)] : []),
     },
     operations: [
       {
         name: `${name}/list`,
         run: async (_, { user }) => {
           if (typeof user !== "string") throw new TypeError("user: give a text");
-          return { notes: [kept.get(user)] };
+          return { notes: [stored.get(user)] };
         },
       },
     ],
   });
-  return { part, kept };
+  return { part, stored };
 }
 
 const isOperator: AdminOptions<Env>["isOperator"] = ({ id }) => id === "ada";
@@ -57,11 +57,11 @@ function openAdmin(
     ...options,
   });
   const post = (path: string, body: unknown = {}, headers: Record<string, string> = {}, method = "POST") =>
-    opened.ask(asked({ method, path, body, headers: { authorization: "Bearer ada", ...headers } }));
+    opened.call(createRequest({ method, path, body, headers: { authorization: "Bearer ada", ...headers } }));
   return { ...opened, post };
 }
 
-/** The parts of an answer that a caller can compare. */
+/** The parts of a response that a caller can compare. */
 const seen = ({ status, text, headers }: { status: number; text: string; headers: Headers }) => {
   const { "x-request-id": _, ...rest } = Object.fromEntries(headers);
   return { status, text, headers: rest };
@@ -69,7 +69,7 @@ const seen = ({ status, text, headers }: { status: number; text: string; headers
 
 const EXPORT = "/v1/admin/users/export";
 
-describe("case 132: a path of operators", () => {
+describe("a path of operators (case 132)", () => {
   test("is served to an operator, and its event names the operation", async () => {
     const { post, events, reached } = openAdmin();
     const { status, text } = await post(EXPORT, { user: "ann" });
@@ -95,7 +95,7 @@ describe("case 132: a path of operators", () => {
     ["a user with another method", { authorization: "Bearer ann" }, "GET"],
     ["a user with a form", { authorization: "Bearer ann", "content-type": "text/plain" }, "POST"],
   ];
-  test.each(strangers)("answers %s as a path that is not served does", async (_, headers, method) => {
+  test.each(strangers)("responds to %s like a path that is not served", async (_, headers, method) => {
     const { post, reached } = openAdmin();
     const real = await post(EXPORT, { user: "ann" }, headers, method);
     const none = await post("/v1/admin/no/path", { user: "ann" }, headers, method);
@@ -147,7 +147,7 @@ describe("case 132: a path of operators", () => {
     expect((await post(EXPORT, { user: "ann" })).status).toBe(404);
   });
 
-  test("A path of a plugin that does not say for whom is nobody's", async () => {
+  test("refuses every request to a plugin's path without an audience", async () => {
     const serve = async () => Response.json({});
     const open: ProxyPlugin<Env> = definePlugin({
       routes: [{ name: "admin", method: "POST", path: "/v1/admin/x/y", id: "own", serve }],
@@ -171,12 +171,12 @@ describe("case 132: a path of operators", () => {
     expect((await post(EXPORT, {}, {}, "GET")).status).toBe(405);
   });
 
-  test("lets operators through where a rate limit lets nobody through", async () => {
+  test("lets operators through while a rate limit refuses all users", async () => {
     const { post } = openAdmin({}, { rateLimit: () => ({ retryAfterMs: 1000 }) });
     expect((await post(EXPORT, { user: "ann" })).status).toBe(200);
   });
 
-  test("asks who the caller is once", async () => {
+  test("authenticates the caller once", async () => {
     const authenticate = vi.fn(() => ({ id: "ada" }));
     const { post } = openAdmin({}, { authenticate });
     await post(EXPORT, { user: "ann" });
@@ -222,7 +222,7 @@ describe("an operation", () => {
     expect(lines.join()).toContain("10.0.0.1");
   });
 
-  test("never answers with the gateway's key", async () => {
+  test("never responds with the gateway's key", async () => {
     const run = async () => ({ found: `Bearer ${KEY}` });
     const { post } = openAdmin({ parts: [{ operations: [{ name: "things/list", run }] }] });
     const { status, text } = await post("/v1/admin/things/list");
@@ -241,18 +241,18 @@ describe("an operation", () => {
   });
 });
 
-describe("case 133: erasing a user", () => {
-  test("erases all parts, and leaves another user's things", async () => {
+describe("erasing a user (case 133)", () => {
+  test("erases the data of all plugins, and leaves the data of other users", async () => {
     const one = notesPart("one");
     const other = notesPart("other");
     const { post } = openAdmin({ parts: [one.part, other.part] });
     const { text } = await post("/v1/admin/users/erase", { user: "ann" });
     expect(JSON.parse(text)).toEqual({ erased: ["one", "other"], failed: [] });
-    expect([[...one.kept.keys()], [...other.kept.keys()]]).toEqual([["bob"], ["bob"]]);
+    expect([[...one.stored.keys()], [...other.stored.keys()]]).toEqual([["bob"], ["bob"]]);
   });
 
   test("erases nothing where the request has a field that is not known, such as one part of the user's things", async () => {
-    const { part, kept } = notesPart();
+    const { part, stored } = notesPart();
     const { post } = openAdmin({ parts: [part] });
     for (const more of [{ part: "notes" }, { dryRun: true }]) {
       const [name] = Object.keys(more);
@@ -262,21 +262,21 @@ describe("case 133: erasing a user", () => {
       });
     }
     expect((await post(EXPORT, { user: "ann", parts: ["notes"] })).status).toBe(400);
-    expect([...kept.keys()]).toEqual(["ann", "bob"]);
+    expect([...stored.keys()]).toEqual(["ann", "bob"]);
   });
 
-  test("names a part that failed, erases the others, and erases it when it is asked again", async () => {
+  test("names a plugin that failed, erases the others, and erases that plugin's data when the request is repeated", async () => {
     let isAway = true;
     const broken = notesPart("broken", () => isAway);
     const fine = notesPart("fine");
     const { post } = openAdmin({ parts: [broken.part, fine.part] });
     const erase = async () => JSON.parse((await post("/v1/admin/users/erase", { user: "ann" })).text);
     expect(await erase()).toEqual({ erased: ["fine"], failed: ["broken"] });
-    expect([broken.kept.has("ann"), fine.kept.has("ann")]).toEqual([true, false]);
+    expect([broken.stored.has("ann"), fine.stored.has("ann")]).toEqual([true, false]);
     expect(lines.join()).toContain("operator: broken could not be erased");
     isAway = false;
     expect(await erase()).toEqual({ erased: ["broken", "fine"], failed: [] });
-    expect([...broken.kept.keys(), ...fine.kept.keys()]).toEqual(["bob", "bob"]);
+    expect([...broken.stored.keys(), ...fine.stored.keys()]).toEqual(["bob", "bob"]);
   });
 
   test("erases what the end of one part has written into another", async () => {
@@ -285,9 +285,9 @@ describe("case 133: erasing a user", () => {
       userData: {
         name: "watches",
         eraseUser: async (_, id) => {
-          // its film was about to be copied
+          // its video was about to be copied
           await Promise.resolve();
-          if (isWatched) files.kept.set(id, "a film");
+          if (isWatched) files.stored.set(id, "a film");
           isWatched = false;
         },
         exportUser: async () => [],
@@ -296,7 +296,7 @@ describe("case 133: erasing a user", () => {
     let isWatched = true;
     const { post } = openAdmin({ parts: [files.part, ending] });
     await post("/v1/admin/users/erase", { user: "ann" });
-    expect(files.kept.has("ann")).toBe(false);
+    expect(files.stored.has("ann")).toBe(false);
   });
 
   test("gives a part a minute, and does the others meanwhile", async () => {
@@ -306,13 +306,13 @@ describe("case 133: erasing a user", () => {
       userData: { name: "stuck", eraseUser: () => new Promise(() => {}), exportUser: async () => [] },
     };
     const { post } = openAdmin({ parts: [stuck, fine.part] });
-    const answer = post("/v1/admin/users/erase", { user: "ann" });
+    const response = post("/v1/admin/users/erase", { user: "ann" });
     // two rounds, of a minute each
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(fine.kept.has("ann")).toBe(false);
+    expect(fine.stored.has("ann")).toBe(false);
     await vi.advanceTimersByTimeAsync(60_000);
     vi.useRealTimers();
-    expect(JSON.parse((await answer).text)).toEqual({ erased: ["fine"], failed: ["stuck"] });
+    expect(JSON.parse((await response).text)).toEqual({ erased: ["fine"], failed: ["stuck"] });
   });
 });
 
@@ -351,7 +351,7 @@ describe("exporting a user", () => {
 
 describe("code of the app", () => {
   test("exports and erases a user by the proxy alone", async () => {
-    const { part, kept } = notesPart();
+    const { part, stored } = notesPart();
     const proxy = createProxy<Env>({
       baseURL: "https://gateway.example",
       apiKey: () => KEY,
@@ -370,10 +370,10 @@ describe("code of the app", () => {
     });
     for (let times = 0; times < 2; times += 1)
       expect(await eraseUser(proxy, env, "ann")).toEqual({ erased: ["notes"], failed: [] });
-    expect([...kept.keys()]).toEqual(["bob"]);
+    expect([...stored.keys()]).toEqual(["bob"]);
   });
 
-  test("is told if it gives no proxy of createProxy, or no user", async () => {
+  test("gets an error without a proxy of createProxy, or without a user", async () => {
     const { part } = notesPart();
     const options = {
       baseURL: "https://gateway.example",

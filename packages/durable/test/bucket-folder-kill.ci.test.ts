@@ -10,7 +10,7 @@ import { bundle } from "../../worker-proxy/test/support/bundle.js";
 
 const PNG = { httpMetadata: { contentType: "image/png" } };
 const NO_RANGE = { range: new Headers() };
-const streamOf = (bytes: number) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
+const createStream = (bytes: number) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
 let host = "";
 let folder = "";
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 /** All files of the bucket, without the folders that they are in. */
-async function filesIn(part: string): Promise<string[]> {
+async function listFiles(part: string): Promise<string[]> {
   const all = await readdir(join(folder, "files", part), { recursive: true, withFileTypes: true }).catch(
     () => [],
   );
@@ -43,11 +43,11 @@ const streamOf = (bytes) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).
 const bucket = folderBucket("files");`;
 
 // a process for each step, on a machine that may be busy
-test("case 179: a process that is killed at any step leaves whole files alone, and what is swept later", async () => {
+test("a process killed at any step leaves only whole files, and unfinished ones that the sweep deletes (case 179)", async () => {
   const steps: number[] = [];
   for (let step = 1; ; step += 1) {
     const bucket = folderBucket(join(folder, "files"));
-    for (const key of ["media/a", "media/c"]) await bucket.put(key, streamOf(1000), PNG);
+    for (const key of ["media/a", "media/c"]) await bucket.put(key, createStream(1000), PNG);
     const { signal, stderr } = await run(killedAt(step));
     if (signal === null) {
       expect(stderr).toBe("");
@@ -66,10 +66,10 @@ test("case 179: a process that is killed at any step leaves whole files alone, a
     }
     await age(8);
     // a process that starts sweeps by its first write
-    await folderBucket(join(folder, "files")).put("media/d", streamOf(10), PNG);
-    expect(await filesIn("unfinished"), `after ${step} steps`).toEqual([]);
+    await folderBucket(join(folder, "files")).put("media/d", createStream(10), PNG);
+    expect(await listFiles("unfinished"), `after ${step} steps`).toEqual([]);
     await bucket.delete(["media/a", "media/b", "media/c", "media/d"]);
-    expect(await filesIn("files")).toEqual([]);
+    expect(await listFiles("files")).toEqual([]);
   }
   expect(steps.length).toBeGreaterThan(30);
 });
@@ -102,6 +102,6 @@ await bucket.delete(["media/c"]);`;
 /** Makes all that is being written some days older. */
 async function age(days: number): Promise<void> {
   const at = Date.now() / 1000 - days * 86_400;
-  const place = join(folder, "files/unfinished");
-  for (const name of await readdir(place).catch(() => [])) await utimes(join(place, name), at, at);
+  const path = join(folder, "files/unfinished");
+  for (const name of await readdir(path).catch(() => [])) await utimes(join(path, name), at, at);
 }

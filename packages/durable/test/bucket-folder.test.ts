@@ -10,7 +10,7 @@ import { bundle } from "../../worker-proxy/test/support/bundle.js";
 
 const PNG = { httpMetadata: { contentType: "image/png" } };
 const NO_RANGE = { range: new Headers() };
-const streamOf = (bytes: number) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
+const createStream = (bytes: number) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
 let host = "";
 let folder = "";
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 /** All files of the bucket, without the folders that they are in. */
-async function filesIn(part: string): Promise<string[]> {
+async function listFiles(part: string): Promise<string[]> {
   const all = await readdir(join(folder, "files", part), { recursive: true, withFileTypes: true }).catch(
     () => [],
   );
@@ -45,7 +45,7 @@ const PNG = { httpMetadata: { contentType: "image/png" } };
 const streamOf = (bytes) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
 const bucket = folderBucket("files");`;
 
-test("case 178: no name of a file leads out of the folder, whatever is in it", async () => {
+test("no file name leads out of the folder (case 178)", async () => {
   const bucket = folderBucket(join(folder, "files"));
   const outside = join(folder, "outside");
   await writeFile(outside, "secret");
@@ -61,51 +61,51 @@ test("case 178: no name of a file leads out of the folder, whatever is in it", a
     "\ud800",
   ];
   for (const name of [...names, "n".repeat(1025)]) {
-    await expect(bucket.put(name, streamOf(10), PNG)).rejects.toThrow(TypeError);
+    await expect(bucket.put(name, createStream(10), PNG)).rejects.toThrow(TypeError);
     await expect(bucket.get(name, NO_RANGE)).rejects.toThrow(TypeError);
     await expect(bucket.delete([name])).rejects.toThrow(TypeError);
   }
-  await bucket.put("n".repeat(1024), streamOf(10), PNG);
+  await bucket.put("n".repeat(1024), createStream(10), PNG);
   expect((await bucket.head("n".repeat(1024)))?.size).toBe(10);
   // an id of an upload is no path, either
   const upload = bucket.resumeMultipartUpload("media/a", "../../outside");
-  await expect(upload.uploadPart(1, streamOf(10))).rejects.toThrow("10024");
+  await expect(upload.uploadPart(1, createStream(10))).rejects.toThrow("10024");
   await upload.abort();
   expect((await stat(outside)).size).toBe(6);
 });
 
-test("case 178: a link in the folder is not followed, in the place of a file or of a folder", async () => {
+test("does not follow a symbolic link instead of a file or a folder (case 178)", async () => {
   const bucket = folderBucket(join(folder, "files"));
-  await bucket.put("media/a", streamOf(10), PNG);
-  const [name = ""] = await filesIn("files");
-  const place = join(folder, "files/files", name.slice(0, 2));
+  await bucket.put("media/a", createStream(10), PNG);
+  const [name = ""] = await listFiles("files");
+  const path = join(folder, "files/files", name.slice(0, 2));
   await writeFile(join(folder, "outside"), "secret ".repeat(1000));
-  await rm(join(place, name));
-  await symlink(join(folder, "outside"), join(place, name));
+  await rm(join(path, name));
+  await symlink(join(folder, "outside"), join(path, name));
   await expect(bucket.get("media/a", NO_RANGE)).rejects.toThrow("ELOOP");
   // a file takes the place of the link, and nothing is written through it
-  await bucket.put("media/a", streamOf(20), PNG);
+  await bucket.put("media/a", createStream(20), PNG);
   expect((await bucket.head("media/a"))?.size).toBe(20);
   expect((await stat(join(folder, "outside"))).size).toBe(7000);
 
   await mkdir(join(folder, "elsewhere"));
-  await rm(place, { recursive: true });
-  await symlink(join(folder, "elsewhere"), place);
-  await expect(bucket.put("media/a", streamOf(10), PNG)).rejects.toThrow("a link in a bucket");
+  await rm(path, { recursive: true });
+  await symlink(join(folder, "elsewhere"), path);
+  await expect(bucket.put("media/a", createStream(10), PNG)).rejects.toThrow("a link in a bucket");
   await expect(bucket.head("media/a")).rejects.toThrow("a link in a bucket");
   expect(await readdir(join(folder, "elsewhere"))).toEqual([]);
   // the folder itself may be one
   await symlink(join(folder, "elsewhere"), join(folder, "linked"));
   const linked = folderBucket(join(folder, "linked"));
-  await linked.put("media/a", streamOf(10), PNG);
+  await linked.put("media/a", createStream(10), PNG);
   expect((await linked.head("media/a"))?.size).toBe(10);
 });
 
-test("case 178: nobody but the user of the process can read a file", {
+test("only the user of the process can read a file (case 178)", {
   skip: process.platform === "win32",
 }, async () => {
-  await folderBucket(join(folder, "files")).put("media/a", streamOf(10), PNG);
-  const [name = ""] = await filesIn("files");
+  await folderBucket(join(folder, "files")).put("media/a", createStream(10), PNG);
+  const [name = ""] = await listFiles("files");
   const paths = ["", name.slice(0, 2), join(name.slice(0, 2), name)].map((path) =>
     join(folder, "files/files", path),
   );
@@ -113,7 +113,7 @@ test("case 178: nobody but the user of the process can read a file", {
 });
 
 // a limit of the size of each file is what a test without a disk of its own has: the write fails in its middle
-test("case 179: a disk that is full ends a write with an error, and keeps nothing of it", {
+test("a full disk ends a write with an error, and leaves nothing of the file (case 179)", {
   skip: process.platform === "win32",
 }, async () => {
   const { stdout, stderr } = await run(
@@ -132,7 +132,7 @@ await upload.abort();`,
   );
   expect(stderr).toBe("");
   expect(JSON.parse(stdout)).toEqual({ said: ["EFBIG", "EFBIG", "EFBIG"], a: 1000, b: null });
-  expect([(await filesIn("files")).length, await filesIn("unfinished")]).toEqual([1, []]);
+  expect([(await listFiles("files")).length, await listFiles("unfinished")]).toEqual([1, []]);
 });
 
 test("a full disk refuses an upload with 503, leaves no file and no used space, and heals", {
@@ -162,7 +162,7 @@ await host.close();`;
   const unavailable = [503, "media_unavailable"];
   expect(JSON.parse(full.stdout)).toEqual([unavailable, unavailable, [201, null], 1]);
   expect(full.stderr).toContain("EFBIG");
-  expect([(await filesIn("files")).length, await filesIn("unfinished")]).toEqual([1, []]);
+  expect([(await listFiles("files")).length, await listFiles("unfinished")]).toEqual([1, []]);
   const healed = await run(program);
   expect(JSON.parse(healed.stdout)[0]).toEqual([201, null]);
 });
@@ -170,26 +170,26 @@ await host.close();`;
 /** Makes all that is being written some days older. */
 async function age(days: number): Promise<void> {
   const at = Date.now() / 1000 - days * 86_400;
-  const place = join(folder, "files/unfinished");
-  for (const name of await readdir(place).catch(() => [])) await utimes(join(place, name), at, at);
+  const path = join(folder, "files/unfinished");
+  for (const name of await readdir(path).catch(() => [])) await utimes(join(path, name), at, at);
 }
 
 test("What is being written is not swept, and an upload stays for days", async () => {
   const first = folderBucket(join(folder, "files"));
   const upload = await first.createMultipartUpload("media/a", PNG);
-  const part = await upload.uploadPart(1, streamOf(1000));
+  const part = await upload.uploadPart(1, createStream(1000));
   await age(6);
   const next = folderBucket(join(folder, "files"));
-  await next.put("media/b", streamOf(10), PNG);
+  await next.put("media/b", createStream(10), PNG);
   await next.resumeMultipartUpload("media/a", upload.uploadId).complete([part]);
   expect((await next.head("media/a"))?.size).toBe(1000);
 });
 
-test("A part that was stored again is not taken for the one that was noted", async () => {
+test("does not confuse a part that was stored again with the recorded part", async () => {
   const bucket = folderBucket(join(folder, "files"));
   const upload = await bucket.createMultipartUpload("media/a", PNG);
-  const noted = await upload.uploadPart(1, streamOf(1000));
-  const again = await upload.uploadPart(1, streamOf(2000));
+  const noted = await upload.uploadPart(1, createStream(1000));
+  const again = await upload.uploadPart(1, createStream(2000));
   await expect(upload.complete([noted])).rejects.toThrow("part 1 was stored again since");
   await upload.complete([again]);
   expect((await bucket.head("media/a"))?.size).toBe(2000);

@@ -1,6 +1,6 @@
 import { bucketTests } from "@sluice/durable/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runtimes, startIn } from "./support/runtimes.js";
+import { runtimes, startRuntime } from "./support/runtimes.js";
 import { startS3 } from "./support/s3-server.js";
 
 /* The contract of buckets with an S3 API, in the other runtimes that have `fetch`. The server is that of `bucket-s3-contract`. */
@@ -9,10 +9,10 @@ const names = Object.keys(runtimes) as (keyof typeof runtimes)[];
 
 describe.each(names)("an S3 API in %s", (name) => {
   let server: Awaited<ReturnType<typeof startS3>>;
-  let runtime: Awaited<ReturnType<typeof startIn>>;
+  let runtime: Awaited<ReturnType<typeof startRuntime>>;
   beforeAll(async () => {
     server = await startS3();
-    runtime = await startIn(name, "durable/test/fixture/s3-contract.ts");
+    runtime = await startRuntime(name, "durable/test/fixture/s3-contract.ts");
   });
   afterAll(async () => {
     await runtime.close();
@@ -25,12 +25,12 @@ describe.each(names)("an S3 API in %s", (name) => {
     test: (title) =>
       test(title, async () => {
         const body = JSON.stringify({ title, options: server.options });
-        const answer = await fetch(runtime.url, {
+        const response = await fetch(runtime.url, {
           method: "POST",
           body,
           signal: AbortSignal.timeout(20_000),
         });
-        expect(await answer.text()).toBe("passed");
+        expect(await response.text()).toBe("passed");
       }),
   });
 });

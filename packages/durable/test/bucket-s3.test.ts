@@ -21,8 +21,8 @@ import { startS3 } from "./support/s3-server.js";
 
 const PNG = { httpMetadata: { contentType: "image/png" } };
 const NO_RANGE = { range: new Headers() };
-const streamOf = (bytes: number) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
-const errorOf = (code: string, more = "") =>
+const createStream = (bytes: number) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
+const createError = (code: string, more = "") =>
   `<?xml version="1.0"?>\n<Error><Code>${code}</Code>${more}</Error>`;
 const page = "<!doctype html><html><body>Welcome to our network</body></html>";
 
@@ -54,16 +54,16 @@ const failed = (work: Promise<unknown>) =>
     (error: Error) => error,
   );
 
-describe("case 180: a secret of the bucket's account", () => {
+describe("a secret of the bucket's account (case 180)", () => {
   const accessKeyId = "AKIACANARY0000000001";
   const secretAccessKey = "canary/secret+of-the-bucket-000000000001";
 
-  test("is in no error, whatever the bucket or the network answers", async () => {
+  test("is in no error, whatever the bucket or the network sends back", async () => {
     const own = s3Bucket({ ...options, accessKeyId, secretAccessKey });
     const told = `<StringToSign>AWS4-HMAC-SHA256</StringToSign><Secret>${secretAccessKey}</Secret><AWSAccessKeyId>${accessKeyId}</AWSAccessKeyId>`;
     const faults = [
-      { status: 403, body: errorOf("SignatureDoesNotMatch", told) },
-      { status: 403, body: errorOf(`Denied ${secretAccessKey}`) },
+      { status: 403, body: createError("SignatureDoesNotMatch", told) },
+      { status: 403, body: createError(`Denied ${secretAccessKey}`) },
       { status: 400, body: told },
     ];
     for (const fault of faults) {
@@ -71,7 +71,7 @@ describe("case 180: a secret of the bucket's account", () => {
       for (const work of [
         () => own.get("media/a", NO_RANGE),
         () => own.createMultipartUpload("media/a", PNG),
-        () => own.resumeMultipartUpload("media/a", "id").uploadPart(1, streamOf(10)),
+        () => own.resumeMultipartUpload("media/a", "id").uploadPart(1, createStream(10)),
         () => own.delete(["media/a"]),
       ]) {
         const error = await failed(work());
@@ -86,7 +86,7 @@ describe("case 180: a secret of the bucket's account", () => {
   });
 
   test("is in no address: the signature is a header, and the hash of the bytes is signed", async () => {
-    await bucket.put("media/signed", streamOf(1000), PNG);
+    await bucket.put("media/signed", createStream(1000), PNG);
     await bucket.head("media/signed");
     for (const { url, headers, sha256 } of between.seen) {
       expect(url).toMatch(/^\/media\/media\/signed$/);
@@ -98,7 +98,7 @@ describe("case 180: a secret of the bucket's account", () => {
 
   test("reaches only files of its bucket: a name that leads elsewhere sends nothing", async () => {
     for (const name of ["../other/a", "media/../../a", "/a", "media/a\0b", ""]) {
-      await expect(bucket.put(name, streamOf(10), PNG)).rejects.toThrow(TypeError);
+      await expect(bucket.put(name, createStream(10), PNG)).rejects.toThrow(TypeError);
       await expect(bucket.get(name, NO_RANGE)).rejects.toThrow(TypeError);
       await expect(bucket.delete([name])).rejects.toThrow(TypeError);
       expect(() => bucket.resumeMultipartUpload(name, "id")).toThrow(TypeError);
@@ -108,9 +108,9 @@ describe("case 180: a secret of the bucket's account", () => {
 
   test("goes to no other host: a redirect is an error", async () => {
     let elsewhere = 0;
-    const other = createServer((_, answer) => {
+    const other = createServer((_, response) => {
       elsewhere += 1;
-      answer.end();
+      response.end();
     }).listen(0, "127.0.0.1");
     await once(other, "listening");
     onTestFinished(() => void other.close());
@@ -119,8 +119,8 @@ describe("case 180: a secret of the bucket's account", () => {
       [301, "PermanentRedirect"],
       [307, "TemporaryRedirect"],
     ] as const) {
-      between.fail("PUT", { status, headers, body: errorOf(code) });
-      const { message } = await failed(bucket.put("media/a", streamOf(10), PNG));
+      between.fail("PUT", { status, headers, body: createError(code) });
+      const { message } = await failed(bucket.put("media/a", createStream(10), PNG));
       expect(message).toBe(`s3Bucket: PUT got ${status} ${code}; give the endpoint of the bucket's region`);
     }
     expect(elsewhere).toBe(0);
@@ -146,10 +146,10 @@ describe("case 180: a secret of the bucket's account", () => {
   });
 });
 
-describe("case 181: an answer of the bucket that is none, or says to wait", () => {
-  test("A bucket that is busy is asked again, and no more than four times", async () => {
-    between.fail("PUT", { status: 503, body: errorOf("SlowDown") }, { status: 500 }, { status: 429 });
-    await bucket.put("media/busy", streamOf(1000), PNG);
+describe("a bucket that is busy or silent, or another server instead of the bucket (case 181)", () => {
+  test("repeats a request to a busy bucket up to four times", async () => {
+    between.fail("PUT", { status: 503, body: createError("SlowDown") }, { status: 500 }, { status: 429 });
+    await bucket.put("media/busy", createStream(1000), PNG);
     expect((await bucket.head("media/busy"))?.size).toBe(1000);
     expect(between.seen.filter(({ method }) => method === "PUT")).toHaveLength(4);
     between.reset();
@@ -171,36 +171,36 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
   test("A success with an error in it, or with a page, makes no file whole", async () => {
     const begun = async () => {
       const upload = await bucket.createMultipartUpload("media/parts", PNG);
-      return { upload, parts: [await upload.uploadPart(1, streamOf(1000))] };
+      return { upload, parts: [await upload.uploadPart(1, createStream(1000))] };
     };
     const first = await begun();
-    between.fail("POST uploadId", { status: 200, body: errorOf("InvalidPart") });
+    between.fail("POST uploadId", { status: 200, body: createError("InvalidPart") });
     expect(await failed(first.upload.complete(first.parts))).toMatchObject({ code: "InvalidPart" });
     between.fail("POST uploadId", { status: 200, body: page });
     expect((await failed(first.upload.complete(first.parts))).message).toContain("does not say");
     expect(await bucket.head("media/parts")).toBeNull();
     // an error in which a long request may end
-    between.fail("POST uploadId", { status: 200, body: `   ${errorOf("InternalError")}` });
+    between.fail("POST uploadId", { status: 200, body: `   ${createError("InternalError")}` });
     expect(await failed(first.upload.complete(first.parts))).toMatchObject({ code: "InternalError" });
     await first.upload.complete(first.parts);
     expect((await bucket.head("media/parts"))?.size).toBe(1000);
   });
 
-  test("A page in the place of an answer stores and deletes nothing", async () => {
+  test("a page instead of a bucket's response stores and deletes nothing", async () => {
     const upload = bucket.resumeMultipartUpload("media/a", "id");
     between.fail("PUT", { status: 200, body: page });
-    expect((await failed(bucket.put("media/a", streamOf(10), PNG))).message).toContain("no etag");
+    expect((await failed(bucket.put("media/a", createStream(10), PNG))).message).toContain("no etag");
     between.fail("DELETE", { status: 200, body: page });
     expect((await failed(bucket.delete(["media/a"]))).message).toContain("does not say");
     between.fail("PUT", { status: 200, body: page });
-    expect((await failed(upload.uploadPart(1, streamOf(10)))).message).toContain("no etag");
+    expect((await failed(upload.uploadPart(1, createStream(10)))).message).toContain("no etag");
     between.fail("POST", { status: 200, body: page });
     expect((await failed(bucket.createMultipartUpload("media/a", PNG))).message).toContain("no id");
   });
 
-  test("A file is missing where the bucket says so, and not where another server answers", async () => {
+  test("a file is missing only if the bucket says so, not if another server responds", async () => {
     expect(await bucket.get("media/none", NO_RANGE)).toBeNull();
-    for (const body of [page, errorOf("NoSuchBucket")]) {
+    for (const body of [page, createError("NoSuchBucket")]) {
       between.fail("GET", { status: 404, body });
       between.fail("DELETE", { status: 404, body });
       expect(await failed(bucket.get("media/none", NO_RANGE))).toMatchObject({ status: 404 });
@@ -214,8 +214,8 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
 
   test("A file that fails to be deleted does not hold up the others, and is told", async () => {
     const keys = Array.from({ length: 20 }, (_, at) => `media/many-${at}`);
-    for (const key of keys) await server.bucket.put(key, streamOf(1), PNG);
-    between.fail("DELETE many-7", { status: 403, body: errorOf("AccessDenied") });
+    for (const key of keys) await server.bucket.put(key, createStream(1), PNG);
+    between.fail("DELETE many-7", { status: 403, body: createError("AccessDenied") });
     expect((await failed(bucket.delete(keys))).message).toContain("let the key read, write, delete and list");
     const left = await Promise.all(keys.map((key) => bucket.head(key)));
     expect(keys.filter((_, at) => left[at])).toEqual(["media/many-7"]);
@@ -223,8 +223,8 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
   });
 });
 
-describe("case 182: bytes that are not those of the file", () => {
-  test("The whole in place of a part, and a file without its facts, are errors", async () => {
+describe("bytes of another file (case 182)", () => {
+  test("rejects a whole file instead of a part, and a file without its metadata", async () => {
     const range = { range: new Headers({ range: "bytes=0-9" }) };
     between.fail("GET", { status: 200, body: page, headers: { etag: '"a"' } });
     expect((await failed(bucket.get("media/a", range))).message).toContain("no range");

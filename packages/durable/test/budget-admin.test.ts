@@ -83,7 +83,7 @@ describe("an operator of budgets", () => {
     expect(await count()).toEqual(NONE);
   });
 
-  test("is nobody else: a user can't raise a budget, or learn that it can be raised", async () => {
+  test("is required: a user can't raise a budget, or learn that it can be raised", async () => {
     const { operate, state } = openOperated();
     const target = { by: "user", user: "ann", amount: 50 };
     const real = await operate("budgets/raise", target, "ann");
@@ -93,7 +93,7 @@ describe("an operator of budgets", () => {
   });
 });
 
-describe("case 133: erasing a user", () => {
+describe("erasing a user (case 133)", () => {
   test("deletes all rows of the user, and none of others or of all", async () => {
     const { spend, paid, proxy, count, state, query } = openOperated({ user: 100, session: 100, all: 1000 });
     await spend("ann", { session: "phone" });

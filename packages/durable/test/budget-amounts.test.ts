@@ -21,10 +21,10 @@ const table = definePrices({
 });
 const prices = money(table);
 const question = { model: "delta-5.3", messages: [], max_tokens: 1000 };
-const bytesOf = (body: object) => new TextEncoder().encode(JSON.stringify(body)).length;
+const countBytes = (body: object) => new TextEncoder().encode(JSON.stringify(body)).length;
 /** A coin for a million bytes of the question, and four for a million tokens of a response; in millionths. */
-const MOST = bytesOf(question) + 4000;
-const film = { model: "beta3.0-video", parameters: { duration: 8, resolution: "720P" } };
+const MOST = countBytes(question) + 4000;
+const videoRequest = { model: "beta3.0-video", parameters: { duration: 8, resolution: "720P" } };
 const used = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 };
 
 /** A budget of one coin for each user and hour. */
@@ -81,16 +81,16 @@ describe("a budget in money", () => {
 
   test("spends a video in full, because its response has no usage", async () => {
     const { paid, reserve, state } = openMoney();
-    await (await paid(film, "videos")).settle(undefined);
+    await (await paid(videoRequest, "videos")).settle(undefined);
     expect(await state()).toMatchObject({ spent: 400_000, remaining: 600_000 });
-    await (await paid(film, "videos")).release();
-    await (await paid(film, "videos")).settle(undefined);
-    expect(await reserve(film, "videos")).toMatchObject({ budget: "user", isShared: false });
+    await (await paid(videoRequest, "videos")).release();
+    await (await paid(videoRequest, "videos")).settle(undefined);
+    expect(await reserve(videoRequest, "videos")).toMatchObject({ budget: "user", isShared: false });
   });
 
   test("never lets a hundred videos at once spend more than there is", async () => {
     const { reserve, state } = openMoney();
-    const given = await Promise.all(Array.from({ length: 100 }, () => reserve(film, "videos")));
+    const given = await Promise.all(Array.from({ length: 100 }, () => reserve(videoRequest, "videos")));
     expect(given.filter((one) => "settle" in one)).toHaveLength(2);
     expect(await state()).toMatchObject({ reserved: 800_000, remaining: 200_000 });
   });
@@ -133,7 +133,7 @@ describe("a budget in tokens", () => {
   test("reserves `max_tokens` and a token for each byte without any option", async () => {
     const { plugin, payable } = openBudget({ options: { limits: { user: 10_000 }, reserve: undefined } });
     const body = payable(1000).body ?? {};
-    expect(await plugin.reserve(payable(1000))).toMatchObject({ amount: bytesOf(body) + 1000 });
+    expect(await plugin.reserve(payable(1000))).toMatchObject({ amount: countBytes(body) + 1000 });
   });
 
   test("reserves `n` times as much for a request of `n` responses", async () => {
@@ -181,11 +181,11 @@ describe("maxTokens", () => {
   const chat = (content: unknown, more: object = {}) => ({ body: { messages: [{ content }], ...more } });
   const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(100_000)}` } };
 
-  test("case 97: bounds Chinese by its bytes, of which a tokenizer makes no more tokens", () => {
+  test("bounds the tokens of Chinese text by its bytes (case 97)", () => {
     expect(tokens(chat("汉".repeat(1000)))).toBeGreaterThan(3000 + 8192);
   });
 
-  test("case 97: counts an image by its number, and not by its bytes", () => {
+  test("counts an image by its number, and not by its bytes (case 97)", () => {
     const counted = tokens(chat([image, image], { max_tokens: 100 }));
     expect(counted).toBeGreaterThan(20_100);
     expect(counted).toBeLessThan(20_400);
@@ -198,7 +198,7 @@ describe("maxTokens", () => {
     ["a prompt", chat(image.image_url.url)],
     ["a part of a prompt", chat([{ type: "text", text: image.image_url.url }])],
     ["a tool", { body: { tools: [{ function: { parameters: { url: image.image_url.url } } }] } }],
-  ])("case 150: counts a text that looks like an image by its bytes: %s", (_, request) => {
+  ])("counts a text that looks like an image by its bytes: %s (case 150)", (_, request) => {
     expect(tokens(request)).toBeGreaterThan(100_000);
   });
 });
@@ -206,7 +206,7 @@ describe("maxTokens", () => {
 test("money is never added to tokens, nor to another currency", async () => {
   const file = openFile();
   const coins = openMoney({}, file);
-  const { ticket = "" } = await coins.paid(film, "videos");
+  const { ticket = "" } = await coins.paid(videoRequest, "videos");
   await coins.close();
   for (const options of [{ prices: undefined }, { prices: money({ ...table, currency: "shells" }) }]) {
     const other = openMoney(options, file);

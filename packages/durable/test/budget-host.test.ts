@@ -35,7 +35,7 @@ describe("a user's budget", () => {
     expect(await budgets()).toMatchObject([{ spent: 30, reserved: 0 }]);
   });
 
-  test("case 96: refuses with 429, the time until the window ends, and an event that names the limit", async () => {
+  test("refuses with 429, the time until the window ends, and an event that names the limit (case 96)", async () => {
     const { chat, events, paid } = openBudget();
     await paid(100);
     const { status, error, headers } = await chat();
@@ -55,7 +55,7 @@ describe("a user's budget", () => {
   });
 
   test("is read at GET /v1/budget, and leaves no row for a user who only reads", async () => {
-    const { budgets, chat, paid, ask, count } = openBudget({
+    const { budgets, chat, paid, request, count } = openBudget({
       options: { limits: { user: 100, session: 50, address: 70, all: 1000 } },
     });
     expect(await budgets()).toHaveLength(2);
@@ -67,7 +67,7 @@ describe("a user's budget", () => {
       { by: "user", ...own, limit: 100, spent: 30, reserved: 10, remaining: 60 },
       { by: "session", ...own, limit: 50, spent: 0, reserved: 10, remaining: 40 },
     ]);
-    expect((await ask("", "/v1/budget")).status).toBe(401);
+    expect((await request("", "/v1/budget")).status).toBe(401);
   });
 
   test("can be exceeded by a request that cost more than was reserved, and then lets nothing pass", async () => {
@@ -84,19 +84,19 @@ describe("a user's budget", () => {
     expect(await reserve(900, "rich")).toHaveProperty("settle");
   });
 
-  test("answers with 503 and sends nothing if the database fails", async () => {
+  test("responds with 503 and sends nothing if the database fails", async () => {
     const opened = openBudget();
     await opened.close();
     const { status, error } = await opened.chat();
     expect([status, error?.["code"]]).toEqual([503, "budget_unavailable"]);
-    expect((await opened.ask("ann", "/v1/budget")).status).toBe(503);
+    expect((await opened.request("ann", "/v1/budget")).status).toBe(503);
     expect(opened.sent).toHaveLength(0);
   });
 
   test.each([
     ["the estimate", { reserve: () => Number.NaN }],
     ["the limit", { limits: { user: () => Number.POSITIVE_INFINITY } }],
-  ])("answers with 503 and sends nothing if %s is no number", async (_, options) => {
+  ])("responds with 503 and sends nothing if %s is no number", async (_, options) => {
     const { chat, sent } = openBudget({ options });
     expect((await chat()).status).toBe(503);
     expect(sent).toHaveLength(0);
@@ -164,7 +164,7 @@ describe("the end of a request decides what is spent", () => {
     expect(await state()).toMatchObject({ spent: 60, reserved: 0 });
   });
 
-  test("case 95: counts a usage that can't be true as ten times the reservation, and logs it once", async () => {
+  test("counts a usage that can't be true as ten times the reservation, and logs it once (case 95)", async () => {
     const lines = readLog();
     const max = Number.MAX_SAFE_INTEGER;
     const { chat, budgets } = openBudget({
@@ -296,7 +296,7 @@ describe("several limits", () => {
     await paid(30, "bob", on("phone", "bob"));
   });
 
-  test("case 96: answer with `shared_budget_exhausted` if others have spent it, and with the user's own first", async () => {
+  test("get `shared_budget_exhausted` if other users have spent it, and the user's own limit first (case 96)", async () => {
     const { chat } = openBudget({ options: { limits: { all: 5, user: 100 } } });
     expect((await chat()).error?.["code"]).toBe("shared_budget_exhausted");
     const both = openBudget({ options: { limits: { all: 5, user: 5 } } });
@@ -362,7 +362,7 @@ describe("a limit in several keys", () => {
     expect((await query("SELECT key FROM budget_windows")).length).toBeGreaterThan(1);
   });
 
-  test("case 152: is tried in two other keys if one has nothing left, and each key takes one transaction to settle", async () => {
+  test("is tried in two other keys if one has nothing left, and each key takes one transaction to settle (case 152)", async () => {
     const { paid, plugin, payable } = openBudget(shared(40));
     const counted = (name: string) =>
       vi.spyOn(
@@ -434,7 +434,7 @@ describe("a window", () => {
   });
 });
 
-describe("case 94: a reservation that nobody settles", () => {
+describe("a reservation without a settlement (case 94)", () => {
   test("is spent in full after its time, not before, and the log says so", async () => {
     const lines = readLog();
     const { paid, state } = openBudget({
@@ -462,7 +462,7 @@ describe("case 94: a reservation that nobody settles", () => {
     expect(await state()).toMatchObject({ spent: 60, reserved: 10 });
   });
 
-  test("case 93: is one of at most 100 that a request ends, however many there are", async () => {
+  test("a request ends at most 100 of them, however many there are (case 93)", async () => {
     readLog();
     const options = { limits: { user: 1_000_000 }, reservationTtlMs: QUARTER };
     const { paid, state, query, count } = openBudget({ options });
@@ -480,7 +480,7 @@ describe("case 94: a reservation that nobody settles", () => {
     expect(await state()).toMatchObject({ spent: 251, reserved: 3 });
   });
 
-  test("case 93: is found by an index beside 100,000 open ones", async () => {
+  test("is found by an index beside 100,000 open reservations (case 93)", async () => {
     const { paid, query } = openBudget();
     await paid(1);
     const plan = await query(`EXPLAIN QUERY PLAN SELECT id, name FROM budget_reservations
@@ -510,7 +510,7 @@ describe("a ticket", () => {
     ]);
   });
 
-  test("case 189: that could not be stored reserves nothing", async () => {
+  test("reserves nothing if it could not be stored (case 189)", async () => {
     const { plugin, payable, state } = openBudget();
     const keepTicket = () => Promise.reject(new Error("away"));
     await expect(plugin.reserve(payable(40, "ann", { keepTicket }))).rejects.toThrow("away");
@@ -543,7 +543,7 @@ test("a reservation of a process that ended is spent in full by the next process
   expect(await other.state()).toMatchObject({ spent: 60, reserved: 0 });
 });
 
-test("case 183: an operation that is repeated after a lost commit counts once", async () => {
+test("an operation that is repeated after a lost commit counts once (case 183)", async () => {
   const { plugin, paid, state } = openBudget();
   const operations = plugin.storage?.operations ?? [];
   for (const operation of operations.filter(({ kind }) => kind === "write")) {

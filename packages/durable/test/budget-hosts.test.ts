@@ -1,12 +1,12 @@
 import { nodeHost } from "@sluice/durable/node";
 import { postgresHost } from "@sluice/durable/postgres";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { BUDGET_SCENARIOS, type BudgetPlace, createBudgetServer } from "./support/budget-scenarios.js";
+import { BUDGET_SCENARIOS, type BudgetServers, createBudgetServer } from "./support/budget-scenarios.js";
 import { postgresURL, stopPostgres } from "./support/hosts.js";
 
 afterAll(stopPostgres);
 
-const places: Readonly<Record<string, () => Promise<BudgetPlace<object>>>> = {
+const hosts: Readonly<Record<string, () => Promise<BudgetServers<object>>>> = {
   async "SQLite in one process"() {
     const host = nodeHost({ file: ":memory:" });
     onTestFinished(() => host.close(100));
@@ -16,7 +16,7 @@ const places: Readonly<Record<string, () => Promise<BudgetPlace<object>>>> = {
   "Postgres with two processes": openPostgres,
 };
 
-async function openPostgres(): Promise<BudgetPlace<object>> {
+async function openPostgres(): Promise<BudgetServers<object>> {
   const url = await postgresURL();
   const hosts = [postgresHost({ url }), postgresHost({ url })] as const;
   onTestFinished(async () => void (await Promise.all(hosts.map((host) => host.close(100)))));
@@ -35,7 +35,7 @@ test("GET /v1/budget shows the window of the database's clock on Postgres", asyn
   expect(await response.json()).toMatchObject({ budgets: [{ limit: 105 }] });
 });
 
-describe.each(Object.entries(places))("A budget on %s", (_, open) => {
+describe.each(Object.entries(hosts))("A budget on %s", (_, open) => {
   for (const [title, run] of Object.entries(BUDGET_SCENARIOS))
     test(title, async () => run(await open(), crypto.randomUUID()));
 });

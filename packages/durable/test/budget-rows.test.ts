@@ -20,7 +20,7 @@ function setRandom(...values: number[]): void {
 const readSweeps = async ({ query }: ReturnType<typeof openBudget>) =>
   (await query("SELECT key, due FROM timers ORDER BY due")) as { key: string; due: number }[];
 
-describe("case 151: the sweep of a window", () => {
+describe("the sweep of a window (case 151)", () => {
   test("stays where the first request has laid it, however many requests follow", async () => {
     const opened = openBudget({ options: { limits: { user: 1000 }, windowMs: DAY } });
     setRandom(0.75);
@@ -31,7 +31,7 @@ describe("case 151: the sweep of a window", () => {
     expect(await readSweeps(opened)).toMatchObject([{ due: MIDNIGHT + (HOUR * 3) / 4 }]);
   });
 
-  test("case 93: is one of many that are spread over an hour", async () => {
+  test("many timers are spread over an hour (case 93)", async () => {
     const opened = openBudget({ options: { windowMs: DAY } });
     for (let nth = 0; nth < 40; nth += 1) await opened.paid(1, `user-${nth}`);
     const minutes = (await readSweeps(opened)).map(({ due }) => Math.floor((due - MIDNIGHT) / 60_000));
@@ -41,7 +41,7 @@ describe("case 151: the sweep of a window", () => {
     expect(new Set(minutes).size).toBeGreaterThan(10);
   });
 
-  test("case 94: spends reservations that were not settled in time, though its user never returns", async () => {
+  test("spends reservations that were not settled in time, though its user never returns (case 94)", async () => {
     const opened = openBudget({ options: { limits: { user: 1000 }, windowMs: DAY } });
     setRandom(0);
     await opened.paid(1);
@@ -52,7 +52,7 @@ describe("case 151: the sweep of a window", () => {
   });
 });
 
-test("case 152: a limit in 16 keys gives each its part of the requests, with one digest for a request", async () => {
+test("a limit in 16 keys gives each its part of the requests, with one digest for a request (case 152)", async () => {
   const { paid, query } = openBudget({ options: { limits: { all: { limit: 16_000, shards: 16 } } } });
   const digest = vi.spyOn(crypto.subtle, "digest");
   setRandom(...Array.from({ length: 16 }, (_, nth) => [nth / 16, 0]).flat());

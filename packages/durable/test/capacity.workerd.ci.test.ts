@@ -98,7 +98,7 @@ const word = (nth: number) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: `word ${nth} ` }, finish_reason: null }] })}\n\n`;
 const end = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{"total_tokens":7}}\n\ndata: [DONE]\n\n`;
 
-/** Makes the events of a response of 30 s, in the place that reads them. */
+/** Makes the events of a response of 30 s, in the object that reads them. */
 function createEvents(): ReadableStream<Uint8Array> {
   let nth = 0;
   return new ReadableStream({
@@ -112,9 +112,9 @@ function createEvents(): ReadableStream<Uint8Array> {
 }
 
 test.each([0, 1000, 10_000, 100_000])(
-  "case 141: a response costs a budget as much beside %i open reservations as beside none",
+  "a response costs a budget as much beside %i open reservations as beside none (case 141)",
   async (open) => {
-    gateway.answers(usage);
+    gateway.respondWith(usage);
     await send("/v1/chat/completions", chat);
     await runInDurableObject(await openObject(), (_, { storage }) => {
       storage.sql.exec(
@@ -131,12 +131,14 @@ test.each([0, 1000, 10_000, 100_000])(
   },
 );
 
-test("cases 108 and 141: a stored response of 30 s and 300 events, with a budget, until it is deleted", async () => {
-  gateway.answers(usage);
+test("a stored response of 30 s and 300 events, with a budget, until it is deleted (cases 108 and 141)", async () => {
+  gateway.respondWith(usage);
   await send("/v1/chat/completions", chat);
   // jobs live with their object: their timers can't be those of this test
   vi.useRealTimers();
-  gateway.answers(() => new Response(createEvents(), { headers: { "content-type": "text/event-stream" } }));
+  gateway.respondWith(
+    () => new Response(createEvents(), { headers: { "content-type": "text/event-stream" } }),
+  );
   const use = await count(async () => {
     const response = await send("/v1/chat/completions", { ...chat, stream: true });
     expect(await response.text()).toContain("[DONE]");
@@ -147,10 +149,10 @@ test("cases 108 and 141: a stored response of 30 s and 300 events, with a budget
   report("the deletion of a stored response", deletion, { read: 30, written: 10 });
 });
 
-test("cases 105, 141: an idempotent request, with a budget, beside none and beside 100 others", async () => {
-  gateway.answers(usage);
+test("an idempotent request, with a budget, beside none and beside 100 others (cases 105, 141)", async () => {
+  gateway.respondWith(usage);
   await send("/v1/chat/completions", chat);
-  gateway.answers(() => Response.json({ data: [{ b64_json: "a picture" }] }));
+  gateway.respondWith(() => Response.json({ data: [{ b64_json: "a picture" }] }));
   const image = { model: "gamma-image-5-0-260128", prompt: "a bird" };
   const create = async (key: string) => {
     await send("/v1/images/generations", image, { "idempotency-key": key });
@@ -164,7 +166,7 @@ test("cases 105, 141: an idempotent request, with a budget, beside none and besi
   expect((await count(() => create("last"))).written).toBeLessThanOrEqual(use.written);
 });
 
-test("case 141: an upload, and a video of a minute with its end, its webhook and its copy", async () => {
+test("an upload, and a video of a minute with its end, its webhook and its copy (case 141)", async () => {
   const file = new Uint8Array(100_000);
   file.set([0, 0, 0, 0x20, 0x66, 0x74, 0x79, 0x70, 0x69, 0x73, 0x6f, 0x6d]);
   let status = "QUEUED";
@@ -173,7 +175,7 @@ test("case 141: an upload, and a video of a minute with its end, its webhook and
     fetched.push(new URL(given instanceof Request ? given.url : given).host);
     return new Response(file, { headers: { "content-length": `${file.length}` } });
   });
-  gateway.answers(({ method, url }) => {
+  gateway.respondWith(({ method, url }) => {
     if (url.startsWith("https://app.example/")) return new Response(null, { status: 204 });
     if (method === "POST") return Response.json({ id: "task-c", status: "queued" });
     if (url.startsWith("https://cdn.example/")) return new Response(file);

@@ -29,7 +29,7 @@ test("a copy whose process ends is made by the next one, once", async () => {
   await until(() => next.jobEvents()).toMatchObject([{ outcome: "complete", attempts: 2 }]);
   const [copy] = (await next.list()).files;
   expect(files.keys()).toEqual([`media/${copy?.id}`]);
-  expect(Buffer.compare(await readBytes(await next.ask(copy?.url ?? "")), video)).toBe(0);
+  expect(Buffer.compare(await readBytes(await next.request(copy?.url ?? "")), video)).toBe(0);
   expect(sources.fetched()).toHaveLength(2);
   held.finish();
   await clock.run(1000);
@@ -52,7 +52,7 @@ async function openLeft(change: string) {
   return { ...archive, next, finish: held.finish };
 }
 
-test("case 124: a copy that was cut off in its last attempt is reported as failed, and not made again", async () => {
+test("a copy that was cut off in its last attempt is reported as failed, and not made again (case 124)", async () => {
   const { next, sources, clock, until, finish } = await openLeft("UPDATE files SET attempts = 5");
   await clock.pass(ATTEMPT_MS);
   await until(() => next.jobEvents()).toMatchObject([
@@ -93,7 +93,7 @@ test("a deletion while a copy runs wins: nothing stays, and nothing comes back",
   await poll(id);
   await until(async () => (await files.list()).files).toHaveLength(1);
   const [copy] = (await files.list()).files;
-  expect((await files.ask(`/v1/uploads/${copy?.id}`, { method: "DELETE" })).status).toBe(204);
+  expect((await files.request(`/v1/uploads/${copy?.id}`, { method: "DELETE" })).status).toBe(204);
   held.finish();
   await until(() => copyEvents().map(({ outcome }) => outcome)).toEqual(["stopped"]);
   await poll(id);
@@ -102,7 +102,7 @@ test("a deletion while a copy runs wins: nothing stays, and nothing comes back",
   await until(() => files.keys()).toHaveLength(1);
 });
 
-test("case 123: the erasure of a user ends a copy that runs, and forgets those that wait", async () => {
+test("erasing a user ends the running copy, and drops the waiting copies (case 123)", async () => {
   const { sources, create, poll, files, until, copyEvents, clock } = openArchive();
   const held = holdFile(video);
   sources.serve("slow.mp4", held.serve);

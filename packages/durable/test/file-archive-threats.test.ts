@@ -22,7 +22,7 @@ const PRIVATE = [
   "https://user:secret@cdn.example.com/film.mp4",
 ];
 
-describe("case 76: nothing is fetched from a forbidden address", () => {
+describe("nothing is fetched from a forbidden address (case 76)", () => {
   test("addresses of private networks, of this machine, of other ports, with credentials or without TLS are refused", async () => {
     const { files, point, create, poll, until, failures, sources } = openArchive();
     point((id) => PRIVATE[Number(id)] ?? "");
@@ -87,7 +87,7 @@ test.each([
   ["a program", "MZ\u0001\u0002"],
   ["a text", "a line of text"],
   ["a document", "%PDF-1.7"],
-])("case 77: %s that calls itself a video is not stored", async (_, text) => {
+])("%s that calls itself a video is not stored (case 77)", async (_, text) => {
   const { create, poll, until, failures, files, sources } = openArchive();
   sources.serve("page.mp4", serveFile(createFile(text, text.length)));
   sources.serve("unsaid.mp4", () => new Response(text));
@@ -106,7 +106,7 @@ test.each([201, 304, 404, 503])("a response %i is no redirect, whatever address 
 });
 
 test.each([
-  ["a text in place of a list", "cdn.example.com", "give a list of hosts"],
+  ["a text instead of a list", "cdn.example.com", "give a list of hosts"],
   ["a number in the list", [5], "give hosts alone"],
   ["an address in the list", ["https://cdn.example.com"], "give hosts alone"],
 ])("the log names the option that has %s, and nothing is fetched", async (_, hosts, problem) => {
@@ -116,10 +116,10 @@ test.each([
   await poll(await create());
   await until(failures).toMatchObject([expect.stringContaining(`fileStore: archive: hosts: ${problem}`)]);
   expect(sources.fetched()).toEqual([]);
-  expect((await files.ask("/health")).status).toBe(503);
+  expect((await files.request("/health")).status).toBe(503);
 });
 
-test("case 124: the log names a host that can't be reached with the ids of task and copy, and no user or address", async () => {
+test("the log names a host that can't be reached with the ids of task and copy, and no user or address (case 124)", async () => {
   const { create, poll, until, failures, point } = openArchive();
   point(() => `${CDN}/away.mp4?token=secret`);
   await poll(await create("away"));
@@ -132,7 +132,7 @@ test("case 124: the log names a host that can't be reached with the ids of task 
 });
 
 describe("an attempt that fails", () => {
-  test("cases 78, 124: is followed by four more, each pause four times the one before, and then by none for a day", async () => {
+  test("is followed by four more, each pause four times the one before, and then by none for a day (cases 78, 124)", async () => {
     const { create, poll, until, copyEvents, clock, sources, findCopies } = openArchive();
     const id = await create("late");
     await poll(id);
@@ -163,7 +163,7 @@ describe("an attempt that fails", () => {
     }).toHaveLength(1);
   });
 
-  test("case 78: by a file that breaks off, is too slow or is empty says so, and leaves nothing behind", async () => {
+  test("reports a file that breaks off, is too slow or is empty, and leaves nothing behind (case 78)", async () => {
     const { create, poll, until, failures, clock, sources, files } = openArchive();
     const cut = (headers?: HeadersInit) => () => {
       const start = (controller: ReadableStreamDefaultController) => {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { nodeHost } from "../src/host/node.js";
 import { videoWatch } from "../src/videos/video-watch.js";
 import { copyDatabase, openFile } from "./support/database-file.js";
-import { CDN, openArchive, picture, serveFile } from "./support/file-archive.js";
+import { CDN, imageBytes, openArchive, serveFile } from "./support/file-archive.js";
 
 /* Results of tasks that `videoWatch()` follows to their end, without a page. */
 
@@ -15,13 +15,13 @@ const watch = (): ProxyPlugin<unknown> => videoWatch();
 
 test("the video of a watched task is copied once, without a page and however many pages poll", async () => {
   const { create, poll, clock, until, findCopies, files, sources } = openArchive({ before: [watch()] });
-  sources.serve("framed.mp4", serveFile(picture));
-  sources.serve("framed.png", serveFile(picture));
+  sources.serve("framed.mp4", serveFile(imageBytes));
+  sources.serve("framed.png", serveFile(imageBytes));
   const id = await create("framed");
   await clock.run(POLL_MS);
   await until(() => files.keys()).toHaveLength(2);
   const [copy] = await findCopies({ tasks: [id] });
-  expect(copy).toMatchObject({ name: id, lastFrame: { bytes: picture.length } });
+  expect(copy).toMatchObject({ name: id, lastFrame: { bytes: imageBytes.length } });
   for (let nth = 0; nth < 3; nth += 1) await poll(id);
   await create("film");
   await clock.run(POLL_MS);
@@ -32,7 +32,7 @@ test("the video of a watched task is copied once, without a page and however man
 
 test("an image is copied after its response, with the watch of videos too", async () => {
   const { files, sources, until } = openArchive({ before: [watch()] });
-  sources.serve("dawn.mp4", serveFile(picture));
+  sources.serve("dawn.mp4", serveFile(imageBytes));
   await files.post("/v1/images/generations", { model: "gamma-image-5-0-260128", prompt: "dawn" });
   await until(() => files.keys()).toHaveLength(1);
   expect(sources.fetched()).toEqual([`${CDN}/dawn.mp4`]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CDN, holdFile, openArchive, picture, serveFile, video } from "./support/file-archive.js";
+import { CDN, holdFile, imageBytes, openArchive, serveFile, video } from "./support/file-archive.js";
 import {
   createFile,
   DAY_MS,
@@ -16,16 +16,16 @@ describe("a result", () => {
   test("is copied after a poll of its task, with its last frame, and found by its task and its address", async () => {
     const { sources, create, poll, findCopies, files, until } = openArchive();
     sources.serve("framed.mp4", serveFile(video));
-    sources.serve("framed.png", serveFile(picture));
+    sources.serve("framed.png", serveFile(imageBytes));
     const id = await create("framed");
     const { response } = await poll(id);
     expect(response.headers.get("x-sluice-features")).toBe("archive=2592000000");
     await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
-    await until(async () => (await findCopies({ tasks: [id] }))[0]?.lastFrame?.bytes).toBe(picture.length);
+    await until(async () => (await findCopies({ tasks: [id] }))[0]?.lastFrame?.bytes).toBe(imageBytes.length);
     const [copy] = await findCopies({ tasks: [id] });
     expect(copy).toMatchObject({ name: id, bytes: video.length, type: "video/mp4" });
     expect(Number(copy?.storedUntil) - Date.now()).toBeGreaterThan(29 * DAY_MS);
-    const got = await files.ask(copy?.url ?? "", { user: "" });
+    const got = await files.request(copy?.url ?? "", { user: "" });
     expect(Buffer.compare(await readBytes(got), video)).toBe(0);
     expect((await findCopies({ urls: [copy?.url ?? ""] }))[0]?.id).toBe(copy?.id);
     const listed = (await files.list()).files;
@@ -40,7 +40,7 @@ describe("a result", () => {
 
   test("is copied after an image request, and addresses in other responses are not copied", async () => {
     const { sources, files, findCopies, until } = openArchive();
-    sources.serve("dawn.mp4", serveFile(picture));
+    sources.serve("dawn.mp4", serveFile(imageBytes));
     const messages = [{ role: "user", content: "Hello" }];
     await files.post("/v1/chat/completions", { model: "delta-5.3", messages });
     await files.post("/v1/images/generations", { model: "gamma-image-5-0-260128", prompt: "dawn" });
@@ -49,14 +49,14 @@ describe("a result", () => {
     expect(sources.fetched()).toEqual([urls[0]]);
   });
 
-  test("case 79: that its owner deleted does not come back, however often its task is polled", async () => {
+  test("that its owner deleted does not come back, however often its task is polled (case 79)", async () => {
     const { sources, create, poll, files, findCopies, until } = openArchive();
     const id = await create();
     await poll(id);
     await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
     const [copy] = await findCopies({ tasks: [id] });
-    expect((await files.ask(`/v1/uploads/${copy?.id}`, { method: "DELETE" })).status).toBe(204);
-    expect((await files.ask(copy?.url ?? "")).status).toBe(404);
+    expect((await files.request(`/v1/uploads/${copy?.id}`, { method: "DELETE" })).status).toBe(204);
+    expect((await files.request(copy?.url ?? "")).status).toBe(404);
     for (let nth = 0; nth < 3; nth += 1) await poll(id);
     await poll(await create("last"));
     await until(() => sources.fetched()).toEqual([`${CDN}/film.mp4`, `${CDN}/last.mp4`]);
@@ -87,12 +87,12 @@ describe("a copy", () => {
       await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
       const [copy] = await findCopies({ tasks: [id] });
       expect(copy).toMatchObject({ bytes: bytes.length, type: "video/mp4" });
-      expect(Buffer.compare(await readBytes(await files.ask(copy?.url ?? "")), bytes)).toBe(0);
+      expect(Buffer.compare(await readBytes(await files.request(copy?.url ?? "")), bytes)).toBe(0);
     }
     expect(files.countUploads()).toBe(0);
   });
 
-  test("case 78: never passes its largest size, whether its host says the size or sends without an end", async () => {
+  test("never passes its largest size, whether its host says the size or sends without an end (case 78)", async () => {
     const { sources, create, poll, files, failures, until } = openArchive({
       archive: { maxBytes: 3 * PART },
     });
@@ -114,7 +114,7 @@ describe("a copy", () => {
     expect([files.keys(), files.countUploads()]).toEqual([[], 0]);
   });
 
-  test("case 78: may have just the largest size, whether its host says the size or not", async () => {
+  test("may have just the largest size, whether its host says the size or not (case 78)", async () => {
     const { sources, create, poll, findCopies, until } = openArchive({ archive: { maxBytes: video.length } });
     sources.serve("unsaid.mp4", () => new Response(new Blob([video]).stream()));
     for (const name of ["film", "unsaid"]) {
@@ -124,7 +124,7 @@ describe("a copy", () => {
     }
   });
 
-  test("case 112: is made for a user who has had and deleted as many as a user may have", async () => {
+  test("is made for a user who has had and deleted as many as a user may have (case 112)", async () => {
     const { sources, create, poll, findCopies, files, until } = openArchive({
       options: { maxFilesPerUser: 1 },
     });
@@ -134,11 +134,11 @@ describe("a copy", () => {
       await poll(id);
       await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
       const [copy] = await findCopies({ tasks: [id] });
-      expect((await files.ask(`/v1/uploads/${copy?.id}`, { method: "DELETE" })).status).toBe(204);
+      expect((await files.request(`/v1/uploads/${copy?.id}`, { method: "DELETE" })).status).toBe(204);
     }
   });
 
-  test("case 112: waits for space without losing an attempt, and is made from its newest address", async () => {
+  test("waits for space without losing an attempt, and is made from its newest address (case 112)", async () => {
     const bounds = { maxBytesPerUser: video.length + 500 };
     const { clock, create, poll, findCopies, files, until, copyEvents, point } = openArchive({
       options: bounds,
@@ -154,12 +154,12 @@ describe("a copy", () => {
       expect(event).toMatchObject({ outcome: "retrying", code: "storage_full", attempts: 0 });
     point(() => `${CDN}/film.mp4?signed=anew`);
     await poll(id);
-    await files.ask(`/v1/uploads/${inTheWay}`, { method: "DELETE" });
+    await files.request(`/v1/uploads/${inTheWay}`, { method: "DELETE" });
     await clock.pass(8 * MINUTE_MS);
     await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
   });
 
-  test("case 124: waits a week for space, and then its end is an event", async () => {
+  test("waits a week for space, and then its end is an event (case 124)", async () => {
     const { clock, create, poll, until, copyEvents } = openArchive({ options: { maxBytesPerUser: 1000 } });
     await poll(await create());
     for (let day = 1; day <= 8; day += 1) {
@@ -172,7 +172,7 @@ describe("a copy", () => {
     ]);
   });
 
-  test("case 112: is dropped with an event that names task, copy and user, where too many wait before it", async () => {
+  test("is dropped with an event that names task, copy and user if too many copies wait (case 112)", async () => {
     const { sources, create, poll, copyEvents, failures, until } = openArchive({
       options: { maxFilesPerUser: 1 },
     });
@@ -209,7 +209,7 @@ describe("a copy", () => {
 });
 
 describe("a list of copies", () => {
-  test("case 79: has those of its user alone, and none by another user's task, address or link", async () => {
+  test("lists only the files of its user, and none by another user's task, address or link (case 79)", async () => {
     const { create, poll, findCopies, files, until } = openArchive();
     const id = await create("film", "user-3");
     await poll(id, "user-3");
@@ -219,13 +219,13 @@ describe("a list of copies", () => {
     const plain = id.slice(0, id.lastIndexOf("_"));
     expect(await findCopies({ tasks: [id, plain], urls }, "user-4")).toEqual([]);
     const path = `/v1/uploads/${copy?.id}`;
-    expect((await files.ask(path, { user: "user-4", method: "DELETE" })).status).toBe(404);
+    expect((await files.request(path, { user: "user-4", method: "DELETE" })).status).toBe(404);
   });
 
-  test("case 79: is asked for in JSON of a known length, by 1 to 100 names in at most 256 KiB", async () => {
+  test("takes JSON of a known length, with 1 to 100 names in at most 256 KiB (case 79)", async () => {
     const { files } = openArchive();
     const send = (body: BodyInit, headers: Record<string, string>) =>
-      files.ask("/v1/archive", { method: "POST", body, headers });
+      files.request("/v1/archive", { method: "POST", body, headers });
     const json = (text: string) =>
       send(text, { "content-type": "application/json", "content-length": String(text.length) });
     const names = JSON.stringify({ tasks: Array(40).fill("t"), urls: Array(60).fill("https://a") });
@@ -254,11 +254,13 @@ describe("a list of copies", () => {
     ]);
   });
 
-  test("cases 79, 121: whose names do not arrive is refused as late after the time for a body", async () => {
+  test("whose names do not arrive is refused as late after the time for a body (cases 79, 121)", async () => {
     const { files, clock } = openArchive();
     const { body } = holdBody(createFile('{"tasks":', 20));
     const headers = { "content-type": "application/json", "content-length": "20" };
-    const late = readCode(files.ask("/v1/archive", { method: "POST", body, headers, ...{ duplex: "half" } }));
+    const late = readCode(
+      files.request("/v1/archive", { method: "POST", body, headers, ...{ duplex: "half" } }),
+    );
     await clock.run(31_000);
     expect(await late).toEqual([408, "body_timeout"]);
   });

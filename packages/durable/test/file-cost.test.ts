@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { CDN, openArchive } from "./support/file-archive.js";
 import { createFile, DAY_MS, MINUTE_MS, PART, png, starts } from "./support/file-store.js";
 
-test("cases 110, 123: each step reads rows by an index, however many files there are", async () => {
+test("each step reads rows by an index, however many files there are (cases 110, 123)", async () => {
   const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, "rows.db");
@@ -39,7 +39,7 @@ test("cases 110, 123: each step reads rows by an index, however many files there
   sources.serve("long.mp4", () => new Response(new Blob([whole]).stream()));
   await poll(await create("long", "user-4"), "user-4");
   await until(async () => (await files.list("user-4")).files).toHaveLength(1);
-  await files.ask(`/v1/uploads/${id}`, { method: "DELETE" });
+  await files.request(`/v1/uploads/${id}`, { method: "DELETE" });
   await files.export();
   await files.erase("user-2");
   await clock.pass(31 * DAY_MS);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openRandom, runsOf, SEED } from "../../worker-proxy/test/support/random.js";
+import { countRuns, openRandom, SEED } from "../../worker-proxy/test/support/random.js";
 import { openFileStore, png } from "./support/file-store.js";
 
 /* Another user's link in a request, in all forms that lead to the same file. */
@@ -63,7 +63,7 @@ const FORMS: Readonly<Record<string, (link: string) => string>> = {
   "with a path in percent": (link) => link.replace("/v1/media/", writeInPercent("/v1/media/")),
 };
 
-describe("case 120: another user's link", () => {
+describe("another user's link (case 120)", () => {
   test("is refused in each of its forms", async () => {
     const { alices, sendVideo } = await openLinks();
     for (const [name, form] of Object.entries(FORMS))
@@ -86,7 +86,7 @@ describe("case 120: another user's link", () => {
     const random = openRandom(SEED);
     const forms = Object.values(FORMS);
     const elsewhere: string[] = [];
-    for (let run = 0; run < runsOf(150); run += 1) {
+    for (let run = 0; run < countRuns(150); run += 1) {
       const [host, path] = alices.split("/v1");
       let address = `${host}/v1${random.rarely(0.5) ? path : writeInPercent(`${path}`, () => random.rarely(0.2))}`;
       for (let count = random.below(4); count >= 0; count -= 1) address = random.one(forms)(address);
@@ -97,11 +97,11 @@ describe("case 120: another user's link", () => {
         );
       else elsewhere.push(address.slice(0, 100));
     }
-    expect(elsewhere.length, `${alices} ${elsewhere.join("\n")}`).toBeLessThan(runsOf(150) / 2);
+    expect(elsewhere.length, `${alices} ${elsewhere.join("\n")}`).toBeLessThan(countRuns(150) / 2);
   });
 });
 
-test("case 120: a text that names another user's link elsewhere than as a file is sent", async () => {
+test("a text that names another user's link elsewhere than as a file is sent (case 120)", async () => {
   const { alices, send } = await openLinks();
   for (const content of [alices, `what is at ${alices}`, `${alices}#x`]) {
     const chat = { model: "alpha-v4.1-flash", messages: [{ role: "user", content }] };
@@ -111,7 +111,7 @@ test("case 120: a text that names another user's link elsewhere than as a file i
   }
 });
 
-test("case 120: an own link is sent in any form, and so is an address that names a link behind it", async () => {
+test("an own link is sent in any form, and so is an address that names a link behind it (case 120)", async () => {
   const { alices, mallorys, sendVideo } = await openLinks();
   for (const [name, form] of Object.entries(FORMS))
     expect([name, ...(await sendVideo(form(mallorys)))]).toEqual([name, ...SENT]);

@@ -11,15 +11,15 @@ const createVideo = (files: Files, url: string, user = "user-1") =>
   );
 
 describe("a link", () => {
-  test("case 71: with one letter changed leads nowhere, and an id alone or another path opens nothing", async () => {
-    const { store, ask } = openFileStore();
+  test("with one changed character opens nothing, and neither does an id alone or another path (case 71)", async () => {
+    const { store, request } = openFileStore();
     const { url, id } = await store(png);
     for (const at of [1, 30, 46, 60].map((back) => url.length - back)) {
       const other = url[at] === "a" ? "b" : "a";
-      expect((await ask(url.slice(0, at) + other + url.slice(at + 1), { user: "" })).status).toBe(404);
+      expect((await request(url.slice(0, at) + other + url.slice(at + 1), { user: "" })).status).toBe(404);
     }
     for (const path of [`/v1/media/${id}`, "/v1/media/", `/v1/media/${"a".repeat(44)}`])
-      expect((await ask(path, { user: "" })).status).toBe(404);
+      expect((await request(path, { user: "" })).status).toBe(404);
   });
 
   test("needs no sign-in and counts in no rate limit, and everything else of the store needs both", async () => {
@@ -28,11 +28,11 @@ describe("a link", () => {
       counted.push(`${method} ${new URL(request.url).pathname.replace(/[\w-]{44,}$/, "{id}")}`);
       return undefined;
     };
-    const { store, ask } = openFileStore({ proxy: { rateLimit }, options: { archive: true } });
+    const { store, request } = openFileStore({ proxy: { rateLimit }, options: { archive: true } });
     const { url, id } = await store(png);
     expect([
-      (await ask(url, { user: "" })).status,
-      (await ask(url, { user: "", method: "HEAD" })).status,
+      (await request(url, { user: "" })).status,
+      (await request(url, { user: "", method: "HEAD" })).status,
     ]).toEqual([200, 200]);
     expect(counted).toEqual(["POST /api/v1/uploads"]);
     for (const [method, path] of [
@@ -43,31 +43,31 @@ describe("a link", () => {
       ["DELETE", `/v1/uploads/${id}`],
       ["POST", "/v1/archive"],
     ] as const)
-      expect([path, (await ask(path, { user: "", method })).status]).toEqual([path, 401]);
+      expect([path, (await request(path, { user: "", method })).status]).toEqual([path, 401]);
     for (const method of ["POST", "PATCH", "DELETE", "PUT"])
-      expect((await ask(url, { user: "", method })).status).toBe(405);
+      expect((await request(url, { user: "", method })).status).toBe(405);
     expect(counted).toHaveLength(1);
   });
 
   test("is refused to a page whose origin is not allowed", async () => {
-    const { store, ask } = openFileStore();
+    const { store, request } = openFileStore();
     const { url } = await store(png);
-    const foreign = await ask(url, { user: "", headers: { origin: "https://evil.example" } });
+    const foreign = await request(url, { user: "", headers: { origin: "https://evil.example" } });
     expect(await readCode(foreign)).toEqual([403, "origin_not_allowed"]);
-    const own = await ask(url, { user: "", headers: { origin: "https://app.example" } });
+    const own = await request(url, { user: "", headers: { origin: "https://app.example" } });
     expect(own.headers.get("access-control-allow-origin")).toBe("https://app.example");
   });
 
-  test("case 75: ends with its time, although its file is stored, and its owner gets a new one", async () => {
+  test("ends with its time, although its file is stored, and its owner gets a new one (case 75)", async () => {
     const clock = useClock();
     const hour = 3_600_000;
-    const { store, ask } = openFileStore({ options: { linkTtlMs: hour } });
+    const { store, request } = openFileStore({ options: { linkTtlMs: hour } });
     const { url, id, expiresAt } = await store(png);
     expect(expiresAt - Date.now()).toBeLessThanOrEqual(2 * hour);
     await clock.pass(2 * hour + 1000);
-    expect((await ask(url, { user: "" })).status).toBe(404);
-    const { url: next } = (await (await ask(`/v1/uploads/${id}`)).json()) as { url: string };
-    expect([next === url, (await ask(next, { user: "" })).status]).toEqual([false, 200]);
+    expect((await request(url, { user: "" })).status).toBe(404);
+    const { url: next } = (await (await request(`/v1/uploads/${id}`)).json()) as { url: string };
+    expect([next === url, (await request(next, { user: "" })).status]).toEqual([false, 200]);
   });
 
   test("works while its secret is listed beside the new secret, and not after it is removed", async () => {
@@ -76,13 +76,13 @@ describe("a link", () => {
     const open = (secrets: string[]) =>
       openFileStore({ bucket: old.bucket, options: { secret: () => secrets } });
     const next = "another secret of at least 32 characters, for tests";
-    expect((await open([next, SECRET]).ask(url, { user: "" })).status).toBe(200);
-    expect((await open([next]).ask(url, { user: "" })).status).toBe(404);
+    expect((await open([next, SECRET]).request(url, { user: "" })).status).toBe(200);
+    expect((await open([next]).request(url, { user: "" })).status).toBe(404);
   });
 });
 
 describe("a link in a request", () => {
-  test("cases 69, 120: of another user is refused before the gateway gets it", async () => {
+  test("of another user is refused before the gateway gets it (cases 69, 120)", async () => {
     const files = openFileStore();
     const { url } = await files.store(png, { user: "alice" });
     expect(await readCode(createVideo(files, url, "mallory"))).toEqual([400, "media_not_allowed"]);
@@ -98,7 +98,7 @@ describe("a link in a request", () => {
     expect(files.sent).toHaveLength(1);
   });
 
-  test("is refused also where another plugin would answer the request first", async () => {
+  test("is refused even if another plugin would respond first", async () => {
     const seen: string[] = [];
     const other = {
       send: async ({ user }: { user: { id: string } }) => {
@@ -113,7 +113,7 @@ describe("a link in a request", () => {
     expect(seen).toEqual(["alice"]);
   });
 
-  test("case 69: of its own user passes at the public address, whatever the rule of media says, and at no other", async () => {
+  test("of its own user passes at the public address, whatever the rule of media says, and at no other (case 69)", async () => {
     const files = openFileStore({
       options: { publicURL: "http://files.localhost:1/api/" },
       proxy: { mediaURLs: ({ host }) => host === "cdn.example" },
@@ -130,7 +130,7 @@ describe("a link in a request", () => {
     expect(files.sent).toHaveLength(2);
   });
 
-  test("case 120: that has expired is refused, and a text that names another user's link is sent", async () => {
+  test("that has expired is refused, and a text that names another user's link is sent (case 120)", async () => {
     const clock = useClock();
     const files = openFileStore({ options: { linkTtlMs: 1000 } });
     const { url } = await files.store(png, { user: "alice" });

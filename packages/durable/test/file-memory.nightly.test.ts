@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-/** The film in pieces, so that the test does not hold it, either. */
+/** The video in pieces, so that the test does not hold it, either. */
 const piece = createFile(starts.mp4, PART);
 const pieces = Array.from({ length: Math.ceil(BYTES / PART) }, (_, at) =>
   piece.subarray(0, Math.min(PART, BYTES - at * PART)),
@@ -27,7 +27,7 @@ const hash = pieces.reduce((sum, bytes) => sum.update(bytes), createHash("sha256
 
 const headers = { "content-type": "application/octet-stream" };
 
-/** Sends the film in parts. Where it is to be cut, the connection breaks once in the middle of a part. */
+/** Sends the video in parts. Where it is to be cut, the connection breaks once in the middle of a part. */
 async function sendInParts(isCutOnce: boolean): Promise<string> {
   const first = { "upload-length": String(BYTES) };
   let state = await json(proxy.upload(pieces[0] as Uint8Array<ArrayBuffer>, { headers: first }));
@@ -38,8 +38,8 @@ async function sendInParts(isCutOnce: boolean): Promise<string> {
     const offset = { "upload-offset": String(state.offset) };
     if (isToBeCut && state.offset >= BYTES / 2) {
       isToBeCut = false;
-      await expect(proxy.ask(path, cutOff(body, { ...headers, ...offset }))).rejects.toThrow();
-      const { offset: known } = await json(proxy.ask(path));
+      await expect(proxy.request(path, cutOff(body, { ...headers, ...offset }))).rejects.toThrow();
+      const { offset: known } = await json(proxy.request(path));
       expect(known).toBe(state.offset);
     }
     state = await json(proxy.upload(body, { method: "PATCH", headers: offset }, path));
@@ -52,11 +52,11 @@ test(
   LONG,
   async () => {
     const idle = workerdMemory("VmHWM");
-    expect(await hashOf(await fetch(await sendInParts(true)))).toBe(hash);
+    expect(await computeHash(await fetch(await sendInParts(true)))).toBe(hash);
     // miniflare's R2 runs in the same process, and its heap grows before it is collected
     const warm = workerdMemory("VmHWM");
-    expect(await hashOf(await fetch(await sendInParts(false)))).toBe(hash);
-    expect(await hashOf(await fetch(await sendInParts(false)))).toBe(hash);
+    expect(await computeHash(await fetch(await sendInParts(false)))).toBe(hash);
+    expect(await computeHash(await fetch(await sendInParts(false)))).toBe(hash);
     const after = workerdMemory("VmHWM");
     const [first, then, last] = [idle, warm, after].map((bytes) => `${Math.round(bytes / MB)} MB`);
     process.stdout.write(`peak of workerd: ${first} idle, ${then} after 100 MB, ${last} after 300 MB\n`);
@@ -69,20 +69,20 @@ function cutOff(bytes: Uint8Array<ArrayBuffer>, headers: Record<string, string>)
   const cut = new AbortController();
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(bytes.subarray(0, bytes.length / 2)),
-    // asked for more: the first half is on its way
+    // the reader wants more: the first half is on its way
     pull: () => cut.abort(),
   });
   return { method: "PATCH", body, duplex: "half", signal: cut.signal, headers };
 }
 
 async function json(sent: Promise<Response>): Promise<{ id: string; url: string; offset: number }> {
-  const answer = await sent;
-  const text = await answer.text();
-  expect(answer.status, text).toBeLessThan(300);
+  const response = await sent;
+  const text = await response.text();
+  expect(response.status, text).toBeLessThan(300);
   return JSON.parse(text);
 }
 
-async function hashOf({ body }: Response): Promise<string> {
+async function computeHash({ body }: Response): Promise<string> {
   const sum = createHash("sha256");
   for await (const bytes of body as unknown as AsyncIterable<Uint8Array>) sum.update(bytes);
   return sum.digest("hex");

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { openRandom, type Random, runsOf, SEED } from "../../worker-proxy/test/support/random.js";
+import { countRuns, openRandom, type Random, SEED } from "../../worker-proxy/test/support/random.js";
 import { type FaultyCall, openEndingArchive } from "./support/ending-archive.js";
 import { redirectTo, serveFile } from "./support/file-archive.js";
 import { createFile, DAY_MS, MINUTE_MS, PART, readBytes, starts, type Upload } from "./support/file-store.js";
@@ -8,15 +8,15 @@ import { createFile, DAY_MS, MINUTE_MS, PART, readBytes, starts, type Upload } f
 
 const START = Date.UTC(2040, 0, 1);
 const BYTES = 30_000;
-const film = createFile(starts.mp4, BYTES);
+const videoBytes = createFile(starts.mp4, BYTES);
 type Serve = ReturnType<typeof serveFile>;
-const good = serveFile(film);
+const good = serveFile(videoBytes);
 
 const cut: Serve = () => {
   let pulls = 0;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
-      if (pulls++ === 0) controller.enqueue(film.slice(0, 10_000));
+      if (pulls++ === 0) controller.enqueue(videoBytes.slice(0, 10_000));
       else controller.error(new Error("connection lost"));
     },
   });
@@ -50,7 +50,7 @@ async function live(archive: Archive, random: Random, seed: number) {
   const users = [user, other];
   let serve: (random: Random) => Serve = (rolls) => (rolls.rarely(0.5) ? good : rolls.one(troubles));
   const { sources, clock, drive } = archive;
-  let films = 0;
+  let videos = 0;
   let ends = 0;
   /** Videos whose success a poll has shown, by the ids that their user knows, and those that their user has deleted. */
   const paid = new Map<string, string>();
@@ -64,7 +64,7 @@ async function live(archive: Archive, random: Random, seed: number) {
   };
   const remove = async (whose: string, { id, taskId }: Upload) => {
     if (taskId) open.add(taskId);
-    const { status } = await archive.store.ask(`/v1/uploads/${id}`, { user: whose, method: "DELETE" });
+    const { status } = await archive.store.request(`/v1/uploads/${id}`, { user: whose, method: "DELETE" });
     if (taskId && status === 204) deleted.add(taskId);
   };
   const removeAll = async (whose: string) => {
@@ -78,10 +78,10 @@ async function live(archive: Archive, random: Random, seed: number) {
     if (random.rarely(0.1)) await clock.run(6 * MINUTE_MS);
   };
   const end = async (most: number, work: () => Promise<unknown>) => {
-    if (await archive.endIn(1 + random.below(most), work)) ends += 1;
+    if (await archive.endDuring(1 + random.below(most), work)) ends += 1;
   };
   const make = async () => {
-    const taskId = `film-${seed}-${films++}`;
+    const taskId = `film-${seed}-${videos++}`;
     sources.serve(`${taskId}.mp4`, (request) => serve(random)(request));
     const id = await archive.store.create(taskId, user);
     if (id) await poll(id, taskId);
@@ -146,9 +146,9 @@ async function live(archive: Archive, random: Random, seed: number) {
   return { user, users, paid, deleted, open, ends, looks };
 }
 
-test("cases 125, 154: no order of polls, faults, deletions and ends of processes loses a result, a byte or an event", async () => {
-  const seen = { films: 0, copied: 0, failed: 0, ends: 0 };
-  for (let seed = SEED; seed < SEED + runsOf(16); seed += 1) {
+test("no order of polls, faults, deletions and ends of processes loses a result, a byte or an event (cases 125, 154)", async () => {
+  const seen = { videos: 0, copied: 0, failed: 0, ends: 0 };
+  for (let seed = SEED; seed < SEED + countRuns(16); seed += 1) {
     const random = openRandom(seed);
     const archive = await openEndingArchive({
       archive: { hosts: ["cdn.example.com"], maxBytes: 50_000 },
@@ -172,8 +172,8 @@ test("cases 125, 154: no order of polls, faults, deletions and ends of processes
         expect(copied.has(id) || failed.has(taskId), `${name}: ${taskId} is lost`).toBe(true);
     }
     for (const url of copied.values())
-      expect((await readBytes(await archive.store.ask(url))).length, name).toBe(BYTES);
-    seen.films += paid.size;
+      expect((await readBytes(await archive.store.request(url))).length, name).toBe(BYTES);
+    seen.videos += paid.size;
     seen.copied += copied.size;
     seen.failed += failed.size;
     seen.ends += ends;
@@ -188,19 +188,19 @@ test("cases 125, 154: no order of polls, faults, deletions and ends of processes
     await archive.close();
   }
   // the troubles are neither too few nor too many to show something
-  expect(seen.films).toBeGreaterThan(runsOf(16));
-  expect(seen.copied).toBeGreaterThan(runsOf(16) / 2);
-  expect(seen.failed).toBeGreaterThan(runsOf(16) / 5);
-  expect(seen.ends).toBeGreaterThan(runsOf(16) / 2);
+  expect(seen.videos).toBeGreaterThan(countRuns(16));
+  expect(seen.copied).toBeGreaterThan(countRuns(16) / 2);
+  expect(seen.failed).toBeGreaterThan(countRuns(16) / 5);
+  expect(seen.ends).toBeGreaterThan(countRuns(16) / 2);
 });
 
-test("case 154: an upload in parts whose process ends at any step leaves no part and no file behind", async () => {
+test("an upload in parts leaves no part and no file behind if its process ends at any step (case 154)", async () => {
   const archive = await openEndingArchive({ archive: false });
   const whole = createFile(starts.mp4, PART + 10);
   let count = 1;
   for (let isEnded = true; isEnded; count += 1) {
     const user = `parts ${count}`;
-    isEnded = await archive.endIn(count, async () => {
+    isEnded = await archive.endDuring(count, async () => {
       const { id } = await archive.store.begin(whole, user);
       await archive.store.sendPart(id, whole, PART, user);
     });
@@ -214,7 +214,7 @@ test("case 154: an upload in parts whose process ends at any step leaves no part
   expect(count).toBeGreaterThan(15);
 });
 
-test("case 155: an unfinished upload that the bucket does not end counts, and is ended later; each try is an event", async () => {
+test("an unfinished upload that the bucket does not end counts, and is ended later; each try is an event (case 155)", async () => {
   const { store, clock, faulty, readRows, countUploads, events, countBytes } = await openEndingArchive({
     archive: false,
   });

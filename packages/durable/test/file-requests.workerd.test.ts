@@ -16,14 +16,17 @@ function createFile(start: readonly number[], bytes: number): Uint8Array<ArrayBu
   return file;
 }
 
-interface Asked {
+interface RequestFields {
   readonly method?: string;
   readonly body?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly user?: string;
 }
 
-async function ask(path: string, { user = "files", headers, ...init }: Asked = {}): Promise<Response> {
+async function sendRequest(
+  path: string,
+  { user = "files", headers, ...init }: RequestFields = {},
+): Promise<Response> {
   const behind: Promise<unknown>[] = [];
   const request = new Request(new URL(path, "https://app.example"), {
     ...init,
@@ -36,7 +39,7 @@ async function ask(path: string, { user = "files", headers, ...init }: Asked = {
 }
 
 const upload = (body: Uint8Array<ArrayBuffer>, headers = {}, path = "/v1/uploads", method = "POST") =>
-  ask(path, {
+  sendRequest(path, {
     method,
     body,
     headers: {
@@ -57,7 +60,7 @@ const readBytes = async (response: Response) => new Uint8Array(await response.ar
 const isSame = (one: Uint8Array, other: Uint8Array) =>
   one.length === other.length && one.every((byte, at) => byte === other[at]);
 
-test("case 73: R2 stores a file in parts, each part once, and gives it back until it is deleted", async () => {
+test("R2 stores a file in parts, each part once, and gives it back until it is deleted (case 73)", async () => {
   const whole = createFile(MP4, PART + 1000);
   const begun = await upload(whole.slice(0, PART), { "upload-length": String(whole.length) });
   const { id } = (await begun.json()) as State;
@@ -69,13 +72,13 @@ test("case 73: R2 stores a file in parts, each part once, and gives it back unti
   };
   const sent = await Promise.all([sendLast(), sendLast(), sendLast()]);
   expect(sent.sort()).toEqual([200, 409, 409]);
-  const { url } = (await (await ask(path)).json()) as State;
-  expect(isSame(await readBytes(await ask(url, { user: "" })), whole)).toBe(true);
-  expect((await ask(path, { method: "DELETE" })).status).toBe(204);
-  expect((await ask(url, { user: "" })).status).toBe(404);
+  const { url } = (await (await sendRequest(path)).json()) as State;
+  expect(isSame(await readBytes(await sendRequest(url, { user: "" })), whole)).toBe(true);
+  expect((await sendRequest(path, { method: "DELETE" })).status).toBe(204);
+  expect((await sendRequest(url, { user: "" })).status).toBe(404);
 });
 
-test("case 72: uploads at once take no more than a user's space in R2", async () => {
+test("uploads at once take no more than a user's space in R2 (case 72)", async () => {
   const large = createFile(MP4, 8_000_000);
   const send = async () => {
     const response = await upload(large, { authorization: "full" });
@@ -95,9 +98,9 @@ test("results are copied into R2 in a Durable Object, with and without a length"
       : new Response(short, { headers: { "content-length": String(short.length) } }),
   );
   const list = async () =>
-    ((await (await ask("/v1/uploads", { user: "archive" })).json()) as { files: State[] }).files;
+    ((await (await sendRequest("/v1/uploads", { user: "archive" })).json()) as { files: State[] }).files;
   for (const name of ["long", "short"]) {
-    gateway.answers(({ method }) =>
+    gateway.respondWith(({ method }) =>
       method === "POST"
         ? Response.json({ id: name, status: "queued" })
         : task("SUCCESS", { task_id: name, result_url: `https://cdn.example.com/${name}` }),
@@ -106,27 +109,32 @@ test("results are copied into R2 in a Durable Object, with and without a length"
       JSON.stringify({ model: "beta3.0-video", input: { prompt: "a reef" } }),
     );
     const headers = { "content-type": "application/json", "content-length": String(body.length) };
-    const created = await ask("/v1/video/generations", { method: "POST", body, headers, user: "archive" });
+    const created = await sendRequest("/v1/video/generations", {
+      method: "POST",
+      body,
+      headers,
+      user: "archive",
+    });
     const { id } = (await created.json()) as State;
-    expect((await ask(`/v1/video/generations/${id}`, { user: "archive" })).status).toBe(200);
+    expect((await sendRequest(`/v1/video/generations/${id}`, { user: "archive" })).status).toBe(200);
   }
   await expect.poll(async () => (await list()).filter(({ url }) => url).length).toBe(2);
   for (const { bytes, url } of await list()) {
-    const copy = await readBytes(await ask(url, { user: "" }));
+    const copy = await readBytes(await sendRequest(url, { user: "" }));
     expect(isSame(copy, bytes === short.length ? short : long)).toBe(true);
   }
   vi.restoreAllMocks();
 });
 
-describe("case 122: a link", () => {
+describe("a link (case 122)", () => {
   let url = "";
   let etag = "";
   beforeAll(async () => {
     url = ((await (await upload(createFile(PNG, 1000))).json()) as State).url;
-    etag = (await ask(url, { method: "HEAD", user: "" })).headers.get("etag") ?? "";
+    etag = (await sendRequest(url, { method: "HEAD", user: "" })).headers.get("etag") ?? "";
   });
   const read = async (headers: Record<string, string>, method = "GET") => {
-    const response = await ask(url, { method, headers, user: "" });
+    const response = await sendRequest(url, { method, headers, user: "" });
     const { length } = await readBytes(response);
     return [response.status, length, response.headers.get("content-range")];
   };
@@ -175,14 +183,14 @@ describe("case 122: a link", () => {
     },
   );
 
-  test("continues for a page that has its start, and not for one that has the start of another file", async () => {
+  test("continues for a page that holds the start of the file, not of another file", async () => {
     expect(await read({ "if-range": etag, range: "bytes=5-9" })).toEqual([206, 5, "bytes 5-9/1000"]);
     for (const tag of ['"other"', `W/${etag}`, "zzz", new Date().toUTCString()])
       expect(await read({ "if-range": tag, range: "bytes=5-9" })).toEqual(whole);
   });
 });
 
-describe("case 122: an upload", () => {
+describe("an upload (case 122)", () => {
   const odd = ["", "1e3", "-1", "+5", "0x10", "1.5", "5, 6", "9".repeat(20), "ten"];
 
   test.each([...odd, "0"])("is refused with the reason for an invalid upload-length: %s", async (length) => {
@@ -207,6 +215,6 @@ describe("case 122: an upload", () => {
     expect((await upload(file.slice(PART), { "upload-offset": String(PART) }, path, "PATCH")).status).toBe(
       200,
     );
-    await ask(path, { method: "DELETE" });
+    await sendRequest(path, { method: "DELETE" });
   });
 });

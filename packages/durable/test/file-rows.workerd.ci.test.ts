@@ -9,7 +9,7 @@ const { SLUICE } = env as unknown as { readonly SLUICE: TestNamespace };
 const png = new Uint8Array(1000);
 png.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-async function ask(user: string, path: string, method: string, body?: Uint8Array<ArrayBuffer>) {
+async function request(user: string, path: string, method: string, body?: Uint8Array<ArrayBuffer>) {
   const headers = {
     authorization: user,
     ...(body && { "content-type": "application/octet-stream", "content-length": String(body.length) }),
@@ -51,22 +51,22 @@ async function openObject(user: string) {
 /** Measures an upload, a look at it, and its deletion. */
 async function measureFile(user: string, others: number) {
   const { add, measure } = await openObject(user);
-  await ask(user, "/v1/uploads", "POST", png);
+  await request(user, "/v1/uploads", "POST", png);
   await add(others);
   let id = "";
   const upload = await measure(async () => {
-    const { status, text } = await ask(user, "/v1/uploads", "POST", png);
+    const { status, text } = await request(user, "/v1/uploads", "POST", png);
     expect(status).toBe(201);
     ({ id } = JSON.parse(text) as { id: string });
   });
-  const page = await measure(() => ask(user, "/v1/uploads", "GET"));
+  const page = await measure(() => request(user, "/v1/uploads", "GET"));
   const deletion = await measure(async () => {
-    expect((await ask(user, `/v1/uploads/${id}`, "DELETE")).status).toBe(204);
+    expect((await request(user, `/v1/uploads/${id}`, "DELETE")).status).toBe(204);
   });
   return { upload, page, deletion };
 }
 
-test("cases 110, 123: an upload, a deletion and a page read and write as many rows beside 100,000 files as beside one", async () => {
+test("an upload, a deletion and a page read and write as many rows beside 100,000 files as beside one (cases 110, 123)", async () => {
   const few = await measureFile("few", 0);
   const many = await measureFile("many", 100_000);
   expect([many.upload, many.deletion]).toEqual([few.upload, few.deletion]);

@@ -29,7 +29,7 @@ async function openServer() {
 
 const bytes = { authorization: "user-1", "content-type": "application/octet-stream" };
 
-test("case 177: a body that is refused while it comes gets its response, and ends no server", async () => {
+test("a body refused while it arrives gets its response, and the server goes on (case 177)", async () => {
   const { url } = await openServer();
   for (const size of [100, 1000, 20_000, 3_000_000, 1000]) {
     const headers = { ...bytes, "upload-length": String(2 * PART) };
@@ -39,7 +39,7 @@ test("case 177: a body that is refused while it comes gets its response, and end
 });
 
 test.each([1, 511, 513])(
-  "case 121: a connection that breaks after %i bytes of a file leaves nothing in the bucket",
+  "a connection that breaks after %i bytes of a file leaves nothing in the bucket (case 121)",
   async (sent) => {
     const { server, port, keys, rest, url } = await openServer();
     const arrived = once(server, "request");

@@ -17,20 +17,20 @@ import {
 } from "./support/file-store.js";
 
 describe("the space of a user", () => {
-  test("case 72: is never passed, also by 20 uploads at once, and what is deleted makes room", async () => {
-    const { upload, ask, keys, store } = openFileStore({ options: { maxBytesPerUser: 3500 } });
+  test("is never exceeded, even by 20 uploads at once, and deleting a file frees space (case 72)", async () => {
+    const { upload, request, keys, store } = openFileStore({ options: { maxBytesPerUser: 3500 } });
     const responses = await Promise.all(Array.from({ length: 20 }, () => upload(png)));
     const stored = responses.filter(({ status }) => status === 201);
     const codes = await Promise.all(responses.filter(({ status }) => status !== 201).map(readCode));
     expect([stored.length, keys().length]).toEqual([3, 3]);
     expect(codes).toEqual(Array(17).fill([413, "storage_full"]));
     const [first] = (await Promise.all(stored.map((response) => response.json()))) as Upload[];
-    await ask(`/v1/uploads/${first?.id}`, { method: "DELETE" });
+    await request(`/v1/uploads/${first?.id}`, { method: "DELETE" });
     await store(png);
     await store(png, { user: "user-2" });
   });
 
-  test("case 72: has a number of files, and takes the whole size of an upload from its begin", async () => {
+  test("limits the number of files, and counts the whole size of an upload from its start (case 72)", async () => {
     const whole = createFile(starts.mp4, PART + 1000);
     const few = openFileStore({ options: { maxFilesPerUser: 1 } });
     await few.store(png);
@@ -45,12 +45,12 @@ describe("the space of a user", () => {
 test("the space of a file is free again where the bucket has deleted it, and not before", async () => {
   const clock = useClock();
   const bounds = { maxBytesPerUser: 1500, retentionMs: 60 * MINUTE_MS };
-  const { store, ask, upload, fail, logs, jobEvents, keys } = openFileStore({ options: bounds });
+  const { store, request, upload, fail, logs, jobEvents, keys } = openFileStore({ options: bounds });
   const { id } = await store(png);
   const restore = fail("delete");
-  const deleted = await ask(`/v1/uploads/${id}`, { method: "DELETE" });
+  const deleted = await request(`/v1/uploads/${id}`, { method: "DELETE" });
   expect(await readCode(deleted)).toEqual([503, "media_unavailable"]);
-  expect((await ask(`/v1/uploads/${id}`)).status).toBe(404);
+  expect((await request(`/v1/uploads/${id}`)).status).toBe(404);
   await clock.pass(2 * MINUTE_MS);
   const event = { job: "upload", outcome: "retrying", code: "not_deleted" };
   const last = () => jobEvents().findLast((one) => one.id === id);
@@ -93,7 +93,7 @@ describe("a process that ends", () => {
     await expect.poll(async () => (await second.upload(png)).status).toBe(201);
   });
 
-  test("case 154: behind its bytes and before its row leaves no file in the bucket", async () => {
+  test("behind its bytes and before its row leaves no file in the bucket (case 154)", async () => {
     const clock = useClock();
     const { first, restart } = await openEnding();
     const put = first.bucket.put.bind(first.bucket);
@@ -110,7 +110,7 @@ describe("a process that ends", () => {
     expect(await second.list()).toEqual({ files: [] });
   });
 
-  test("case 154: in the middle of an upload leaves no parts in the bucket", async () => {
+  test("in the middle of an upload leaves no parts in the bucket (case 154)", async () => {
     const clock = useClock();
     const { first, restart } = await openEnding();
     await first.begin(createFile(starts.mp4, 2 * PART));
@@ -129,7 +129,7 @@ describe("a process that ends", () => {
       await remove(keys);
       await new Promise(() => {});
     };
-    first.ask(`/v1/uploads/${id}`, { method: "DELETE" }).catch(() => {});
+    first.request(`/v1/uploads/${id}`, { method: "DELETE" }).catch(() => {});
     await expect.poll(first.keys).toEqual([]);
     first.bucket.delete = remove;
     const second = await restart();
@@ -140,12 +140,12 @@ describe("a process that ends", () => {
 
 test("bytes that arrive after their upload was deleted are deleted, too", async () => {
   const clock = useClock();
-  const { upload, keys, list, ask, hold } = openFileStore();
+  const { upload, keys, list, request, hold } = openFileStore();
   const release = hold("put");
   const sent = upload(png);
   await expect.poll(async () => (await list()).files.length).toBe(1);
   const [file] = (await list()).files;
-  expect((await ask(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
+  expect((await request(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
   release();
   expect((await sent).status).toBe(404);
   expect(keys()).toEqual([]);
@@ -154,11 +154,11 @@ test("bytes that arrive after their upload was deleted are deleted, too", async 
 });
 
 test.each(["deleted", "erased with its user"])(
-  "cases 123, 154: bytes that arrive after their upload was %s, in a process that ends then, count until they are deleted, too",
+  "bytes that arrive after their upload was %s, in a process that ends then, count until they are deleted, too (cases 123, 154)",
   async (how) => {
     const clock = useClock();
     const bounds = { maxBytesPerUser: 1500 };
-    const { upload, keys, list, ask, erase, bucket, countBytes } = openFileStore({ options: bounds });
+    const { upload, keys, list, request, erase, bucket, countBytes } = openFileStore({ options: bounds });
     const put = bucket.put.bind(bucket);
     let release = () => {};
     const released = new Promise<void>((resolve) => {
@@ -173,7 +173,7 @@ test.each(["deleted", "erased with its user"])(
     await expect.poll(async () => (await list()).files.length).toBe(1);
     const [file] = (await list()).files;
     if (how === "deleted")
-      expect((await ask(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
+      expect((await request(`/v1/uploads/${file?.id}`, { method: "DELETE" })).status).toBe(204);
     else await erase();
     expect(await list()).toEqual({ files: [] });
     const expectNoSpace = async () => expect(await readCode(upload(png))).toEqual([413, "storage_full"]);
@@ -190,7 +190,7 @@ test.each(["deleted", "erased with its user"])(
   },
 );
 
-test("case 110: hundreds of files whose time is over are deleted in steps, and count until then", async () => {
+test("deletes hundreds of expired files in steps, and counts each until it is deleted (case 110)", async () => {
   const clock = useClock();
   const { store, upload, bucket, keys } = openFileStore({ options: { maxFilesPerUser: 250 } });
   for (let nth = 0; nth < 250; nth += 1) await store(png.slice(0, 64));

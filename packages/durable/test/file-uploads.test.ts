@@ -21,11 +21,11 @@ import {
 
 describe("a file", () => {
   test("is stored with the type of its bytes, and its link gives it to everyone", async () => {
-    const { store, ask } = openFileStore();
+    const { store, request } = openFileStore();
     const { url, type, id } = await store(png);
     expect(type).toBe("image/png");
     expect(url).toMatch(/^https:\/\/app\.example\/api\/v1\/media\/[\w-]+$/);
-    const response = await ask(url, { user: "" });
+    const response = await request(url, { user: "" });
     expect(response.status).toBe(200);
     expect(Object.fromEntries(response.headers)).toMatchObject({
       "content-type": "image/png",
@@ -41,42 +41,42 @@ describe("a file", () => {
   });
 
   test("can be read in ranges, requested by HEAD, and cached", async () => {
-    const { store, ask } = openFileStore();
+    const { store, request } = openFileStore();
     const { url } = await store(png);
-    const part = await ask(url, { user: "", headers: { range: "bytes=10-19" } });
+    const part = await request(url, { user: "", headers: { range: "bytes=10-19" } });
     expect([part.status, part.headers.get("content-range")]).toEqual([206, "bytes 10-19/1000"]);
     expect(await readBytes(part)).toEqual(png.slice(10, 20));
-    const beyond = await ask(url, { user: "", headers: { range: "bytes=5000-" } });
+    const beyond = await request(url, { user: "", headers: { range: "bytes=5000-" } });
     expect([beyond.status, beyond.headers.get("content-range")]).toEqual([416, "bytes */1000"]);
-    const head = await ask(url, { user: "", method: "HEAD" });
+    const head = await request(url, { user: "", method: "HEAD" });
     expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([200, "1000", ""]);
     expect(head.headers.get("cache-control")).toContain("immutable");
   });
 
-  test("case 71: has the same link for a while, and its owner alone can look it up and delete it", async () => {
-    const { store, ask, keys } = openFileStore();
+  test("has the same link for a while, and its owner alone can look it up and delete it (case 71)", async () => {
+    const { store, request, keys } = openFileStore();
     const { id, url } = await store(png);
     const path = `/v1/uploads/${id}`;
-    expect(await (await ask(path)).json()).toMatchObject({ id, url, bytes: 1000, offset: 1000 });
+    expect(await (await request(path)).json()).toMatchObject({ id, url, bytes: 1000, offset: 1000 });
     for (const method of ["GET", "DELETE"])
-      expect((await ask(path, { user: "user-2", method })).status).toBe(404);
-    expect((await ask(path, { method: "DELETE" })).status).toBe(204);
-    expect([(await ask(path)).status, (await ask(url)).status, keys()]).toEqual([404, 404, []]);
-    expect((await ask(path, { method: "DELETE" })).status).toBe(404);
+      expect((await request(path, { user: "user-2", method })).status).toBe(404);
+    expect((await request(path, { method: "DELETE" })).status).toBe(204);
+    expect([(await request(path)).status, (await request(url)).status, keys()]).toEqual([404, 404, []]);
+    expect((await request(path, { method: "DELETE" })).status).toBe(404);
   });
 
-  test("case 75: is deleted when its time is over, with a clock that no user advances", async () => {
+  test("is deleted after its retention time without any request (case 75)", async () => {
     const clock = useClock();
-    const { store, ask, keys, list } = openFileStore();
+    const { store, request, keys, list } = openFileStore();
     const { url } = await store(png);
     await clock.pass(DAY_MS - MINUTE_MS);
-    expect((await ask(url)).status).toBe(200);
+    expect((await request(url)).status).toBe(200);
     await clock.pass(2 * MINUTE_MS);
-    expect([(await ask(url)).status, await list()]).toEqual([404, { files: [] }]);
+    expect([(await request(url)).status, await list()]).toEqual([404, { files: [] }]);
     await expect.poll(keys).toEqual([]);
   });
 
-  test("case 70: of an unknown type, of markup, or with another content type is refused", async () => {
+  test("of an unknown type, of markup, or with another content type is refused (case 70)", async () => {
     const { upload, keys } = openFileStore();
     const types = ["<!doctype html><p>", "<svg xmlns=''>", "MZ\u0001\u0002"];
     for (const start of types)
@@ -88,11 +88,11 @@ describe("a file", () => {
     expect(keys()).toEqual([]);
   });
 
-  test("case 74: of text with HTML further down is given as text to save, and runs nothing", async () => {
-    const { store, ask } = openFileStore();
+  test("of text with HTML further down is given as text to save, and runs nothing (case 74)", async () => {
+    const { store, request } = openFileStore();
     const text = `${"a line of text\n".repeat(100)}<script>alert(1)</script>`;
     const { url } = await store(new Uint8Array(new TextEncoder().encode(text)));
-    const response = await ask(url);
+    const response = await request(url);
     expect(await response.text()).toBe(text);
     expect(Object.fromEntries(response.headers)).toMatchObject({
       "content-type": "text/plain",
@@ -117,12 +117,12 @@ describe("an upload in parts", () => {
   const whole = createFile(starts.mp4, PART + 1000);
 
   test("gives the file back, whole and in order", async () => {
-    const { begin, sendPart, ask, countUploads } = openFileStore();
+    const { begin, sendPart, request, countUploads } = openFileStore();
     const { id, offset, url } = await begin(whole);
     expect([offset, url]).toEqual([PART, undefined]);
     const done = (await (await sendPart(id, whole, PART)).json()) as Upload;
     expect(done).toMatchObject({ id, bytes: whole.length, offset: whole.length, type: "video/mp4" });
-    expect(Buffer.compare(await readBytes(await ask(done.url)), whole)).toBe(0);
+    expect(Buffer.compare(await readBytes(await request(done.url)), whole)).toBe(0);
     expect(countUploads()).toBe(0);
   });
 
@@ -132,20 +132,20 @@ describe("an upload in parts", () => {
     expect([keys(), await list()]).toEqual([[], { files: [] }]);
   });
 
-  test("case 73: takes a part once, also where it is sent five times at once, and none when it is whole", async () => {
-    const { begin, sendPart, ask } = openFileStore();
+  test("accepts a part once, even if it is sent five times at once, and no part of a complete file (case 73)", async () => {
+    const { begin, sendPart, request } = openFileStore();
     const { id } = await begin(whole);
     const sent = await Promise.all(Array.from({ length: 5 }, () => sendPart(id, whole, PART)));
     expect(sent.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(sent.filter(({ status }) => status === 409)).toHaveLength(4);
-    const { url } = (await (await ask(`/v1/uploads/${id}`)).json()) as Upload;
-    expect(Buffer.compare(await readBytes(await ask(url)), whole)).toBe(0);
+    const { url } = (await (await request(`/v1/uploads/${id}`)).json()) as Upload;
+    expect(Buffer.compare(await readBytes(await request(url)), whole)).toBe(0);
     expect(await readCode(sendPart(id, whole, PART))).toEqual([409, "upload_offset"]);
     expect(await readCode(sendPart(id, whole, 0))).toEqual([409, "upload_offset"]);
   });
 
-  test("case 73: takes no part from another user, of another size, at another offset or after it was deleted", async () => {
-    const { begin, sendPart, upload, ask, countUploads } = openFileStore();
+  test("refuses a part of another user, of another size, at another offset or after its deletion (case 73)", async () => {
+    const { begin, sendPart, upload, request, countUploads } = openFileStore();
     const { id } = await begin(whole);
     expect(await readCode(sendPart(id, whole, PART, "user-2"))).toEqual([404, "not_found"]);
     expect(await readCode(sendPart(id, whole, 0))).toEqual([409, "upload_offset"]);
@@ -156,20 +156,20 @@ describe("an upload in parts", () => {
       "invalid_request",
     ]);
     expect(await readCode(upload(whole.slice(0, 999), short))).toEqual([400, "part_size"]);
-    expect((await ask(path, { method: "DELETE" })).status).toBe(204);
+    expect((await request(path, { method: "DELETE" })).status).toBe(204);
     expect(await readCode(sendPart(id, whole, PART))).toEqual([404, "not_found"]);
     expect(countUploads()).toBe(0);
   });
 
-  test("case 113: refuses a second request for a part that is on its way, and frees the part when its sender fails", async () => {
+  test("refuses a second request for a part in flight, and frees the part when its sender fails (case 113)", async () => {
     const { begin, sendPart, upload } = openFileStore();
     const { id } = await begin(whole);
     const { body, headers, finish } = holdBody(whole.slice(PART));
-    const asked = { path: `/v1/uploads/${id}`, method: "PATCH" };
+    const target = { path: `/v1/uploads/${id}`, method: "PATCH" };
     const offset = { "upload-offset": String(PART) };
-    const first = upload(body, { ...asked, headers: { ...headers, ...offset } });
+    const first = upload(body, { ...target, headers: { ...headers, ...offset } });
     const second = async () => {
-      const response = await upload(png, { ...asked, headers: offset });
+      const response = await upload(png, { ...target, headers: offset });
       return [response.headers.get("retry-after"), ...(await readCode(response))];
     };
     await expect.poll(second).toEqual(["5", 409, "upload_in_flight"]);
@@ -177,7 +177,7 @@ describe("an upload in parts", () => {
     expect((await first).status).toBe(200);
     const other = await begin(whole);
     const cut = {
-      ...asked,
+      ...target,
       path: `/v1/uploads/${other.id}`,
       headers: { ...offset, "content-length": "1000" },
     };
@@ -185,7 +185,7 @@ describe("an upload in parts", () => {
     expect((await sendPart(other.id, whole, PART)).status).toBe(200);
   });
 
-  test("case 113: takes no late bytes of a sender that was gone for minutes, once another request has the part", async () => {
+  test("drops late bytes of a sender that was silent for minutes once another request sends the part (case 113)", async () => {
     const clock = useClock();
     const { begin, upload, sendPart } = openFileStore();
     const long = createFile(starts.mp4, 2 * PART + 1000);
@@ -206,9 +206,9 @@ describe("an upload in parts", () => {
   test.each([
     ["was completed meanwhile by another request", 409, "upload_offset"],
     ["was deleted meanwhile", 404, "not_found"],
-  ] as const)("case 122: a part of an upload that %s is no fault of the bucket", async (_, status, code) => {
+  ] as const)("a part of an upload that %s is no fault of the bucket (case 122)", async (_, status, code) => {
     const clock = useClock();
-    const { begin, upload, sendPart, ask, logs } = openFileStore();
+    const { begin, upload, sendPart, request, logs } = openFileStore();
     const { id } = await begin(whole);
     const path = `/v1/uploads/${id}`;
     const { body, headers, finish } = holdBody(whole.slice(PART));
@@ -216,50 +216,50 @@ describe("an upload in parts", () => {
     const late = upload(body, { path, method: "PATCH", headers: { ...headers, ...offset } });
     const second = () => readCode(upload(png.slice(0, 9), { path, method: "PATCH", headers: offset }));
     await expect.poll(second).toEqual([409, "upload_in_flight"]);
-    if (status === 404) expect((await ask(path, { method: "DELETE" })).status).toBe(204);
+    if (status === 404) expect((await request(path, { method: "DELETE" })).status).toBe(204);
     else {
       await clock.pass(6 * MINUTE_MS);
       expect((await sendPart(id, whole, PART)).status).toBe(200);
     }
     finish();
-    let answered: unknown;
+    let result: unknown;
     void readCode(late).then((found) => {
-      answered = found;
+      result = found;
     });
     // the bucket fails by it, and an error of it waits for a timer
     const respond = async () => {
       await clock.run(10);
-      return answered;
+      return result;
     };
     await expect.poll(respond).toEqual([status, code]);
     expect(logs).toEqual([]);
   });
 
   test("continues after a part that the bucket stored and whose request failed, and after a lost end", async () => {
-    const { begin, sendPart, fail, ask } = openFileStore();
+    const { begin, sendPart, fail, request } = openFileStore();
     const { id } = await begin(whole);
     const restore = fail("complete");
     expect((await sendPart(id, whole, PART)).status).toBe(503);
-    expect(await (await ask(`/v1/uploads/${id}`)).json()).toMatchObject({ offset: whole.length });
+    expect(await (await request(`/v1/uploads/${id}`)).json()).toMatchObject({ offset: whole.length });
     restore();
     // all parts are stored: an empty request at the end completes the file
-    const done = await ask(`/v1/uploads/${id}`, {
+    const done = await request(`/v1/uploads/${id}`, {
       method: "PATCH",
       headers: { "upload-offset": String(whole.length) },
     });
     const { url } = (await done.json()) as Upload;
-    expect(Buffer.compare(await readBytes(await ask(url)), whole)).toBe(0);
+    expect(Buffer.compare(await readBytes(await request(url)), whole)).toBe(0);
   });
 
-  test("cases 111, 124: that stands still ends, gives its space back, and says so in an event", async () => {
+  test("that stands still ends, gives its space back, and says so in an event (cases 111, 124)", async () => {
     const clock = useClock();
-    const { begin, ask, countUploads, jobEvents, store } = openFileStore({
+    const { begin, request, countUploads, jobEvents, store } = openFileStore({
       options: { maxFilesPerUser: 1 },
     });
     const { id, expiresAt } = await begin(whole);
     expect(expiresAt - Date.now()).toBeLessThanOrEqual(10 * MINUTE_MS);
     await clock.pass(10 * MINUTE_MS + 1000);
-    expect([(await ask(`/v1/uploads/${id}`)).status, countUploads()]).toEqual([404, 0]);
+    expect([(await request(`/v1/uploads/${id}`)).status, countUploads()]).toEqual([404, 0]);
     expect(jobEvents()).toEqual([
       {
         type: "job",
@@ -274,9 +274,9 @@ describe("an upload in parts", () => {
     await store(png);
   });
 
-  test("case 111: continues for as long as parts come, and its file is stored from its last part on", async () => {
+  test("stays open as long as parts arrive, and its retention begins with the last part (case 111)", async () => {
     const clock = useClock();
-    const { begin, sendPart, ask } = openFileStore({ options: { retentionMs: 60 * MINUTE_MS } });
+    const { begin, sendPart, request } = openFileStore({ options: { retentionMs: 60 * MINUTE_MS } });
     const long = createFile(starts.mp4, 2 * PART + 1000);
     const { id } = await begin(long);
     await clock.pass(9 * MINUTE_MS);
@@ -285,10 +285,10 @@ describe("an upload in parts", () => {
     const { url, storedUntil } = (await (await sendPart(id, long, 2 * PART)).json()) as Upload;
     expect(storedUntil - Date.now()).toBe(60 * MINUTE_MS);
     await clock.pass(50 * MINUTE_MS);
-    expect((await ask(url)).status).toBe(200);
+    expect((await request(url)).status).toBe(200);
   });
 
-  test("case 121: of a request whose bytes stop ends at its deadline", async () => {
+  test("ends a request at its deadline if its bytes stop (case 121)", async () => {
     const clock = useClock();
     const { upload, keys, list } = openFileStore();
     const { body, headers } = holdBody(png);
@@ -300,18 +300,18 @@ describe("an upload in parts", () => {
     await clock.run(4 * MINUTE_MS);
     expect(code).toBeUndefined();
     await clock.run(2 * MINUTE_MS);
-    const answered = async () => {
+    const readCodeLater = async () => {
       await clock.run(100);
       return code;
     };
-    await expect.poll(answered).toEqual([400, "upload_cut"]);
+    await expect.poll(readCodeLater).toEqual([400, "upload_cut"]);
     expect([keys(), await list()]).toEqual([[], { files: [] }]);
   });
 });
 
 describe("a list of files", () => {
-  test("case 123: has each of 205 files of its user once, over pages, and takes no other query than its cursor", async () => {
-    const { store, list, ask } = openFileStore();
+  test("lists each of 205 files once, over pages, and accepts only its cursor as query (case 123)", async () => {
+    const { store, list, request } = openFileStore();
     const ids = new Set<string>();
     for (let nth = 0; nth < 205; nth += 1) ids.add((await store(png.slice(0, 64))).id);
     await store(png, { user: "user-2" });
@@ -332,11 +332,11 @@ describe("a list of files", () => {
       `?cursor=${"a".repeat(100)}`,
       "?cursor=a%00",
     ];
-    for (const query of queries) expect((await ask(`/v1/uploads${query}`)).status).toBe(400);
-    expect((await ask("/v1/uploads", { user: "" })).status).toBe(401);
+    for (const query of queries) expect((await request(`/v1/uploads${query}`)).status).toBe(400);
+    expect((await request("/v1/uploads", { user: "" })).status).toBe(401);
   });
 
-  test("case 123: shows files that are not whole with their offset, and no link", async () => {
+  test("lists unfinished files with their offset and without a link (case 123)", async () => {
     const { store, begin, list } = openFileStore();
     const { id } = await begin(createFile(starts.mp4, PART + 1));
     await store(png);
@@ -346,14 +346,14 @@ describe("a list of files", () => {
   });
 });
 
-test("case 124: each upload has one event at its end, with its user and its size, and none for a part", async () => {
+test("each upload has one event at its end, with its user and its size, and none for a part (case 124)", async () => {
   const whole = createFile(starts.mp4, PART + 1000);
-  const { store, begin, sendPart, upload, fail, ask, jobEvents } = openFileStore();
+  const { store, begin, sendPart, upload, fail, request, jobEvents } = openFileStore();
   const { id: small } = await store(png);
   const { id: large } = await begin(whole);
   await sendPart(large, whole, PART);
   const { id: stopped } = await begin(whole);
-  await ask(`/v1/uploads/${stopped}`, { method: "DELETE" });
+  await request(`/v1/uploads/${stopped}`, { method: "DELETE" });
   fail("put");
   expect(await readCode(upload(png))).toEqual([503, "media_unavailable"]);
   const event = { type: "job", job: "upload", userId: "user-1" };
@@ -365,25 +365,25 @@ test("case 124: each upload has one event at its end, with its user and its size
   ]);
 });
 
-test("case 124: a receiver of events that throws changes nothing", async () => {
+test("a receiver of events that throws changes nothing (case 124)", async () => {
   const onEvent = () => {
     throw new Error("the log is broken");
   };
-  const { store, ask } = openFileStore({ before: [definePlugin({ onEvent })] });
+  const { store, request } = openFileStore({ before: [definePlugin({ onEvent })] });
   const { id, url } = await store(png);
-  expect(await readBytes(await ask(url))).toEqual(png);
-  expect((await ask(`/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(204);
+  expect(await readBytes(await request(url))).toEqual(png);
+  expect((await request(`/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(204);
 });
 
 test("a folder of the machine serves as the bucket", async () => {
   const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const { begin, sendPart, ask } = openFileStore({ bucket: folderBucket(folder) });
+  const { begin, sendPart, request } = openFileStore({ bucket: folderBucket(folder) });
   const whole = createFile(starts.mp4, PART + 1000);
   const { id } = await begin(whole);
   const { url } = (await (await sendPart(id, whole, PART)).json()) as Upload;
-  expect(Buffer.compare(await readBytes(await ask(url)), whole)).toBe(0);
-  expect((await ask(`/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(204);
-  expect((await ask(url)).status).toBe(404);
+  expect(Buffer.compare(await readBytes(await request(url)), whole)).toBe(0);
+  expect((await request(`/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(204);
+  expect((await request(url)).status).toBe(404);
   expect((await readdir(folder)).length).toBeGreaterThan(0);
 });

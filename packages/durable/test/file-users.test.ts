@@ -6,7 +6,7 @@ import { createFile, openFileStore, PART, png, readCode, SECRET, starts } from "
 
 const mp4 = createFile(starts.mp4, PART + 1000);
 
-describe("case 123: a user who is erased", () => {
+describe("a user who is erased (case 123)", () => {
   test("has no file, no upload and no bytes left, and others have theirs", async () => {
     const files = openFileStore({ options: { maxFilesPerUser: 2 } });
     const { url } = await files.store(png);
@@ -18,7 +18,7 @@ describe("case 123: a user who is erased", () => {
     await files.erase();
     await files.erase();
     expect(await files.export()).toEqual({ files: [], copies: [] });
-    const statuses = [url, other].map(async (link) => (await files.ask(link, { user: "" })).status);
+    const statuses = [url, other].map(async (link) => (await files.request(link, { user: "" })).status);
     expect(await Promise.all(statuses)).toEqual([404, 200]);
     expect([files.keys().length, files.countUploads()]).toEqual([1, 0]);
     expect(await readCode(files.sendPart(begun, mp4, PART))).toEqual([404, "not_found"]);
@@ -104,8 +104,8 @@ describe("case 123: a user who is erased", () => {
   });
 });
 
-test("case 123: an operator exports the files of a user over pages, and deletes one of them", async () => {
-  const { store, operate, ask, keys, export: exportFiles } = openFileStore();
+test("an operator exports the files of a user over pages, and deletes one of them (case 123)", async () => {
+  const { store, operate, request, keys, export: exportFiles } = openFileStore();
   const { id, url } = await store(png);
   for (let nth = 0; nth < 100; nth += 1) await store(png.slice(0, 64));
   expect((await exportFiles()).files).toHaveLength(101);
@@ -115,7 +115,7 @@ test("case 123: an operator exports the files of a user over pages, and deletes 
     { removed: true },
     { removed: false },
   ]);
-  expect([(await ask(url)).status, keys().length]).toEqual([404, 100]);
+  expect([(await request(url)).status, keys().length]).toEqual([404, 100]);
   await expect(operate("files/remove", {})).rejects.toThrow("user: give a text");
 });
 
@@ -160,8 +160,8 @@ describe("a setup that can't work", () => {
   });
 
   test("fails the health check by the binding and the secret that are missing", async () => {
-    const { ask, logs } = openFileStore({ options: { bucket, secret: () => "short" } });
-    expect((await ask("/health", { user: "" })).status).toBe(503);
+    const { request, logs } = openFileStore({ options: { bucket, secret: () => "short" } });
+    expect((await request("/health", { user: "" })).status).toBe(503);
     expect(logs.join("\n")).toMatch(/fileStore: bucket: its binding is missing/);
     expect(logs.join("\n")).toMatch(/fileStore: secret: give at least 32 random characters/);
   });

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { hashText } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { createTextReader } from "../../worker-proxy/test/support/event-stream.js";
 import proxy, { type HostEnv } from "./fixture/host-worker.js";
 import { gateway } from "./support/durable-gateway.js";
 
@@ -15,9 +15,9 @@ const end = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [D
 const numbered = (events: readonly string[], first = 1) =>
   events.map((event, nth) => `id: ${first + nth}\n${event}`).join("");
 const chat = { model: "delta-5.3", stream: true, messages: [{ role: "user", content: "hi" }] };
-const film = { model: "beta3.0-video", input: { prompt: "a bird" } };
+const videoRequest = { model: "beta3.0-video", input: { prompt: "a bird" } };
 const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
-const codeOf = async (response: Response) =>
+const readCode = async (response: Response) =>
   ((await response.json()) as { error: { code: string } }).error.code;
 
 let users = 0;
@@ -52,21 +52,21 @@ function send(path: string, { body, key, after, signal, method }: SendInit = {})
   return proxy.fetch(request, env as unknown as HostEnv);
 }
 
-const ask = (more: SendInit = {}) => send("/v1/chat/completions", { body: chat, ...more });
-const create = (key: string) => send("/v1/video/generations", { body: film, key });
+const request = (more: SendInit = {}) => send("/v1/chat/completions", { body: chat, ...more });
+const create = (key: string) => send("/v1/video/generations", { body: videoRequest, key });
 const resume = (id: string, after?: number) =>
   send(`/v1/chat/streams/${id}`, after === undefined ? {} : { after });
 const stop = (id: string) => send(`/v1/chat/streams/${id}`, { method: "DELETE" });
-const idOf = (response: Response) => response.headers.get("x-stream-id") ?? "";
+const readStreamId = (response: Response) => response.headers.get("x-stream-id") ?? "";
 
 /** The object of the user. */
-const objectOf = async () => SLUICE.get(SLUICE.idFromName(`user:${await hashText(user)}`));
+const getObject = async () => SLUICE.get(SLUICE.idFromName(`user:${await hashText(user)}`));
 
 /** Ends the object as a crash does, and lets its jobs have been silent for too long. */
 async function lose(): Promise<void> {
   const abort = (_: unknown, state: object) => (state as { abort(reason: string): void }).abort("lost");
-  await runInDurableObject(await objectOf(), abort).catch(() => {});
-  await runInDurableObject(await objectOf(), (_, { storage }) => {
+  await runInDurableObject(await getObject(), abort).catch(() => {});
+  await runInDurableObject(await getObject(), (_, { storage }) => {
     storage.sql.exec("UPDATE jobs SET alive_until = 0 WHERE expires_at IS NULL");
   });
 }
@@ -75,7 +75,7 @@ async function lose(): Promise<void> {
 function streamLive() {
   const acts: Act[] = [];
   let hasLeft = false;
-  gateway.answers(({ signal }) => {
+  gateway.respondWith(({ signal }) => {
     signal.addEventListener("abort", () => {
       hasLeft = true;
     });
@@ -99,13 +99,13 @@ describe("a stream in a Durable Object", () => {
   test("resumes while it comes and after its end, and outlives its client", async () => {
     const live = streamLive();
     const client = new AbortController();
-    const response = await ask({ signal: client.signal, key: "one" });
-    const id = idOf(response);
+    const response = await request({ signal: client.signal, key: "one" });
+    const id = readStreamId(response);
     live.send(piece("a") + piece("b"));
-    await readerOf(response).until('"b"');
+    await createTextReader(response).until('"b"');
     client.abort();
     const rest = await resume(id, 1);
-    const again = await ask({ key: "one" });
+    const again = await request({ key: "one" });
     live.send(end);
     live.end();
     const whole = await again.text();
@@ -119,28 +119,28 @@ describe("a stream in a Durable Object", () => {
 
   test("is stopped by DELETE, at the gateway too", async () => {
     const live = streamLive();
-    const response = await ask();
+    const response = await request();
     live.send(piece("a"));
-    const reader = readerOf(response);
+    const reader = createTextReader(response);
     await reader.until("a");
-    expect((await stop(idOf(response))).status).toBe(204);
+    expect((await stop(readStreamId(response))).status).toBe(204);
     expect(await reader.until("stream_stopped")).toContain("event: error");
     await expect.poll(() => live.hasLeft).toBe(true);
   });
 
-  test("case 115: is interrupted once its object is gone, and never sent again", async () => {
+  test("ends as interrupted once its object is gone, and is never sent again (case 115)", async () => {
     const live = streamLive();
-    const response = await ask({ key: "one" });
+    const response = await request({ key: "one" });
     const large = piece("large".repeat(60_000));
     live.send(piece("a") + large);
-    await readerOf(response).until("id: 2\n");
+    await createTextReader(response).until("id: 2\n");
     const parts = async () =>
-      runInDurableObject(await objectOf(), (_, { storage }) =>
+      runInDurableObject(await getObject(), (_, { storage }) =>
         storage.sql.exec("SELECT last_id FROM job_parts").toArray(),
       );
     await expect.poll(parts).toEqual([{ last_id: 2 }]);
     await lose();
-    for (const again of [await resume(idOf(response)), await ask({ key: "one" })]) {
+    for (const again of [await resume(readStreamId(response)), await request({ key: "one" })]) {
       const text = await again.text();
       expect(text.startsWith(numbered([piece("a"), large]))).toBe(true);
       expect(text).toContain('"code":"stream_interrupted"');
@@ -149,9 +149,9 @@ describe("a stream in a Durable Object", () => {
   });
 });
 
-describe("cases 100, 102: a create in a Durable Object", () => {
+describe("a create in a Durable Object (cases 100, 102)", () => {
   test("is sent once, however many come, and has its response when they come again", async () => {
-    gateway.answers(async () => {
+    gateway.respondWith(async () => {
       await turn();
       return Response.json({ id: "t-1", status: "queued" }, { headers: { "x-request-id": "gateway-1" } });
     });
@@ -163,7 +163,7 @@ describe("cases 100, 102: a create in a Durable Object", () => {
   });
 
   test("is never sent again once its object is gone", async () => {
-    gateway.answers(async ({ signal }) => {
+    gateway.respondWith(async ({ signal }) => {
       while (!signal.aborted) await turn();
       throw signal.reason;
     });
@@ -172,7 +172,7 @@ describe("cases 100, 102: a create in a Durable Object", () => {
     await lose();
     for (let nth = 0; nth < 2; nth += 1) {
       const response = await create("one");
-      expect([response.status, await codeOf(response)]).toEqual([502, "request_lost"]);
+      expect([response.status, await readCode(response)]).toEqual([502, "request_lost"]);
     }
     expect(gateway.requests).toHaveLength(1);
   });

@@ -227,7 +227,7 @@ test("a timer runs at its time after the clock was set back", async () => {
   await host.close();
 });
 
-test("a user with many timers keeps the turn after a clock that was ahead for a moment", async () => {
+test("the users take turns again after a clock was ahead for a moment", async () => {
   const host = nodeHost({ file: ":memory:" });
   const bound = bind(host);
   const ids = Array.from({ length: 24 }, (_, nth) => `${nth}`);

@@ -4,7 +4,7 @@ import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { faultPart, hold, planInnocent, readIds, readSum, reserve } from "./fixture/fault-part.js";
 import { createHostProgram, type HostProcess, type HostProgram } from "./support/host-process.js";
-import { createPlace, openProxy } from "./support/hosts.js";
+import { createLocation, openProxy } from "./support/hosts.js";
 import { type PostgresServer, startPostgres } from "./support/postgres-server.js";
 import { openTCPProxy, type TCPProxy } from "./support/tcp-proxy.js";
 
@@ -30,11 +30,11 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const keysOf = (name: string, count: number) => Array.from({ length: count }, (_, nth) => `${name} ${nth}`);
+const listKeys = (name: string, count: number) => Array.from({ length: count }, (_, nth) => `${name} ${nth}`);
 
 describe("Two processes on one Postgres", () => {
-  test("case 184: another process serves the users of one that was killed, at once", async () => {
-    const keys = keysOf("killed", 20);
+  test("another process serves the users of one that was killed, at once (case 184)", async () => {
+    const keys = listKeys("killed", 20);
     let isKilled = false;
     const load = keys.map(async (key) => {
       for (let nth = 0; !isKilled; nth += 1)
@@ -55,7 +55,7 @@ describe("Two processes on one Postgres", () => {
     await first.start();
   });
 
-  test("case 183: grants each of 300 reservations once while all connections are cut again and again", async () => {
+  test("grants each of 300 reservations once while all connections are cut again and again (case 183)", async () => {
     const admin = new Client({ connectionString: server.url });
     await admin.connect();
     let cuts = 0;
@@ -77,14 +77,14 @@ describe("Two processes on one Postgres", () => {
         errors += 1;
       }
     };
-    for (let round = 0; round < 15; round += 1) await Promise.all(keysOf(`${round}`, 20).map(reserveOne));
+    for (let round = 0; round < 15; round += 1) await Promise.all(listKeys(`${round}`, 20).map(reserveOne));
     await admin.end();
     expect(cuts).toBeGreaterThan(10);
     expect(errors).toBe(0);
     expect(await first.host.run("cut", readSum, null)).toEqual({ total: 300, rows: 300 });
   });
 
-  test("case 185: the other process waits for a key that one holds which stands still, and gets it", async () => {
+  test("a process waits for a key that a stalled process holds, and gets it (case 185)", async () => {
     const held = first.host.run("still", hold, { seconds: 1 });
     await expect.poll(async () => await countHeld()).toBe(1);
     await first.kill("SIGSTOP");
@@ -106,10 +106,12 @@ describe("Two processes on one Postgres", () => {
   });
 
   test("each of 500 timers runs once", async () => {
-    const keys = keysOf("timers", 50);
+    const keys = listKeys("timers", 50);
     await Promise.all(
       keys.flatMap((key) =>
-        keysOf("timer", 10).map((id, nth) => (nth % 2 ? first : second).host.run(key, planInnocent, { id })),
+        listKeys("timer", 10).map((id, nth) =>
+          (nth % 2 ? first : second).host.run(key, planInnocent, { id }),
+        ),
       ),
     );
     for (const key of keys)
@@ -119,7 +121,7 @@ describe("Two processes on one Postgres", () => {
   });
 
   test("requests and timers go on after the database was restarted", async () => {
-    const keys = keysOf("restart", 10);
+    const keys = listKeys("restart", 10);
     await Promise.all(keys.map((key) => first.host.run(key, reserve, { id: "before" })));
     await server.stop();
     const during = keys.map((key) => second.host.run(key, reserve, { id: "during" }));
@@ -143,7 +145,7 @@ describe("A proxy whose database is away", () => {
     const url = server.url.replace(`:${server.port}/`, `:${between.port}/`);
     const host = postgresHost({ url, schema: "away" });
     let bound: BoundHost | undefined;
-    const opened = await openProxy(createPlace("node"), {
+    const opened = await openProxy(createLocation("node"), {
       host,
       fetch: async () => Response.json({}),
       plugins: [

@@ -5,10 +5,10 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { expectNoKey } from "../../worker-proxy/test/support/key.js";
 import { openFile } from "./support/database-file.js";
 import {
-  codeOf,
   openGateway,
   openPurse,
   openStoredProxy,
+  readCode,
   silenceLog,
   usage,
 } from "./support/stored-proxy.js";
@@ -49,7 +49,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("case 100: a create that comes again with its key", () => {
+describe("a create repeated with its key (case 100)", () => {
   test.each(Object.entries(creates))(
     "is sent and billed once, and has the same response: %s",
     async (_, row) => {
@@ -134,7 +134,7 @@ describe("case 100: a create that comes again with its key", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("case 101: finds nothing of another user", async () => {
+  test("finds nothing of another user (case 101)", async () => {
     const gateway = openGateway(() => Response.json(image));
     const { create } = openStoredProxy({ gateway });
     await create("one");
@@ -142,7 +142,7 @@ describe("case 100: a create that comes again with its key", () => {
     expect(gateway.requests).toHaveLength(2);
   });
 
-  test("case 101: is refused with 422 if its body or its path has changed, while it runs and later", async () => {
+  test("is refused with 422 if its body or its path has changed, while it runs and later (case 101)", async () => {
     const { gateway, respond } = openHeld();
     const { create } = openStoredProxy({ gateway });
     const first = create("one");
@@ -152,7 +152,7 @@ describe("case 100: a create that comes again with its key", () => {
     const refuse = async () => {
       for (const other of others) {
         const refused = await create("one", other);
-        expect([refused.status, await codeOf(refused)]).toEqual([422, "idempotency_mismatch"]);
+        expect([refused.status, await readCode(refused)]).toEqual([422, "idempotency_mismatch"]);
       }
     };
     await refuse();
@@ -162,12 +162,12 @@ describe("case 100: a create that comes again with its key", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("case 101: needs a key of 1 to 255 visible characters, and is sent each time without one", async () => {
+  test("needs a key of 1 to 255 visible characters, and is sent each time without one (case 101)", async () => {
     const gateway = openGateway(() => Response.json(image));
     const { create } = openStoredProxy({ gateway });
     for (const wrong of ["a b", "k".repeat(256), ""]) {
       const refused = await create(wrong);
-      expect([refused.status, await codeOf(refused)]).toEqual([400, "idempotency_key_invalid"]);
+      expect([refused.status, await readCode(refused)]).toEqual([400, "idempotency_key_invalid"]);
     }
     expect(gateway.requests).toHaveLength(0);
     for (let nth = 0; nth < 2; nth += 1) expect((await create(undefined)).status).toBe(200);
@@ -193,13 +193,13 @@ test.each([
   const lines = silenceLog();
   const gateway = openGateway(() => Response.json(image));
   const open = (apiKey: () => string) => openStoredProxy({ gateway, apiKey, plugins: createPlugins() });
-  const ask = ({ send }: ReturnType<typeof open>) => send({ method: "GET", path: "/health" });
-  expect((await ask(open(() => ""))).status).toBe(503);
+  const request = ({ send }: ReturnType<typeof open>) => send({ method: "GET", path: "/health" });
+  expect((await request(open(() => ""))).status).toBe(503);
   expect(lines.join()).toContain("apiKey");
-  expect((await ask(open(() => "sk-a-key-for-tests-0123456789"))).status).toBe(200);
+  expect((await request(open(() => "sk-a-key-for-tests-0123456789"))).status).toBe(200);
 });
 
-describe("case 103: what costs nothing frees its key", () => {
+describe("a request without costs frees its key (case 103)", () => {
   test.each([400, 401, 402, 403, 404, 413, 422, 429])("a refusal with %i", async (status) => {
     silenceLog();
     const gateway = openGateway(() => Response.json({ error: { message: "no" } }, { status }));
@@ -224,7 +224,7 @@ describe("case 103: what costs nothing frees its key", () => {
     expect((await create("one")).status).toBe(200);
   });
 
-  test("a budget that is used up, and one that fails", async () => {
+  test("an exhausted budget, and a budget that fails", async () => {
     silenceLog();
     const gateway = openGateway(() => Response.json(image));
     const purse = openPurse();
@@ -237,13 +237,13 @@ describe("case 103: what costs nothing frees its key", () => {
     const { create } = openStoredProxy({ gateway, plugins: [plugin, idempotency()] });
     const refused = await create("one");
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "91"]);
-    expect(await codeOf(refused)).toBe("budget_exhausted");
+    expect(await readCode(refused)).toBe("budget_exhausted");
     isEmpty = false;
     purse.onReserve = async () => {
       throw new Error("no ledger");
     };
     const failed = await create("one");
-    expect([failed.status, await codeOf(failed)]).toEqual([503, "budget_unavailable"]);
+    expect([failed.status, await readCode(failed)]).toEqual([503, "budget_unavailable"]);
     expect(gateway.requests).toHaveLength(0);
     // it had reserved before it failed
     await expect.poll(() => purse.reserved.size).toBe(0);
@@ -266,7 +266,7 @@ describe("case 103: what costs nothing frees its key", () => {
   });
 });
 
-describe("case 104: what may have cost is stored, also as an error", () => {
+describe("the response to a request that may have cost is stored, even an error (case 104)", () => {
   const error = (status: number, headers = {}) =>
     Response.json({ error: { message: "no" } }, { status, headers });
   test.each<readonly [string, () => Response | Promise<Response>]>([
@@ -304,7 +304,7 @@ describe("case 104: what may have cost is stored, also as an error", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("a response that is too large: it reaches those who wait, and its key sends nothing again", async () => {
+  test("a response that is too large: waiting callers get it, and its key sends nothing again", async () => {
     const lines = silenceLog();
     const { gateway, respond } = openHeld();
     const { create } = openStoredProxy({ gateway, plugins: [idempotency({ maxBytes: 100_000 })] });
@@ -317,13 +317,13 @@ describe("case 104: what may have cost is stored, also as an error", () => {
       expect((await response.text()).length).toBeGreaterThan(200_000);
     }
     const later = await create("one");
-    expect([later.status, await codeOf(later)]).toEqual([502, "response_not_stored"]);
+    expect([later.status, await readCode(later)]).toEqual([502, "response_not_stored"]);
     expect(gateway.requests).toHaveLength(1);
     expect(lines.join()).toContain("see maxBytes");
   });
 });
 
-describe("case 105: stored responses to creates are bounded", () => {
+describe("stored responses to creates are bounded (case 105)", () => {
   test("a stored response is deleted after a day, and no timer is left", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2040, 0, 1) });
     const gateway = openGateway(() => Response.json(image));
@@ -357,7 +357,7 @@ describe("the stored responses of one user are bounded", () => {
     for (const key of ["one", "two", "three"]) expect((await create(key)).status).toBe(200);
     const refused = await create("four");
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "3600"]);
-    expect(await codeOf(refused)).toBe("too_many_keys");
+    expect(await readCode(refused)).toBe("too_many_keys");
     expect((await create("one")).status).toBe(200);
     expect((await create("four", { headers: { authorization: "Bearer other" } })).status).toBe(200);
     expect(gateway.requests).toHaveLength(4);
@@ -373,7 +373,7 @@ describe("the stored responses of one user are bounded", () => {
     const statuses = [];
     for (const key of ["0", "1", "2", "33"]) statuses.push((await create(key)).status);
     expect(statuses).toEqual([502, 502, 200, 200]);
-    expect(await codeOf(await create("0"))).toBe("response_not_stored");
+    expect(await readCode(await create("0"))).toBe("response_not_stored");
     expect(await host.count("job_parts")).toBe(32);
     expect(gateway.requests).toHaveLength(34);
   });

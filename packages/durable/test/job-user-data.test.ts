@@ -1,15 +1,15 @@
 import { eraseUser, exportUser, idempotency, resumableStreams } from "@sluice/durable";
 import { describe, expect, test, vi } from "vitest";
-import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { createTextReader } from "../../worker-proxy/test/support/event-stream.js";
 import {
-  codeOf,
   end,
   finish,
-  idOf,
   openGateway,
   openPurse,
   openStoredProxy,
   piece,
+  readCode,
+  readStreamId,
   silenceLog,
 } from "./support/stored-proxy.js";
 
@@ -23,11 +23,11 @@ function openUser() {
   return { gateway, purse, parts, ...openStoredProxy({ gateway, plugins: [purse.plugin, ...parts] }) };
 }
 
-describe("case 117: the data of a user", () => {
-  test("has each stream and each create with its response, and nobody else's", async () => {
-    const { gateway, proxy, ask, create } = openUser();
+describe("the data of a user (case 117)", () => {
+  test("lists each stream and each create with its response, and none of another user", async () => {
+    const { gateway, proxy, startStream, create } = openUser();
     gateway.streams(piece("a") + end);
-    const stream = await ask();
+    const stream = await startStream();
     await stream.text();
     gateway.responds(() => Response.json(image, { headers: { "x-request-id": "gateway-2" } }));
     await create("one");
@@ -36,7 +36,7 @@ describe("case 117: the data of a user", () => {
     expect(failed).toEqual([]);
     expect(data["streams"]).toMatchObject([
       {
-        id: idOf(stream),
+        id: readStreamId(stream),
         state: "complete",
         requestId: "gateway-1",
         text: expect.stringContaining("[DONE]"),
@@ -68,16 +68,19 @@ describe("case 117: the data of a user", () => {
   });
 
   test("is erased, and the streams of another user stay", async () => {
-    const { gateway, proxy, ask, resume, create } = openUser();
+    const { gateway, proxy, startStream, resume, create } = openUser();
     gateway.streams(piece("a") + end);
-    const [mine, other] = [await ask(), await ask({ headers: { authorization: "Bearer other-token" } })];
+    const [mine, other] = [
+      await startStream(),
+      await startStream({ headers: { authorization: "Bearer other-token" } }),
+    ];
     for (const response of [mine, other]) await response.text();
     gateway.responds(() => Response.json(image));
     await create("one");
     expect(await eraseUser(proxy, {}, USER)).toEqual({ erased: ["streams", "creates"], failed: [] });
     expect((await exportUser(proxy, {}, USER)).data).toEqual({ streams: [], creates: [] });
-    expect((await resume(idOf(mine))).status).toBe(404);
-    const rest = await resume(idOf(other), 0, { headers: { authorization: "Bearer other-token" } });
+    expect((await resume(readStreamId(mine))).status).toBe(404);
+    const rest = await resume(readStreamId(other), 0, { headers: { authorization: "Bearer other-token" } });
     expect(await rest.text()).toContain("[DONE]");
     // the key of an erased user is free: to refuse it, something would have to stay
     await create("one");
@@ -85,17 +88,17 @@ describe("case 117: the data of a user", () => {
   });
 
   test("is erased with what runs: a stream stops, and a create gets 410", async () => {
-    const { gateway, purse, proxy, jobs, ask, create } = openUser();
+    const { gateway, purse, proxy, jobs, startStream, create } = openUser();
     const live = gateway.streamsLive();
-    const stream = await ask();
+    const stream = await startStream();
     live.send(piece("a"));
-    await readerOf(stream).until("a");
+    await createTextReader(stream).until("a");
     gateway.hangs();
     const creating = create("one");
     await expect.poll(() => gateway.requests.length).toBe(2);
     expect((await eraseUser(proxy, {}, USER)).failed).toEqual([]);
     const erased = await creating;
-    expect([erased.status, await codeOf(erased)]).toEqual([410, "user_erased"]);
+    expect([erased.status, await readCode(erased)]).toEqual([410, "user_erased"]);
     expect(live.hasLeft).toBe(true);
     expect(gateway.requests.every(({ signal }) => signal.aborted)).toBe(true);
     expect(jobs.map(({ job, outcome, code }) => [job, outcome, code]).sort()).toEqual([
@@ -111,7 +114,7 @@ describe("case 117: the data of a user", () => {
     "in JSON of which the half is there",
     "behind its finish reason",
   ])("is erased with a stream %s, which has one event", async (when) => {
-    const { gateway, purse, proxy, jobs, ask } = openUser();
+    const { gateway, purse, proxy, jobs, startStream } = openUser();
     const live = gateway.streamsLive();
     if (when.startsWith("before")) gateway.hangs();
     if (when.startsWith("in JSON")) {
@@ -122,27 +125,27 @@ describe("case 117: the data of a user", () => {
           new Response(new ReadableStream({ start }), { headers: { "content-type": "application/json" } }),
       );
     }
-    const asking = ask();
+    const pending = startStream();
     await expect.poll(() => gateway.requests.length).toBe(1);
     if (when.startsWith("behind")) {
       live.send(piece("a") + finish);
-      await readerOf(await asking).until("finish_reason");
+      await createTextReader(await pending).until("finish_reason");
     }
     expect((await eraseUser(proxy, {}, USER)).failed).toEqual([]);
     expect(jobs).toMatchObject([{ job: "chat", userId: USER, outcome: "stopped", code: "stream_stopped" }]);
     expect([purse.reserved.size, gateway.requests[0]?.signal.aborted]).toEqual([0, true]);
   });
 
-  test("case 165: is not erased as long as a reservation can't be settled; its responses are", async () => {
+  test("keeps a job until its reservation is settled, and erases its responses (case 165)", async () => {
     silenceLog();
-    const { gateway, purse, proxy, jobs, ask, resume, host } = openUser();
+    const { gateway, purse, proxy, jobs, startStream, resume, host } = openUser();
     gateway.streams(piece("a secret plan") + end);
     purse.fails = true;
-    const stream = await ask();
+    const stream = await startStream();
     await stream.text();
     await host.ended();
     expect(await eraseUser(proxy, {}, USER)).toEqual({ erased: ["creates"], failed: ["streams"] });
-    expect((await resume(idOf(stream))).status).toBe(404);
+    expect((await resume(readStreamId(stream))).status).toBe(404);
     expect(JSON.stringify(await exportUser(proxy, {}, USER))).not.toContain("a secret plan");
     purse.fails = false;
     // the timer that settles it

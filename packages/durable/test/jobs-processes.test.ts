@@ -1,18 +1,18 @@
 import { idempotency, resumableStreams } from "@sluice/durable";
 import { postgresHost } from "@sluice/durable/postgres";
 import { afterAll, describe, expect, test } from "vitest";
-import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
-import { createPlace, postgresURL, stopPostgres } from "./support/hosts.js";
+import { createTextReader } from "../../worker-proxy/test/support/event-stream.js";
+import { createLocation, postgresURL, stopPostgres } from "./support/hosts.js";
 import {
-  codeOf,
   end,
   errorCode,
-  idOf,
   numbered,
   openGateway,
   openPurse,
   openStoredProxy,
   piece,
+  readCode,
+  readStreamId,
   silenceLog,
 } from "./support/stored-proxy.js";
 
@@ -24,7 +24,7 @@ const image = { data: [], usage: { total_tokens: 7 } };
 /** Two processes with one database, one gateway and one purse. */
 async function openProcesses() {
   const url = await postgresURL();
-  const { name: schema } = createPlace("postgres");
+  const { name: schema } = createLocation("postgres");
   const gateway = openGateway();
   const purse = openPurse();
   const open = () =>
@@ -40,10 +40,10 @@ describe("a stream of another process", () => {
   test("is read as it comes, from any event", async () => {
     const { gateway, one, other } = await openProcesses();
     const live = gateway.streamsLive();
-    const first = await one.ask();
-    const id = idOf(first);
+    const first = await one.startStream();
+    const id = readStreamId(first);
     live.send(piece("a") + piece("b"));
-    const reader = readerOf(await other.resume(id, 1));
+    const reader = createTextReader(await other.resume(id, 1));
     expect(await reader.until('"b"')).toBe(numbered([piece("b")], 2));
     live.send(piece("c"));
     expect(await reader.until('"c"')).toBe(numbered([piece("b"), piece("c")], 2));
@@ -58,19 +58,19 @@ describe("a stream of another process", () => {
   test("is stopped here, at the gateway too", async () => {
     const { gateway, one, other, purse } = await openProcesses();
     const live = gateway.streamsLive();
-    const response = await one.ask();
+    const response = await one.startStream();
     live.send(piece("a"));
-    await readerOf(response).until("a");
-    expect((await other.stop(idOf(response))).status).toBe(204);
+    await createTextReader(response).until("a");
+    expect((await other.stop(readStreamId(response))).status).toBe(204);
     await expect.poll(() => live.hasLeft).toBe(true);
-    expect(errorCode(await (await other.resume(idOf(response))).text())).toBe("stream_stopped");
+    expect(errorCode(await (await other.resume(readStreamId(response))).text())).toBe("stream_stopped");
     await one.host.ended();
     expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
   });
 
-  test("goes on as long as somebody reads it here", async () => {
+  test("continues as long as a client of this process reads it", async () => {
     const url = await postgresURL();
-    const { name: schema } = createPlace("postgres");
+    const { name: schema } = createLocation("postgres");
     const gateway = openGateway();
     const open = () =>
       openStoredProxy({
@@ -81,10 +81,10 @@ describe("a stream of another process", () => {
     const [one, other] = [open(), open()];
     const live = gateway.streamsLive();
     const client = new AbortController();
-    const response = await one.ask({ signal: client.signal });
+    const response = await one.startStream({ signal: client.signal });
     live.send(piece("a"));
-    await readerOf(response).until("a");
-    const reader = readerOf(await other.resume(idOf(response)));
+    await createTextReader(response).until("a");
+    const reader = createTextReader(await other.resume(readStreamId(response)));
     await reader.until("a");
     client.abort();
     await new Promise((resolve) => setTimeout(resolve, 700));
@@ -94,15 +94,15 @@ describe("a stream of another process", () => {
     expect(await reader.until("nothing more")).toContain("[DONE]");
   });
 
-  test("case 115: ends as interrupted once its process is gone, and is settled once by all who read it", async () => {
+  test("ends as interrupted once its process is gone, and is settled once, however many read it (case 115)", async () => {
     silenceLog();
     const { gateway, one, other, purse } = await openProcesses();
     const live = gateway.streamsLive();
-    const response = await one.ask(keyed);
-    const id = idOf(response);
-    const readers = [await other.resume(id), await other.resume(id), await other.ask(keyed)];
+    const response = await one.startStream(keyed);
+    const id = readStreamId(response);
+    const readers = [await other.resume(id), await other.resume(id), await other.startStream(keyed)];
     live.send(piece("a"));
-    const reading = readers.map(readerOf);
+    const reading = readers.map(createTextReader);
     for (const reader of reading) await reader.until('"a"');
     await one.host.crash();
     await other.host.silenceOwners();
@@ -113,7 +113,7 @@ describe("a stream of another process", () => {
   });
 });
 
-describe("cases 100, 102: a create of another process", () => {
+describe("a create of another process (cases 100, 102)", () => {
   test("is waited for, and sent once", async () => {
     const { gateway, one, other, purse } = await openProcesses();
     let respond!: (response: Response) => void;
@@ -165,21 +165,21 @@ describe("cases 100, 102: a create of another process", () => {
     const late = one.create("one");
     await expect.poll(() => gateway.requests.length).toBe(1);
     await other.host.silenceOwners();
-    expect(await codeOf(await other.create("one"))).toBe("request_lost");
+    expect(await readCode(await other.create("one"))).toBe("request_lost");
     respond(Response.json(image));
-    expect(await codeOf(await late)).toBe("request_lost");
-    expect(await codeOf(await other.create("one"))).toBe("request_lost");
+    expect(await readCode(await late)).toBe("request_lost");
+    expect(await readCode(await other.create("one"))).toBe("request_lost");
     expect(purse.spent).toEqual([100]);
     expect([...one.jobs, ...other.jobs]).toMatchObject([{ outcome: "lost" }]);
     expect(gateway.requests).toHaveLength(1);
   });
 });
 
-test("case 108: a stream of 30 s is at most 10 operations with a budget, and one row", async () => {
+test("a stream of 30 s is at most 10 operations with a budget, and one row (case 108)", async () => {
   const { gateway, one } = await openProcesses();
   const live = gateway.streamsLive();
-  const response = await one.ask();
-  const reader = readerOf(response);
+  const response = await one.startStream();
+  const reader = createTextReader(response);
   for (let nth = 0; nth < 100; nth += 1) {
     live.send(piece(`word ${nth}`));
     await reader.until(`word ${nth}"`);

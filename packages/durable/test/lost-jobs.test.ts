@@ -4,17 +4,17 @@ import { join } from "node:path";
 import { idempotency, resumableStreams } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { createTextReader } from "../../worker-proxy/test/support/event-stream.js";
 import {
-  codeOf,
   end,
   errorCode,
-  idOf,
   numbered,
   openGateway,
   openPurse,
   openStoredProxy,
   piece,
+  readCode,
+  readStreamId,
   silenceLog,
 } from "./support/stored-proxy.js";
 
@@ -59,7 +59,7 @@ async function loseCreate() {
   return processes;
 }
 
-describe("case 102: a create whose process is gone", () => {
+describe("a create whose process is gone (case 102)", () => {
   test("is never sent again: the same error under its key for a day, and its reservation is spent", async () => {
     const lines = silenceLog();
     const { purse, gateway, open } = await loseCreate();
@@ -68,7 +68,7 @@ describe("case 102: a create whose process is gone", () => {
     for (const at of [SILENCE_MS, SILENCE_MS + 1000, 86_000_000]) {
       vi.setSystemTime(START + at);
       const lost = await second.create("one");
-      expect([lost.status, await codeOf(lost)]).toEqual([502, "request_lost"]);
+      expect([lost.status, await readCode(lost)]).toEqual([502, "request_lost"]);
     }
     expect(gateway.requests).toHaveLength(1);
     expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
@@ -85,11 +85,11 @@ describe("case 102: a create whose process is gone", () => {
     const waiting = second.create("one");
     await expect.poll(() => second.host.opened).toBe(1);
     vi.setSystemTime(START + SILENCE_MS);
-    expect(await codeOf(await waiting)).toBe("request_lost");
+    expect(await readCode(await waiting)).toBe("request_lost");
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("case 142: frees its key and its reservation if it was not sent yet", async () => {
+  test("frees its key and its reservation if it was not sent yet (case 142)", async () => {
     const lines = silenceLog();
     const { purse, gateway, open } = openProcesses();
     gateway.responds(() => Response.json(image));
@@ -139,7 +139,7 @@ describe("case 102: a create whose process is gone", () => {
     const second = process.create("one");
     await expect.poll(() => gateway.requests.length).toBe(1);
     wake();
-    expect(await codeOf(await stalled)).toBe("request_lost");
+    expect(await readCode(await stalled)).toBe("request_lost");
     expect(gateway.requests).toHaveLength(1);
     respond(Response.json(image));
     expect(await (await second).json()).toEqual(image);
@@ -148,20 +148,20 @@ describe("case 102: a create whose process is gone", () => {
     expect(await (await process.create("one")).json()).toEqual(image);
   });
 
-  test("case 142: is settled and reported once, however many ask for it at once", async () => {
+  test("is settled and reported once, however many requests arrive at once (case 142)", async () => {
     silenceLog();
     const { purse, open } = await loseCreate();
     vi.setSystemTime(START + SILENCE_MS);
     const second = open();
     const codes = await Promise.all(
-      Array.from({ length: 5 }, async () => codeOf(await second.create("one"))),
+      Array.from({ length: 5 }, async () => readCode(await second.create("one"))),
     );
     expect(new Set(codes)).toEqual(new Set(["request_lost"]));
     expect(second.jobs).toHaveLength(1);
     expect(purse.spent).toEqual([100]);
   });
 
-  test("is settled by a timer if nobody asks again", async () => {
+  test("is settled by a timer if no request comes", async () => {
     silenceLog();
     const { purse, open } = await loseCreate();
     vi.setSystemTime(START + 61_000);
@@ -171,16 +171,16 @@ describe("case 102: a create whose process is gone", () => {
   });
 });
 
-describe("case 115: a stream whose process is gone", () => {
+describe("a stream whose process is gone (case 115)", () => {
   test("ends in an error behind its stored events, and is never sent again", async () => {
     silenceLog();
     const { purse, gateway, open } = openProcesses();
     const live = gateway.streamsLive();
     const first = open();
-    const response = await first.ask(keyed);
-    const id = idOf(response);
+    const response = await first.startStream(keyed);
+    const id = readStreamId(response);
     const large = piece("large".repeat(60_000));
-    const reader = readerOf(response);
+    const reader = createTextReader(response);
     // so large that it is stored at once
     live.send(piece("a") + large);
     await reader.until("id: 2\n");
@@ -190,7 +190,7 @@ describe("case 115: a stream whose process is gone", () => {
     await first.host.crash();
     vi.setSystemTime(START + SILENCE_MS);
     const second = open();
-    for (const again of [await second.resume(id), await second.ask(keyed)]) {
+    for (const again of [await second.resume(id), await second.startStream(keyed)]) {
       const text = await again.text();
       expect(text.startsWith(numbered([piece("a"), large]))).toBe(true);
       expect(errorCode(text)).toBe("stream_interrupted");
@@ -206,41 +206,41 @@ describe("case 115: a stream whose process is gone", () => {
     ]);
   });
 
-  test("gives its place back", async () => {
+  test("frees its slot", async () => {
     silenceLog();
     const { gateway, open } = openProcesses();
     gateway.hangs();
     const first = open();
-    for (let nth = 0; nth < 16; nth += 1) void first.ask();
+    for (let nth = 0; nth < 16; nth += 1) void first.startStream();
     await expect.poll(() => gateway.requests.length).toBe(16);
     await first.host.crash();
     gateway.streams(piece("a") + end);
     const second = open();
-    expect((await second.ask()).status).toBe(429);
+    expect((await second.startStream()).status).toBe(429);
     vi.setSystemTime(START + SILENCE_MS);
-    expect((await second.ask()).status).toBe(200);
+    expect((await second.startStream()).status).toBe(200);
   });
 
   test("is read as before if it had ended", async () => {
     const { gateway, open } = openProcesses();
     gateway.streams(piece("a") + end);
     const first = open();
-    const response = await first.ask();
+    const response = await first.startStream();
     const text = await response.text();
     await first.host.ended();
     await first.host.crash();
-    expect(await (await open().resume(idOf(response))).text()).toBe(text);
+    expect(await (await open().resume(readStreamId(response))).text()).toBe(text);
   });
 });
 
-describe("cases 115, 142: a reservation that could not be settled", () => {
+describe("a reservation that could not be settled (cases 115, 142)", () => {
   test("is settled later, once, and its response stays", async () => {
     silenceLog();
     const { purse, gateway, open } = openProcesses();
     gateway.streams(piece("a") + end);
     purse.fails = true;
     const first = open();
-    const response = await first.ask(keyed);
+    const response = await first.startStream(keyed);
     const text = await response.text();
     await first.host.ended();
     expect(first.jobs).toMatchObject([{ outcome: "complete", spent: 7 }]);
@@ -250,7 +250,7 @@ describe("cases 115, 142: a reservation that could not be settled", () => {
     purse.fails = false;
     const second = open();
     await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
-    expect(await (await second.ask(keyed)).text()).toBe(text);
+    expect(await (await second.startStream(keyed)).text()).toBe(text);
     expect(second.jobs).toEqual([]);
     expect(gateway.requests).toHaveLength(1);
   });
@@ -276,27 +276,27 @@ test("Nothing is left of a stream ten minutes after its end, and its key is free
   const { gateway, open } = openProcesses();
   gateway.streams(piece("a") + end);
   const process = open();
-  const response = await process.ask(keyed);
+  const response = await process.startStream(keyed);
   await response.text();
   await process.host.ended();
   vi.setSystemTime(START + 599_000);
-  expect((await process.resume(idOf(response))).status).toBe(200);
+  expect((await process.resume(readStreamId(response))).status).toBe(200);
   vi.setSystemTime(START + 600_000);
-  expect((await process.resume(idOf(response))).status).toBe(404);
-  expect((await process.stop(idOf(response))).status).toBe(404);
+  expect((await process.resume(readStreamId(response))).status).toBe(404);
+  expect((await process.stop(readStreamId(response))).status).toBe(404);
   await expect.poll(() => process.host.count("jobs")).toBe(0);
   expect([await process.host.count("job_parts"), await process.host.count("timers")]).toEqual([0, 0]);
-  expect(await (await process.ask(keyed)).text()).toContain("[DONE]");
+  expect(await (await process.startStream(keyed)).text()).toContain("[DONE]");
   expect(gateway.requests).toHaveLength(2);
 });
 
-test("case 189: a request whose ticket can't be stored reserves nothing and is not sent", async () => {
+test("a request whose ticket can't be stored reserves nothing and is not sent (case 189)", async () => {
   silenceLog();
   const { purse, gateway, open } = openProcesses();
   const process = open();
   process.host.fails = (operation) => operation.endsWith("storeTicket");
-  for (const response of [await process.create("one"), await process.ask(keyed)])
-    expect([response.status, await codeOf(response)]).toEqual([503, "budget_unavailable"]);
+  for (const response of [await process.create("one"), await process.startStream(keyed)])
+    expect([response.status, await readCode(response)]).toEqual([503, "budget_unavailable"]);
   expect([purse.reserved.size, gateway.requests.length]).toEqual([0, 0]);
 });
 
@@ -320,8 +320,8 @@ test("A database that is gone for a moment ends no stream, and all of it is stor
   const { gateway, open } = openProcesses();
   const live = gateway.streamsLive();
   const process = open();
-  const response = await process.ask(keyed);
-  const reader = readerOf(response);
+  const response = await process.startStream(keyed);
+  const reader = createTextReader(response);
   process.host.fails = (operation) => operation === "streams.append";
   const large = piece("large".repeat(60_000));
   live.send(large);
@@ -332,11 +332,11 @@ test("A database that is gone for a moment ends no stream, and all of it is stor
   live.end();
   const text = await reader.until("nothing more");
   expect(text).toContain("[DONE]");
-  expect((await (await process.resume(idOf(response))).text()) === text).toBe(true);
+  expect((await (await process.resume(readStreamId(response))).text()) === text).toBe(true);
   expect(process.jobs).toMatchObject([{ outcome: "complete" }]);
 });
 
-test("A fault of the meter ends a request for those who wait, and it is never sent again", async () => {
+test("a fault of the meter ends a request for all waiting callers, and the request is never sent again", async () => {
   const lines = silenceLog();
   const { purse, gateway } = openProcesses();
   gateway.responds(() => Response.json(image));
@@ -350,10 +350,10 @@ test("A fault of the meter ends a request for those who wait, and it is never se
     gateway,
     plugins: [{ ...purse.plugin, reserve }, idempotency()],
   });
-  expect(await codeOf(await process.create("one"))).toBe("request_lost");
+  expect(await readCode(await process.create("one"))).toBe("request_lost");
   expect(lines.join()).toContain("no price for this");
   vi.setSystemTime(START + SILENCE_MS);
-  expect(await codeOf(await process.create("one"))).toBe("request_lost");
+  expect(await readCode(await process.create("one"))).toBe("request_lost");
   expect(gateway.requests).toHaveLength(1);
   await expect.poll(() => process.jobs).toMatchObject([{ outcome: "lost", spent: 100 }]);
 });

@@ -32,7 +32,7 @@ test.each(permute(names).map((order) => [order.join(", "), order] as const))(
     const proxy = openStoredProxy({ gateway, plugins: order.map((name) => create[name]()) });
     const headers = { "idempotency-key": "one" };
     for (const body of [chat, chat]) {
-      await (await proxy.ask({ body: { ...body, stream: true }, headers })).text();
+      await (await proxy.startStream({ body: { ...body, stream: true }, headers })).text();
       await (await proxy.create("one")).text();
     }
     const path = "/v1/video/generations";

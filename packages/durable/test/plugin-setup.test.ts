@@ -37,7 +37,7 @@ test("a plugin that is listed twice is refused", () => {
   expect(() => openProxy(openHost(), [plugin, plugin])).toThrow(/belongs to one proxy/);
 });
 
-test("a cloudflareHost of one proxy is refused by another one, whose objects would ask another gateway", () => {
+test("a proxy refuses the cloudflareHost of another proxy, whose objects would use another gateway", () => {
   const host = cloudflareHost(() => ({
     idFromName: () => "",
     get: () => ({ fetch: () => new Promise(() => {}) }),

@@ -1,20 +1,20 @@
 import { resumableStreams } from "@sluice/durable";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { createTextReader } from "../../worker-proxy/test/support/event-stream.js";
 import { chat } from "../../worker-proxy/test/support/in-process.js";
 import { expectNoKey, KEY } from "../../worker-proxy/test/support/key.js";
 import {
-  codeOf,
+  computeStreamId,
   done,
   errorCode,
   finish,
-  idOf,
   numbered,
   openGateway,
   openStoredProxy,
   piece,
+  readCode,
+  readStreamId,
   silenceLog,
-  streamIdOf,
 } from "./support/stored-proxy.js";
 
 /** Enough for several writes. */
@@ -22,12 +22,12 @@ const events = [...Array.from({ length: 25 }, (_, nth) => piece(`part ${nth}, `)
 const keyed = (key: string) => ({ headers: { "idempotency-key": key } });
 
 describe("a stored stream", () => {
-  test("numbers its events, and has an id of its own", async () => {
+  test("numbers its events, and has its own id", async () => {
     const gateway = openGateway();
     gateway.streams(events.join(""));
-    const response = await openStoredProxy({ gateway }).ask();
+    const response = await openStoredProxy({ gateway }).startStream();
     expect(response.status).toBe(200);
-    idOf(response);
+    readStreamId(response);
     expect(response.headers.get("content-type")).toBe("text/event-stream");
     expect(response.headers.get("x-request-id")).toBe("gateway-1");
     expect(await response.text()).toBe(numbered(events));
@@ -40,10 +40,10 @@ describe("a stored stream", () => {
   test("resumes at every event after its end, and has nothing behind the last one", async () => {
     const gateway = openGateway();
     gateway.streams(events.join(""));
-    const { ask, resume } = openStoredProxy({ gateway });
-    const response = await ask();
+    const { startStream, resume } = openStoredProxy({ gateway });
+    const response = await startStream();
     await response.text();
-    const id = idOf(response);
+    const id = readStreamId(response);
     expect(await (await resume(id)).text()).toBe(numbered(events));
     for (let seen = 0; seen < events.length; seen += 1)
       expect(await (await resume(id, seen)).text()).toBe(numbered(events.slice(seen), seen + 1));
@@ -55,12 +55,12 @@ describe("a stored stream", () => {
   test("resumes at every event while it comes, and goes on", async () => {
     const gateway = openGateway();
     const live = gateway.streamsLive();
-    const { ask, resume } = openStoredProxy({ gateway });
-    const first = await ask();
-    const id = idOf(first);
+    const { startStream, resume } = openStoredProxy({ gateway });
+    const first = await startStream();
+    const id = readStreamId(first);
     for (const [nth, event] of events.slice(0, -2).entries()) {
       live.send(event);
-      const resumed = readerOf(await resume(id, nth));
+      const resumed = createTextReader(await resume(id, nth));
       expect(await resumed.until(`part ${nth}, `)).toBe(numbered([event], nth + 1));
       await resumed.leave();
     }
@@ -75,48 +75,51 @@ describe("a stored stream", () => {
   test("refuses an event id behind its last one while it comes", async () => {
     const gateway = openGateway();
     const live = gateway.streamsLive();
-    const { ask, resume } = openStoredProxy({ gateway });
-    const response = await ask();
+    const { startStream, resume } = openStoredProxy({ gateway });
+    const response = await startStream();
     live.send(piece("a"));
-    await readerOf(response).until("a");
-    const refused = await resume(idOf(response), 2);
-    expect([refused.status, await codeOf(refused)]).toEqual([400, "invalid_request"]);
+    await createTextReader(response).until("a");
+    const refused = await resume(readStreamId(response), 2);
+    expect([refused.status, await readCode(refused)]).toEqual([400, "invalid_request"]);
     live.end();
   });
 
   test("is read by eight at most, and by another one once one of them has left", async () => {
     const gateway = openGateway();
     gateway.streamsLive();
-    const { ask, resume, stop } = openStoredProxy({ gateway });
-    const id = idOf(await ask());
+    const { startStream, resume, stop } = openStoredProxy({ gateway });
+    const id = readStreamId(await startStream());
     const client = new AbortController();
     for (let nth = 2; nth <= 7; nth += 1) await resume(id);
     expect((await resume(id, 0, { signal: client.signal })).status).toBe(200);
     const ninth = await resume(id);
-    expect([ninth.status, await codeOf(ninth)]).toEqual([429, "too_many_readers"]);
+    expect([ninth.status, await readCode(ninth)]).toEqual([429, "too_many_readers"]);
     client.abort();
     await expect.poll(async () => (await resume(id)).status).toBe(200);
     expect((await resume(id)).status).toBe(429);
     await stop(id);
   });
 
-  test("case 68: has events of many lines, and one of a megabyte, byte by byte", async () => {
+  test("stores events of many lines, and an event of a megabyte, byte by byte (case 68)", async () => {
     const lines = Array.from({ length: 10_000 }, (_, nth) => `data: ${nth}${"x".repeat(100)}\n`);
     const whole = [`${lines.join("")}\n`, finish, done];
     const gateway = openGateway();
     gateway.streams(whole.join(""));
-    const { ask, resume } = openStoredProxy({ gateway });
-    const response = await ask();
+    const { startStream, resume } = openStoredProxy({ gateway });
+    const response = await startStream();
     expect((await response.text()) === numbered(whole)).toBe(true);
-    expect((await (await resume(idOf(response))).text()) === numbered(whole)).toBe(true);
+    expect((await (await resume(readStreamId(response))).text()) === numbered(whole)).toBe(true);
   });
 
-  test("goes on beyond `maxBytes` for who reads it now; what is stored of it ends as interrupted", async () => {
+  test("streams beyond `maxBytes` to its readers; the stored part ends as interrupted", async () => {
     const gateway = openGateway();
     const live = gateway.streamsLive();
-    const { ask, resume } = openStoredProxy({ gateway, plugins: [resumableStreams({ maxBytes: 350_000 })] });
-    const response = await ask();
-    const reader = readerOf(response);
+    const { startStream, resume } = openStoredProxy({
+      gateway,
+      plugins: [resumableStreams({ maxBytes: 350_000 })],
+    });
+    const response = await startStream();
+    const reader = createTextReader(response);
     for (let nth = 1; nth <= 6; nth += 1) {
       live.send(piece("y".repeat(100_000)));
       await reader.until(`id: ${nth}\n`);
@@ -126,9 +129,9 @@ describe("a stored stream", () => {
     expect(await reader.until("[DONE]")).toContain(numbered([finish, done], 7));
     await reader.until("nothing more");
     await expect
-      .poll(async () => errorCode(await (await resume(idOf(response), 3)).text()))
+      .poll(async () => errorCode(await (await resume(readStreamId(response), 3)).text()))
       .toBe("stream_interrupted");
-    const again = await (await resume(idOf(response))).text();
+    const again = await (await resume(readStreamId(response))).text();
     expect(again).toContain("id: 3\n");
     expect(again).not.toContain("id: 4\n");
   });
@@ -147,20 +150,20 @@ describe("a stored stream", () => {
         headers: { "content-type": "text/event-stream" },
       });
     });
-    const { ask } = openStoredProxy({ gateway });
-    expect(await (await ask()).text()).toContain("[DONE]");
+    const { startStream } = openStoredProxy({ gateway });
+    expect(await (await startStream()).text()).toContain("[DONE]");
     expect(pulls).toBe(30);
   });
 });
 
 describe("readers of one stream", () => {
-  test("get a comment every 25 seconds in which nothing comes", async () => {
+  test("get a comment after 25 seconds without an event", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
     const gateway = openGateway();
     const live = gateway.streamsLive();
-    const response = await openStoredProxy({ gateway }).ask();
-    const reader = readerOf(response);
+    const response = await openStoredProxy({ gateway }).startStream();
+    const reader = createTextReader(response);
     for (const wanted of [":\n\n", ":\n\n:\n\n"]) {
       vi.advanceTimersByTime(25_000);
       expect(await reader.until(wanted)).toBe(wanted);
@@ -171,16 +174,16 @@ describe("readers of one stream", () => {
     await reader.leave();
   });
 
-  test("are ended if they take nothing for two beats, and can read on from their place", async () => {
+  test("are disconnected if they read nothing for two heartbeats, and can resume at their position", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
     const gateway = openGateway();
     const live = gateway.streamsLive();
-    const { ask, resume } = openStoredProxy({ gateway });
-    const slow = await ask();
+    const { startStream, resume } = openStoredProxy({ gateway });
+    const slow = await startStream();
     const long = Array.from({ length: 15 }, (_, nth) => piece(`${nth}${"z".repeat(100_000)}`));
     for (const event of long) live.send(event);
-    const quick = readerOf(await resume(idOf(slow)));
+    const quick = createTextReader(await resume(readStreamId(slow)));
     await quick.until("id: 15\n");
     const read = quick.until("[DONE]");
     for (let beats = 0; beats < 3; beats += 1) {
@@ -193,7 +196,7 @@ describe("readers of one stream", () => {
     expect(begun).not.toContain("[DONE]");
     const seen = Number([...begun.matchAll(/^id: (\d+)\n.*\n\n/gm)].at(-1)?.[1] ?? 0);
     expect(seen).toBeLessThan(15);
-    expect((await (await resume(idOf(slow), seen)).text()).replaceAll(":\n\n", "")).toBe(
+    expect((await (await resume(readStreamId(slow), seen)).text()).replaceAll(":\n\n", "")).toBe(
       numbered([...long, finish, done].slice(seen), seen + 1),
     );
     expect((await read).replaceAll(":\n\n", "")).toBe(numbered([...long, finish, done]));
@@ -205,13 +208,13 @@ describe("a client that leaves", () => {
   test("does not stop the stream", async () => {
     const gateway = openGateway();
     const live = gateway.streamsLive();
-    const { ask, resume } = openStoredProxy({ gateway });
+    const { startStream, resume } = openStoredProxy({ gateway });
     const client = new AbortController();
-    const response = await ask({ signal: client.signal });
+    const response = await startStream({ signal: client.signal });
     live.send(piece("a"));
-    await readerOf(response).until("a");
+    await createTextReader(response).until("a");
     client.abort();
-    const rest = await resume(idOf(response), 1);
+    const rest = await resume(readStreamId(response), 1);
     expect(live.hasLeft).toBe(false);
     live.send(finish + done);
     live.end();
@@ -221,11 +224,11 @@ describe("a client that leaves", () => {
   test("stops the stream with DELETE, for all readers and at the gateway", async () => {
     const gateway = openGateway();
     const live = gateway.streamsLive();
-    const { ask, resume, stop } = openStoredProxy({ gateway });
-    const response = await ask();
-    const id = idOf(response);
+    const { startStream, resume, stop } = openStoredProxy({ gateway });
+    const response = await startStream();
+    const id = readStreamId(response);
     live.send(piece("a"));
-    const reader = readerOf(response);
+    const reader = createTextReader(response);
     await reader.until("a");
     expect((await stop(id)).status).toBe(204);
     const text = await reader.until("never");
@@ -240,37 +243,40 @@ describe("a client that leaves", () => {
   test("stops a stream before the gateway has responded, too", async () => {
     const gateway = openGateway();
     gateway.hangs();
-    const { ask, stop } = openStoredProxy({ gateway });
-    const asking = ask(keyed("early"));
+    const { startStream, stop } = openStoredProxy({ gateway });
+    const pending = startStream(keyed("early"));
     await expect.poll(() => gateway.requests.length).toBe(1);
-    expect((await stop(await streamIdOf("early"))).status).toBe(204);
-    expect(errorCode(await (await asking).text())).toBe("stream_stopped");
+    expect((await stop(await computeStreamId("early"))).status).toBe(204);
+    expect(errorCode(await (await pending).text())).toBe("stream_stopped");
     expect(gateway.requests[0]?.signal.aborted).toBe(true);
   });
 
   test("leaves a stream that is stopped after `idleTimeoutMs` without a reader", async () => {
     const gateway = openGateway();
     const live = gateway.streamsLive();
-    const { ask, resume, jobs } = openStoredProxy({
+    const { startStream, resume, jobs } = openStoredProxy({
       gateway,
       plugins: [resumableStreams({ idleTimeoutMs: 50 })],
     });
     const client = new AbortController();
-    const response = await ask({ signal: client.signal });
+    const response = await startStream({ signal: client.signal });
     live.send(piece("a"));
-    await readerOf(response).until("a");
+    await createTextReader(response).until("a");
     client.abort();
     await expect.poll(() => live.hasLeft).toBe(true);
     await expect.poll(() => jobs).toMatchObject([{ outcome: "abandoned", code: "stream_stopped" }]);
-    expect(errorCode(await (await resume(idOf(response))).text())).toBe("stream_stopped");
+    expect(errorCode(await (await resume(readStreamId(response))).text())).toBe("stream_stopped");
   });
 
   test("leaves a request without a response, which is stopped as well", async () => {
     const gateway = openGateway();
     gateway.hangs();
-    const { ask, jobs } = openStoredProxy({ gateway, plugins: [resumableStreams({ idleTimeoutMs: 50 })] });
+    const { startStream, jobs } = openStoredProxy({
+      gateway,
+      plugins: [resumableStreams({ idleTimeoutMs: 50 })],
+    });
     const client = new AbortController();
-    const leaving = ask({ signal: client.signal });
+    const leaving = startStream({ signal: client.signal });
     await expect.poll(() => gateway.requests.length).toBe(1);
     client.abort();
     expect((await leaving).status).toBe(408);
@@ -283,15 +289,15 @@ describe("a request that comes again with its key", () => {
   test("gets the stream of the first one, while it comes and later", async () => {
     const gateway = openGateway();
     const live = gateway.streamsLive();
-    const { ask, requests } = openStoredProxy({ gateway });
-    const first = await ask(keyed("one"));
+    const { startStream, requests } = openStoredProxy({ gateway });
+    const first = await startStream(keyed("one"));
     live.send(piece("a"));
-    const second = await ask(keyed("one"));
-    expect(idOf(second)).toBe(idOf(first));
+    const second = await startStream(keyed("one"));
+    expect(readStreamId(second)).toBe(readStreamId(first));
     live.send(finish + done);
     live.end();
     const whole = numbered([piece("a"), finish, done]);
-    for (const response of [first, second, await ask(keyed("one"))])
+    for (const response of [first, second, await startStream(keyed("one"))])
       expect(await response.text()).toBe(whole);
     expect(gateway.requests).toHaveLength(1);
     // two of them end at once, in any order
@@ -302,10 +308,10 @@ describe("a request that comes again with its key", () => {
   test("finds nothing of another user, and neither does the id of a stream", async () => {
     const gateway = openGateway();
     gateway.streams(events.join(""));
-    const { ask, resume, stop } = openStoredProxy({ gateway });
-    const id = idOf(await ask(keyed("one")));
+    const { startStream, resume, stop } = openStoredProxy({ gateway });
+    const id = readStreamId(await startStream(keyed("one")));
     const other = { headers: { ...keyed("one").headers, authorization: "Bearer other-token" } };
-    expect(idOf(await ask(other))).not.toBe(id);
+    expect(readStreamId(await startStream(other))).not.toBe(id);
     expect(gateway.requests).toHaveLength(2);
     expect((await resume(id, 0, other)).status).toBe(404);
     expect((await stop(id, other)).status).toBe(404);
@@ -315,34 +321,34 @@ describe("a request that comes again with its key", () => {
     const gateway = openGateway(() =>
       Response.json({ error: { message: "slow down" } }, { status: 429, headers: { "retry-after": "7" } }),
     );
-    const { ask } = openStoredProxy({ gateway });
-    const refused = await ask(keyed("refused"));
+    const { startStream } = openStoredProxy({ gateway });
+    const refused = await startStream(keyed("refused"));
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "7"]);
     expect(refused.headers.has("x-stream-id")).toBe(false);
     expect(await refused.json()).toMatchObject({ error: { message: "slow down" } });
     gateway.streams(events.join(""));
-    expect(await (await ask(keyed("refused"))).text()).toBe(numbered(events));
+    expect(await (await startStream(keyed("refused"))).text()).toBe(numbered(events));
   });
 
-  test("is not sent again if nobody knows what the gateway did", async () => {
+  test("is not sent again if the gateway's outcome is unknown", async () => {
     silenceLog();
     const gateway = openGateway(() => Response.json({ error: {} }, { status: 504 }));
-    const { ask, resume } = openStoredProxy({ gateway });
-    for (let nth = 0; nth < 2; nth += 1) expect((await ask(keyed("unknown"))).status).toBe(502);
-    expect(errorCode(await (await resume(await streamIdOf("unknown"))).text())).toBe("upstream_error");
+    const { startStream, resume } = openStoredProxy({ gateway });
+    for (let nth = 0; nth < 2; nth += 1) expect((await startStream(keyed("unknown"))).status).toBe(502);
+    expect(errorCode(await (await resume(await computeStreamId("unknown"))).text())).toBe("upstream_error");
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("gets the JSON that came in the place of a stream, which is sent once", async () => {
+  test("gets the JSON that came instead of a stream, and the request is sent once", async () => {
     const gateway = openGateway(() => Response.json({ id: "chat-1" }));
-    const { ask, resume } = openStoredProxy({ gateway });
+    const { startStream, resume } = openStoredProxy({ gateway });
     for (let nth = 0; nth < 2; nth += 1) {
-      const response = await ask(keyed("json"));
+      const response = await startStream(keyed("json"));
       expect(response.headers.has("x-stream-id")).toBe(false);
       expect(await response.json()).toEqual({ id: "chat-1" });
     }
     expect(gateway.requests).toHaveLength(1);
-    expect((await resume(await streamIdOf("json"))).status).toBe(404);
+    expect((await resume(await computeStreamId("json"))).status).toBe(404);
   });
 });
 
@@ -350,27 +356,27 @@ describe("a response that ends badly", () => {
   test("has its break as an event", async () => {
     const gateway = openGateway();
     const live = gateway.streamsLive();
-    const { ask, resume } = openStoredProxy({ gateway });
-    const response = await ask();
+    const { startStream, resume } = openStoredProxy({ gateway });
+    const response = await startStream();
     live.send(`${piece("a")}data: {"choi`);
     await new Promise((resolve) => setTimeout(resolve));
     live.cut();
     const text = await response.text();
     expect(text).toContain(`${numbered([piece("a")])}id: 2\nevent: error\n`);
     expect(errorCode(text)).toBe("upstream_cut");
-    expect(await (await resume(idOf(response))).text()).toBe(text);
-    expect((await resume(idOf(response), 2)).status).toBe(204);
+    expect(await (await resume(readStreamId(response))).text()).toBe(text);
+    expect((await resume(readStreamId(response), 2)).status).toBe(204);
   });
 
   test("is neither stored nor passed on if it quotes the key", async () => {
     const gateway = openGateway();
     gateway.streams(piece("a") + piece(`my key is ${KEY}`) + finish + done);
-    const { ask, resume } = openStoredProxy({ gateway });
-    const response = await ask();
+    const { startStream, resume } = openStoredProxy({ gateway });
+    const response = await startStream();
     const text = await response.text();
     expect(errorCode(text)).toBe("upstream_type");
     expectNoKey(text);
-    expectNoKey(await (await resume(idOf(response))).text());
+    expectNoKey(await (await resume(readStreamId(response))).text());
   });
 
   test.each([
@@ -382,14 +388,14 @@ describe("a response that ends badly", () => {
     silenceLog();
     const init = { status, headers: { location: "https://evil.example" } };
     const gateway = openGateway(() => Response.json({ error: { message: "no", code: "x" } }, init));
-    const response = await openStoredProxy({ gateway }).ask();
-    expect([response.status, await codeOf(response)]).toEqual([told, code]);
+    const response = await openStoredProxy({ gateway }).startStream();
+    expect([response.status, await readCode(response)]).toEqual([told, code]);
     expect(response.headers.has("x-stream-id")).toBe(false);
   });
 });
 
-describe("case 114: the streams of a user", () => {
-  test("are bounded where they cost: at the gateway, also if nobody reads them", async () => {
+describe("the streams of a user (case 114)", () => {
+  test("count against the limit while the gateway streams, even if no client reads them", async () => {
     const gateway = openGateway();
     gateway.responds(({ signal }) => {
       const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -401,37 +407,37 @@ describe("case 114: the streams of a user", () => {
         headers: { "content-type": "text/event-stream" },
       });
     });
-    const { ask, stop } = openStoredProxy({ gateway, limits: { maxStreamsPerUser: 3 } });
+    const { startStream, stop } = openStoredProxy({ gateway, limits: { maxStreamsPerUser: 3 } });
     const ids: string[] = [];
     for (let nth = 0; nth < 3; nth += 1) {
       const client = new AbortController();
-      const response = await ask({ ...keyed(`${nth}`), signal: client.signal });
-      await readerOf(response).until('"a"');
+      const response = await startStream({ ...keyed(`${nth}`), signal: client.signal });
+      await createTextReader(response).until('"a"');
       client.abort();
-      ids.push(idOf(response));
+      ids.push(readStreamId(response));
     }
-    const refused = await ask();
-    expect([refused.status, await codeOf(refused)]).toEqual([429, "too_many_streams"]);
-    // one that is there already needs no place
-    expect((await ask(keyed("0"))).status).toBe(200);
+    const refused = await startStream();
+    expect([refused.status, await readCode(refused)]).toEqual([429, "too_many_streams"]);
+    // an open stream does not need another slot
+    expect((await startStream(keyed("0"))).status).toBe(200);
     expect(gateway.requests).toHaveLength(3);
-    expect((await ask({ headers: { authorization: "Bearer other-token" } })).status).toBe(200);
+    expect((await startStream({ headers: { authorization: "Bearer other-token" } })).status).toBe(200);
     for (const id of ids) await stop(id);
-    await expect.poll(async () => (await ask()).status).toBe(200);
+    await expect.poll(async () => (await startStream()).status).toBe(200);
   });
 
   test("are a few, and the deletion of the oldest is an event", async () => {
     const gateway = openGateway();
     gateway.streams(events.join(""));
-    const { ask, resume, jobs } = openStoredProxy({
+    const { startStream, resume, jobs } = openStoredProxy({
       gateway,
       plugins: [resumableStreams({ maxPerUser: 2 })],
     });
     const ids: string[] = [];
     for (let nth = 1; nth <= 3; nth += 1) {
-      const response = await ask();
+      const response = await startStream();
       await response.text();
-      ids.push(idOf(response));
+      ids.push(readStreamId(response));
       await expect.poll(() => jobs.filter(({ outcome }) => outcome === "complete").length).toBe(nth);
       // their ends are told apart by their time
       await new Promise((resolve) => setTimeout(resolve, 2));

@@ -30,7 +30,7 @@ async function open(schema: string, options: Partial<Parameters<typeof openShare
 }
 
 test.each(["before", "after"] as const)(
-  "case 183: a reservation and its settlement count once when the connection is lost %s a commit",
+  "a reservation and its settlement count once when the connection is lost %s a commit (case 183)",
   async (when) => {
     silenceLog();
     const { chat, readBudget, network } = await open(createSchema());
@@ -44,7 +44,7 @@ test.each(["before", "after"] as const)(
   },
 );
 
-test("case 186: a stream whose process can't reach the database ends, and is settled once by another process", async () => {
+test("a stream whose process can't reach the database ends, and is settled once by another process (case 186)", async () => {
   silenceLog();
   const schema = createSchema();
   const left: string[] = [];
@@ -70,7 +70,7 @@ test("case 186: a stream whose process can't reach the database ends, and is set
   expect([...one.jobs, ...other.jobs].map(({ outcome }) => outcome)).toEqual(["lost"]);
 });
 
-test("case 187: a process whose clock is an hour off counts in the windows of the database, and spends no reservation early", async () => {
+test("a process whose clock is an hour off uses the windows of the database, and spends no reservation early (case 187)", async () => {
   const windowMs = 600_000;
   const plugin = () =>
     budget({ limits: { user: 100 }, windowMs, reservationTtlMs: 900_000, reserve: () => 60 });
@@ -105,7 +105,7 @@ test("case 187: a process whose clock is an hour off counts in the windows of th
   expect((await under).status).toBe(200);
 });
 
-test("case 192: the password of the database is in no response and no line of the log", async () => {
+test("the password of the database is in no response and no line of the log (case 192)", async () => {
   const lines = silenceLog();
   const password = "not-the-password-of-postgres";
   const url = server.url.replace(":postgres@", `:${password}@`);

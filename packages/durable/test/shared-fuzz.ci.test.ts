@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { openRandom, type Random, runsOf, SEED } from "../../worker-proxy/test/support/random.js";
+import { countRuns, openRandom, type Random, SEED } from "../../worker-proxy/test/support/random.js";
 import { type PostgresServer, startPostgres } from "./support/postgres-server.js";
 import { openSharedProxy, RESERVED, type SharedProxy } from "./support/shared-proxies.js";
 import { silenceLog } from "./support/stored-proxy.js";
@@ -82,7 +82,7 @@ async function runSchedule(seed: number): Promise<void> {
   let alive = [await start(), await start()];
   const wanted = new Set<string>();
   const streams = new Map<string, { readonly user: string; readonly id: string }>();
-  const pictures = new Map<string, Set<string>>();
+  const images = new Map<string, Set<string>>();
   const pending: Promise<unknown>[] = [];
   const chat = async (process: SharedProxy, user: string, thing: string) => {
     const response = await process.chat(user, thing, { key: thing, stream: true });
@@ -93,7 +93,7 @@ async function runSchedule(seed: number): Promise<void> {
   const image = async (process: SharedProxy, user: string, thing: string) => {
     const response = await process.image(user, thing, thing);
     const text = await response.text();
-    if (response.ok) pictures.set(thing, (pictures.get(thing) ?? new Set()).add(text));
+    if (response.ok) images.set(thing, (images.get(thing) ?? new Set()).add(text));
   };
   for (let step = 0; step < STEPS; step += 1) {
     const process = random.one(alive);
@@ -121,7 +121,7 @@ async function runSchedule(seed: number): Promise<void> {
   expect(gateway.paid.size).toBeGreaterThan(wanted.size / 2);
   const [process] = alive as [SharedProxy];
   for (const [thing, times] of gateway.paid) expect([thing, times]).toEqual([thing, 1]);
-  for (const [thing, bodies] of pictures) expect([thing, bodies.size]).toEqual([thing, 1]);
+  for (const [thing, bodies] of images) expect([thing, bodies.size]).toEqual([thing, 1]);
   for (const [thing, { user, id }] of streams) {
     const read = async () => (await process.send(user, `/v1/chat/streams/${id}`)).text();
     const text = await read();
@@ -141,9 +141,9 @@ async function runSchedule(seed: number): Promise<void> {
   expect(settled.length).toBe(new Set(settled).size);
 }
 
-test("case 196: no order of requests, lost commits and networks that fail between two processes bills twice, keeps a reservation, or lies about an end", async () => {
+test("no order of requests, lost commits and network faults of two processes bills twice, leaves a reservation, or reports a wrong end (case 196)", async () => {
   silenceLog();
-  for (let run = 0; run < runsOf(1); run += 1)
+  for (let run = 0; run < countRuns(1); run += 1)
     await runSchedule(SEED + run).catch((error: Error) => {
       error.message = `seed ${SEED + run}: ${error.message}`;
       throw error;

@@ -52,7 +52,7 @@ test("a stored stream with a budget costs 2 transactions, 10 statements and 6 ro
   const proxy = openStoredProxy({ host, gateway, plugins });
   const send = async () => {
     gateway.streams(piece("a") + end);
-    expect(await (await proxy.ask()).text()).toContain("[DONE]");
+    expect(await (await proxy.startStream()).text()).toContain("[DONE]");
     await proxy.host.ended();
     await expect.poll(() => proxy.requests.length).toBe(proxy.jobs.length);
   };

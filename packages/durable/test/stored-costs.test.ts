@@ -1,19 +1,19 @@
 import { idempotency, resumableStreams } from "@sluice/durable";
 import type { ProxyOptions } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
-import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { createTextReader } from "../../worker-proxy/test/support/event-stream.js";
 import { chat } from "../../worker-proxy/test/support/in-process.js";
 import {
-  codeOf,
   done,
   end,
   errorCode,
-  idOf,
   numbered,
   openGateway,
   openPurse,
   openStoredProxy,
   piece,
+  readCode,
+  readStreamId,
   silenceLog,
   usage,
 } from "./support/stored-proxy.js";
@@ -38,23 +38,24 @@ interface PaidOptions extends Pick<ProxyOptions<unknown>, "limits" | "timeout"> 
   readonly idleTimeoutMs?: number;
 }
 
-describe("case 51: a stored stream is paid for once", () => {
+describe("a stored stream is billed once (case 51)", () => {
   test("many requests with one idempotency-key, together and later, are paid for once", async () => {
-    const { gateway, purse, ask } = openPaid();
+    const { gateway, purse, startStream } = openPaid();
     gateway.streams(piece("a") + end);
-    const five = await Promise.all(Array.from({ length: 5 }, () => ask(keyed)));
-    for (const response of [...five, await ask(keyed)]) expect(await response.text()).toContain("[DONE]");
+    const five = await Promise.all(Array.from({ length: 5 }, () => startStream(keyed)));
+    for (const response of [...five, await startStream(keyed)])
+      expect(await response.text()).toContain("[DONE]");
     expect(gateway.requests).toHaveLength(1);
     await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
   });
 
   test("the usage at its end is paid, though its only reader has left", async () => {
-    const { gateway, purse, ask } = openPaid();
+    const { gateway, purse, startStream } = openPaid();
     const live = gateway.streamsLive();
     const client = new AbortController();
-    const response = await ask({ signal: client.signal });
+    const response = await startStream({ signal: client.signal });
     live.send(piece("a"));
-    await readerOf(response).until('"a"');
+    await createTextReader(response).until('"a"');
     client.abort();
     live.send(end);
     live.end();
@@ -72,26 +73,26 @@ describe("case 51: a stored stream is paid for once", () => {
       return plugin.reserve(payable);
     };
     const user = { id: "Zoë", session: "s-1", address: "192.0.2.7" };
-    const { ask } = openStoredProxy({
+    const { startStream } = openStoredProxy({
       gateway,
       authenticate: () => user,
       plugins: [{ ...plugin, reserve }, resumableStreams()],
     });
-    await (await ask()).text();
+    await (await startStream()).text();
     expect(seen).toEqual([{ user, route: "chat", model: "delta-5.3", body: { ...chat, stream: true } }]);
   });
 });
 
-describe("case 50: a request that is refused before it is sent costs nothing", () => {
+describe("a request that is refused before it is sent costs nothing (case 50)", () => {
   test("a bad key, another body, an unknown event or stream, or one reader too many costs nothing", async () => {
-    const { gateway, purse, ask, resume, stop } = openPaid();
+    const { gateway, purse, startStream, resume, stop } = openPaid();
     const live = gateway.streamsLive();
-    const id = idOf(await ask(keyed));
+    const id = readStreamId(await startStream(keyed));
     for (let nth = 2; nth <= 8; nth += 1) await resume(id);
     const refused = [
-      await ask({ headers: { "idempotency-key": "a b" } }),
-      await ask({ ...keyed, body: { ...chat, stream: true, temperature: 1 } }),
-      await ask(keyed),
+      await startStream({ headers: { "idempotency-key": "a b" } }),
+      await startStream({ ...keyed, body: { ...chat, stream: true, temperature: 1 } }),
+      await startStream(keyed),
       await resume(id, 3),
       await resume("0".repeat(32)),
     ];
@@ -106,21 +107,21 @@ describe("case 50: a request that is refused before it is sent costs nothing", (
     gateway.streams(piece("a") + end);
     const { plugin, reserved, spent } = openPurse();
     let reserve = async (_: unknown): Promise<unknown> => ({ retryAfterMs: 90_500 });
-    const { ask } = openStoredProxy({
+    const { startStream } = openStoredProxy({
       gateway,
       plugins: [{ ...plugin, reserve: (payable) => reserve(payable) as never }, resumableStreams()],
     });
-    const exhausted = await ask(keyed);
+    const exhausted = await startStream(keyed);
     expect([exhausted.status, exhausted.headers.get("retry-after")]).toEqual([429, "91"]);
-    expect(await codeOf(exhausted)).toBe("budget_exhausted");
+    expect(await readCode(exhausted)).toBe("budget_exhausted");
     reserve = async () => {
       throw new Error("no ledger");
     };
-    const failed = await ask(keyed);
-    expect([failed.status, await codeOf(failed)]).toEqual([503, "budget_unavailable"]);
+    const failed = await startStream(keyed);
+    expect([failed.status, await readCode(failed)]).toEqual([503, "budget_unavailable"]);
     expect(gateway.requests).toHaveLength(0);
     reserve = (payable) => plugin.reserve(payable as never);
-    expect(await (await ask(keyed)).text()).toContain("[DONE]");
+    expect(await (await startStream(keyed)).text()).toContain("[DONE]");
     await expect.poll(() => [reserved.size, spent]).toEqual([0, [7]]);
   });
 });
@@ -133,37 +134,37 @@ test.each([
     () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } })),
   ],
   ["fails at once", () => new Response('data: {"error":{"message":"no"}}\n\n', events)],
-])("case 49: what a stream reserved is given back if the gateway %s", async (_, respond) => {
+])("what a stream reserved is given back if the gateway %s (case 49)", async (_, respond) => {
   silenceLog();
-  const { gateway, purse, ask, jobs } = openPaid();
+  const { gateway, purse, startStream, jobs } = openPaid();
   gateway.responds(respond);
-  await (await ask()).text();
+  await (await startStream()).text();
   await expect.poll(() => jobs.length).toBe(1);
   expect([purse.reserved.size, purse.spent, jobs[0]?.spent]).toEqual([0, [], 0]);
 });
 
 describe("all that was reserved is spent", () => {
   test("a response that breaks off, is stopped or loses its reader spends its whole reservation", async () => {
-    const { gateway, purse, ask, stop } = openPaid({ idleTimeoutMs: 50 });
+    const { gateway, purse, startStream, stop } = openPaid({ idleTimeoutMs: 50 });
     gateway.streams(piece("a"));
-    await (await ask()).text();
+    await (await startStream()).text();
     await expect.poll(() => purse.spent).toEqual([100]);
     gateway.streamsLive();
-    await stop(idOf(await ask()));
+    await stop(readStreamId(await startStream()));
     await expect.poll(() => purse.spent).toEqual([100, 100]);
     gateway.streamsLive();
     const client = new AbortController();
-    await ask({ signal: client.signal });
+    await startStream({ signal: client.signal });
     client.abort();
     await expect.poll(() => purse.spent).toEqual([100, 100, 100]);
     expect(purse.reserved.size).toBe(0);
   });
 });
 
-test("JSON in the place of a stream is settled by its usage", async () => {
-  const { gateway, purse, ask } = openPaid();
+test("JSON instead of a stream is settled by its usage", async () => {
+  const { gateway, purse, startStream } = openPaid();
   gateway.responds(() => Response.json({ id: "1", choices: [], usage }));
-  expect(await (await ask()).json()).toMatchObject({ usage });
+  expect(await (await startStream()).json()).toMatchObject({ usage });
   await expect.poll(() => purse.spent).toEqual([7]);
 });
 
@@ -171,9 +172,9 @@ test.each([
   ["sends nothing more", ""],
   ["sends comments alone", ": still there\n\n"],
 ])(
-  "case 143: a gateway that %s ends a stream, which is read, paid, reported and gives its place back",
+  "a gateway that %s ends a stream, which is read, paid, reported and frees its slot (case 143)",
   async (_, more) => {
-    const { gateway, purse, ask, resume, jobs } = openPaid({
+    const { gateway, purse, startStream, resume, jobs } = openPaid({
       timeout: { chunkMs: 50 },
       limits: { maxStreamsPerUser: 3 },
     });
@@ -188,30 +189,30 @@ test.each([
       };
       return new Response(new ReadableStream({ pull }, { highWaterMark: 0 }), events);
     });
-    const responses = await Promise.all([ask(), ask(), ask()]);
+    const responses = await Promise.all([startStream(), startStream(), startStream()]);
     for (const response of responses) {
       const text = await response.text();
       expect([text.startsWith(numbered([piece("a")])), errorCode(text)]).toEqual([true, "upstream_idle"]);
-      expect(errorCode(await (await resume(idOf(response), 1)).text())).toBe("upstream_idle");
+      expect(errorCode(await (await resume(readStreamId(response), 1)).text())).toBe("upstream_idle");
     }
     await expect.poll(() => jobs.length).toBe(3);
     expect([purse.reserved.size, purse.spent]).toEqual([0, [100, 100, 100]]);
-    expect(jobs.map(({ id }) => id).sort()).toEqual(responses.map(idOf).sort());
+    expect(jobs.map(({ id }) => id).sort()).toEqual(responses.map(readStreamId).sort());
     for (const job of jobs) expect(job).toMatchObject({ outcome: "truncated", code: "upstream_idle" });
     gateway.streams(piece("a") + end);
-    for (const response of await Promise.all([ask(), ask(), ask()]))
+    for (const response of await Promise.all([startStream(), startStream(), startStream()]))
       expect(await response.text()).toContain("[DONE]");
   },
 );
 
-describe("case 116: each response is one event, and its usage is in no other", () => {
+describe("each response has one event, and its usage is in no other event (case 116)", () => {
   test("a repeated request and a second read add no usage", async () => {
-    const { gateway, ask, resume, jobs, requests } = openPaid();
+    const { gateway, startStream, resume, jobs, requests } = openPaid();
     gateway.streams(piece("a") + end);
-    const first = await ask(keyed);
+    const first = await startStream(keyed);
     await first.text();
-    const id = idOf(first);
-    await (await ask(keyed)).text();
+    const id = readStreamId(first);
+    await (await startStream(keyed)).text();
     await (await resume(id, 1)).text();
     await expect.poll(() => requests.length).toBe(3);
     expect(requests.map(({ streamId, isReplay, outcome }) => [streamId, isReplay, outcome])).toEqual([
@@ -238,11 +239,11 @@ describe("case 116: each response is one event, and its usage is in no other", (
   });
 
   test.each(["truncated", "error"] as const)("the event has the client's error code: %s", async (outcome) => {
-    const { gateway, ask, jobs, requests } = openPaid();
+    const { gateway, startStream, jobs, requests } = openPaid();
     const live = gateway.streamsLive();
-    const response = await ask();
+    const response = await startStream();
     live.send(piece("a"));
-    const reader = readerOf(response);
+    const reader = createTextReader(response);
     await reader.until('"a"');
     if (outcome === "truncated") live.cut();
     else live.send('data: {"error":{"message":"no"}}\n\n');
@@ -254,12 +255,12 @@ describe("case 116: each response is one event, and its usage is in no other", (
   });
 
   test("the outcome is unconfirmed without a finish reason, and refused after a refusal by the gateway", async () => {
-    const { gateway, ask, jobs } = openPaid();
+    const { gateway, startStream, jobs } = openPaid();
     gateway.streams(`${piece("a")}${done}`);
-    expect(await (await ask()).text()).toBe(numbered([piece("a"), done]));
+    expect(await (await startStream()).text()).toBe(numbered([piece("a"), done]));
     await expect.poll(() => jobs.length).toBe(1);
     gateway.responds(() => Response.json({ error: {} }, { status: 400 }));
-    await (await ask()).text();
+    await (await startStream()).text();
     await expect.poll(() => jobs.length).toBe(2);
     expect(jobs.map(({ outcome, spent, upstreamStatus }) => [outcome, spent, upstreamStatus])).toEqual([
       ["unconfirmed", 100, 200],
@@ -268,15 +269,15 @@ describe("case 116: each response is one event, and its usage is in no other", (
   });
 
   test("the event follows the event of a request whose client has left", async () => {
-    const { gateway, ask, jobs, requests } = openPaid();
+    const { gateway, startStream, jobs, requests } = openPaid();
     const live = gateway.streamsLive();
     const client = new AbortController();
-    const response = await ask({ signal: client.signal });
+    const response = await startStream({ signal: client.signal });
     live.send(piece("a"));
-    await readerOf(response).until('"a"');
+    await createTextReader(response).until('"a"');
     client.abort();
     await expect.poll(() => requests.length).toBe(1);
-    expect(requests[0]).toMatchObject({ outcome: "disconnected", streamId: idOf(response) });
+    expect(requests[0]).toMatchObject({ outcome: "disconnected", streamId: readStreamId(response) });
     expect(jobs).toEqual([]);
     live.send(end);
     live.end();

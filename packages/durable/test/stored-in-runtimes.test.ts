@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { createTextReader } from "../../worker-proxy/test/support/event-stream.js";
 import { chunk, done, finish } from "../../worker-proxy/test/support/upstream.js";
 import { type RuntimeProxy, startProxy } from "./support/runtime-proxies.js";
 
@@ -12,12 +12,12 @@ const json = { "content-type": "application/json" };
 
 /** Returns a reader that leaves when its test ends: a response that is not read to its end keeps its connection open. */
 function readUntilTestEnds(response: Response) {
-  const reader = readerOf(response);
+  const reader = createTextReader(response);
   onTestFinished(() => reader.leave().catch(() => {}));
   return reader;
 }
 
-const pathOf = (response: Response) => `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
+const readPath = (response: Response) => `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
 
 describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
   let proxy: RuntimeProxy;
@@ -30,7 +30,7 @@ describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
     test("goes on without its client", async () => {
       const { send, upstream } = proxy;
       let write!: (text: string) => void;
-      upstream.answers((response) => {
+      upstream.respondWith((response) => {
         response.writeHead(200, events).write(chunk("one"));
         write = (text) => response.write(text);
       });
@@ -38,7 +38,7 @@ describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
       const response = await send("ann", chats, { body: chat, signal: client.signal });
       expect(await readUntilTestEnds(response).until("one")).toBe(`id: 1\n${chunk("one")}`);
       client.abort();
-      const again = await send("ann", pathOf(response), { headers: { "last-event-id": "1" } });
+      const again = await send("ann", readPath(response), { headers: { "last-event-id": "1" } });
       write(chunk("two") + finish + done);
       expect(await readUntilTestEnds(again).until("[DONE]")).toBe(
         `id: 2\n${chunk("two")}id: 3\n${finish}id: 4\n${done}`,
@@ -48,16 +48,16 @@ describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
 
     test("is stopped by DELETE, and the gateway's connection is closed", async () => {
       const { send, upstream } = proxy;
-      upstream.answers((response) => response.writeHead(200, events).write(chunk("one")));
+      upstream.respondWith((response) => response.writeHead(200, events).write(chunk("one")));
       const response = await send("ann", chats, { body: chat });
-      expect((await send("ann", pathOf(response), { method: "DELETE" })).status).toBe(204);
+      expect((await send("ann", readPath(response), { method: "DELETE" })).status).toBe(204);
       expect(await upstream.requests[0]?.hungUp).toBe("hung up");
       expect(await readUntilTestEnds(response).until("stream_stopped")).toContain("event: error");
     });
 
     test("has eight readers at most, and does not count those whose connections broke", async () => {
       const { send, upstream } = proxy;
-      upstream.answers((response) => {
+      upstream.respondWith((response) => {
         response.writeHead(200, events);
         const alive = setInterval(() => response.write(chunk("on")), 100);
         response.on("close", () => clearInterval(alive));
@@ -65,7 +65,7 @@ describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
       const ended = new AbortController();
       onTestFinished(() => ended.abort());
       const { signal } = ended;
-      const path = pathOf(await send("ann", chats, { body: chat, signal }));
+      const path = readPath(await send("ann", chats, { body: chat, signal }));
       const leaving = new AbortController();
       for (let nth = 2; nth <= 8; nth += 1)
         expect((await send("ann", path, { signal: leaving.signal })).status).toBe(200);
@@ -85,7 +85,7 @@ describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
     test("is interrupted by a crash behind its stored events, and its request is not sent again", async () => {
       const { send, kill, expireOwners, start, upstream } = proxy;
       let write!: (text: string) => void;
-      upstream.answers((response) => {
+      upstream.respondWith((response) => {
         write = (text) => response.write(text);
         const first = Array.from({ length: 10 }, (_, nth) => chunk(`${nth}.`));
         response.writeHead(200, events).write(first.join(""));
@@ -102,7 +102,7 @@ describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
       expireOwners();
       await start();
       for (const again of [
-        await send("ann", pathOf(response)),
+        await send("ann", readPath(response)),
         await send("ann", chats, { body: chat, key: "one-question" }),
       ]) {
         const text = await readUntilTestEnds(again).until("never");
@@ -121,7 +121,7 @@ describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
     test("is made to its end though its only client has left", async () => {
       const { upstream } = proxy;
       let respond!: () => void;
-      upstream.answers((response) => {
+      upstream.respondWith((response) => {
         respond = () => response.writeHead(200, json).end('{"data":[]}');
       });
       const client = new AbortController();
@@ -137,16 +137,16 @@ describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
 
     test("has its response after the process was killed", async () => {
       const { restart, upstream } = proxy;
-      upstream.answers((response) => response.writeHead(200, json).end('{"data":[1]}'));
+      upstream.respondWith((response) => response.writeHead(200, json).end('{"data":[1]}'));
       expect((await create("stored")).status).toBe(200);
       await restart();
       expect(await (await create("stored")).json()).toEqual({ data: [1] });
       expect(upstream.requests).toHaveLength(1);
     });
 
-    test("case 102: is never sent again if the process was killed in between", async () => {
+    test("is never sent again if the process was killed before its end (case 102)", async () => {
       const { kill, expireOwners, start, upstream } = proxy;
-      upstream.answers(() => {});
+      upstream.respondWith(() => {});
       const lost = create("lost").catch(() => "lost");
       await upstream.arrived();
       await kill();
@@ -166,7 +166,7 @@ describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
 
     test("is not sent again if the gateway cuts the connection", async () => {
       const { upstream } = proxy;
-      upstream.answers((response) => response.destroy());
+      upstream.respondWith((response) => response.destroy());
       for (let nth = 0; nth < 2; nth += 1) expect((await create("cut")).status).toBe(502);
       expect(upstream.requests).toHaveLength(1);
     });

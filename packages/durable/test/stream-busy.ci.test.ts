@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { createTextReader } from "../../worker-proxy/test/support/event-stream.js";
 import { chunk, done, finish } from "../../worker-proxy/test/support/upstream.js";
 import { startProxy } from "./support/runtime-proxies.js";
 
@@ -9,16 +9,16 @@ const PAUSE_MS = 4000;
 const usage = `data: ${JSON.stringify({ choices: [], usage: { total_tokens: 7 } })}\n\n`;
 
 test.each(["workerd", "Node"] as const)(
-  "case 158: a response of %s that gets no turn for seconds has the usage that came meanwhile",
+  "a response of %s that gets no turn for seconds has the usage that came meanwhile (case 158)",
   async (runtime) => {
     const { send, upstream, logs, pause, resume, close } = await startProxy(runtime);
     onTestFinished(close);
     let write = (_: string) => {};
-    upstream.answers((response) => {
+    upstream.respondWith((response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).write(chunk("one") + finish);
       write = (text) => response.end(text);
     });
-    const reader = readerOf(await send("ann", "/v1/chat/completions", { body: chat }));
+    const reader = createTextReader(await send("ann", "/v1/chat/completions", { body: chat }));
     await reader.until("finish_reason");
     // the process itself is stopped: work that fills seconds here fills minutes of a machine that has much to do
     pause();

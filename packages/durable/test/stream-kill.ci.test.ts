@@ -1,5 +1,5 @@
 import { afterAll, expect, onTestFinished, test } from "vitest";
-import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { createTextReader } from "../../worker-proxy/test/support/event-stream.js";
 import { chunk } from "../../worker-proxy/test/support/upstream.js";
 import { RESERVED } from "./fixture/shared-plugins.js";
 import { stopPostgres } from "./support/hosts.js";
@@ -31,12 +31,12 @@ async function expectLost({ send }: RuntimeProxy, user: string, path: string): P
 }
 
 test.each(runtimes)(
-  "cases 115, 188: %s is killed with 100 open responses: each ends as interrupted, is settled once, asked for or not, and none is sent again",
+  "%s is killed with 100 open responses: each ends as interrupted, is settled once, read or not, and is not sent again (cases 115, 188)",
   async (runtime) => {
     const proxy = await startProxy(runtime);
     onTestFinished(proxy.close);
     const { send, upstream, logs } = proxy;
-    upstream.answers((response, { url }) => {
+    upstream.respondWith((response, { url }) => {
       if (url.includes("/images/")) return;
       response.writeHead(200, { "content-type": "text/event-stream" }).write(chunk("one"));
     });
@@ -44,7 +44,7 @@ test.each(runtimes)(
     const open = await Promise.all(
       users.map(async (user) => {
         const response = await send(user, chats, { body: chat, ...once });
-        await readerOf(response).until("one");
+        await createTextReader(response).until("one");
         return { user, id: response.headers.get("x-stream-id") ?? "" };
       }),
     );
@@ -53,12 +53,12 @@ test.each(runtimes)(
 
     await proxy.restart();
     await waiting;
-    const asked = open.slice(0, STREAMS / 2);
-    await Promise.all(asked.map(({ user, id }) => expectLost(proxy, user, `/v1/chat/streams/${id}`)));
+    const requests = open.slice(0, STREAMS / 2);
+    await Promise.all(requests.map(({ user, id }) => expectLost(proxy, user, `/v1/chat/streams/${id}`)));
     const repeated = await send("painter", images, { body: image, ...once });
     expect([repeated.status, await repeated.text()]).toEqual([502, expect.stringContaining("request_lost")]);
 
-    // the timers of the others: nobody has asked for them
+    // the other streams end by their timers: no client reads them
     const spent = async () =>
       new Set(await Promise.all([...users, "painter"].map((user) => readBudget(proxy, user))));
     await expect.poll(spent, PATIENCE).toEqual(new Set([`${RESERVED} spent, 0 reserved`]));

@@ -1,7 +1,7 @@
 import { budget, idempotency, resumableStreams } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
 import { test, vi } from "vitest";
-import { openRandom, runsOf, SEED } from "../../worker-proxy/test/support/random.js";
+import { countRuns, openRandom, SEED } from "../../worker-proxy/test/support/random.js";
 import { openFile } from "./support/database-file.js";
 import { openGateway, openStoredProxy, silenceLog } from "./support/stored-proxy.js";
 import { openOrderGateway, orderOptions, RESERVED, runOrder } from "./support/stream-orders.js";
@@ -10,9 +10,9 @@ const rest = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, 
 
 /* The processes are one after the other, on one file. */
 
-test("case 119: no order of faults, silences, readers, repeats, stops and crashes on Node loses an event, lies about an end, or keeps a place or money", async () => {
+test("no order of faults, silences, readers, repeats, stops and crashes on Node loses an event, reports a wrong end, or leaves a slot or a reservation (case 119)", async () => {
   silenceLog();
-  for (let run = 0; run < runsOf(20); run += 1) {
+  for (let run = 0; run < countRuns(20); run += 1) {
     const random = openRandom(SEED + run);
     const orders = openOrderGateway(random);
     const file = await openFile();

@@ -2,7 +2,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { hashText } from "@sluice/worker-proxy/plugin";
 import { test, vi } from "vitest";
-import { openRandom, runsOf, SEED } from "../../worker-proxy/test/support/random.js";
+import { countRuns, openRandom, SEED } from "../../worker-proxy/test/support/random.js";
 import { jobs, proxy, type StoredEnv } from "./fixture/stored-worker.js";
 import { gateway } from "./support/durable-gateway.js";
 import { openOrderGateway, runOrder } from "./support/stream-orders.js";
@@ -22,12 +22,12 @@ async function lose(user: string): Promise<void> {
   });
 }
 
-test("case 119: no order of faults, silences, readers, repeats, stops and crashes in a Durable Object loses an event, lies about an end, or keeps a place or money", async () => {
+test("no order of faults, silences, readers, repeats, stops and crashes in a Durable Object loses an event, reports a wrong end, or leaves a slot or a reservation (case 119)", async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
-  for (let run = 0; run < runsOf(8, 0.1); run += 1) {
+  for (let run = 0; run < countRuns(8, 0.1); run += 1) {
     const random = openRandom(SEED + run);
     const orders = openOrderGateway(random);
-    gateway.answers((request) => orders.respond(request));
+    gateway.respondWith((request) => orders.respond(request));
     const user = `orders-${run}`;
     await runOrder(random, orders, {
       user,

@@ -90,8 +90,8 @@ test.each(["create", "stream"] as const)(
       });
     });
     const plugins = [purse.plugin, resumableStreams(), idempotency()];
-    const { create, ask } = openStoredProxy({ host, gateway, plugins });
-    const response = await (kind === "create" ? create("one") : ask());
+    const { create, startStream: request } = openStoredProxy({ host, gateway, plugins });
+    const response = await (kind === "create" ? create("one") : request());
     expect([response.status, (await response.text()).length > 0]).toEqual([200, true]);
     expect(gateway.requests.length).toBe(1);
     await expect.poll(() => [purse.spent, purse.reserved.size]).toEqual([[7], 0]);

@@ -6,7 +6,7 @@ import { type EndedResult, offerResults } from "../src/shared/results.js";
 import type { EndContext, EndedTask } from "../src/videos/ends.js";
 import { videoWatch } from "../src/videos/video-watch.js";
 import { webhook } from "../src/webhooks/webhook.js";
-import { operateDeadLetters } from "./support/dead-letters.js";
+import { createDeadLetterOperations } from "./support/dead-letters.js";
 import {
   advance,
   DAY,
@@ -57,7 +57,7 @@ function openNotifyingProxy({ secret = () => SECRET as string | string[], handle
   });
   const proxy = openWatchedProxy({ onEnd: [hook, ...handlers] });
   const of = (job: string) => proxy.events.filter((event) => event.job === job);
-  const { listDeadLetters, list, resend } = operateDeadLetters([proxy.plugin], proxy.env);
+  const { listDeadLetters, list, resend } = createDeadLetterOperations([proxy.plugin], proxy.env);
   return { ...proxy, app, sent, of, listDeadLetters, list, resend };
 }
 
@@ -75,7 +75,7 @@ async function giveUp(status = 503) {
 }
 
 describe("a webhook", () => {
-  test("case 129: is signed, sent once, and follows no redirect; its events have the ids of the task", async () => {
+  test("is signed, sent once, and follows no redirect; its events have the ids of the task (case 129)", async () => {
     const { create, gateway, sent, events } = openNotifyingProxy();
     const { id, gatewayId, receipt } = await create();
     await until(() => events.length === 0 && Date.now() > START + 6 * SECOND);
@@ -115,17 +115,17 @@ describe("a webhook", () => {
       expect(new Webhook(secret).verify(body, Object.fromEntries(request.headers))).toBeDefined();
   });
 
-  test("case 129: tells that the user has removed the task", async () => {
-    const { create, gateway, sent, ask, of } = openNotifyingProxy();
+  test("says that the user has removed the task (case 129)", async () => {
+    const { create, gateway, sent, send, of } = openNotifyingProxy();
     const { path } = await create();
-    expect((await ask(`${path}/events`, "ann", { method: "DELETE" })).status).toBe(204);
+    expect((await send(`${path}/events`, "ann", { method: "DELETE" })).status).toBe(204);
     gateway.next = done;
     await until(() => sent.length === 1);
     expect(sent[0]?.data).toMatchObject({ removed: true });
     expect(of("watch")).toMatchObject([{ outcome: "stopped", code: "task_succeeded" }]);
   });
 
-  test("cases 91 and 129: tells of an end that comes after an unknown one, with another id, and of the same one once", async () => {
+  test("tells of an end that comes after an unknown one, with another id, and of the same one once (cases 91 and 129)", async () => {
     const { create, gateway, sent } = openNotifyingProxy();
     const { poll } = await create();
     await advance(6 * SECOND);
@@ -159,7 +159,7 @@ describe("a webhook", () => {
     expect(sent.slice(before).map(({ type }) => type)).toEqual(["video.succeeded"]);
   });
 
-  test("case 126: that fails is tried nine times in 32 hours, and each attempt says what follows", async () => {
+  test("a failing webhook is sent nine times in 32 hours, and each event names the next attempt (case 126)", async () => {
     const { of, sent, created } = await giveUp();
     expect(of("webhook").map(({ outcome, attempts }) => [outcome, attempts])).toEqual([
       ...Array.from({ length: 8 }, (_, index) => ["retrying", index + 1]),
@@ -167,8 +167,8 @@ describe("a webhook", () => {
     ]);
     const pauses = of("webhook")
       .slice(0, 8)
-      .map(({ nextAt = 0 }, place) => {
-        const header = sent[place]?.request.headers.get("webhook-timestamp");
+      .map(({ nextAt = 0 }, nth) => {
+        const header = sent[nth]?.request.headers.get("webhook-timestamp");
         return Math.round((nextAt / SECOND - Number(header)) / 60);
       });
     expect(pauses).toEqual([0, 1, 5, 30, 120, 300, 600, 840]);
@@ -180,7 +180,7 @@ describe("a webhook", () => {
     expect(lines()).not.toContain(SECRET);
   });
 
-  test("case 82: that is sent again later, or with another id or body, is refused by its signature", async () => {
+  test("a replay, and a webhook with another id or body, fail the signature check (case 82)", async () => {
     const { create, gateway, sent } = openNotifyingProxy();
     await create();
     gateway.next = done;
@@ -196,7 +196,7 @@ describe("a webhook", () => {
     expect(() => verifier.verify(body.replace("succeeded", "failed"), headers)).toThrow();
   });
 
-  test("case 83: that the app refuses with a secret in its response leaves no secret in the log", async () => {
+  test("a secret in the app's refusal is not in the log (case 83)", async () => {
     const { create, gateway, app, of } = openNotifyingProxy();
     app.next = () => new Response(SECRET, { status: 500, headers: { "x-secret": SECRET } });
     await create();
@@ -206,13 +206,13 @@ describe("a webhook", () => {
     expect(lines() + JSON.stringify(of("webhook"))).not.toContain(SECRET.slice(6));
   });
 
-  test("case 129: that is sent again says that its task was removed meanwhile", async () => {
-    const { create, gateway, app, sent, ask } = openNotifyingProxy();
+  test("a repeated webhook says that its task was removed meanwhile (case 129)", async () => {
+    const { create, gateway, app, sent, send } = openNotifyingProxy();
     app.next = () => new Response(null, { status: 500 });
     const { path } = await create();
     gateway.next = done;
     await until(() => sent.length === 1);
-    await ask(`${path}/events`, "ann", { method: "DELETE" });
+    await send(`${path}/events`, "ann", { method: "DELETE" });
     await until(() => sent.length === 2);
     expect(sent.map(({ data }) => data["removed"])).toEqual([undefined, true]);
     expect(sent[0]?.id).toBe(sent[1]?.id);
@@ -273,7 +273,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   expect(seen).toEqual(["queued", "QUEUED", "SUCCESS", "end"]);
 });
 
-describe("case 127: a dead letter", () => {
+describe("a dead letter (case 127)", () => {
   test("is listed with its cause, and sent again with the id that it has always had", async () => {
     const { listDeadLetters, resend, sent, of, created } = await giveUp();
     const [deadLetter] = await listDeadLetters();
@@ -393,7 +393,7 @@ describe("case 127: a dead letter", () => {
     expect(await listDeadLetters()).toHaveLength(100);
   });
 
-  test("case 131: belongs to its user: erasing the user removes it", async () => {
+  test("erasing the user removes it (case 131)", async () => {
     const { plugin, env, listDeadLetters } = await giveUp(410);
     await advance(SECOND);
     expect(await listDeadLetters()).toHaveLength(1);
@@ -403,7 +403,7 @@ describe("case 127: a dead letter", () => {
 });
 
 describe("a handler of the app", () => {
-  test("case 129: gets the end and its env, and a failure of it is reported with its cause and does not stop others", async () => {
+  test("gets the end and its env, and its failure is reported with the cause and does not stop other handlers (case 129)", async () => {
     const ends: EndedTask[] = [];
     const contexts: EndContext[] = [];
     let isBroken = true;
@@ -441,7 +441,7 @@ describe("a handler of the app", () => {
     ]);
   });
 
-  test("case 129: that always throws is a dead letter at last, with its cause", async () => {
+  test("a handler that always throws becomes a dead letter with its cause (case 129)", async () => {
     const bookVideo = () => Promise.reject(new Error("a mistake of the app"));
     const { create, gateway, listDeadLetters, of } = openNotifyingProxy({ handlers: [bookVideo] as never[] });
     await create();
@@ -470,7 +470,7 @@ describe("a handler of the app", () => {
     expect(events.some(({ outcome }) => outcome === "dropped")).toBe(false);
   });
 
-  test("case 131: is aborted if its user is erased meanwhile, and nothing is written again", async () => {
+  test("is aborted when its user is erased, and writes nothing afterwards (case 131)", async () => {
     const { create, gateway, app, plugin, env, of, listDeadLetters } = openNotifyingProxy();
     await create();
     gateway.next = done;
@@ -524,8 +524,8 @@ describe("the options of a webhook", () => {
   });
 
   test("fail the health check if a variable is wrong, and the log does not contain its value", async () => {
-    const { ask } = openNotifyingProxy({ secret: () => "whsec_short" });
-    const response = await ask("/health", "ann");
+    const { send } = openNotifyingProxy({ secret: () => "whsec_short" });
+    const response = await send("/health", "ann");
     expect(response.status).toBe(503);
     expect(lines()).toContain("webhook: secret: give whsec_ and 24 to 64 random bytes in Base64");
     expect(lines()).not.toContain("whsec_short");

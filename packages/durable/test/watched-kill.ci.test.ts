@@ -61,9 +61,9 @@ async function create(proxy: string): Promise<string> {
   return ((await response.json()) as { id: string }).id;
 }
 
-/** The gateway answers a create, and polls as it is told. */
+/** The gateway responds to a create, and to polls as it is told. */
 function gatewaySays(poll: (response: { end(text: string): void }) => void): void {
-  gateway.answers((response, { method }) => {
+  gateway.respondWith((response, { method }) => {
     response.writeHead(200, { "content-type": "application/json" });
     if (method === "POST") response.end(JSON.stringify({ id: "t-1", status: "queued" }));
     else poll(response);
@@ -82,7 +82,7 @@ test("a process that is killed during a poll has polled, and the next process co
   await expect.poll(() => gateway.requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
   await kill();
   gatewaySays((response) => response.end(success));
-  app.answers((response) => void response.writeHead(204).end());
+  app.respondWith((response) => void response.writeHead(204).end());
   const next = await start();
   await expect.poll(() => gateway.requests).toHaveLength(1);
   const read = async () =>
@@ -91,9 +91,9 @@ test("a process that is killed during a poll has polled, and the next process co
   expect(gateway.requests).toHaveLength(1);
 });
 
-test("a process that is killed between two handlers repeats only the one that had not succeeded", async () => {
+test("a process killed between two handlers repeats only the handler that had not succeeded", async () => {
   gatewaySays((response) => response.end(success));
-  app.answers((response, { url }) => {
+  app.respondWith((response, { url }) => {
     // the other handler never gets a response from this process
     if (url === "/hook") response.writeHead(204).end();
   });
@@ -107,7 +107,7 @@ test("a process that is killed between two handlers repeats only the one that ha
   const booked = app.requests.find(({ url }) => url === "/book")?.body;
   await kill();
 
-  app.answers((response) => void response.writeHead(204).end());
+  app.respondWith((response) => void response.writeHead(204).end());
   await start();
   await expect.poll(() => app.requests.map(({ url }) => url)).toEqual(["/book"]);
   // the attempt that was lost is counted, and the next one keeps its pause

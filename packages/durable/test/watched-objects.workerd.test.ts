@@ -10,14 +10,14 @@ import {
   removeDeadLetter,
 } from "../src/videos/dead-letters.js";
 import { type CountedEnv, proxy, used } from "./fixture/counted-worker.js";
-import { operateDeadLetters } from "./support/dead-letters.js";
+import { createDeadLetterOperations } from "./support/dead-letters.js";
 import { gateway, refusal, task } from "./support/durable-gateway.js";
 
 /* Watched videos in Durable Objects, which are evicted, and whose alarms ring when a test lets their time come. */
 
 const env = bindings as unknown as CountedEnv;
 const { COUNTED } = bindings as unknown as { readonly COUNTED: TestNamespace };
-const deadLetters = operateDeadLetters(findServer<CountedEnv>(proxy).plugins, env);
+const deadLetters = createDeadLetterOperations(findServer<CountedEnv>(proxy).plugins, env);
 const START = Date.UTC(2041, 0, 1);
 const DAY = 86_400_000;
 
@@ -45,7 +45,7 @@ afterEach(() => {
 const findObject = async () => COUNTED.get(COUNTED.idFromName(`user:${await hashText(user)}`));
 const video = () => task("SUCCESS", { result_url: "https://cdn.example/v.mp4" });
 
-function ask(path: string, body?: object): Promise<Response> {
+function request(path: string, body?: object): Promise<Response> {
   const headers = { authorization: user, "content-type": "application/json" };
   const init = body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers };
   return proxy.fetch(new Request(`https://proxy.example${path}`, init), env);
@@ -53,7 +53,7 @@ function ask(path: string, body?: object): Promise<Response> {
 
 /** Creates a task. Returns its path. */
 async function create(): Promise<string> {
-  const response = await ask("/v1/video/generations", {
+  const response = await request("/v1/video/generations", {
     model: "beta3.0-video",
     input: { prompt: "a bird" },
   });
@@ -77,7 +77,7 @@ async function ring(withinMs = DAY): Promise<boolean> {
   return true;
 }
 
-test("case 129: whenever objects are evicted, and whatever gateway and app do, an end is told by one id", async () => {
+test("reports each end under one id, whenever objects are evicted and whatever gateway and app do (case 129)", async () => {
   for (let seed = 1; seed <= 6; seed += 1) {
     const { below, one, rarely } = openRandom(seed);
     vi.setSystemTime(Date.now() + 30 * DAY);
@@ -85,7 +85,7 @@ test("case 129: whenever objects are evicted, and whatever gateway and app do, a
     webhooks.length = 0;
     let isOver = false;
     app.next = () => one([204, 204, 500, 503, 410, 404]);
-    gateway.answers(({ method }) => {
+    gateway.respondWith(({ method }) => {
       if (method === "POST") return Response.json({ id: `t-${seed}`, status: "queued" });
       if (rarely(0.4)) return refusal(one([404, 400, 401, 500, 503]));
       return isOver ? video() : task(one(["QUEUED", "IN_PROGRESS"]));
@@ -96,18 +96,18 @@ test("case 129: whenever objects are evicted, and whatever gateway and app do, a
       const act = below(5);
       // an object that is not in memory can't be evicted
       if (act === 0) await evictDurableObject(await findObject()).catch(() => {});
-      if (act === 1) await (await ask(path)).text();
+      if (act === 1) await (await request(path)).text();
       if (act === 2) vi.setSystemTime(Date.now() + below(120_000));
       if (rarely(0.7)) await ring();
     }
     gateway.next = video;
     app.next = () => 204;
-    await ask(path);
+    await request(path);
     for (let rings = 0; rings < 60 && (await ring()); rings += 1);
     for (const { id } of await deadLetters.listDeadLetters())
       expect(await deadLetters.resend(id), `seed ${seed}`).toBe(true);
     for (let rings = 0; rings < 60 && (await ring()); rings += 1);
-    expect(await (await ask(path)).text(), `seed ${seed}`).toContain("SUCCESS");
+    expect(await (await request(path)).text(), `seed ${seed}`).toContain("SUCCESS");
     const told = webhooks.filter(({ type }) => type === "video.succeeded");
     expect(new Set(told.map(({ id }) => id)).size, `seed ${seed}`).toBe(1);
     expect(
@@ -118,7 +118,7 @@ test("case 129: whenever objects are evicted, and whatever gateway and app do, a
 });
 
 test.each([0, 1000, 9_990])(
-  "case 130: a dead letter reads and writes a few rows beside %i",
+  "a dead letter reads and writes a few rows beside %i other dead letters (case 130)",
   async (stored) => {
     const host = findServer<CountedEnv>(proxy).host(env);
     const deadLetter = (id: string) => ({
@@ -169,7 +169,7 @@ test("a create, a page's poll and the gateway's read and write as many rows besi
   vi.spyOn(Math, "random").mockReturnValue(0);
   const costs: unknown[] = [];
   let tasks = 0;
-  gateway.answers(({ method }) =>
+  gateway.respondWith(({ method }) =>
     method === "POST" ? Response.json({ id: `g-${++tasks}`, status: "queued" }) : task("QUEUED"),
   );
   for (const stored of [1, 100_000]) {
@@ -191,10 +191,10 @@ test("a create, a page's poll and the gateway's read and write as many rows besi
     const created = await measure(async () => {
       path = await create();
     });
-    const asked = await measure(async () => (await ask(path)).text());
+    const read = await measure(async () => (await request(path)).text());
     vi.setSystemTime(Date.now() + 6_000);
     const polled = await measure(() => ring());
-    costs.push({ created, asked, polled });
+    costs.push({ created, read, polled });
   }
   expect(costs[1]).toEqual(costs[0]);
 });

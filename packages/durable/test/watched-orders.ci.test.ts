@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { readEvents } from "../../worker-proxy/test/support/event-stream.js";
-import { openRandom, runsOf, SEED } from "../../worker-proxy/test/support/random.js";
+import { countRuns, openRandom, SEED } from "../../worker-proxy/test/support/random.js";
 import type { SimulatedGateway } from "./support/simulated-gateway.js";
 import { simulateWatch, USER } from "./support/simulated-watch.js";
 import { DAY, HOUR, jump, MINUTE, SECOND, settle, stopClock } from "./support/watched.js";
@@ -42,7 +42,11 @@ async function openLife(seed: number) {
     // a watch that could not begin is told as dropped, and has no webhook
     simulation.isFaulty = false;
     const body = { model: "beta3.0-video", input: { prompt: "a bird" } };
-    const response = await simulation.current.ask({ method: "POST", path: "/v1/video/generations", body });
+    const response = await simulation.current.request({
+      method: "POST",
+      path: "/v1/video/generations",
+      body,
+    });
     const { id } = (await response.json()) as { id: string };
     simulation.isFaulty = isFaulty;
     const gatewayId = `t-${simulation.gateways.size}`;
@@ -53,7 +57,7 @@ async function openLife(seed: number) {
   /** Polls as a page does, which is told of no end that the gateway has not shown. */
   async function poll(): Promise<string> {
     const { gateway, path } = life.task;
-    const text = await (await simulation.current.ask({ path })).text();
+    const text = await (await simulation.current.request({ path })).text();
     if (text.includes("task_not_found")) expect(gateway.mayBeAbsent, "is said to be unknown").toBe(true);
     if (text.includes("watch_timeout")) expect(Date.now() - gateway.startedAt).toBeGreaterThanOrEqual(DAY);
     return text;
@@ -63,7 +67,7 @@ async function openLife(seed: number) {
   async function listen(): Promise<void> {
     const leaving = new AbortController();
     const path = `${life.task.path}/events`;
-    const response = await simulation.current.ask({ path, signal: leaving.signal });
+    const response = await simulation.current.request({ path, signal: leaving.signal });
     if (response.status !== 200) return void (await response.text());
     const tab = readEvents(response);
     let last = 0;
@@ -127,16 +131,16 @@ function listActs(life: Life): readonly (readonly [name: string, act: Act])[] {
 
   /** Lets the process end at one of the next operations. */
   async function cut(act: Act): Promise<void> {
-    simulation.crashIn = 1 + random.below(10);
+    simulation.operationsUntilCrash = 1 + random.below(10);
     await Promise.race([act().catch(() => {}), settle(60)]);
-    simulation.crashIn = Number.POSITIVE_INFINITY;
+    simulation.operationsUntilCrash = Number.POSITIVE_INFINITY;
   }
 }
 
 async function remove(life: Life): Promise<void> {
   if (!life.random.rarely(0.2)) return;
   life.task.isRemoved = true;
-  await life.simulation.current.ask({ method: "DELETE", path: `${life.task.path}/events` });
+  await life.simulation.current.request({ method: "DELETE", path: `${life.task.path}/events` });
 }
 
 async function eraseAndBegin(life: Life, act: Act): Promise<void> {
@@ -220,7 +224,7 @@ function checkPolls({ simulation }: Life): void {
       expect(at - (polls[nth] ?? 0), "is polled too often").toBeGreaterThanOrEqual(15 * SECOND);
 }
 
-/** Nobody returns: in the end nothing is left, and nothing is polled. */
+/** No client returns: in the end nothing is left, and nothing is polled. */
 async function forget({ simulation, task, erase }: Life, isErased: boolean): Promise<void> {
   if (isErased) await erase();
   for (let nth = 0; nth < 20; nth += 1) await pass(4 * DAY);
@@ -234,13 +238,13 @@ const seen = { crashes: 0, faults: 0, erasures: 0, removed: 0, told: 0 };
 const PARTS = 4;
 
 test.each(Array.from({ length: PARTS }, (_, part) => part))(
-  "cases 90, 129 and 156: no order of polls, faults, crashes, erasures and acts of users loses a video, polls too often, or goes on for ever, part %i",
+  "no order of polls, faults, crashes, erasures and acts of users loses a video, polls too often, or goes on for ever, part %i (cases 90, 129 and 156)",
   async (part) => {
-    for (let seed = SEED + part; seed < SEED + runsOf(RUNS); seed += PARTS) await play(seed);
+    for (let seed = SEED + part; seed < SEED + countRuns(RUNS); seed += PARTS) await play(seed);
   },
 );
 
-test.runIf(runsOf(RUNS) >= RUNS)(
+test.runIf(countRuns(RUNS) >= RUNS)(
   "these orders have enough ends, crashes, faults, erasures and removals",
   () => {
     expect(seen.told).toBeGreaterThan(6);

@@ -83,7 +83,7 @@ describe("pages that listen", () => {
     const { create, polls } = openWatchedProxy();
     await create();
     await until(() => polls.length === 5);
-    const readPauses = () => polls.slice(1).map((at, place) => at - (polls[place] ?? 0));
+    const readPauses = () => polls.slice(1).map((at, nth) => at - (polls[nth] ?? 0));
     for (const pause of readPauses()) {
       expect(pause).toBeGreaterThanOrEqual(15);
       expect(pause).toBeLessThan(25);
@@ -120,7 +120,7 @@ describe("pages that listen", () => {
     expect(await tab.next()).toEqual({ comment: true });
   });
 
-  test("a seventeenth tab of one task is refused with 429, and one that has left makes room", async () => {
+  test("refuses the seventeenth tab of a task with 429 until another tab leaves", async () => {
     const { create } = openWatchedProxy();
     const { follow, listen } = await create();
     const leaving = new AbortController();
@@ -147,7 +147,7 @@ describe("pages that listen", () => {
     }
   });
 
-  test("a tab that reads nothing frees its place, and the others continue", async () => {
+  test("a tab that reads nothing frees its slot, and the other tabs continue", async () => {
     const { create, gateway, polls } = openWatchedProxy();
     const { listen, follow } = await create();
     let sent = 0;
@@ -234,10 +234,10 @@ describe("the end of a watch", () => {
       () => new Response("data: 1\n\n", { headers: { "content-type": "text/event-stream" } }),
     ],
     ["a task with the key", () => task("QUEUED", { prompt: KEY })],
-  ])("does not come with responses that are %s, and pages never see them", async (_, answer) => {
+  ])("does not come with responses that are %s, and pages never see them", async (_, respond) => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, gateway, polls } = openWatchedProxy();
-    gateway.next = answer;
+    gateway.next = respond;
     const { status } = await create();
     await until(() => polls.length === 4);
     expect(await status()).toBe("queued");
@@ -316,7 +316,7 @@ describe("a task that is watched from its create", () => {
     expect(id).not.toBe(gatewayId);
   });
 
-  test("a page that polls right after the create gets the receipt, and the gateway is not asked", async () => {
+  test("a page that polls right after the create gets the receipt without a request to the gateway", async () => {
     const { create, polls } = openWatchedProxy();
     const { status, poll } = await create();
     expect(await status()).toBe("queued");
@@ -333,7 +333,7 @@ describe("a task that is watched from its create", () => {
       if (second % 7 === 0) await status();
       if (second % 40 === 0) tabs.push(await listen());
     }
-    const pauses = polls.slice(1).map((at, place) => at - (polls[place] ?? 0));
+    const pauses = polls.slice(1).map((at, nth) => at - (polls[nth] ?? 0));
     expect(tabs).toHaveLength(3);
     expect(polls.length).toBeGreaterThanOrEqual(9);
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(15);
@@ -360,11 +360,11 @@ describe("a task that is watched from its create", () => {
     ["another shape", () => Response.json([])],
     ["429 for a day", () => refusal(429, { "retry-after": "86400" })],
     ["no connection", () => Promise.reject(new TypeError(`no route, ${KEY}`))],
-  ])("case 90: one response of %s ends no watch, and stops none for long", async (_, answer) => {
+  ])("one response of %s ends no watch, and stops none for long (case 90)", async (_, respond) => {
     const { create, gateway, polls } = openWatchedProxy();
     const { status } = await create();
     await until(() => polls.length === 1);
-    gateway.next = answer;
+    gateway.next = respond;
     await until(() => polls.length === 2);
     gateway.next = done;
     await until(() => polls.length === 3, 5 * SECOND);
@@ -376,10 +376,10 @@ describe("a task that is watched from its create", () => {
     ["an account that is empty", () => refusal(402)],
     ["responses without a task", () => Response.json(null)],
     ["an outage", () => refusal(503)],
-  ])("the watch outlasts %s for an hour", async (_, answer) => {
+  ])("the watch outlasts %s for an hour", async (_, respond) => {
     const { create, gateway, polls, events } = openWatchedProxy();
     const { status } = await create();
-    gateway.next = answer;
+    gateway.next = respond;
     await until(() => Date.now() >= START + HOUR, 15 * SECOND);
     expect(await status()).toBe("queued");
     expect(events).toEqual([]);
@@ -393,26 +393,29 @@ describe("a task that is watched from its create", () => {
     ["a page", () => new Response("<h1>404</h1>", { status: 404, headers: { "content-type": "text/html" } })],
     ["nothing", () => new Response(null, { status: 404 })],
     ["words", () => new Response("404 page not found", { status: 404 })],
-  ])("case 157: an hour of 404s with %s says nothing of a task, and its video is told", async (_, answer) => {
-    const log = vi.spyOn(console, "error").mockImplementation(() => {});
-    const { create, gateway, polls, events } = openWatchedProxy();
-    const { status } = await create();
-    await until(() => polls.length === 1);
-    gateway.next = answer;
-    await until(() => Date.now() >= START + HOUR, 15 * SECOND);
-    // nor do some of them make a few of the gateway's own more
-    gateway.next = () => refusal(404);
-    const before = polls.length;
-    await until(() => polls.length === before + 3, 10 * SECOND);
-    expect([await status(), events]).toEqual(["QUEUED", []]);
-    gateway.next = done;
-    await until(() => events.length === 1, 10 * SECOND);
-    expect(await status()).toBe("SUCCESS");
-    expect(events).toMatchObject([{ outcome: "complete" }]);
-    log.mockRestore();
-  });
+  ])(
+    "an hour of 404s with %s says nothing of a task, and its video is told (case 157)",
+    async (_, respond) => {
+      const log = vi.spyOn(console, "error").mockImplementation(() => {});
+      const { create, gateway, polls, events } = openWatchedProxy();
+      const { status } = await create();
+      await until(() => polls.length === 1);
+      gateway.next = respond;
+      await until(() => Date.now() >= START + HOUR, 15 * SECOND);
+      // nor do some of them make a few of the gateway's own more
+      gateway.next = () => refusal(404);
+      const before = polls.length;
+      await until(() => polls.length === before + 3, 10 * SECOND);
+      expect([await status(), events]).toEqual(["QUEUED", []]);
+      gateway.next = done;
+      await until(() => events.length === 1, 10 * SECOND);
+      expect(await status()).toBe("SUCCESS");
+      expect(events).toMatchObject([{ outcome: "complete" }]);
+      log.mockRestore();
+    },
+  );
 
-  test("case 129: a task that has failed is told so, and is not in the log", async () => {
+  test("reports a failed task, and logs nothing (case 129)", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, gateway, events } = openWatchedProxy();
     const { gatewayId } = await create();
@@ -434,7 +437,7 @@ describe("a task that is watched from its create", () => {
     expect(events).toMatchObject([{ outcome: "complete" }]);
   });
 
-  test("cases 91 and 129: it ends as lost after 24 hours, which its user can read, and continues if the user asks later", async () => {
+  test("a task ends as lost after 24 hours, which its user can read, and continues if the user polls later (cases 91 and 129)", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, gateway, events, polls } = openWatchedProxy();
     const { poll, status, gatewayId } = await create();
@@ -458,7 +461,7 @@ describe("a task that is watched from its create", () => {
     expect(events).toMatchObject([{ outcome: "lost" }, { outcome: "complete" }]);
   });
 
-  test("cases 91 and 129: it is unknown after five minutes of 404", async () => {
+  test("it is unknown after five minutes of 404 (cases 91 and 129)", async () => {
     const { create, gateway, events, polls } = openWatchedProxy();
     const { poll } = await create();
     await until(() => polls.length === 1);
@@ -469,12 +472,12 @@ describe("a task that is watched from its create", () => {
     expect(await poll()).toMatchObject({ status: 404, error: { code: "task_not_found" } });
   });
 
-  test("case 34: it belongs to its user alone", async () => {
-    const { create, ask, plugin, env } = openWatchedProxy();
+  test("only its user can read a task (case 34)", async () => {
+    const { create, send, plugin, env } = openWatchedProxy();
     const { poll, follow, path } = await create("dan");
     expect((await poll("eve")).status).toBe(404);
     expect((await follow({ as: "eve" })).status).toBe(404);
-    expect((await ask(`${path}/events`, "eve", { method: "DELETE" })).status).toBe(404);
+    expect((await send(`${path}/events`, "eve", { method: "DELETE" })).status).toBe(404);
     expect(await plugin.userData?.exportUser(env, "eve")).toMatchObject({ items: [] });
   });
 
@@ -488,7 +491,7 @@ describe("a task that is watched from its create", () => {
     expect(polls).toHaveLength(2);
   });
 
-  test("a create whose watch cannot be stored is answered all the same, and that is reported", async () => {
+  test("a create whose watch cannot be stored gets its response, and the fault is reported", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, host, events } = openWatchedProxy();
     await host.close();
@@ -565,7 +568,7 @@ describe("a task that is watched from its create", () => {
 });
 
 test("a client creates a task and gets its video by pushed changes, without polling again", async () => {
-  const { proxy, env, gateway, polls, ask } = openWatchedProxy();
+  const { proxy, env, gateway, polls, send } = openWatchedProxy();
   const paths: string[] = [];
   const client = createClient({
     baseURL: "https://proxy.example",
@@ -596,12 +599,12 @@ test("a client creates a task and gets its video by pushed changes, without poll
   expect(seen).toEqual(expect.arrayContaining([0.1, 0.6]));
   const path = `/v1/video/generations/${handle.id}`;
   expect(paths).toEqual(["POST /v1/video/generations", `GET ${path}`, `GET ${path}/events`]);
-  expect((await ask(path, "ann")).status).toBe(200);
+  expect((await send(path, "ann")).status).toBe(200);
   expect(polls).toHaveLength(3);
 });
 
 describe("the data of a user", () => {
-  test("case 131: is exported, and erasing it ends what is running", async () => {
+  test("is exported, and erasing it ends what is running (case 131)", async () => {
     const { create, gateway, plugin, env, events, polls } = openWatchedProxy();
     const ended = await create();
     gateway.next = done;
@@ -632,7 +635,7 @@ describe("the data of a user", () => {
     expect(polls.length - before).toBe(2);
   });
 
-  test("case 131: is not written again by a poll that was under way", async () => {
+  test("is not written again by a poll in flight (case 131)", async () => {
     const { create, gateway, plugin, env, polls } = openWatchedProxy();
     await create();
     let respond = (_: Response) => {};

@@ -236,7 +236,7 @@ test("a terminal shows how long the first word takes, and then only the message"
   expect(screen.split("\r\u001b[2K")).toEqual(["", expect.stringMatching(/^Waiting {2}0:0\d$/), "Hello\n"]);
 });
 
-test("case 216: text of a model cannot steer a terminal, and reaches a file unchanged", async () => {
+test("text of a model cannot steer a terminal, and reaches a file unchanged (case 216)", async () => {
   const { runSluice } = await openEmulator({ chat: () => "a\u001b]0;title\u0007\u009b2J\tb\nc" });
   expect((await runSluice(["chat", "Hi"], { isTTY: true })).out).toBe("a]0;title2J\tb\nc\n");
   expect((await runSluice(["chat", "Hi"])).out).toContain("\u001b]0;title");

@@ -43,7 +43,7 @@ test.each([
   ["that is not there", "dog.png"],
   ["that is a folder", "sub"],
   ["that is no picture", "notes.txt"],
-])("case 213: a file %s is not read, and nothing is sent", async (_, path) => {
+])("a file %s is not read, and nothing is sent (case 213)", async (_, path) => {
   const { call, listBills, folder } = await openFolder();
   const address = `${pathToFileURL(folder).href}/${path}`;
   const result = await call(IMAGE, { prompt: "A cat", image: [address] });
@@ -52,7 +52,7 @@ test.each([
   expect(listBills()).toBe(0);
 });
 
-test("case 213: a URL of another machine is not read, and no URL is read without a folder", async () => {
+test("a URL of another machine is not read, and no URL is read without a folder (case 213)", async () => {
   const { call } = await openFolder();
   expect(joinTexts(await call(IMAGE, { prompt: "A", image: ["file://server/a.png"] }))).toMatch(
     /^Nothing was sent/,

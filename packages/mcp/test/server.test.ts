@@ -322,7 +322,7 @@ async function respondReady(request: Request) {
   return Response.json({ code: "success", data });
 }
 
-test("case 214: an id with a path in it names a file inside the folder", async () => {
+test("an id with a path in it names a file inside the folder (case 214)", async () => {
   const at = await createFolder();
   const { call } = await connect({
     client: { fetch: respondReady },
@@ -336,7 +336,7 @@ test("case 214: an id with a path in it names a file inside the folder", async (
   ]);
 });
 
-test("case 214: an existing file is not written again", async () => {
+test("an existing file is not written again (case 214)", async () => {
   const at = await createFolder();
   const { call } = await connect({ client: { fetch: respondReady }, server: { folder: at } });
   await call("video_wait", { id: "v-1" });
@@ -358,7 +358,7 @@ test("A saved video is never mistaken for the video of another task or gateway",
   expect(await readdir(at)).toHaveLength(5);
 });
 
-test("case 215: an error of the gateway that repeats the key is shown without it", async () => {
+test("an error of the gateway that repeats the key is shown without it (case 215)", async () => {
   const key = "sk-canary-0123456789abcdef";
   const echoKey = async (request: Request) =>
     Response.json({ error: { message: `bad ${request.headers.get("authorization")}` } }, { status: 401 });
@@ -376,7 +376,7 @@ test("case 215: an error of the gateway that repeats the key is shown without it
   }
 });
 
-test("case 215: a complete or partial message that repeats the key is shown without it", async () => {
+test("a complete or partial message that repeats the key is shown without it (case 215)", async () => {
   const key = "sk-canary-1";
   const writeReply = () => `The key is ${key}, is it not? So it is, and here are more words.`;
   const { call } = await connect({

@@ -2,7 +2,7 @@ import { probeMedia, uploads } from "@sluice/media";
 import { mediabunny } from "@sluice/media/mediabunny";
 import { createVideoTaskStore } from "@sluice/stores";
 import { expect, test } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { createTestClient } from "../../core/test/support/gateway.js";
 import { createVideo } from "./support/media.js";
 import { createUploads } from "./support/uploads.js";
 
@@ -11,7 +11,7 @@ const clip = new Blob([createVideo(640, 480, 60)], { type: "video/mp4" });
 
 function openPage(options?: Parameters<typeof uploads>[0]) {
   const proxy = createUploads(() => Response.json({ id: "t-1", created_at: 1_755_000_000 }));
-  const { client } = clientOf((request) => proxy.answer(request), { uploads: uploads(options) });
+  const { client } = createTestClient((request) => proxy.answer(request), { uploads: uploads(options) });
   return { client, log: proxy.log };
 }
 

@@ -2,7 +2,7 @@ import type { ClientEvent, ClientOptions, RecordStorage } from "@sluice/core";
 import { createUploadStore, uploadMedia } from "@sluice/media";
 import { memoryStorage } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { catchError, clientOf, shows, stoppedClock } from "../../core/test/support/gateway.js";
+import { catchError, createTestClient, shows, stoppedClock } from "../../core/test/support/gateway.js";
 import { createRefusal, createUploads, PART, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
@@ -31,7 +31,7 @@ function createBrowser(storage: RecordStorage = memoryStorage()) {
 
   function open(settings: Partial<ClientOptions> = {}) {
     const onEvent = (event: ClientEvent) => events.push(event);
-    const { client } = clientOf((request) => uploads.answer(request), {
+    const { client } = createTestClient((request) => uploads.answer(request), {
       clock,
       random: () => 1,
       onEvent,

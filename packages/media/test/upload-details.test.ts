@@ -2,7 +2,13 @@ import { type ClientEvent, type ClientOptions, ResponseError } from "@sluice/cor
 import { createUploadStore, getArchivedMedia, uploadMedia } from "@sluice/media";
 import { memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { catchError, clientOf, settled, stoppedClock, waitUntil } from "../../core/test/support/gateway.js";
+import {
+  catchError,
+  createTestClient,
+  settled,
+  stoppedClock,
+  waitUntil,
+} from "../../core/test/support/gateway.js";
 import { createRefusal, createUploads, PART, REAL_PART, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
@@ -18,7 +24,7 @@ function createPage(respond: Respond, settings: Partial<ClientOptions> = {}) {
   const clock = stoppedClock();
   const events: ClientEvent[] = [];
   const onEvent = (event: ClientEvent) => events.push(event);
-  const { client, requests } = clientOf(respond, { clock, random: () => 1, onEvent, ...settings });
+  const { client, requests } = createTestClient(respond, { clock, random: () => 1, onEvent, ...settings });
   const upload = (file = createSmall()) => clock.advanceUntil(uploadMedia(client, file), 1000);
   /** Lists the steps of all calls in short form. */
   const listSteps = () =>

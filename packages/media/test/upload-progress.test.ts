@@ -2,7 +2,7 @@ import { type ClientEvent, type ClientOptions, isGatewayError } from "@sluice/co
 import { uploadMedia, uploads } from "@sluice/media";
 import { createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { catchError, clientOf, createRandom, stoppedClock } from "../../core/test/support/gateway.js";
+import { catchError, createRandom, createTestClient, stoppedClock } from "../../core/test/support/gateway.js";
 import { createRefusal, createUploads, PART, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
@@ -25,7 +25,7 @@ function createPage(respond: Respond, settings: Partial<ClientOptions> = {}) {
   const onEvent = (event: ClientEvent) => {
     if (event.type === "retry") delays.push(event.delayMs);
   };
-  const { client } = clientOf(
+  const { client } = createTestClient(
     async (request, nth) => {
       // fail a client that never ends, instead of waiting forever
       if (nth > 60) return createRefusal(403, "one request too many");

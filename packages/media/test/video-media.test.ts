@@ -3,7 +3,7 @@ import { checkRequestMedia, toDataURI, uploads } from "@sluice/media";
 import { mediabunny } from "@sluice/media/mediabunny";
 import { createVideoTaskStore, listVideoTasks, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { createTestClient } from "../../core/test/support/gateway.js";
 import { concatBytes, createJPEG, createPNG, createVideo, createWAV } from "./support/media.js";
 
 const present: Presence = { absence: undefined, subscribe: () => () => {} };
@@ -143,9 +143,12 @@ test("the check of media ends with its signal", async () => {
 
 test("uploads() refuses a request before it is stored or sent", async () => {
   const storage = memoryStorage();
-  const { client, requests } = clientOf(() => Response.json({ id: "t-1", created_at: 1_755_000_000 }), {
-    uploads: uploads(),
-  });
+  const { client, requests } = createTestClient(
+    () => Response.json({ id: "t-1", created_at: 1_755_000_000 }),
+    {
+      uploads: uploads(),
+    },
+  );
   const video = createVideoTaskStore(client, { storage, presence: present });
   const request = { model, input: { media: [{ type: "first_frame", url: await small }] } } as const;
   expect(await video.create(request)).toMatchObject({

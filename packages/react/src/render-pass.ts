@@ -18,7 +18,7 @@ export interface PassView<State> {
   /** Returns the version of the last urgent change: the last change of the headline. */
   urgent(): Version<State>;
   /** Returns the version for a component that mounts: the same one during the whole pass. */
-  mounting(): Version<State>;
+  getMountVersion(): Version<State>;
   /** Records that a component shows a version. */
   commit(version: Version<State>): void;
   /** Records if a component waits for another version. */
@@ -58,7 +58,7 @@ function createPassView<State>(
   /** The version of the current pass; undefined between two passes. */
   let pass: { readonly version: Version<State>; readonly at: number } | undefined;
   const behind = new Set<object>();
-  return { first, newest, urgent, mounting, commit, wait };
+  return { first, newest, urgent, getMountVersion, commit, wait };
 
   function newest(): Version<State> {
     const state = getSnapshot();
@@ -72,7 +72,7 @@ function createPassView<State>(
     return lastUrgent;
   }
 
-  function mounting(): Version<State> {
+  function getMountVersion(): Version<State> {
     const now = performance.now();
     // mounted components that wait for a newer version do not render again in this pass
     if (!pass || now - pass.at > MAX_PASS_MS)

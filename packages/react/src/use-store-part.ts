@@ -30,8 +30,8 @@ export function useStorePart<State, Part>(
   const seen = useSyncExternalStore<Part | typeof HYDRATING>(subscribe, selectUrgent, () =>
     view.newest() === view.first ? selectUrgent() : HYDRATING,
   );
-  const [kept, keep] = useState(() => ({ view, version: view.mounting() }));
-  const own = kept.view === view ? kept.version : view.mounting();
+  const [last, setLast] = useState(() => ({ view, version: view.getMountVersion() }));
+  const own = last.view === view ? last.version : view.getMountVersion();
   const version = seen === HYDRATING ? view.first : pickNewer(own, view.urgent());
   const shown = select(version.state);
   useEffect(() => {
@@ -40,12 +40,12 @@ export function useStorePart<State, Part>(
       const newest = current.newest();
       const part = select(newest.state);
       const isBehind = part !== shown;
-      current.wait(keep, isBehind);
+      current.wait(setLast, isBehind);
       // React's subscription renders an urgent change
       const isUrgent = newest === current.urgent() && part !== seen;
-      if (!isBehind || isUrgent || queued.get(keep) === newest) return;
-      queued.set(keep, newest);
-      keep({ view: current, version: newest });
+      if (!isBehind || isUrgent || queued.get(setLast) === newest) return;
+      queued.set(setLast, newest);
+      setLast({ view: current, version: newest });
     };
     view.commit(version);
     // the store may have changed since the render
@@ -53,7 +53,7 @@ export function useStorePart<State, Part>(
     const unsubscribe = subscribe(catchUp);
     return () => {
       unsubscribe();
-      view.wait(keep, false);
+      view.wait(setLast, false);
     };
   });
   return shown;

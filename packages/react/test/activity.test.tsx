@@ -13,13 +13,13 @@ import * as React from "react";
 import { memo, type ReactNode, StrictMode, Suspense, useState } from "react";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
-  clientOf,
+  createTestClient,
   DONE,
   frame,
   openBody,
   settled,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
 } from "../../core/test/support/gateway.js";
 
 /*
@@ -28,7 +28,7 @@ import {
  */
 
 const { Activity } = React as Partial<typeof React>;
-const picture = "https://cdn.test/reef.png";
+const imageURL = "https://cdn.test/reef.png";
 const present: Presence = { absence: undefined, subscribe: () => () => {} };
 /** Longer than any store waits for another component. */
 const LONG = 20 * 60_000;
@@ -38,10 +38,10 @@ function createGateway() {
   // what no component shows any more closes its channel to other tabs
   onTestFinished(() => clock.advance(1000));
   const connection = openBody();
-  const held: ((answer: Response) => void)[] = [];
-  const { client, requests } = clientOf(
+  const held: ((response: Response) => void)[] = [];
+  const { client, requests } = createTestClient(
     ({ url, method }) => {
-      if (url.endsWith("chat/completions")) return streamAnswer(connection.body);
+      if (url.endsWith("chat/completions")) return streamResponse(connection.body);
       if (url.endsWith("GetAsset")) return Response.json({ Id: "a-1", Status: "Active" });
       if (method === "GET")
         return Response.json({
@@ -57,12 +57,12 @@ function createGateway() {
       gateway: { assetLookup: "/gamma/asset/GetAsset" },
     },
   );
-  const answer = (body: object) =>
+  const respond = (body: object) =>
     act(async () => {
       held.shift()?.(Response.json(body));
       await settled();
     });
-  return { client, clock, connection, requests, answer };
+  return { client, clock, connection, requests, respond };
 }
 
 /** A page that can hide its part, for as long as nothing waits. */
@@ -144,7 +144,7 @@ function Video() {
 function Asset() {
   const { status, data, create } = useAsset({ groupId: "group-1", presence: present });
   return (
-    <View shown={`${status}: ${data?.uri}`} act={() => void create(new URL(picture), { name: "Reef" })} />
+    <View shown={`${status}: ${data?.uri}`} act={() => void create(new URL(imageURL), { name: "Reef" })} />
   );
 }
 
@@ -152,7 +152,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
   for (const id of [undefined, "a"]) {
     const named = id ? "with an id" : "without an id";
 
-    test(`keeps a chat ${named}, and its answer continues`, async () => {
+    test(`keeps a chat ${named}, and its response continues`, async () => {
       const { hideFor, says, to, connection, requests } = renderPage(<Chat id={id} />);
       await press();
       await says(frame({ content: "Be" }));
@@ -168,18 +168,18 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
     });
 
     test(`keeps images ${named}, which are billed`, async () => {
-      const { hideFor, to, answer, requests } = renderPage(<Painter id={id} />);
+      const { hideFor, to, respond, requests } = renderPage(<Painter id={id} />);
       await press();
       await hideFor(LONG);
       expect(requests[0]?.signal.aborted).toBe(false);
-      await answer({
+      await respond({
         model: "gamma-image-5-0-260128",
         created: 1,
-        data: [{ url: picture, size: "2048x2048" }],
+        data: [{ url: imageURL, size: "2048x2048" }],
       });
       await hideFor(LONG);
       await to("visible");
-      expect([shown(), requests.length]).toEqual([`success: ${picture}`, 1]);
+      expect([shown(), requests.length]).toEqual([`success: ${imageURL}`, 1]);
     });
   }
 
@@ -193,11 +193,11 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
   });
 
   test("keeps a video task during its creation, and polls again when it is shown", async () => {
-    const { hideFor, advance, to, answer, requests } = renderPage(<Video />);
+    const { hideFor, advance, to, respond, requests } = renderPage(<Video />);
     const queries = () => requests.filter(({ method }) => method === "GET").length;
     await press();
     await hideFor(5000);
-    await answer({ id: "t-1", model: "beta3.0-video", status: "queued", created_at: 1_755_000_000 });
+    await respond({ id: "t-1", model: "beta3.0-video", status: "queued", created_at: 1_755_000_000 });
     await advance(60_000);
     const whileHidden = queries();
     await to("visible");
@@ -207,10 +207,10 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
   });
 
   test("keeps an asset during its registration", async () => {
-    const { hideFor, advance, to, answer, requests } = renderPage(<Asset />);
+    const { hideFor, advance, to, respond, requests } = renderPage(<Asset />);
     await press();
     await hideFor(5000);
-    await answer({ Id: "a-1" });
+    await respond({ Id: "a-1" });
     await to("visible");
     await advance(3000);
     expect(shown()).toBe("success: asset://a-1");
@@ -282,7 +282,7 @@ function Suspending() {
   return <input aria-label="suspend" onFocus={() => suspend(true)} />;
 }
 
-test("a component that suspends again keeps its answer, and ends it if it is removed before it resumes", async () => {
+test("a component that suspends again keeps its response, and ends it if it is removed before it resumes", async () => {
   const { client, clock, connection } = createGateway();
   const app = (content: ReactNode) => (
     <GatewayProvider client={client}>

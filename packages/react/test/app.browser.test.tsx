@@ -11,8 +11,8 @@ import {
 import { indexedDBStorage } from "@sluice/stores";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, expect, test } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
-import { openBody, streamAnswer } from "../../core/test/support/gateway.js";
+import { openBody, streamResponse } from "../../core/test/support/gateway.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 
 /* Tests of features that only a browser has: IndexedDB and its channel, Web Locks, a canvas, and previews. */
 
@@ -29,9 +29,17 @@ afterEach(() => {
 });
 
 /** Opens a tab with a client, a storage and a React root of its own. */
-function open({ name, id, answer = new Response() }: { name: string; id: string; answer?: Response }): Tab {
+function open({
+  name,
+  id,
+  response = new Response(),
+}: {
+  name: string;
+  id: string;
+  response?: Response;
+}): Tab {
   const tab: Tab = {};
-  const client = createClient({ baseURL: "https://gateway.test", fetch: async () => answer });
+  const client = createClient({ baseURL: "https://gateway.test", fetch: async () => response });
   const storage = indexedDBStorage({ name });
   const root = createRoot(document.body.appendChild(document.createElement("main")));
   roots.push(root);
@@ -65,14 +73,14 @@ test("two tabs share the list through IndexedDB", async () => {
   const name = `list-${Math.random()}`;
   const id = `chat-${Math.random()}`;
   const line = openBody();
-  const one = open({ name, id, answer: streamAnswer(line.body) });
+  const one = open({ name, id, response: streamResponse(line.body) });
   const two = open({ name, id: "another" });
   await isOpen(one);
   await isOpen(two);
   void one.chat?.send("Why is the sky blue?");
   await shows(() => rows(one)).toEqual(["Why is the sky blue?: responding"]);
   await shows(() => rows(two)).toEqual(["Why is the sky blue?: ready"]);
-  line.send(textAnswer("Short waves scatter more."));
+  line.send(streamText("Short waves scatter more."));
   line.end();
   await shows(() => rows(one)).toEqual(["Why is the sky blue?: ready"]);
   await shows(async () => (await two.list?.search("scatter"))?.length).toBe(1);

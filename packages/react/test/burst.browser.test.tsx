@@ -4,12 +4,12 @@ import { memo, startTransition, useLayoutEffect, useState } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { beforeEach, describe, expect, test } from "vitest";
 import {
-  clientOf,
+  createTestClient,
   DONE,
   frame,
   openBody,
   splitBytes,
-  streamAnswer,
+  streamResponse,
 } from "../../core/test/support/gateway.js";
 
 /*
@@ -98,7 +98,7 @@ beforeEach(() => {
 
 /** Shows the app on a gateway that gives this body, and forgets what happened until it stood. */
 async function open(body: Uint8Array[] | ReadableStream<Uint8Array>): Promise<Request[]> {
-  const { client, requests } = clientOf(() => streamAnswer(body));
+  const { client, requests } = createTestClient(() => streamResponse(body));
   visits += 1;
   log.length = 0;
   root.render(
@@ -154,13 +154,13 @@ describe("a burst of 5,000 deltas below 200 messages", () => {
     ["in 25 frames", () => streamFrames(25)],
   ])("%s commits at most once in a frame, and renders only the live row", async (_, body) => {
     await open(body());
-    const answer = await chat.send("Hello?");
+    const reply = await chat.send("Hello?");
     await waitForFrames(2);
     // the question and the end are notified at once; n frames part the time between them into n + 1
     expect(count("commit streaming")).toBeLessThanOrEqual(count("frame") + 1);
     expect([count("commit submitted"), count("commit ready"), count("row past")]).toEqual([1, 1, 0]);
     expect(chat.messages).toHaveLength(202);
-    expect([answer?.outcome, latest()]).toEqual(["complete", deltaTexts.join("")]);
+    expect([reply?.outcome, latest()]).toEqual(["complete", deltaTexts.join("")]);
   });
 
   test("shows growing text if it takes longer", async () => {
@@ -170,21 +170,21 @@ describe("a burst of 5,000 deltas below 200 messages", () => {
   });
 });
 
-describe("while an answer streams", () => {
-  test("shows another view, rendered in a transition, before the answer ends", async () => {
+describe("while a response streams", () => {
+  test("shows another view, rendered in a transition, before the response ends", async () => {
     await open(streamUntil(() => count("view about") > 0, { reads: 2000, apart: true }));
-    const answered = chat.send("Hello?");
+    const turn = chat.send("Hello?");
     startTransition(() => show("about"));
-    await answered;
+    await turn;
     expect(log.indexOf("view about")).toBeGreaterThan(-1);
     expect(log.indexOf("view about")).toBeLessThan(log.indexOf("end of the body"));
   });
 
   test("also shows another view that takes long to render", async () => {
     await open(streamUntil(() => count("view settings") > 0, { reads: 2000, apart: true }));
-    const answered = chat.send("Hello?");
+    const turn = chat.send("Hello?");
     startTransition(() => show("settings"));
-    await answered;
+    await turn;
     expect(log.indexOf("view settings")).toBeGreaterThan(-1);
     expect(log.indexOf("view settings")).toBeLessThan(log.indexOf("end of the body"));
   });
@@ -202,7 +202,7 @@ describe("while an answer streams", () => {
   test("a chat that is unmounted and mounted again shows the same stream, requested once", async () => {
     const connection = openBody();
     const requests = await open(connection.body);
-    const answered = chat.send("Hello?");
+    const turn = chat.send("Hello?");
     await connection.wanted();
     connection.send(frame({ content: "Hel" }));
     await waitUntil(() => latest() === "Hel");
@@ -213,7 +213,7 @@ describe("while an answer streams", () => {
     show("chat");
     await waitUntil(() => count("view chat") > 0 && latest() === "Hello");
     connection.send(frame({ content: "!" }) + END);
-    await answered;
+    await turn;
     await waitUntil(() => latest() === "Hello!");
     expect([chat.messages.length, latest(), requests.length]).toEqual([202, "Hello!", 1]);
   });

@@ -13,13 +13,13 @@ import {
 import { describeError, type ErrorDescription, errorMessages } from "@sluice/react";
 import { createChatStore, memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { createTestClient } from "../../core/test/support/gateway.js";
 import { until } from "../../stores/test/support/chat.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
 const handle = { id: "t-1" };
-const answer = (status: number, fields: object = {}) => new APIError("no", { status, body: "", ...fields });
+const refuse = (status: number, fields: object = {}) => new APIError("no", { status, body: "", ...fields });
 const issue = (path: string, rule: string) => new ValidationError([{ path, message: "no", rule }]);
 const withBilling = (error: Error, billing: Billing) => Object.assign(error, { billing });
 const pending = { id: "t-1", state: "running" } as never;
@@ -30,55 +30,55 @@ const cases = [
   ["ValidationError", issue("prompt", "image.prompt"), "invalidInput", "check-input", "none"],
   ["ValidationError of a blind model", issue("images", "chat.images"), "blindModel", "switch-model", "none"],
   ["ValidationError of one image", issue("images.0", "chat.images"), "invalidInput", "check-input", "none"],
-  ["APIError 400", answer(400), "refusedInput", "check-input", "none"],
-  ["APIError 401", answer(401), "signedOut", "sign-in", "none"],
-  ["APIError 403", answer(403), "forbidden", "contact", "none"],
-  ["APIError 409 of a user", answer(409, { code: "user_mismatch" }), "otherUser", "sign-in", "none"],
+  ["APIError 400", refuse(400), "refusedInput", "check-input", "none"],
+  ["APIError 401", refuse(401), "signedOut", "sign-in", "none"],
+  ["APIError 403", refuse(403), "forbidden", "contact", "none"],
+  ["APIError 409 of a user", refuse(409, { code: "user_mismatch" }), "otherUser", "sign-in", "none"],
   [
     "APIError 403 of a model",
-    answer(403, { code: "model_not_allowed" }),
+    refuse(403, { code: "model_not_allowed" }),
     "modelNotAllowed",
     "switch-model",
     "none",
   ],
-  ["APIError 404", answer(404), "notFound", "none", "none"],
+  ["APIError 404", refuse(404), "notFound", "none", "none"],
   [
     "APIError 404 of another server",
-    answer(404, { reason: "wrong-address" }),
+    refuse(404, { reason: "wrong-address" }),
     "wrongAddress",
     "contact",
     "none",
   ],
   [
     "APIError in the page of a site",
-    withBilling(answer(200, { reason: "wrong-address" }), "maybe"),
+    withBilling(refuse(200, { reason: "wrong-address" }), "maybe"),
     "wrongAddress",
     "contact",
     "none",
   ],
   [
     "APIError 404 of a server that the proxy took for the gateway",
-    answer(404, { code: "upstream_type" }),
+    refuse(404, { code: "upstream_type" }),
     "setup",
     "contact",
     "none",
   ],
-  ["APIError 403 of a page", answer(403, { code: "origin_not_allowed" }), "originRefused", "contact", "none"],
-  ["APIError 413", answer(413), "tooLong", "check-input", "none"],
-  ["APIError 422", answer(422), "refusedInput", "check-input", "none"],
-  ["APIError 429", answer(429), "rateLimited", "wait", "none"],
-  ["APIError 429 of a budget", answer(429, { code: "budget_exhausted" }), "budgetUsed", "wait", "none"],
+  ["APIError 403 of a page", refuse(403, { code: "origin_not_allowed" }), "originRefused", "contact", "none"],
+  ["APIError 413", refuse(413), "tooLong", "check-input", "none"],
+  ["APIError 422", refuse(422), "refusedInput", "check-input", "none"],
+  ["APIError 429", refuse(429), "rateLimited", "wait", "none"],
+  ["APIError 429 of a budget", refuse(429, { code: "budget_exhausted" }), "budgetUsed", "wait", "none"],
   [
     "APIError 429 of a budget that all share",
-    answer(429, { code: "shared_budget_exhausted" }),
+    refuse(429, { code: "shared_budget_exhausted" }),
     "sharedBudgetUsed",
     "wait",
     "none",
   ],
-  ["APIError 500", answer(500), "serviceDown", "retry", "maybe"],
-  ["APIError 502 of the proxy's key", answer(502, { code: "upstream_auth" }), "setup", "contact", "none"],
-  ["APIError 504 of a silent gateway", answer(504, { code: "upstream_idle" }), "stalled", "retry", "maybe"],
-  ["APIError in a 200", answer(200), "modelFailed", "retry", "maybe"],
+  ["APIError 500", refuse(500), "serviceDown", "retry", "maybe"],
+  ["APIError 502 of the proxy's key", refuse(502, { code: "upstream_auth" }), "setup", "contact", "none"],
+  ["APIError 504 of a silent gateway", refuse(504, { code: "upstream_idle" }), "stalled", "retry", "maybe"],
+  ["APIError in a 200", refuse(200), "modelFailed", "retry", "maybe"],
   ["ConnectionError, not sent", new ConnectionError("no", "none"), "unreachable", "retry", "none"],
   ["ConnectionError, after a refusal", new ConnectionError("no", "none"), "unreachable", "retry", "none"],
   ["ConnectionError", new ConnectionError("no", "maybe"), "connectionLost", "retry", "maybe"],
@@ -159,7 +159,7 @@ const cases = [
   ["a storage that is full", new DOMException("no", "QuotaExceededError"), "storageFull", "none", "none"],
   [
     "a text that the model has no room for",
-    answer(400, { code: "context_length_exceeded" }),
+    refuse(400, { code: "context_length_exceeded" }),
     "tooLong",
     "check-input",
     "none",
@@ -169,10 +169,10 @@ const cases = [
   ["something that is no error", "no", "unexpected", "retry", "none"],
   ["nothing", null, "unexpected", "retry", "none"],
   ["APIError without a status", { name: "APIError" }, "unexpected", "retry", "none"],
-  ["APIError 408", answer(408), "timedOut", "retry", "maybe"],
+  ["APIError 408", refuse(408), "timedOut", "retry", "maybe"],
   [
     "APIError 400 with a name of objects",
-    answer(400, { code: "constructor" }),
+    refuse(400, { code: "constructor" }),
     "refusedInput",
     "check-input",
     "none",
@@ -190,7 +190,7 @@ test.each(cases)("%s is described", (_, error, kind, action, billing) => {
   expect(describeError(error)).toMatchObject({ kind, action, billing });
 });
 
-test("The error of a later step says that the answers before it may be billed, and never that nothing was sent", () => {
+test("The error of a later step says that the responses before it may be billed, and never that nothing was sent", () => {
   const issues = [{ path: "messages", message: "is too long", rule: "chat.messages" }];
   for (const error of [
     new ValidationError(issues),
@@ -219,7 +219,7 @@ test("a page without a network is offline", () => {
 
 describe("the bill", () => {
   test("is mentioned where the billing is maybe, and only there", () => {
-    const findHint = (billing: Billing) => describeError(withBilling(answer(500), billing)).hint;
+    const findHint = (billing: Billing) => describeError(withBilling(refuse(500), billing)).hint;
     expect(findHint("maybe")).toBe("Try again in a few minutes. You may have been charged.");
     expect(findHint("none")).toBe("Try again in a few minutes.");
   });
@@ -238,18 +238,18 @@ describe("the bill", () => {
 
 test("the time to wait counts from the first description of an error", () => {
   vi.useFakeTimers({ now: 1000 });
-  const error = answer(429, { retryAfterMs: 5000 });
+  const error = refuse(429, { retryAfterMs: 5000 });
   expect(describeError(error).retryAt).toBe(6000);
   vi.setSystemTime(3000);
   expect(describeError(error).retryAt).toBe(6000);
-  expect(describeError(answer(429))).not.toHaveProperty("retryAt");
+  expect(describeError(refuse(429))).not.toHaveProperty("retryAt");
   vi.useRealTimers();
 });
 
-test("an error that a storage kept is described as before", async () => {
+test("describes an error read from storage like the original error", async () => {
   const storage = memoryStorage();
   const open = () => {
-    const { client } = clientOf(() => Response.json({ error: { message: "no" } }, { status: 401 }));
+    const { client } = createTestClient(() => Response.json({ error: { message: "no" } }, { status: 401 }));
     return createChatStore(client, { id: "a", model: "delta-5.3", storage });
   };
   const before = open();
@@ -258,10 +258,10 @@ test("an error that a storage kept is described as before", async () => {
   before.close();
   const after = open();
   await until(after, ({ persistence }) => persistence?.status !== "restoring");
-  const kept = after.getSnapshot().messages.at(-1)?.error;
-  expect(kept).not.toBe(failed);
-  expect(describeError(kept)).toEqual(describeError(failed));
-  expect(describeError(kept).kind).toBe("signedOut");
+  const stored = after.getSnapshot().messages.at(-1)?.error;
+  expect(stored).not.toBe(failed);
+  expect(describeError(stored)).toEqual(describeError(failed));
+  expect(describeError(stored).kind).toBe("signedOut");
 });
 
 test("each text is short: a title of five words and a hint of twelve, with the bill", () => {
@@ -279,7 +279,7 @@ test("each text is short: a title of five words and a hint of twelve, with the b
 
 test("the texts can be replaced", () => {
   const messages = { ...errorMessages, signedOut: { title: "Bitte anmelden", hint: "Dann noch einmal." } };
-  expect(describeError(answer(401), { messages })).toMatchObject({
+  expect(describeError(refuse(401), { messages })).toMatchObject({
     title: "Bitte anmelden",
     hint: "Dann noch einmal.",
   });

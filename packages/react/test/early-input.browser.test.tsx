@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 /* React paints a page before it hears of stores. What is entered between the two must be known to the next event. */
 
 const client = createClient({ baseURL: "https://gateway.test" });
-const picture = new File([new Uint8Array(10)], "reef.png", { type: "image/png" });
+const image = new File([new Uint8Array(10)], "reef.png", { type: "image/png" });
 
 interface ComposerProps {
   readonly onSend: (files: number) => void;
@@ -35,14 +35,14 @@ function Composer({ onSend, onShown }: ComposerProps) {
 /** Shows a composer as a part of a page that loads. Resolves to what it sends for events that come right after the paint. */
 async function sendAfterPaint(press: (composer: HTMLElement) => Promise<void>): Promise<unknown[]> {
   const sent: unknown[] = [];
-  const place = document.body.appendChild(document.createElement("div"));
-  const root = createRoot(place);
+  const container = document.body.appendChild(document.createElement("div"));
+  const root = createRoot(container);
   onTestFinished(() => {
     root.unmount();
-    place.remove();
+    container.remove();
   });
   await new Promise<void>((resolve, reject) => {
-    const onShown = () => void press(place).then(resolve, reject);
+    const onShown = () => void press(container).then(resolve, reject);
     const onSend = (files: number) => void sent.push(files);
     startTransition(() =>
       root.render(
@@ -64,7 +64,7 @@ async function clickSend(composer: HTMLElement): Promise<void> {
 async function choose(composer: HTMLElement): Promise<void> {
   const input = composer.querySelector("input") as HTMLInputElement;
   const chosen = new DataTransfer();
-  chosen.items.add(picture);
+  chosen.items.add(image);
   input.files = chosen.files;
   input.dispatchEvent(new Event("change", { bubbles: true }));
   await rendered();

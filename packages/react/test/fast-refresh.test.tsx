@@ -11,12 +11,19 @@ import { createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { Fragment, type FunctionComponent, StrictMode, useState } from "react";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { clientOf, DONE, frame, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
+import {
+  createTestClient,
+  DONE,
+  frame,
+  openBody,
+  settled,
+  stoppedClock,
+} from "../../core/test/support/gateway.js";
 import { createRefresh } from "./support/fast-refresh.js";
 
 const present: Presence = { absence: undefined, subscribe: () => () => {} };
-const picture = "https://cdn.test/reef.png";
-const film = "https://cdn.test/reef.mp4";
+const imageURL = "https://cdn.test/reef.png";
+const videoURL = "https://cdn.test/reef.mp4";
 const videoRequest = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
 let gateways = 0;
 
@@ -26,24 +33,24 @@ interface View {
   readonly act: () => void;
 }
 
-/** A gateway that answers creates when the test says so, and a client of it. */
+/** A gateway that responds to creates when the test says so, and a client of it. */
 function createGateway() {
   const clock = stoppedClock();
   // what no component shows any more closes its channel to other tabs
   onTestFinished(() => clock.advance(1000));
   const connection = openBody();
-  const held: ((answer: Response) => void)[] = [];
+  const held: ((response: Response) => void)[] = [];
   const signals: AbortSignal[] = [];
   const queries: string[] = [];
   gateways += 1;
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     (sent) => {
       if (sent.url.endsWith("GetAsset")) return Response.json({ Id: "a-1", Status: "Active" });
       if (sent.method === "GET") {
         queries.push(sent.url);
         const isOver = queries.length > 1;
         const data = isOver
-          ? { status: "SUCCESS", result_url: film }
+          ? { status: "SUCCESS", result_url: videoURL }
           : { status: "IN_PROGRESS", progress: "40%" };
         return Response.json({ code: "success", message: "", data: { task_id: "t-1", ...data } });
       }
@@ -61,13 +68,13 @@ function createGateway() {
   );
   const creates = () =>
     requests.filter(({ method, url }) => method === "POST" && !url.endsWith("GetAsset")).length;
-  const answer = (body: object) =>
+  const respond = (body: object) =>
     act(async () => {
       held.shift()?.(Response.json(body));
       await settled();
     });
   const advance = (ms: number) => act(() => clock.advance(ms));
-  return { client, connection, signals, queries, creates, answer, advance };
+  return { client, connection, signals, queries, creates, respond, advance };
 }
 
 function Button({ label, onPress }: { label: string; onPress: () => void }) {
@@ -173,13 +180,13 @@ function useNamedReef(): View {
   return useReef("reef");
 }
 
-function useAnswer(id?: string): View {
+function useReply(id?: string): View {
   const { status, messages, send } = useChatStream({ ...(id && { id }), model: "delta-5.3" });
   return { shown: `${status} ${messages.at(-1)?.content}`, act: () => void send("Hello?") };
 }
 
-function useNamedAnswer(): View {
-  return useAnswer("reef");
+function useNamedReply(): View {
+  return useReply("reef");
 }
 
 // outside StrictMode a refresh runs the effects again too
@@ -190,14 +197,14 @@ const modes = [
 
 describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight", (_, Mode) => {
   test("A video task continues from its creation to its end, with one create and one poller", async () => {
-    const { client, creates, queries, answer, advance } = createGateway();
+    const { client, creates, queries, respond, advance } = createGateway();
     const { shown, press, sameHooks } = createEditor(client, useVideo, Mode);
     await press();
     await sameHooks();
     expect(shown()).toBe("second, state of first: submitting");
     await press();
     expect(creates()).toBe(1);
-    await answer(receipt);
+    await respond(receipt);
     await waitFor(() => expect(shown()).toContain("pending 0.4"));
     await act(settled);
     await sameHooks();
@@ -206,37 +213,37 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
     await advance(14_999);
     expect([creates(), queries.length]).toEqual([1, 1]);
     await advance(1);
-    await waitFor(() => expect(shown()).toContain(film));
+    await waitFor(() => expect(shown()).toContain(videoURL));
     expect([creates(), queries.length]).toEqual([1, 2]);
   });
 
   test("A task that was created after another was attached continues", async () => {
-    const { client, answer } = createGateway();
+    const { client, respond } = createGateway();
     const { shown, press, sameHooks } = createEditor(client, useSecondVideo, Mode);
     expect(shown()).toContain("t-0");
     await press();
-    await answer(receipt);
+    await respond(receipt);
     await waitFor(() => expect(shown()).toContain("t-1"));
     await sameHooks();
     expect(shown()).toBe("second, state of first: t-1");
   });
 
   test("An asset in flight continues", async () => {
-    const { client, creates, answer } = createGateway();
+    const { client, creates, respond } = createGateway();
     const { shown, press, sameHooks } = createEditor(client, useHero, Mode);
     await press();
     await sameHooks();
     expect(shown()).toBe("second, state of first: creating");
     await press();
     expect(creates()).toBe(1);
-    await answer({ Id: "a-1" });
+    await respond({ Id: "a-1" });
     await waitFor(() => expect(shown()).toContain("asset://a-1"));
     await sameHooks();
     expect(shown()).toContain("asset://a-1");
   });
 
   test("Images in flight continue", async () => {
-    const { client, creates, signals, answer, advance } = createGateway();
+    const { client, creates, signals, respond, advance } = createGateway();
     const { shown, press, sameHooks } = createEditor(client, useReef, Mode);
     await press();
     await sameHooks();
@@ -244,13 +251,13 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
     await press();
     await advance(60_000);
     expect([creates(), signals[0]?.aborted]).toEqual([1, false]);
-    await answer({ created: 1_755_000_000, data: [{ url: picture }] });
-    expect(shown()).toContain(picture);
+    await respond({ created: 1_755_000_000, data: [{ url: imageURL }] });
+    expect(shown()).toContain(imageURL);
   });
 
   test("A response of a chat continues", async () => {
     const { client, creates, connection, advance } = createGateway();
-    const { shown, press, sameHooks } = createEditor(client, useAnswer, Mode);
+    const { shown, press, sameHooks } = createEditor(client, useReply, Mode);
     await press();
     connection.send(frame({ content: "Hel" }));
     await advance(1000);
@@ -269,13 +276,13 @@ describe.each(modes)(
   "fast refresh with other hooks, %s, mounts again and finds work in flight:",
   (_, Mode) => {
     test("a video task in the list during its creation, with one create and one poller", async () => {
-      const { client, creates, queries, answer, advance } = createGateway();
+      const { client, creates, queries, respond, advance } = createGateway();
       storage = memoryStorage();
       const { shown, press, otherHooks } = createEditor(client, useListedVideo, Mode);
       await press();
       await otherHooks();
       expect(shown()).toBe("third, state of third: idle [submitting]");
-      await answer(receipt);
+      await respond(receipt);
       await waitFor(() => expect(shown()).toContain("[running]"));
       await act(settled);
       await otherHooks();
@@ -299,30 +306,30 @@ describe.each(modes)(
 
     test("an asset, whose onCreate gets the handle", async () => {
       registered = [];
-      const { client, creates, signals, answer } = createGateway();
+      const { client, creates, signals, respond } = createGateway();
       const { shown, press, otherHooks } = createEditor(client, useHero, Mode);
       await press();
       await otherHooks();
       expect([shown(), signals[0]?.aborted]).toEqual(["third, state of third: idle", false]);
-      await answer({ Id: "a-1" });
+      await respond({ Id: "a-1" });
       expect([registered, creates()]).toEqual([["asset://a-1"], 1]);
     });
 
     test("images with an id", async () => {
-      const { client, creates, answer, advance } = createGateway();
+      const { client, creates, respond, advance } = createGateway();
       const { shown, press, otherHooks } = createEditor(client, useNamedReef, Mode);
       await press();
       await otherHooks();
       expect(shown()).toBe("third, state of third: pending");
       await press();
       await advance(60_000);
-      await answer({ created: 1_755_000_000, data: [{ url: picture }] });
-      expect([shown(), creates()]).toEqual([`third, state of third: ${picture}`, 1]);
+      await respond({ created: 1_755_000_000, data: [{ url: imageURL }] });
+      expect([shown(), creates()]).toEqual([`third, state of third: ${imageURL}`, 1]);
     });
 
-    test("an answer of a chat with an id", async () => {
+    test("a response of a chat with an id", async () => {
       const { client, creates, connection, advance } = createGateway();
-      const { shown, press, otherHooks } = createEditor(client, useNamedAnswer, Mode);
+      const { shown, press, otherHooks } = createEditor(client, useNamedReply, Mode);
       await press();
       connection.send(frame({ content: "Hel" }));
       await advance(1000);

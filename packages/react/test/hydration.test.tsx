@@ -5,12 +5,12 @@ import { hydrateRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 import { expect, test } from "vitest";
 import {
-  clientOf,
+  createTestClient,
   frame,
   openBody,
   settled,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
 } from "../../core/test/support/gateway.js";
 
 /* A page whose second part hydrates after the first one has begun: islands, or selective hydration. */
@@ -33,8 +33,8 @@ function Parts() {
 
 async function hydrate(begin: (connection: ReturnType<typeof openBody>) => Promise<void>) {
   const connection = openBody();
-  const { client } = clientOf(
-    ({ url }) => (url.endsWith("completions") ? streamAnswer(connection.body) : new Promise(() => {})),
+  const { client } = createTestClient(
+    ({ url }) => (url.endsWith("completions") ? streamResponse(connection.body) : new Promise(() => {})),
     { clock: stoppedClock() },
   );
   const createApp = (client: Client) => (
@@ -45,7 +45,7 @@ async function hydrate(begin: (connection: ReturnType<typeof openBody>) => Promi
   const app = createApp(client);
   const island = document.createElement("div");
   // a server has stores of its own
-  island.innerHTML = renderToString(createApp(clientOf(() => new Response()).client));
+  island.innerHTML = renderToString(createApp(createTestClient(() => new Response()).client));
   render(app);
   await act(async () => {
     await begin(connection);

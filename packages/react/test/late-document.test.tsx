@@ -3,7 +3,7 @@ import { GatewayProvider, useChatStream } from "@sluice/react";
 import { GlobalWindow } from "happy-dom";
 import { act } from "react";
 import { expect, test } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { createTestClient } from "../../core/test/support/gateway.js";
 
 /* A test runner without a document of its own: the page is made after the hooks were loaded. */
 
@@ -17,7 +17,7 @@ function Chat() {
 /** Timers that keep this process alive. */
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 
-test("A chat in a document that is made after the hooks were loaded keeps its messages, and lets its process end", async () => {
+test("A chat in a document created after the hooks were loaded keeps its messages, and lets its process end", async () => {
   expect(typeof window).toBe("undefined");
   const page = new GlobalWindow();
   Object.assign(globalThis, { window: page, document: page.document, IS_REACT_ACT_ENVIRONMENT: true });
@@ -25,7 +25,7 @@ test("A chat in a document that is made after the hooks were loaded keeps its me
     const { createRoot } = await import("react-dom/client");
     const container = document.body.appendChild(document.createElement("div"));
     const root = createRoot(container);
-    const { client } = clientOf(() => new Response());
+    const { client } = createTestClient(() => new Response());
     await act(async () =>
       root.render(
         <GatewayProvider client={client}>

@@ -4,13 +4,13 @@ import { act, render } from "@testing-library/react";
 import { StrictMode } from "react";
 import { expect, test } from "vitest";
 import {
-  clientOf,
+  createTestClient,
   DONE,
   frame,
   openBody,
   settled,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
 } from "../../core/test/support/gateway.js";
 
 /* Chats with an id that no component shows any more. */
@@ -27,7 +27,10 @@ function renderPage(Mode: typeof StrictMode | null = null, storage?: ChatStorage
   const clock = stoppedClock();
   const connection = openBody();
   const long = { firstChunkMs: 1e9, chunkMs: 1e9 };
-  const { client, requests } = clientOf(() => streamAnswer(connection.body), { clock, timeout: long });
+  const { client, requests } = createTestClient(() => streamResponse(connection.body), {
+    clock,
+    timeout: long,
+  });
   const app = (id?: string) => {
     const content = (
       <GatewayProvider client={client}>

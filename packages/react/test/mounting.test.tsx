@@ -2,7 +2,7 @@ import { GatewayProvider, useChatMessage, useChatStream } from "@sluice/react";
 import { act, render } from "@testing-library/react";
 import { memo, useLayoutEffect } from "react";
 import { expect, test } from "vitest";
-import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";
+import { createTestClient, stoppedClock } from "../../core/test/support/gateway.js";
 
 let chat: ReturnType<typeof useChatStream>;
 
@@ -19,7 +19,7 @@ function Row({ seen }: { seen: string[] }) {
 }
 
 test("A component that mounts later starts with the current chat, not with the state of the previous mount", async () => {
-  const { client } = clientOf(() => new Response(null, { status: 500 }));
+  const { client } = createTestClient(() => new Response(null, { status: 500 }));
   const [first, second]: [string[], string[]] = [[], []];
   const page = (isOpen: boolean) => (
     <GatewayProvider client={client}>
@@ -36,7 +36,7 @@ test("A component that mounts later starts with the current chat, not with the s
 });
 
 test("A component that mounts later starts with the current chat even if others have unmounted", async () => {
-  const { client } = clientOf(() => new Response(null, { status: 500 }));
+  const { client } = createTestClient(() => new Response(null, { status: 500 }));
   const seen: string[] = [];
   const page = (isChatOpen: boolean, row?: string[]) => (
     <GatewayProvider client={client}>
@@ -65,7 +65,7 @@ const StillRow = memo(Row);
 
 test("Components that wait for a chat show it while it exists", async () => {
   const clock = stoppedClock();
-  const { client } = clientOf(() => new Response(null, { status: 500 }), { clock });
+  const { client } = createTestClient(() => new Response(null, { status: 500 }), { clock });
   const seen: string[] = [];
   const page = (isOpen: boolean) => (
     <GatewayProvider client={client}>
@@ -94,7 +94,7 @@ function Named({ id, seen }: { id: string; seen: string[] }) {
 }
 
 test("A component that switches to another chat never shows the messages of the previous one", async () => {
-  const { client } = clientOf(() => new Response(null, { status: 500 }));
+  const { client } = createTestClient(() => new Response(null, { status: 500 }));
   const seen: string[] = [];
   const page = (id: string) => (
     <GatewayProvider client={client}>

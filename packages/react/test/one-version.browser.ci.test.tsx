@@ -2,18 +2,18 @@ import { GatewayProvider, useChatMessage, useChatStream } from "@sluice/react";
 import { startTransition, useLayoutEffect, useMemo, useState } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { beforeEach, describe, expect, test } from "vitest";
-import { clientOf, DONE, frame, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, DONE, frame, streamResponse } from "../../core/test/support/gateway.js";
 
 /*
- * Twelve components of one chat in a transition that takes React ten frames, while an answer streams: in React's own
- * time, without act(). After each commit, all of them show one version of the answer.
+ * Twelve components of one chat in a transition that takes React ten frames, while a response streams: in React's own
+ * time, without act(). After each commit, all of them show one version of the response.
  */
 
 const ROWS = Array.from({ length: 12 }, (_, at) => at);
 const ROW_MS = 15;
 const encoder = new TextEncoder();
 
-/** Length of the answer that each row shows now. */
+/** Length of the response that each row shows now. */
 const shown = new Map<number, number>();
 /** Lengths of the commits that showed several versions. */
 const torn: string[] = [];
@@ -57,7 +57,7 @@ function ChatRow({ row, round }: { row: number; round: number }) {
   return <p>{length}</p>;
 }
 
-/** A row that shows the answer alone. */
+/** A row that shows the response alone. */
 function MessageRow({ row, round, messageId }: { row: number; round: number; messageId: string }) {
   useMemo(() => work(ROW_MS + 0 * round), [round]);
   const length = useChatMessage("a", messageId)?.content.length ?? 0;
@@ -118,7 +118,7 @@ async function waitUntil(it: () => boolean): Promise<void> {
   while (!it()) await aFrame();
 }
 
-/** An answer that grows in each frame until `isEnough`. */
+/** A response that grows in each frame until `isEnough`. */
 function createGrowingStream(isEnough: () => boolean) {
   let reads = 0;
   return new ReadableStream<Uint8Array>({
@@ -139,24 +139,24 @@ describe("twelve components of a chat in a transition", () => {
     "rows come beside a badge",
     "rows come alone",
   ];
-  test.each(scenes)("Every commit of a transition shows one version of the answer: %s", async (scene) => {
+  test.each(scenes)("Every commit of a transition shows one version of the response: %s", async (scene) => {
     let isOver = false;
-    const { client } = clientOf(() => streamAnswer(createGrowingStream(() => isOver)));
+    const { client } = createTestClient(() => streamResponse(createGrowingStream(() => isOver)));
     root.render(
       <GatewayProvider client={client}>
         <App scene={scene} />
       </GatewayProvider>,
     );
     await waitUntil(() => chat !== undefined && shown.has(-1));
-    const answered = chat.send("Hello?");
+    const turn = chat.send("Hello?");
     await waitUntil(() => (shown.get(-1) ?? 0) > 0 && chat.status === "streaming");
     for (let round = 1; round <= 6; round += 1) {
       startTransition(() => go(round));
-      // the answer still grows: a transition that each of its pieces restarts would never come to an end
+      // the response still grows: a transition that each of its pieces restarts would never come to an end
       await waitUntil(() => committedRound === round);
     }
     isOver = true;
-    await answered;
+    await turn;
     await aFrame();
     expect(commits).toBeGreaterThan(5);
     expect(torn).toEqual([]);

@@ -36,9 +36,9 @@ test("warns a developer whose component creates the client in each render, which
   await expect.poll(() => warned).toEqual(["GatewayProvider.client options.client"]);
 });
 
-test("does not warn about a client that is kept, or is of another user", async () => {
-  const kept = render(<KeepsClient />);
-  kept.rerender(<KeepsClient />);
+test("does not warn about a client that is reused, or belongs to another user", async () => {
+  const view = render(<KeepsClient />);
+  view.rerender(<KeepsClient />);
   const { rerender } = render(<CreatesClient />);
   rerender(<CreatesClient scope="bob" />);
   await loadHints();

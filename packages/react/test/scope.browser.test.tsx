@@ -17,7 +17,7 @@ import { createRoot, type Root } from "react-dom/client";
 import { afterEach, expect, test, vi } from "vitest";
 
 /*
- * An app with everything that is kept or shared, in a real browser. Names of locks, channels and collections are noted
+ * An app with everything that is stored or shared, in a real browser. Names of locks, channels and collections are noted
  * where they reach the browser.
  */
 
@@ -113,7 +113,7 @@ function noteNames(inner: ChatStorage) {
   return { storage, names, collections };
 }
 
-/** Uses everything once: what is kept, what is shared with other tabs, and what lasts as long as the page. */
+/** Uses everything once: what is stored, what is shared with other tabs, and what lasts as long as the page. */
 async function useEverything(): Promise<void> {
   await waitUntil(() => page.chat.persistence?.status === "saved" && !page.conversations.isRestoring);
   page.attachments.add([png()]);

@@ -15,7 +15,7 @@ import {
 import { indexedDBStorage, webStorage } from "@sluice/stores";
 import { renderToString } from "react-dom/server";
 import { expect, test } from "vitest";
-import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";
+import { createTestClient, stoppedClock } from "../../core/test/support/gateway.js";
 
 function Chat({ greeting }: { greeting: string }) {
   const initialMessages = [{ id: "1", role: "assistant" as const, content: greeting }];
@@ -52,7 +52,7 @@ function App() {
 }
 
 test("no chat is shared on a server: the messages of one user are never shown to another", () => {
-  const { client, requests } = clientOf(() => new Response());
+  const { client, requests } = createTestClient(() => new Response());
   const page = (greeting: string) =>
     renderToString(
       <GatewayProvider client={client}>
@@ -90,7 +90,7 @@ test("every hook renders on a server with a relative address, and leaves no time
 
 test("conversations, attachments and errors render on a server without a request", () => {
   const clock = stoppedClock();
-  const { client, requests } = clientOf(() => new Response(), { clock });
+  const { client, requests } = createTestClient(() => new Response(), { clock });
   const html = renderToString(
     <GatewayProvider client={client}>
       <App />

@@ -3,12 +3,12 @@ import { useStore } from "@sluice/react";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { useEffect, useState } from "react";
 import { expect, test } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { createTestClient } from "../../core/test/support/gateway.js";
 import { createRefusal, createUploads } from "../../media/test/support/uploads.js";
 
 const file = new Blob([new Uint8Array(1000)]);
 
-function Upload({ client }: { client: ReturnType<typeof clientOf>["client"] }) {
+function Upload({ client }: { client: ReturnType<typeof createTestClient>["client"] }) {
   const [store] = useState(() => createUploadStore(client));
   useEffect(() => store.stop, [store]);
   const { status, progress, data, error } = useStore(store);
@@ -28,7 +28,7 @@ function Upload({ client }: { client: ReturnType<typeof clientOf>["client"] }) {
 }
 
 function renderUpload(uploads = createUploads()) {
-  const { client } = clientOf((request) => uploads.answer(request));
+  const { client } = createTestClient((request) => uploads.answer(request));
   return { ...uploads, ...render(<Upload client={client} />) };
 }
 
@@ -54,7 +54,7 @@ test("a component shows the rejection of a file", async () => {
 
 test("an upload is stopped when its component is gone", async () => {
   let signal: AbortSignal | undefined;
-  const { client } = clientOf((request) => {
+  const { client } = createTestClient((request) => {
     signal = request.signal;
     return new Promise(() => {});
   });

@@ -4,7 +4,7 @@ import { act, fireEvent, render, screen, waitFor } from "@testing-library/react"
 import { StrictMode } from "react";
 import { renderToString } from "react-dom/server";
 import { expect, onTestFinished, test } from "vitest";
-import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const present: Presence = { absence: undefined, subscribe: () => () => {} };
 let gateways = 0;
@@ -15,7 +15,7 @@ function createGateway(statuses: readonly string[]) {
   onTestFinished(() => clock.advance(1000));
   let lookups = 0;
   gateways += 1;
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     (sent) => {
       if (sent.url.endsWith("CreateAsset")) return Response.json({ Id: "a-1" });
       lookups += 1;

@@ -9,7 +9,7 @@ import { act, cleanup, createEvent, fireEvent, render, screen, waitFor } from "@
 import * as React from "react";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { clientOf, decodeBase64, settled } from "../../core/test/support/gateway.js";
+import { createTestClient, decodeBase64, settled } from "../../core/test/support/gateway.js";
 
 /** React 18 has none. */
 const { Activity } = React as Partial<typeof React>;
@@ -100,7 +100,7 @@ test("an image of the picker is checked, shown and ready to be sent", async () =
   );
 });
 
-test("an image can be pasted, and text beside a picture stays text", async () => {
+test("an image can be pasted, and text beside an image stays text", async () => {
   show();
   const paste = (types: string[]) => {
     const event = createEvent.paste(screen.getByRole("textbox"), {
@@ -226,9 +226,9 @@ test("The limit of a size is named with one decimal", async () => {
   await waitFor(() => expect(held.result?.problems[0]?.message).toContain("Limit: 1.5 MB."));
 });
 
-/** A page with a canvas. `sizeOf` decides the bytes of a picture. Returns the widths of the pictures that were drawn. */
+/** A page with a canvas. `getSize` decides the bytes of an image. Returns the widths of the images that were drawn. */
 function installCanvas(
-  sizeOf: (drawn: { readonly quality: number; readonly width: number }) => number = () => 5,
+  getSize: (drawn: { readonly quality: number; readonly width: number }) => number = () => 5,
 ): readonly number[] {
   const drawn: number[] = [];
   const createImageBitmap = async (file: Blob) => {
@@ -243,7 +243,7 @@ function installCanvas(
     }
     getContext = () => ({ fillRect() {}, drawImage() {} });
     convertToBlob = async ({ type, quality }: { type: string; quality: number }) =>
-      new Blob([new Uint8Array(sizeOf({ quality, width: this.width }))], { type });
+      new Blob([new Uint8Array(getSize({ quality, width: this.width }))], { type });
   }
   vi.stubGlobal("createImageBitmap", createImageBitmap);
   vi.stubGlobal("OffscreenCanvas", OffscreenCanvas);
@@ -335,12 +335,15 @@ test("A component that StrictMode mounts twice keeps its previews", async () => 
 });
 
 test("Signing out removes attachments, and another client has its own", async () => {
-  const page = (client: ReturnType<typeof clientOf>["client"]) => (
+  const page = (client: ReturnType<typeof createTestClient>["client"]) => (
     <GatewayProvider client={client}>
       <Composer />
     </GatewayProvider>
   );
-  const [one, two] = [clientOf(() => new Response()).client, clientOf(() => new Response()).client];
+  const [one, two] = [
+    createTestClient(() => new Response()).client,
+    createTestClient(() => new Response()).client,
+  ];
   const { rerender } = render(page(one));
   add(png());
   await isReady();

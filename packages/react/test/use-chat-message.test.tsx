@@ -3,8 +3,14 @@ import { GatewayProvider, useChatMessage, useChatStream } from "@sluice/react";
 import { act, render, screen } from "@testing-library/react";
 import { memo, type ReactNode, StrictMode } from "react";
 import { afterEach, expect, test } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, frame, openBody, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
+import {
+  createTestClient,
+  frame,
+  openBody,
+  stoppedClock,
+  streamResponse,
+} from "../../core/test/support/gateway.js";
+import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 
 type Chat = ReturnType<typeof useChatStream>;
 
@@ -20,8 +26,8 @@ function count(name: string): void {
   renders[name] = (renders[name] ?? 0) + 1;
 }
 
-const Row = memo(function Row({ messageId, place }: { messageId: string; place: number }) {
-  count(`row ${place}`);
+const Row = memo(function Row({ messageId, index }: { messageId: string; index: number }) {
+  count(`row ${index}`);
   return <p>{useChatMessage("support", messageId)?.content}</p>;
 });
 
@@ -31,7 +37,7 @@ const Badge = memo(function Badge() {
 
 const List = memo(function List({ ids }: { ids: string }) {
   count("list");
-  return ids.split(" ").map((id, place) => id && <Row key={id} messageId={id} place={place} />);
+  return ids.split(" ").map((id, index) => id && <Row key={id} messageId={id} index={index} />);
 });
 
 function Page() {
@@ -55,7 +61,9 @@ function Counter({ label }: { label: string }) {
 function renderApp(wrap: (content: ReactNode) => ReactNode = (content) => content) {
   const clock = stoppedClock();
   const connections = [openBody(), openBody()];
-  const { client } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), { clock });
+  const { client } = createTestClient((_, nth) => streamResponse(connections[nth - 1]?.body ?? ""), {
+    clock,
+  });
   const tree = (content: ReactNode) => wrap(<GatewayProvider client={client}>{content}</GatewayProvider>);
   // the badge comes first: it is mounted before there is a chat
   const view = render(
@@ -77,7 +85,7 @@ test("each row renders only for its own message", async () => {
   expect(status()).toBe("ready");
   await act(async () => {
     const turn = held.chat?.send("Hello");
-    one?.send(textAnswer("Hi"));
+    one?.send(streamText("Hi"));
     one?.end();
     await turn;
   });
@@ -117,7 +125,7 @@ test("rows show the same chat in StrictMode, and after the chat's component is r
   badgeAlone();
   expect(status()).toBe("streaming");
   await act(async () => {
-    one?.send(textAnswer("!"));
+    one?.send(streamText("!"));
     one?.end();
     await clock.advance(50);
   });
@@ -125,8 +133,8 @@ test("rows show the same chat in StrictMode, and after the chat's component is r
 });
 
 test("tools are read when they are used: an approval runs the function of the latest render", async () => {
-  const { client } = clientOf((_, nth) =>
-    streamAnswer(nth === 1 ? callAnswer({ a: ["add", "{}"] }) : textAnswer("Done")),
+  const { client } = createTestClient((_, nth) =>
+    streamResponse(nth === 1 ? streamCalls({ a: ["add", "{}"] }) : streamText("Done")),
   );
   const page = (label: string) => (
     <GatewayProvider client={client}>

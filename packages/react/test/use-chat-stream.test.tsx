@@ -7,13 +7,13 @@ import { hydrateRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 import { describe, expect, test } from "vitest";
 import {
-  clientOf,
+  createTestClient,
   DONE,
   frame,
   openBody,
   settled,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
 } from "../../core/test/support/gateway.js";
 
 const hello = frame({ content: "Hel" }) + frame({ content: "lo" }) + frame({}, "stop") + DONE;
@@ -59,7 +59,7 @@ function Counted({ onFinish }: { onFinish: (text: string) => void }) {
   );
 }
 
-/** Copies the length of the answer into a state of its own, as an effect of each change. */
+/** Copies the length of the response into a state of its own, as an effect of each change. */
 function Effects() {
   const { messages } = useChatStream({ model: "delta-5.3", id: "shared" });
   const [length, setLength] = useState(0);
@@ -103,9 +103,12 @@ const thread = () => screen.getByRole("paragraph").textContent;
 function renderLive(children: ReactNode = <Chat />, wrap: (app: ReactNode) => ReactNode = (app) => app) {
   const clock = stoppedClock();
   const connections = Array.from({ length: 3 }, openBody);
-  const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
-    clock,
-  });
+  const { client, requests } = createTestClient(
+    (_, nth) => streamResponse(connections[nth - 1]?.body ?? ""),
+    {
+      clock,
+    },
+  );
   const app = (content: ReactNode) => wrap(<GatewayProvider client={client}>{content}</GatewayProvider>);
   const view = render(app(children));
   const [connection] = connections as [ReturnType<typeof openBody>];
@@ -143,8 +146,8 @@ describe("useChatStream", () => {
   });
 
   test("getThread lists the versions that are not shown", async () => {
-    const { client } = clientOf((_, nth) =>
-      streamAnswer(frame({ content: `${nth}` }) + frame({}, "stop") + DONE),
+    const { client } = createTestClient((_, nth) =>
+      streamResponse(frame({ content: `${nth}` }) + frame({}, "stop") + DONE),
     );
     render(
       <GatewayProvider client={client}>
@@ -292,7 +295,7 @@ describe("useChatStream", () => {
     const sends = screen.getAllByRole("button", { name: "send" });
     fireEvent.click(sends[0] as HTMLElement);
     await waitForText(connections[0] as (typeof connections)[0], frame({ content: "Hi" }), clock);
-    // refused, as an answer is under way: it changes nothing of the left one's turn
+    // refused, as a response is under way: it changes nothing of the left one's turn
     fireEvent.click(sends[1] as HTMLElement);
     show(
       <>
@@ -372,7 +375,7 @@ describe("useChatStream", () => {
 
 describe("on a server", () => {
   const initialMessages = [{ id: "1", role: "assistant" as const, content: "Welcome" }];
-  const { client } = clientOf(() => streamAnswer(hello));
+  const { client } = createTestClient(() => streamResponse(hello));
   const app = (
     <GatewayProvider client={client}>
       <Chat id="ssr" initialMessages={initialMessages} />

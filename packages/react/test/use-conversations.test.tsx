@@ -12,15 +12,15 @@ import { act, configure, render, waitFor } from "@testing-library/react";
 import { Fragment, StrictMode } from "react";
 import { renderToString } from "react-dom/server";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
 import {
-  clientOf,
+  createTestClient,
   frame,
   openBody,
   settled,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
 } from "../../core/test/support/gateway.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 
 // a slow machine takes longer than the usual second
 configure({ asyncUtilTimeout: 15_000 });
@@ -68,7 +68,7 @@ function openTab(options: PageProps = {}, Mode: typeof StrictMode = StrictMode) 
   const clock = stoppedClock();
   const events: { type: string }[] = [];
   const connections = Array.from({ length: 8 }, openBody);
-  const { client } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
+  const { client } = createTestClient((_, nth) => streamResponse(connections[nth - 1]?.body ?? ""), {
     clock,
     onEvent: (event) => events.push(event),
   });
@@ -95,16 +95,16 @@ function openTab(options: PageProps = {}, Mode: typeof StrictMode = StrictMode) 
     unmount,
     list,
     rows,
-    ask,
+    sendMessage,
     send,
-    answer: streamAnswerText,
+    respond: streamReplyText,
     piece: pushPiece,
     held,
     seen: held.seen,
   };
 
   /** Opens a conversation and asks. */
-  async function ask(id: string, question: string): Promise<void> {
+  async function sendMessage(id: string, question: string): Promise<void> {
     await show({ activeId: id });
     await send(question);
   }
@@ -118,7 +118,7 @@ function openTab(options: PageProps = {}, Mode: typeof StrictMode = StrictMode) 
     });
   }
 
-  /** Sends a piece of the answer in flight. */
+  /** Sends a piece of the response in flight. */
   async function pushPiece(content: string): Promise<void> {
     const line = connections[sent];
     await act(async () => {
@@ -129,11 +129,11 @@ function openTab(options: PageProps = {}, Mode: typeof StrictMode = StrictMode) 
     });
   }
 
-  async function streamAnswerText(text: string): Promise<void> {
+  async function streamReplyText(text: string): Promise<void> {
     const line = connections[sent];
     sent += 1;
     await act(async () => {
-      line?.send(textAnswer(text));
+      line?.send(streamText(text));
       line?.end();
       await settled();
     });
@@ -163,21 +163,21 @@ test("a conversation is listed from its first question on, with the question as 
   const id = create(page);
   await page.show({ activeId: id });
   expect([page.rows(), page.list().active]).toEqual([[], undefined]);
-  await page.ask(id, "# Why is   the sky blue?\nAnd why red?");
+  await page.sendMessage(id, "# Why is   the sky blue?\nAnd why red?");
   await shows(page, ["Why is the sky blue?: responding"]);
   expect(page.list().active).toBe(page.list().conversations[0]);
-  await page.answer("Because");
+  await page.respond("Because");
   await shows(page, ["Why is the sky blue?: ready"]);
 });
 
 test("the newest question comes first, and a pinned conversation before it", async () => {
   const page = await opened({ storage: memoryStorage() });
   const [one, two] = [create(page), create(page)] as const;
-  await page.ask(one, "One?");
-  await page.answer("1");
+  await page.sendMessage(one, "One?");
+  await page.respond("1");
   later();
-  await page.ask(two, "Two?");
-  await page.answer("2");
+  await page.sendMessage(two, "Two?");
+  await page.respond("2");
   await shows(page, ["Two?: ready", "One?: ready"]);
   act(() => page.list().update(one, { isPinned: true }));
   await shows(page, ["One?: ready", "Two?: ready"]);
@@ -187,7 +187,7 @@ test("the newest question comes first, and a pinned conversation before it", asy
 
 test("a long question is cut between two words", async () => {
   const page = await opened({ storage: memoryStorage() });
-  await page.ask(create(page), `Please explain ${"very ".repeat(20)}slowly`);
+  await page.sendMessage(create(page), `Please explain ${"very ".repeat(20)}slowly`);
   const title = page.list().conversations[0]?.title ?? "";
   expect(title).toMatch(/^Please explain( very)+…$/);
   expect(title.length).toBeLessThanOrEqual(60);
@@ -199,8 +199,8 @@ test("A title has at most 60 characters, and is cut within a word that is longer
   const [half, more] = [`${"c".repeat(30)} ${"c".repeat(40)}`, `${"d".repeat(31)} ${"d".repeat(40)}`];
   for (const question of [longest, longer, half, more]) {
     later();
-    await page.ask(create(page), question);
-    await page.answer("Yes");
+    await page.sendMessage(create(page), question);
+    await page.respond("Yes");
   }
   const titles = () => page.list().conversations.map(({ title }) => title);
   await waitFor(() =>
@@ -217,8 +217,8 @@ test("a title that a user gave stays, and an empty one changes nothing", async (
   const page = await opened({ storage: memoryStorage() });
   const id = create(page, "Sky");
   await shows(page, ["Sky: ready"]);
-  await page.ask(id, "Why is the sky blue?");
-  await page.answer("Because");
+  await page.sendMessage(id, "Why is the sky blue?");
+  await page.respond("Because");
   await shows(page, ["Sky: ready"]);
   act(() => page.list().update(id, { title: "  Colours  " }));
   act(() => page.list().update(id, { title: "  " }));
@@ -229,8 +229,8 @@ test("a reload shows the list again, and the conversation of the address", async
   const storage = memoryStorage();
   const before = await opened({ storage });
   const id = create(before);
-  await before.ask(id, "Why?");
-  await before.answer("Because");
+  await before.sendMessage(id, "Why?");
+  await before.respond("Because");
   await shows(before, ["Why?: ready"]);
   act(() => before.list().update(id, { isPinned: true }));
   const [listed] = before.list().conversations;
@@ -273,7 +273,7 @@ test("A conversation without a title gets one with its next question", async () 
   await storage.write("conversations", new Map([["c", record]]));
   const page = await opened({ storage });
   await shows(page, [": ready"]);
-  await page.ask("c", "Why?");
+  await page.sendMessage("c", "Why?");
   await shows(page, ["Why?: responding"]);
 });
 
@@ -281,65 +281,65 @@ test("a search that read a stored chat finds what is said in it later", async ()
   const storage = alone();
   const before = await opened({ storage });
   const id = create(before);
-  await before.ask(id, "Why?");
-  await before.answer("Because");
+  await before.sendMessage(id, "Why?");
+  await before.respond("Because");
   await shows(before, ["Why?: ready"]);
   const page = await opened({ storage });
   expect(await page.list().search("because")).toHaveLength(1);
-  await page.ask(id, "And why red?");
-  await page.answer("Evening");
+  await page.sendMessage(id, "And why red?");
+  await page.respond("Evening");
   await page.show({ activeId: "another" });
   expect(await page.list().search("evening")).toHaveLength(1);
 });
 
 describe("two tabs", () => {
-  test("show the same list, also while the other one answers", async () => {
+  test("show the same list, even while the other tab streams a response", async () => {
     const storage = memoryStorage();
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
-    await one.ask(id, "Why?");
+    await one.sendMessage(id, "Why?");
     await shows(one, ["Why?: responding"]);
     await shows(two, ["Why?: ready"]);
-    await one.answer("Because");
+    await one.respond("Because");
     await shows(one, ["Why?: ready"]);
     await shows(two, ["Why?: ready"]);
     act(() => two.list().update(id, { title: "Reasons" }));
     await shows(one, ["Reasons: ready"]);
   });
 
-  test("show that the other one answers in a chat that both show", async () => {
+  test("show that the other tab streams a response in a chat that both show", async () => {
     const storage = memoryStorage();
     const one = await opened({ storage });
     const id = create(one);
-    await one.ask(id, "Why?");
+    await one.sendMessage(id, "Why?");
     await shows(one, ["Why?: responding"]);
     const two = await opened({ storage });
     await two.show({ chatId: id });
     await shows(two, ["Why?: responding-elsewhere"]);
-    await one.answer("Because");
+    await one.respond("Because");
     await shows(two, ["Why?: ready"]);
   });
 
-  test("show each answer of theirs, and no piece of an answer changes the list", async () => {
+  test("show each response of the other tab, and no delta of a response changes the list", async () => {
     const storage = memoryStorage();
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
     for (const question of ["Why?", "And why red?"]) {
       later();
-      await one.ask(id, question);
+      await one.sendMessage(id, question);
       await shows(one, ["Why?: responding"]);
       await one.piece("Be");
       const before = one.list();
       await one.piece("cause");
       expect(one.held.chat?.messages.at(-1)?.content).toBe("Because");
       expect(one.list()).toBe(before);
-      await one.answer("!");
+      await one.respond("!");
       await shows(one, ["Why?: ready"]);
       await shows(two, ["Why?: ready"]);
     }
   });
 
-  test("show the conversation of another tab no longer when that one has deleted it", async () => {
+  test("hide a conversation once another tab has deleted it", async () => {
     const storage = memoryStorage();
     const page = await opened({ storage });
     create(page, "Sky");
@@ -350,11 +350,11 @@ describe("two tabs", () => {
     await shows(page, ["Sky: ready"]);
   });
 
-  test("stop an answer whose conversation the other one has removed", async () => {
+  test("stop a response whose conversation the other tab has removed", async () => {
     const storage = memoryStorage();
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
-    await one.ask(id, "Why?");
+    await one.sendMessage(id, "Why?");
     await shows(two, ["Why?: ready"]);
     act(() => two.list().remove(id));
     await waitFor(() => expect(one.held.chat?.status).toBe("ready"));
@@ -365,13 +365,13 @@ describe("two tabs", () => {
     const storage = memoryStorage();
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
-    await one.ask(id, "Why?");
-    await one.answer("Because");
+    await one.sendMessage(id, "Why?");
+    await one.respond("Because");
     await shows(two, ["Why?: ready"]);
     expect(await two.list().search("evening")).toEqual([]);
     later();
-    await one.ask(id, "And why red?");
-    await one.answer("It is evening.");
+    await one.sendMessage(id, "And why red?");
+    await one.respond("It is evening.");
     await shows(one, ["Why?: ready"]);
     await waitFor(async () => expect(await two.list().search("evening")).toHaveLength(1));
   });
@@ -406,8 +406,8 @@ describe("two tabs", () => {
     await shows(page, ["One: ready"]);
     act(() => page.list().update(id, { title: "Two" }));
     // its own write would bring the newer one back
-    const kept = async () => (await storage.read("conversations")).get(id);
-    await waitFor(async () => expect(await kept()).toMatchObject({ title: "Two" }));
+    const stored = async () => (await storage.read("conversations")).get(id);
+    await waitFor(async () => expect(await stored()).toMatchObject({ title: "Two" }));
     const older = { title: "Old", createdAt: 1, updatedAt: 1, revision: 1 };
     await act(() => storage.write("conversations", new Map([[id, older]])));
     await act(() => settled());
@@ -418,8 +418,8 @@ describe("two tabs", () => {
     const storage = memoryStorage();
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
-    await one.ask(id, "Why?");
-    await one.answer("Because");
+    await one.sendMessage(id, "Why?");
+    await one.respond("Because");
     await shows(two, ["Why?: ready"]);
     act(() => one.list().remove(id));
     await shows(one, []);
@@ -433,11 +433,11 @@ describe("two tabs", () => {
   });
 });
 
-test("a removed conversation stops its answer, and loses its messages after its time", async () => {
+test("a removed conversation stops its response, and loses its messages after its time", async () => {
   const storage = alone();
   const page = await opened({ storage, restoreMs: 5000 });
   const id = create(page);
-  await page.ask(id, "Why?");
+  await page.sendMessage(id, "Why?");
   await shows(page, ["Why?: responding"]);
   act(() => page.list().remove(id));
   await waitFor(() => expect(page.held.chat?.status).toBe("ready"));
@@ -457,14 +457,14 @@ test("a question in a removed conversation brings it back, for its messages woul
   const storage = memoryStorage();
   const page = await opened({ storage });
   const id = create(page);
-  await page.ask(id, "Why?");
-  await page.answer("Because");
+  await page.sendMessage(id, "Why?");
+  await page.respond("Because");
   await shows(page, ["Why?: ready"]);
   act(() => page.list().remove(id));
   await shows(page, []);
   later();
-  await page.ask(id, "And why red?");
-  await page.answer("Evening");
+  await page.sendMessage(id, "And why red?");
+  await page.respond("Evening");
   await shows(page, ["Why?: ready"]);
   await act(() => page.clock.advance(20_000));
   await shows(page, ["Why?: ready"]);
@@ -515,8 +515,8 @@ test("A conversation that is removed again can be brought back for its whole tim
   const storage = memoryStorage();
   const page = await opened({ storage });
   const id = create(page);
-  await page.ask(id, "Why?");
-  await page.answer("Because");
+  await page.sendMessage(id, "Why?");
+  await page.respond("Because");
   await shows(page, ["Why?: ready"]);
   act(() => page.list().remove(id));
   await act(() => page.clock.advance(9000));
@@ -541,7 +541,7 @@ test("Removing what is not in the list deletes nothing", async () => {
 });
 
 test("A conversation that is brought back in the middle of its deletion stays in the list", async () => {
-  const kept = memoryStorage();
+  const storage = memoryStorage();
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -549,9 +549,9 @@ test("A conversation that is brought back in the middle of its deletion stays in
   let isHeld = false;
   const read = async (collection: string) => {
     if (isHeld && collection.startsWith("chat/")) await held;
-    return kept.read(collection);
+    return storage.read(collection);
   };
-  const page = await opened({ storage: { ...kept, read } });
+  const page = await opened({ storage: { ...storage, read } });
   const id = create(page, "Sky");
   await shows(page, ["Sky: ready"]);
   isHeld = true;
@@ -569,8 +569,8 @@ test("A conversation that was deleted is listed again with the next question of 
   const storage = memoryStorage();
   const page = await opened({ storage });
   const id = create(page);
-  await page.ask(id, "Why?");
-  await page.answer("Because");
+  await page.sendMessage(id, "Why?");
+  await page.respond("Because");
   await shows(page, ["Why?: ready"]);
   act(() => page.list().remove(id));
   await act(() => page.clock.advance(10_000));
@@ -591,30 +591,30 @@ test("A list is empty after its client has forgotten everything", async () => {
   expect(page.rows()).toEqual([]);
 });
 
-test("a removed conversation with a message that can't be deleted is kept for the next page load", async () => {
-  const kept = memoryStorage();
+test("a removed conversation with a message that can't be deleted stays for the next page load", async () => {
+  const storage = memoryStorage();
   const record = { title: "Why?", createdAt: 1, updatedAt: 1, removedAt: 1, revision: 3 };
-  await kept.write("conversations", new Map([["old", record]]));
-  await kept.write("chat/old", new Map([["m", { message: { role: "user", content: "Why?" } }]]));
+  await storage.write("conversations", new Map([["old", record]]));
+  await storage.write("chat/old", new Map([["m", { message: { role: "user", content: "Why?" } }]]));
   const write: ChatStorage["write"] = (collection, changes) =>
     collection === "chat/old"
       ? Promise.reject(new Error("the disk is broken"))
-      : kept.write(collection, changes);
-  const page = await opened({ storage: { ...kept, write } });
+      : storage.write(collection, changes);
+  const page = await opened({ storage: { ...storage, write } });
   await act(() => page.clock.advance(2000));
   await waitFor(() => expect(page.events.map(({ type }) => type)).toContain("storage-error"));
   await act(() => settled());
-  expect([...(await kept.read("conversations")).keys()]).toEqual(["old"]);
+  expect([...(await storage.read("conversations")).keys()]).toEqual(["old"]);
 });
 
 test("a search finds titles first, then messages, whatever the case and the accents", async () => {
   const storage = memoryStorage();
   const page = await opened({ storage });
   const [one, two] = [create(page), create(page)] as const;
-  await page.ask(one, "Why is the sky blue?");
-  await page.answer("Short waves scatter more, as in a Café.");
-  await page.ask(two, "A café in Rome?");
-  await page.answer("Try Sant'Eustachio.");
+  await page.sendMessage(one, "Why is the sky blue?");
+  await page.respond("Short waves scatter more, as in a Café.");
+  await page.sendMessage(two, "A café in Rome?");
+  await page.respond("Try Sant'Eustachio.");
   const found = async (text: string) =>
     (await page.list().search(text)).map(({ conversation, excerpt }) => [conversation.title, excerpt]);
   expect(await found("CAFE")).toEqual([
@@ -628,9 +628,9 @@ test("a search finds titles first, then messages, whatever the case and the acce
 
 test("a search finds what was said since the last one", async () => {
   const page = await opened({ storage: alone() });
-  await page.ask(create(page), "Why?");
+  await page.sendMessage(create(page), "Why?");
   expect(await page.list().search("scatter")).toEqual([]);
-  await page.answer("Short waves scatter more.");
+  await page.respond("Short waves scatter more.");
   const [match] = await page.list().search("SCATTER");
   expect(match?.excerpt).toBe("Short waves scatter more.");
 });
@@ -680,9 +680,14 @@ test("A search finds what users and models said, in records of any form", async 
   const storage = memoryStorage();
   const record = { title: "One", createdAt: 1, updatedAt: 1, revision: 1 };
   await storage.write("conversations", new Map([["c", record]]));
-  const said = (role: string, content?: unknown) => ({ message: { role, content } });
-  const stored = [null, undefined, {}, { message: null }, said("user"), said("user", 7)];
-  const records = [...stored, said("tool", "a sky"), said("system", "a sky"), said("assistant", "a sea")];
+  const createRecord = (role: string, content?: unknown) => ({ message: { role, content } });
+  const stored = [null, undefined, {}, { message: null }, createRecord("user"), createRecord("user", 7)];
+  const records = [
+    ...stored,
+    createRecord("tool", "a sky"),
+    createRecord("system", "a sky"),
+    createRecord("assistant", "a sea"),
+  ];
   await storage.write("chat/c", new Map(records.map((one, nth) => [`m${nth}`, one])));
   const page = await opened({ storage });
   expect(await page.list().search("sky")).toEqual([]);
@@ -691,18 +696,18 @@ test("A search finds what users and models said, in records of any form", async 
 
 /** A page with conversations without messages. Returns the names of the chats that are read, too. */
 async function createTitledList(titles: readonly string[]) {
-  const kept = memoryStorage();
+  const storage = memoryStorage();
   const records = titles.map((title, nth) => {
     const record = { title, createdAt: nth, updatedAt: nth, revision: 1 };
     return [`c${nth}`, record] as const;
   });
-  await kept.write("conversations", new Map(records));
+  await storage.write("conversations", new Map(records));
   const reads: string[] = [];
   const read = (collection: string) => {
     if (collection.startsWith("chat/")) reads.push(collection);
-    return kept.read(collection);
+    return storage.read(collection);
   };
-  return { page: await opened({ storage: { ...kept, read } }), reads };
+  return { page: await opened({ storage: { ...storage, read } }), reads };
 }
 
 test("A search finds fifty conversations, and reads none beyond its limit", async () => {
@@ -804,8 +809,8 @@ test("A record without a number of changes is older than any other", async () =>
   const page = await opened({ storage });
   await shows(page, ["Old: ready"]);
   act(() => page.list().update("a", { title: "New" }));
-  const kept = async () => (await storage.read("conversations")).get("a");
-  await waitFor(async () => expect(await kept()).toMatchObject({ title: "New" }));
+  const stored = async () => (await storage.read("conversations")).get("a");
+  await waitFor(async () => expect(await stored()).toMatchObject({ title: "New" }));
   const id = create(page, "One");
   await waitFor(async () => expect((await storage.read("conversations")).has(id)).toBe(true));
   const older = { ...old, title: "Older" };
@@ -854,8 +859,8 @@ test("a storage that is refused leaves a list of this page, and is reported", as
   });
   const page = await opened({ storage });
   const id = create(page);
-  await page.ask(id, "Why?");
-  await page.answer("Because of waves");
+  await page.sendMessage(id, "Why?");
+  await page.respond("Because of waves");
   await shows(page, ["Why?: ready"]);
   expect(await page.list().search("waves")).toHaveLength(1);
   expect(page.events.map(({ type }) => type)).toContain("storage-error");
@@ -863,8 +868,8 @@ test("a storage that is refused leaves a list of this page, and is reported", as
 
 test("The list lasts as long as the page without a storage, also over a route change", async () => {
   const page = await opened();
-  await page.ask(create(page), "Why?");
-  await page.answer("Because");
+  await page.sendMessage(create(page), "Why?");
+  await page.respond("Because");
   await page.show({ activeId: "another" });
   await shows(page, ["Why?: ready"]);
   expect(page.events.map(({ type }) => type)).not.toContain("storage-error");

@@ -2,7 +2,7 @@
 import { GatewayProvider, useImages } from "@sluice/react";
 import { renderToString } from "react-dom/server";
 import { expect, test } from "vitest";
-import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";
+import { createTestClient, stoppedClock } from "../../core/test/support/gateway.js";
 
 function Painter() {
   const { status } = useImages({ id: "cover", model: "gamma-image-5-0-260128" });
@@ -11,7 +11,7 @@ function Painter() {
 
 test("nothing is shared or cached on a server, and no timer runs", () => {
   const clock = stoppedClock();
-  const { client, requests } = clientOf(() => new Response(), { clock });
+  const { client, requests } = createTestClient(() => new Response(), { clock });
   const page = renderToString(
     <GatewayProvider client={client}>
       <Painter />

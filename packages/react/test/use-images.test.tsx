@@ -4,12 +4,12 @@ import { type ReactNode, StrictMode, useState } from "react";
 import { hydrateRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 import { describe, expect, test } from "vitest";
-import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const model = "gamma-image-5-0-260128";
 const reef = { url: "https://cdn.test/reef.png", size: "2048x2048" };
 const withheld = { error: { message: "withheld" } };
-const answer = (...data: object[]) => Response.json({ model, created: 1_755_000_000, data });
+const createResponse = (...data: object[]) => Response.json({ model, created: 1_755_000_000, data });
 
 let renders = 0;
 const verbs = new Set<unknown>();
@@ -56,15 +56,15 @@ const press = (name: string) => fireEvent.click(screen.getByRole("button", { nam
 const status = () => screen.getByRole("status").textContent;
 const shown = () => screen.getByRole("paragraph").textContent;
 
-/** An app whose gateway answers when the test says so. */
+/** An app whose gateway responds when the test says so. */
 function renderLive(children: ReactNode = <Painter />, wrap: (app: ReactNode) => ReactNode = (app) => app) {
   const clock = stoppedClock();
-  const answers: ((answered: Response) => void)[] = [];
+  const resolvers: ((response: Response) => void)[] = [];
   const signals: AbortSignal[] = [];
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     ({ signal }) => {
       signals.push(signal);
-      return new Promise<Response>((resolve) => answers.push(resolve));
+      return new Promise<Response>((resolve) => resolvers.push(resolve));
     },
     { clock },
   );
@@ -76,10 +76,10 @@ function renderLive(children: ReactNode = <Painter />, wrap: (app: ReactNode) =>
     signals,
     show: (content: ReactNode) => view.rerender(app(content)),
     unmount: view.unmount,
-    answer: (...data: object[]) =>
+    respond: (...data: object[]) =>
       act(async () => {
         await settled();
-        answers.shift()?.(answer(...data));
+        resolvers.shift()?.(createResponse(...data));
         await settled();
       }),
   };
@@ -93,7 +93,7 @@ describe("useImages", () => {
     expect([status(), requests.length, renders - before]).toEqual(["idle", 0, 1]);
     press("paint");
     expect([status(), renders - before]).toEqual(["pending", 2]);
-    await app.answer(reef, withheld);
+    await app.respond(reef, withheld);
     expect([status(), shown(), renders - before]).toEqual(["success", `${reef.url}, withheld`, 3]);
     expect(requests).toHaveLength(1);
   });
@@ -106,7 +106,7 @@ describe("useImages", () => {
     press("paint");
     // mounting twice has let go of nothing
     await act(() => clock.advance(60_000));
-    await app.answer(reef);
+    await app.respond(reef);
     expect([status(), shown(), requests.length]).toEqual(["success", reef.url, 1]);
   });
 
@@ -135,7 +135,7 @@ describe("useImages", () => {
     verbs.clear();
     const app = renderLive();
     press("paint");
-    await app.answer(reef);
+    await app.respond(reef);
     app.show(<Painter label="another" />);
     expect(verbs.size).toBe(3);
   });
@@ -146,7 +146,7 @@ describe("useImages", () => {
     press("count");
     press("paint");
     press("count");
-    await app.answer(reef);
+    await app.respond(reef);
     expect(reported).toEqual(["1 image at 3"]);
     expect(await requests[0]?.json()).toMatchObject({ seed: 2 });
   });
@@ -161,7 +161,7 @@ describe("useImages", () => {
     );
     for (const button of screen.getAllByRole("button", { name: "paint" }).slice(0, 2))
       fireEvent.click(button);
-    await app.answer(reef);
+    await app.respond(reef);
     expect(screen.getAllByText(reef.url)).toHaveLength(2);
     expect(requests).toHaveLength(1);
   });
@@ -176,7 +176,7 @@ describe("useImages", () => {
     );
     for (const button of screen.getAllByRole("button", { name: "paint" })) {
       fireEvent.click(button);
-      await app.answer(reef);
+      await app.respond(reef);
     }
     expect(reported).toEqual(["left", "right"]);
     expect(await Promise.all(requests.map((request) => request.json()))).toMatchObject([
@@ -192,7 +192,7 @@ describe("useImages", () => {
     app.show(<p>another route</p>);
     await clock.advance(9 * 60_000);
     expect(signals[0]?.aborted).toBe(false);
-    await app.answer(reef);
+    await app.respond(reef);
     app.show(<Painter id="a" />);
     expect([status(), shown(), signals.length]).toEqual(["success", reef.url, 1]);
     app.show(<p>another route</p>);
@@ -215,7 +215,7 @@ describe("useImages", () => {
 });
 
 test("images are idle on a server, and hydrate without a warning", async () => {
-  const { client } = clientOf(() => answer(reef));
+  const { client } = createTestClient(() => createResponse(reef));
   const app = (
     <GatewayProvider client={client}>
       <Painter id="ssr" />

@@ -6,7 +6,7 @@ import { type ReactNode, StrictMode } from "react";
 import { hydrateRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 import { expect, onTestFinished, test } from "vitest";
-import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 const url = "https://cdn.test/v.mp4";
@@ -23,7 +23,7 @@ function createGateway(steps: readonly object[], check?: MediaUploader["check"])
   onTestFinished(() => clock.advance(1000));
   let queries = 0;
   gateways += 1;
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     (sent) => {
       if (sent.method === "POST")
         return Response.json({

@@ -1,7 +1,13 @@
 import { type ClientOptions, type Presence, type TaskError, watchAsset } from "@sluice/core";
 import { type AssetStoreOptions, createAssetStore } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
-import { clientOf, settled, shows, stoppedClock, waitForTurn } from "../../core/test/support/gateway.js";
+import {
+  createTestClient,
+  settled,
+  shows,
+  stoppedClock,
+  waitForTurn,
+} from "../../core/test/support/gateway.js";
 
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 const dataURI = `data:image/png;base64,${btoa(String.fromCharCode(...PNG))}`;
@@ -22,7 +28,7 @@ function createStore(
 ) {
   const clock = stoppedClock();
   const lookups: unknown[] = [];
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     (sent) => {
       if (sent.url.endsWith("CreateAsset")) return create();
       lookups.push(sent);
@@ -43,7 +49,7 @@ function createStore(
 
 describe("an asset", () => {
   test("an asset without a lookup is not read, uploaded or billed", async () => {
-    const { client, requests } = clientOf(() => Response.json({ Id: "a-1" }));
+    const { client, requests } = createTestClient(() => Response.json({ Id: "a-1" }));
     const errors: Error[] = [];
     const prepared: Blob[] = [];
     const store = createAssetStore(client, {
@@ -65,7 +71,7 @@ describe("an asset", () => {
 
   test("a lookup that the proxy does not serve ends at once with an error that names the fix", async () => {
     const clock = stoppedClock();
-    const { client } = clientOf(
+    const { client } = createTestClient(
       ({ url }) =>
         url.endsWith("CreateAsset")
           ? Response.json({ Id: "a-1" })
@@ -253,7 +259,7 @@ describe("an asset", () => {
 
   test("onError is called once for each failed lookup, by one of the stores that show the asset", async () => {
     const reported: string[] = [];
-    const { client } = clientOf(() => Response.json({ error: { message: "no" } }, { status: 403 }), {
+    const { client } = createTestClient(() => Response.json({ error: { message: "no" } }, { status: 403 }), {
       baseURL: `https://gateway-${Math.random()}.test`,
       gateway: { assetLookup: "/gamma/asset/GetAsset" },
     });
@@ -329,7 +335,7 @@ describe("an asset", () => {
   test("an asset that was seen before survives a minute of 404s", async () => {
     const clock = stoppedClock();
     let lookup = () => Response.json({ Status: "Processing" });
-    const { client } = clientOf(() => lookup(), {
+    const { client } = createTestClient(() => lookup(), {
       clock,
       random: () => 0.5,
       baseURL: `https://gateway-${Math.random()}.test`,
@@ -375,7 +381,9 @@ describe("an asset", () => {
   });
 
   test("a client without a lookup gets an error that names the option", async () => {
-    const { client } = clientOf(() => Response.json({ Id: "a-1" }), { baseURL: "https://no-lookup.test" });
+    const { client } = createTestClient(() => Response.json({ Id: "a-1" }), {
+      baseURL: "https://no-lookup.test",
+    });
     const store = createAssetStore(client, { presence: present });
     leaves.push(store.subscribe(() => {}));
     store.attach("a-1");
@@ -392,7 +400,7 @@ describe("reset while an asset is being sent", () => {
     const arrivals: (() => void)[] = [];
     const signals: AbortSignal[] = [];
     const clock = stoppedClock();
-    const { client, requests } = clientOf(
+    const { client, requests } = createTestClient(
       ({ signal, url }) => {
         // after a lost response the client requests the features of the proxy
         if (url.endsWith("/health")) return new Response(null, { status: 404 });

@@ -1,8 +1,8 @@
 import { watchVideoTask } from "@sluice/core";
 import { type ChatStoreOptions, createChatStore, createImageStore, memoryStorage } from "@sluice/stores";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, DONE, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, DONE, frame, settled, streamResponse } from "../../core/test/support/gateway.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 
 const uncaught: unknown[] = [];
 
@@ -29,7 +29,7 @@ function createMistake(message: string): () => never {
 }
 
 function createChat(response: string, options: Partial<ChatStoreOptions> = {}) {
-  const { client, requests } = clientOf(() => streamAnswer(response));
+  const { client, requests } = createTestClient(() => streamResponse(response));
   const chat = createChatStore(client, { model: "delta-5.3", ...options } as ChatStoreOptions);
   return { chat, requests };
 }
@@ -71,7 +71,7 @@ test("an onError that throws does not stop onFinish", async () => {
 });
 
 test("options that throw end the turn as not-sent", async () => {
-  const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hello")));
+  const { client, requests } = createTestClient(() => streamResponse(streamText("Hello")));
   let isBroken = false;
   const chat = createChatStore(client, () => {
     if (isBroken) throw new Error("in options");
@@ -83,7 +83,7 @@ test("options that throw end the turn as not-sent", async () => {
 });
 
 test("an onPoll that throws does not end the watch", async () => {
-  const { client } = clientOf(() =>
+  const { client } = createTestClient(() =>
     Response.json({
       code: "success",
       message: "",
@@ -110,7 +110,7 @@ test("a subscriber that is added during a notification is called from the next c
 });
 
 test("a subscriber of an image store that throws does not stop the others", async () => {
-  const { client } = clientOf(() =>
+  const { client } = createTestClient(() =>
     Response.json({ model: "m", created: 1, data: [{ url: "https://cdn.test/1.png", size: "2048x2048" }] }),
   );
   const images = createImageStore(client, { model: "gamma-image-5-0-260128" });

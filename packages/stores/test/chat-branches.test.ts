@@ -1,11 +1,11 @@
 import { defineTool } from "@sluice/core";
 import { type ChatMessage, createChatStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, frame, settled, streamResponse } from "../../core/test/support/gateway.js";
+import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 import { createChat, createLiveChat, hasCall, until } from "./support/chat.js";
 
-const responses = ["first", "second", "third", "fourth"].map(textAnswer);
+const responses = ["first", "second", "third", "fourth"].map(streamText);
 
 function listTexts(messages: readonly ChatMessage[]): string[] {
   return messages.map(({ content }) => content);
@@ -67,7 +67,7 @@ describe("branches of a chat", () => {
   });
 
   test("the text of a failed response stays as a branch when it is retried", async () => {
-    const { chat } = createChat([frame({ content: "Hal" }), textAnswer("Whole")]);
+    const { chat } = createChat([frame({ content: "Hal" }), streamText("Whole")]);
     expect(await chat.send("Hello")).toMatchObject({ outcome: "truncated" });
     const cut = chat.getSnapshot().messages[1] as ChatMessage;
     await chat.retry();
@@ -78,8 +78,8 @@ describe("branches of a chat", () => {
   });
 
   test("a response that never began leaves no branch after a retry", async () => {
-    const { client } = clientOf((_, nth) =>
-      nth === 1 ? new Response("no", { status: 400 }) : streamAnswer(textAnswer("Hi")),
+    const { client } = createTestClient((_, nth) =>
+      nth === 1 ? new Response("no", { status: 400 }) : streamResponse(streamText("Hi")),
     );
     const chat = createChatStore(client, { model: "delta-5.3" });
     expect(await chat.send("Hello")).toMatchObject({ outcome: "error" });
@@ -110,7 +110,7 @@ describe("branches of a chat", () => {
         }),
     });
     const { chat, sent } = createChat(
-      [textAnswer("first"), callAnswer({ a: ["slow", "{}"] }), textAnswer("second")],
+      [streamText("first"), streamCalls({ a: ["slow", "{}"] }), streamText("second")],
       {
         tools: [slow],
       },
@@ -131,7 +131,7 @@ describe("branches of a chat", () => {
     const { chat, clock, connections } = createLiveChat();
     const [one, two] = connections;
     const first = chat.send("Hello");
-    one?.send(textAnswer("first"));
+    one?.send(streamText("first"));
     one?.end();
     await first;
     const firstResponse = chat.getSnapshot().messages[1] as ChatMessage;
@@ -142,7 +142,7 @@ describe("branches of a chat", () => {
     await clock.advance(50);
     chat.switchBranch(firstResponse.id);
     expect(listTexts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
-    two?.send(textAnswer("ond"));
+    two?.send(streamText("ond"));
     two?.end();
     const turn = await second;
     expect(turn.messages).toMatchObject([{ content: "second", outcome: "complete" }]);
@@ -174,7 +174,7 @@ describe("a message during a response", () => {
     expect(chat.getSnapshot().queued).toMatchObject([{ content: "two" }, { content: "three" }]);
     expect(await chat.regenerate()).toMatchObject({ outcome: "not-sent" });
     for (const connection of connections.slice(0, 3)) {
-      connection.send(textAnswer("answer"));
+      connection.send(streamText("answer"));
       connection.end();
     }
     expect(await Promise.all(turns)).toMatchObject(turns.map(() => ({ outcome: "complete" })));
@@ -209,7 +209,7 @@ describe("a message during a response", () => {
     chat.cancelQueued(chat.getSnapshot().queued[0]?.id ?? "");
     expect(chat.getSnapshot().queued).toMatchObject([{ content: "three" }]);
     for (const connection of connections.slice(0, 2)) {
-      connection.send(textAnswer("answer"));
+      connection.send(streamText("answer"));
       connection.end();
     }
     expect(await Promise.all(turns)).toMatchObject([
@@ -234,14 +234,14 @@ describe("a message during a response", () => {
     await two?.wanted();
     await clock.advance(50);
     expect(one?.cancelled).toBe(true);
-    two?.send(textAnswer("er"));
+    two?.send(streamText("er"));
     two?.end();
     await second;
     expect(listTexts(chat.getSnapshot().messages)).toEqual(["one", "old", "two", "newer"]);
   });
 
   test("replaces the response even if the app sends another message from onFinish", async () => {
-    const { client } = clientOf(() => streamAnswer(new ReadableStream()));
+    const { client } = createTestClient(() => streamResponse(new ReadableStream()));
     let sendAgain = true;
     const chat = createChatStore(client, () => ({
       model: "delta-5.3" as const,
@@ -260,7 +260,7 @@ describe("a message during a response", () => {
   });
 
   test("is accepted from onFinish, because the chat is ready", async () => {
-    const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hi")));
+    const { client, requests } = createTestClient(() => streamResponse(streamText("Hi")));
     let sendAgain = true;
     const chat = createChatStore(client, () => ({
       model: "delta-5.3" as const,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 import { createChat } from "./support/chat.js";
 
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
@@ -7,7 +7,7 @@ const dataURL = `data:image/png;base64,${btoa(String.fromCharCode(...PNG))}`;
 
 describe("images in a message", () => {
   test("are sent as image parts, and files as data URLs with the type of their bytes", async () => {
-    const { chat, sent } = createChat([textAnswer("A dot.")]);
+    const { chat, sent } = createChat([streamText("A dot.")]);
     const file = new File([PNG], "dot.jpg", { type: "image/jpeg" });
     const images = [file, new URL("https://files.test/a.png"), dataURL];
     expect(await chat.send("What is it?", { images })).toMatchObject({
@@ -27,7 +27,7 @@ describe("images in a message", () => {
   });
 
   test("stay with a message after an edit", async () => {
-    const { chat, sent } = createChat([textAnswer("A dot.")]);
+    const { chat, sent } = createChat([streamText("A dot.")]);
     const { messages } = await chat.send("What is it?", { images: [dataURL] });
     await chat.edit(messages[0]?.id ?? "", "What colour is it?");
     expect((await sent(1))?.[0]?.["content"]).toMatchObject([
@@ -49,7 +49,7 @@ describe("images in a message", () => {
   ] as const)(
     "are refused at %s by %s before anything is sent or shown",
     async (path, model, image, message) => {
-      const { chat, requests } = createChat([textAnswer("Hm.")], { model } as object);
+      const { chat, requests } = createChat([streamText("Hm.")], { model } as object);
       const turn = await chat.send("What is it?", { images: [image] });
       expect(turn).toMatchObject({
         messages: [],
@@ -65,7 +65,7 @@ describe("images in a message", () => {
     ["a file", new Blob([PNG])],
     ["a URL", dataURL],
   ])("with %s are not sent if the chat is stopped while they are read", async (_, image) => {
-    const { chat, requests } = createChat([textAnswer("Hm.")]);
+    const { chat, requests } = createChat([streamText("Hm.")]);
     const turn = chat.send("What is it?", { images: [image] });
     expect(chat.getSnapshot().status).toBe("submitted");
     chat.stop();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 import { createChat } from "./support/chat.js";
 
 test("40,000 initial messages are read in linear time", () => {
@@ -7,7 +7,7 @@ test("40,000 initial messages are read in linear time", () => {
     role: index % 2 ? ("assistant" as const) : ("user" as const),
     content: `message ${index}`,
   }));
-  const { chat } = createChat([textAnswer("Hello")], { initialMessages: messages });
+  const { chat } = createChat([streamText("Hello")], { initialMessages: messages });
   chat.setMessages(messages);
   expect(chat.getSnapshot().messages).toHaveLength(messages.length);
 });

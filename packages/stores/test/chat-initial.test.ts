@@ -1,19 +1,19 @@
 import { createChatStore, type InitialMessage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, frame, settled } from "../../core/test/support/gateway.js";
+import { createTestClient, frame, settled } from "../../core/test/support/gateway.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 import { createChat, createLiveChat } from "./support/chat.js";
 
-const hello = textAnswer("Hello");
+const hello = streamText("Hello");
 const given: readonly InitialMessage[] = [
   { role: "user", content: "Hi" },
   { role: "assistant", content: "How can I help?" },
 ];
 
 describe("initial messages of a chat", () => {
-  test.each(["initialMessages", "setMessages"])("Messages without ids get ids: %s", async (way) => {
-    const { chat, sent } = createChat([hello], way === "initialMessages" ? { initialMessages: given } : {});
-    if (way === "setMessages") chat.setMessages(given);
+  test.each(["initialMessages", "setMessages"])("Messages without ids get ids: %s", async (how) => {
+    const { chat, sent } = createChat([hello], how === "initialMessages" ? { initialMessages: given } : {});
+    if (how === "setMessages") chat.setMessages(given);
     const { messages } = chat.getSnapshot();
     expect(messages).toMatchObject([
       { role: "user", content: "Hi" },
@@ -38,11 +38,11 @@ describe("initial messages of a chat", () => {
     ["1.toolCalls", { role: "assistant", content: "", toolCalls: [null] }, /calls/],
     ["1.images", { role: "user", content: "", images: [{}] }, /URLs/],
     ["1", "Hi", /\{ role, content \}/],
-  ])("are rejected if they are invalid, and the error names %s", (path, message, said) => {
+  ])("are rejected if they are invalid, and the error names %s", (path, message, expected) => {
     const messages = [{ id: "u-1", role: "user", content: "Hi" }, message] as InitialMessage[];
-    const { client } = clientOf(() => new Response());
+    const { client } = createTestClient(() => new Response());
     const make = () => createChatStore(client, { model: "delta-5.3", initialMessages: messages });
-    expect(make).toThrow(said);
+    expect(make).toThrow(expected);
     expect(make).toThrow(`initialMessages.${path}:`);
     const { chat } = createChat([hello], { initialMessages: given });
     const before = chat.getSnapshot().messages;

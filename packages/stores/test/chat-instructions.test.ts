@@ -1,11 +1,11 @@
 import { defineTool } from "@sluice/core";
 import { createChatStore, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, streamResponse } from "../../core/test/support/gateway.js";
+import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 import { createChat, createLiveChat } from "./support/chat.js";
 
-const hello = textAnswer("Hello");
+const hello = streamText("Hello");
 const system = (content: string) => ({ role: "system", content });
 const user = (content: string) => ({ role: "user", content });
 
@@ -27,7 +27,7 @@ describe("the instructions of a chat", () => {
   test("are read for each request: after a tool call, retry, regenerate and reset", async () => {
     let made = 0;
     const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
-    const responses = [callAnswer({ a: ["look", "{}"] }), hello, "", hello, hello, hello];
+    const responses = [streamCalls({ a: ["look", "{}"] }), hello, "", hello, hello, hello];
     const { chat, requests, sent } = createChat(responses, {
       tools: [look],
       async instructions() {
@@ -50,7 +50,7 @@ describe("the instructions of a chat", () => {
 
   test("are never stored: a stored thread continues with the new instructions", async () => {
     const storage = memoryStorage();
-    const { client, requests } = clientOf(() => streamAnswer(hello));
+    const { client, requests } = createTestClient(() => streamResponse(hello));
     const page = (instructions: string) =>
       createChatStore(client, { id: "c", model: "delta-5.3", storage, instructions });
     const before = page("OLD PROMPT");
@@ -110,7 +110,7 @@ describe("the instructions of a chat", () => {
   test("keep the result of a tool if they fail after the call, and retry() continues", async () => {
     let made = 0;
     const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
-    const { chat, sent } = createChat([callAnswer({ a: ["look", "{}"] }), hello], {
+    const { chat, sent } = createChat([streamCalls({ a: ["look", "{}"] }), hello], {
       tools: [look],
       instructions() {
         made += 1;

@@ -7,8 +7,8 @@ import {
   memoryStorage,
 } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, stoppedClock, streamResponse } from "../../core/test/support/gateway.js";
+import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 
 /** Opens a chat over a storage that writes no record before the test says so. */
 function openChat(options: Partial<ClientOptions> = {}) {
@@ -22,9 +22,9 @@ function openChat(options: Partial<ClientOptions> = {}) {
   const storedWhenSent: unknown[] = [];
   const respond = async () => {
     storedWhenSent.push(await listKeys());
-    return streamAnswer(textAnswer("Hi"));
+    return streamResponse(streamText("Hi"));
   };
-  const { client, requests } = clientOf(respond, { clock, ...options });
+  const { client, requests } = createTestClient(respond, { clock, ...options });
   const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage: { ...memory, write } });
   const listKeys = async () =>
     [...(await memory.read("chat/a")).values()].flatMap(
@@ -77,7 +77,7 @@ test("A client with the gateway's API key does not wait for the storage, and sto
 test.each(["a\nb", "", 7, null, "k".repeat(256)])(
   "A stored key that is not a valid header is ignored: %j",
   async (idempotencyKey) => {
-    const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hi")));
+    const { client, requests } = createTestClient(() => streamResponse(streamText("Hi")));
     const storage = memoryStorage();
     const message = {
       role: "assistant",
@@ -97,7 +97,7 @@ describe("The idempotency key of a response", () => {
   /** Creates chats of devices that do not see each other. Each has its own copy of the stored records. */
   function devices(respond: (nth: number) => Response, options: Partial<ChatStoreOptions> = {}) {
     let count = 0;
-    const { client, requests } = clientOf(() => respond(count++));
+    const { client, requests } = createTestClient(() => respond(count++));
     const open = (storage: ChatStorage | undefined, own: Partial<ChatStoreOptions> = {}) =>
       createChatStore(client, {
         id: "a",
@@ -116,7 +116,7 @@ describe("The idempotency key of a response", () => {
   }
 
   const fails = () => Response.json({ error: { message: "broken" } }, { status: 400 });
-  const says = () => streamAnswer(textAnswer("Hi"));
+  const says = () => streamResponse(streamText("Hi"));
   const isQuestion = (record: unknown) => (record as { message?: ChatMessage }).message?.role === "user";
 
   test("is the same if two devices retry a failed response, and differs from the first key", async () => {
@@ -144,7 +144,7 @@ describe("The idempotency key of a response", () => {
 
   test("is the same if two devices send the same step of a turn, and differs between steps", async () => {
     const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "seen" });
-    const calls = () => streamAnswer(callAnswer({ "c-1": ["look", "{}"] }));
+    const calls = () => streamResponse(streamCalls({ "c-1": ["look", "{}"] }));
     const { open, copyStorage, keys } = devices((nth) => (nth % 2 === 0 ? calls() : says()), {
       tools: [look],
     });

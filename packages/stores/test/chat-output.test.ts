@@ -2,8 +2,8 @@ import { withJSONSchema } from "@sluice/core";
 import { createChatStore } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { checkOnly, textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, frame, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, frame, streamResponse } from "../../core/test/support/gateway.js";
+import { checkOnly, streamText } from "../../core/test/support/reply-streams.js";
 import { createChat, createLiveChat } from "./support/chat.js";
 
 const recipe = withJSONSchema(
@@ -12,7 +12,7 @@ const recipe = withJSONSchema(
 
 describe("a chat with a schema", () => {
   test("sends JSON mode, and returns the response as a checked value", async () => {
-    const { chat, requests } = createChat([textAnswer('{"title":"Tea","steps":["boil"]}')], {
+    const { chat, requests } = createChat([streamText('{"title":"Tea","steps":["boil"]}')], {
       outputSchema: recipe,
     });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
@@ -24,7 +24,7 @@ describe("a chat with a schema", () => {
   });
 
   test("sends the JSON Schema to the model after the instructions, for each request", async () => {
-    const { chat, sent } = createChat([textAnswer('{"title":"Tea","steps":["boil"]}')], {
+    const { chat, sent } = createChat([streamText('{"title":"Tea","steps":["boil"]}')], {
       model: "delta-5.3",
       instructions: "Be brief.",
       outputSchema: recipe,
@@ -44,7 +44,7 @@ describe("a chat with a schema", () => {
 
   test("warns about a schema without a JSON Schema, and sends only the prompt", async () => {
     const warnings: unknown[] = [];
-    const { client, requests } = clientOf(() => streamAnswer(textAnswer('{"at":"2026-01-01"}')), {
+    const { client, requests } = createTestClient(() => streamResponse(streamText('{"at":"2026-01-01"}')), {
       onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
     });
     const chat = createChatStore(client, {
@@ -62,9 +62,12 @@ describe("a chat with a schema", () => {
   test("sends the JSON Schema of withJSONSchema, and checks responses with the schema", async () => {
     const warnings: unknown[] = [];
     const responses = ['{"title":"Tea"}', '{"title":7}'];
-    const { client, requests } = clientOf((_, nth) => streamAnswer(textAnswer(responses[nth - 1] ?? "")), {
-      onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
-    });
+    const { client, requests } = createTestClient(
+      (_, nth) => streamResponse(streamText(responses[nth - 1] ?? "")),
+      {
+        onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
+      },
+    );
     const jsonSchema = { type: "object", properties: { title: { type: "string" } } };
     const schema = withJSONSchema(
       checkOnly((value) => typeof Object(value).title === "string"),
@@ -84,7 +87,7 @@ describe("a chat with a schema", () => {
 
   test("warns about a schema of a library without JSON Schema, and names the fix", async () => {
     const warnings: unknown[] = [];
-    const { client } = clientOf(() => streamAnswer(textAnswer("{}")), {
+    const { client } = createTestClient(() => streamResponse(streamText("{}")), {
       onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
     });
     for (const outputSchema of [checkOnly(() => true), v.object({})])
@@ -99,7 +102,7 @@ describe("a chat with a schema", () => {
     const schema = v.custom(() => {
       throw new TypeError("the list of titles can't be read");
     });
-    const { chat } = createChat([textAnswer('{"title":"Tea"}')], { outputSchema: schema });
+    const { chat } = createChat([streamText('{"title":"Tea"}')], { outputSchema: schema });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
       outcome: "error",
       error: { name: "TypeError", message: "the list of titles can't be read" },
@@ -128,7 +131,7 @@ describe("a chat with a schema", () => {
 
   test("finds the JSON in the text of models without a JSON mode", async () => {
     const { chat, requests } = createChat(
-      [textAnswer('Sure:\n```json\n{"title":"Tea","steps":["boil"]}\n```\nEnjoy!')],
+      [streamText('Sure:\n```json\n{"title":"Tea","steps":["boil"]}\n```\nEnjoy!')],
       {
         model: "delta-5.3",
         outputSchema: recipe,
@@ -158,7 +161,7 @@ describe("a chat with a schema", () => {
     ["is no JSON", "I'd rather not.", ""],
     ["stops in the middle of its JSON", '{"title":"Tea","st', ""],
   ])("reports a response that %s, and keeps its text", async (_, text, path) => {
-    const { chat } = createChat([textAnswer(text)], { outputSchema: recipe });
+    const { chat } = createChat([streamText(text)], { outputSchema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
       outcome: "error",
       error: { name: "ResponseError", path, body: text },
@@ -175,7 +178,7 @@ describe("a chat with a schema", () => {
   });
 
   test("types the object by the schema, with every part optional", () => {
-    const { client } = clientOf(() => streamAnswer(""));
+    const { client } = createTestClient(() => streamResponse(""));
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", outputSchema: recipe });
     expectTypeOf(chat.getSnapshot().output).toEqualTypeOf<
       { readonly title?: string; readonly steps?: readonly string[] } | undefined

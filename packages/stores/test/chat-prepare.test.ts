@@ -1,14 +1,14 @@
 import { type ChatRequestMessage, defineTool } from "@sluice/core";
 import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import { describe, expect, test, vi } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, streamResponse } from "../../core/test/support/gateway.js";
+import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 import { createChat } from "./support/chat.js";
 
 type Prepare = NonNullable<ChatStoreOptions["prepareMessages"]>;
 type Messages = readonly ChatRequestMessage[];
 
-const hello = textAnswer("Hello");
+const hello = streamText("Hello");
 const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
 const system = (content: string) => ({ role: "system", content });
 const user = (content: string) => ({ role: "user", content });
@@ -34,7 +34,7 @@ describe("prepareMessages", () => {
 
   test("is called for each request, including requests after tools, and gets a result for each call", async () => {
     const seen: Messages[] = [];
-    const { chat, requests } = createChat([callAnswer({ a: ["look", "{}"] }), hello], {
+    const { chat, requests } = createChat([streamCalls({ a: ["look", "{}"] }), hello], {
       tools: [look],
       prepareMessages(messages) {
         seen.push(messages);
@@ -52,7 +52,7 @@ describe("prepareMessages", () => {
   });
 
   test("never changes the thread, even if it changes its messages", async () => {
-    const { chat, sent } = createChat([callAnswer({ a: ["look", '{"at":1}'] }), hello], {
+    const { chat, sent } = createChat([streamCalls({ a: ["look", '{"at":1}'] }), hello], {
       tools: [look],
       prepareMessages(messages) {
         for (const message of messages as unknown as {
@@ -104,7 +104,7 @@ describe("prepareMessages", () => {
 
   test("keeps the result of a tool if it fails after the call, and retry() continues", async () => {
     let calls = 0;
-    const { chat, sent } = createChat([callAnswer({ a: ["look", "{}"] }), hello], {
+    const { chat, sent } = createChat([streamCalls({ a: ["look", "{}"] }), hello], {
       tools: [look],
       prepareMessages(messages) {
         calls += 1;
@@ -137,7 +137,7 @@ describe("prepareMessages", () => {
 
   test("A call without a result gets one with a warning, and a result without its call is omitted", async () => {
     const issues: string[] = [];
-    const { client, requests } = clientOf(() => streamAnswer(hello), {
+    const { client, requests } = createTestClient(() => streamResponse(hello), {
       onEvent: (event) => event.type === "warning" && issues.push(event.issue.path),
     });
     const chat = createChatStore(client, {
@@ -157,8 +157,8 @@ describe("prepareMessages", () => {
 
   test("gives no warning for a history that it cuts between a call and its result", async () => {
     const issues: string[] = [];
-    const { client } = clientOf(
-      (_, nth) => streamAnswer(nth === 1 ? callAnswer({ a: ["look", "{}"] }) : hello),
+    const { client } = createTestClient(
+      (_, nth) => streamResponse(nth === 1 ? streamCalls({ a: ["look", "{}"] }) : hello),
       {
         onEvent: (event) => event.type === "warning" && issues.push(event.issue.path),
       },

@@ -1,8 +1,8 @@
 import { defineTool } from "@sluice/core";
 import { type ChatStoreOptions, createChatStore, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, DONE, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, DONE, frame, settled, streamResponse } from "../../core/test/support/gateway.js";
+import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 import { createLiveChat } from "./support/chat.js";
 
 const model = "alpha-v4.1-flash";
@@ -13,18 +13,18 @@ const guarded = defineTool({
   needsApproval: true,
   execute: () => "paid",
 });
-const pays = callAnswer({ a: ["pay", "{}"] });
-const hello = textAnswer("Hello");
+const pays = streamCalls({ a: ["pay", "{}"] });
+const hello = streamText("Hello");
 
 /** Creates a chat with a queue whose responses arrive at once. */
 function createQueuedChat(
   responses: readonly (string | (() => Response))[],
   options: Partial<ChatStoreOptions> = {},
 ) {
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     (_, nth) => {
       const response = responses[nth - 1] ?? hello;
-      return typeof response === "string" ? streamAnswer(response) : response();
+      return typeof response === "string" ? streamResponse(response) : response();
     },
     { retry: { limit: 0 } },
   );
@@ -66,7 +66,7 @@ describe("the queue of a chat", () => {
     ["status 429", [() => new Response("", { status: 429, headers: { "retry-after": "86400" } })]],
     ["a cut", [frame({ content: "Hel" })]],
     ["no capacity", [frame({ content: "Hel" }) + frame({}, "insufficient_system_resource") + DONE]],
-    ["the limit of steps", [callAnswer({ a: ["none", "{}"] })]],
+    ["the limit of steps", [streamCalls({ a: ["none", "{}"] })]],
   ])("Queued messages stay after %s, and follow the retry that succeeds", async (_, responses) => {
     const { chat, requests, texts } = createQueuedChat(responses, { maxSteps: 1 });
     const turns = ["one", "two", "three"].map((text) => chat.send(text));
@@ -119,8 +119,8 @@ describe("the queue of a chat", () => {
 
   test("A queued message that can't be added is dropped, and the following messages are sent", async () => {
     const { chat, texts } = createQueuedChat([hello], { model: "gamma-chat-1-6-251015" });
-    const picture = new Blob(["no picture"]);
-    const turns = [chat.send("one"), chat.send("two", { images: [picture] }), chat.send("three")];
+    const image = new Blob(["no picture"]);
+    const turns = [chat.send("one"), chat.send("two", { images: [image] }), chat.send("three")];
     expect(await Promise.all(turns)).toMatchObject([
       { outcome: "complete" },
       { outcome: "not-sent", messages: [], error: { name: "ValidationError" } },

@@ -7,24 +7,24 @@ import {
   memoryStorage,
 } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   DONE,
   frame,
   openBody,
   question,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
   waitForTurn,
   waitUntil,
 } from "../../core/test/support/gateway.js";
-import { addIds, type Ending, serveStored, writeError } from "../../core/test/support/kept.js";
+import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
+import { addIds, type Ending, serveStored, writeError } from "../../core/test/support/stored-streams.js";
 import { until } from "./support/chat.js";
 import {
   behind,
-  bytesOf,
+  countBytes,
   expectCompleteAfterCuts,
   readAll,
   short,
@@ -33,8 +33,8 @@ import {
   whole,
 } from "./support/resumable-streams.js";
 
-const resumingClient: typeof clientOf = (storedEvents, options) =>
-  clientOf(storedEvents, { resume: streamResumption(), ...options });
+const resumingClient: typeof createTestClient = (storedEvents, options) =>
+  createTestClient(storedEvents, { resume: streamResumption(), ...options });
 
 const gone = () =>
   Response.json(
@@ -59,7 +59,7 @@ describe("a resumable stream", () => {
 
   test("continues after any number of lost connections, as long as each one brings new data", async () => {
     // each connection sends one more event
-    const one = bytesOf([frame({ content: "a" })]) + 40;
+    const one = countBytes([frame({ content: "a" })]) + 40;
     const { stream, attempts } = streamAll(
       Array.from({ length: 7 }, () => ({ bytes: one, ending: "drop" as const })),
       {},
@@ -91,7 +91,7 @@ describe("a resumable stream", () => {
     const connections = parts.map(() => openBody());
     const { client, requests } = resumingClient(
       (_, nth) => {
-        const response = streamAnswer((connections[nth - 1] ?? openBody()).body);
+        const response = streamResponse((connections[nth - 1] ?? openBody()).body);
         response.headers.set("x-stream-id", "s-1");
         return response;
       },
@@ -163,7 +163,7 @@ describe("a resumable stream", () => {
     const broken = openBody();
     const { client } = resumingClient(
       ({ method }) => {
-        const response = streamAnswer(method === "POST" ? broken.body : addIds(storedEvents, 2));
+        const response = streamResponse(method === "POST" ? broken.body : addIds(storedEvents, 2));
         response.headers.set("x-stream-id", "s-1");
         return response;
       },
@@ -246,7 +246,7 @@ describe("a response that cannot be resumed", () => {
     const { client, requests } = resumingClient(
       ({ method }) => {
         if (method === "GET") return new Promise(() => {});
-        const response = streamAnswer(addIds(storedEvents.slice(0, 3)));
+        const response = streamResponse(addIds(storedEvents.slice(0, 3)));
         response.headers.set("x-stream-id", "s-1");
         return response;
       },
@@ -326,7 +326,7 @@ describe("a response that cannot be resumed", () => {
     "is not resumed with an invalid id: %j",
     async (id) => {
       const { client, requests } = resumingClient(() => {
-        const response = streamAnswer(storedEvents[0] as string);
+        const response = streamResponse(storedEvents[0] as string);
         response.headers.set("x-stream-id", id);
         return response;
       });
@@ -336,7 +336,7 @@ describe("a response that cannot be resumed", () => {
   );
 
   test("is requested once and truncated without an id", async () => {
-    const { client, requests } = resumingClient(() => streamAnswer(addIds(storedEvents.slice(0, 2))));
+    const { client, requests } = resumingClient(() => streamResponse(addIds(storedEvents.slice(0, 2))));
     const stream = streamChat(client, question);
     expect(await catchError(stream.result())).toMatchObject({ reason: "truncated" });
     stream.abort();
@@ -437,7 +437,7 @@ describe("stopping a resumable stream", () => {
   test("reports nothing if the proxy cannot be reached", async () => {
     const { client } = resumingClient((request) => {
       if (request.method === "DELETE") throw new TypeError("failed to fetch");
-      const response = streamAnswer(new ReadableStream());
+      const response = streamResponse(new ReadableStream());
       response.headers.set("x-stream-id", "s-1");
       return response;
     });
@@ -653,7 +653,7 @@ describe("a reloaded chat", () => {
 
   test("shows a response of a closed page as interrupted without `resume`, and sends nothing", async () => {
     const left = await createInterruptedStorage(counted);
-    const { client, requests } = clientOf(() => streamAnswer(addIds(counted)));
+    const { client, requests } = createTestClient(() => streamResponse(addIds(counted)));
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...left } as ChatStoreOptions);
     chat.subscribe(() => {});
     await until(chat, ({ messages }) => messages.at(-1)?.outcome !== undefined);
@@ -690,7 +690,7 @@ describe("a reloaded chat", () => {
   });
 
   test("runs the tools of a continued response once, and sends their results", async () => {
-    const calls = [counted[0], counted[1], callAnswer({ c1: ["add", '{"a":1}'] })] as string[];
+    const calls = [counted[0], counted[1], streamCalls({ c1: ["add", '{"a":1}'] })] as string[];
     const split = calls.flatMap((text) => text.split(/(?<=\n\n)/));
     const left = await createInterruptedStorage(split);
     let runs = 0;
@@ -704,8 +704,8 @@ describe("a reloaded chat", () => {
       },
     });
     const proxy = resumingClient((request) => {
-      if (request.method === "GET") return streamAnswer(addIds(split));
-      return streamAnswer(textAnswer("three"));
+      if (request.method === "GET") return streamResponse(addIds(split));
+      return streamResponse(streamText("three"));
     });
     const options = { model: "alpha-v4.1-flash", tools: [add], ...left } as unknown as ChatStoreOptions;
     const chat = createChatStore(proxy.client, options);

@@ -1,12 +1,12 @@
 import { createChatStore, customRunner, memoryStorage, type TurnRunner } from "@sluice/stores";
 import { expect, test } from "vitest";
-import { clientOf, settled } from "../../core/test/support/gateway.js";
+import { createTestClient, settled } from "../../core/test/support/gateway.js";
 
 const message = (id: string, content: string, more: object = {}) =>
   ({ id, role: "assistant", content, createdAt: 2, ...more }) as const;
 
 function openChat(runner: TurnRunner, more: object = {}) {
-  const { client, requests } = clientOf(() => Response.error());
+  const { client, requests } = createTestClient(() => Response.error());
   const chat = createChatStore(client, {
     id: "c",
     model: "delta-5.3",
@@ -18,7 +18,7 @@ function openChat(runner: TurnRunner, more: object = {}) {
 }
 
 test("a plain object is refused as a runner, in words that name customRunner()", () => {
-  const { client } = clientOf(() => Response.error());
+  const { client } = createTestClient(() => Response.error());
   const runner = { run: async () => ({}) } as never;
   expect(() => createChatStore(client, { model: "delta-5.3", runner })).toThrow("give customRunner()");
 });
@@ -147,7 +147,7 @@ test("a queued message follows a runner's turn", async () => {
 });
 
 test("an id that no server could store is refused", () => {
-  const { client } = clientOf(() => Response.error());
+  const { client } = createTestClient(() => Response.error());
   for (const id of ["", "a\0b", "\ud800", "x".repeat(201)])
     expect(() => createChatStore(client, { id, model: "delta-5.3" })).toThrow("id: must have 1 to 200");
 });

@@ -7,8 +7,8 @@ import {
   memoryStorage,
 } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, frame, settled, streamResponse } from "../../core/test/support/gateway.js";
+import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 import { createChat } from "./support/chat.js";
 import { readStored } from "./support/tabs.js";
 
@@ -43,7 +43,7 @@ function createFailingChat(failure: Failure | undefined, at: number, storage?: C
   const failIf = (kind: Failure) => {
     if (fails(kind)) throw new Error("no session");
   };
-  const { client, requests } = clientOf(respond, {
+  const { client, requests } = createTestClient(respond, {
     retry: { limit: 0 },
     dangerouslyAllowBrowser: true,
     apiKey: () => {
@@ -96,12 +96,12 @@ function createFailingChat(failure: Failure | undefined, at: number, storage?: C
         { status: 429, headers: { "retry-after": "86400" } },
       );
     if (fails("status 500")) return Response.json({ error: { message: "broken" } }, { status: 500 });
-    if (fails("a cut")) return streamAnswer(frame({ content: "Well, " }));
+    if (fails("a cut")) return streamResponse(frame({ content: "Well, " }));
     responses += 1;
-    return streamAnswer(
+    return streamResponse(
       responses < 3
-        ? callAnswer({ [`call-${responses}`]: ["look", "{}"] }, { content: `Step ${responses}. ` })
-        : textAnswer("All seen."),
+        ? streamCalls({ [`call-${responses}`]: ["look", "{}"] }, { content: `Step ${responses}. ` })
+        : streamText("All seen."),
     );
   }
 }
@@ -209,11 +209,11 @@ describe("a turn of several steps", () => {
   test("An approved call and a request that is not sent after it end as interrupted", async () => {
     let nth = 0;
     const ran: string[] = [];
-    const { client } = clientOf(
+    const { client } = createTestClient(
       () => {
         nth += 1;
         if (nth === 2) throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
-        return streamAnswer(nth === 1 ? callAnswer({ a: ["pay", "{}"] }) : textAnswer("Paid."));
+        return streamResponse(nth === 1 ? streamCalls({ a: ["pay", "{}"] }) : streamText("Paid."));
       },
       { retry: { limit: 0 } },
     );
@@ -232,10 +232,10 @@ describe("a turn of several steps", () => {
 
   test("Options that throw while calls are checked or run fail these calls, and the text stays", async () => {
     let isBroken = false;
-    const { client } = clientOf((_, nth) => {
+    const { client } = createTestClient((_, nth) => {
       isBroken = nth === 1;
-      return streamAnswer(
-        nth === 1 ? callAnswer({ a: ["look", "{}"] }, { content: "Well, " }) : textAnswer("Ok."),
+      return streamResponse(
+        nth === 1 ? streamCalls({ a: ["look", "{}"] }, { content: "Well, " }) : streamText("Ok."),
       );
     });
     const chat = createChatStore(client, () => {
@@ -257,11 +257,11 @@ describe("a turn of several steps", () => {
 
 describe("the limit of steps", () => {
   const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
-  const looks = callAnswer({ a: ["look", "{}"] });
+  const looks = streamCalls({ a: ["look", "{}"] });
 
   test("The limit is the outcome of the turn and its last response, and emits a warning", async () => {
     const events: ClientEvent[] = [];
-    const { client, requests } = clientOf(() => streamAnswer(looks), {
+    const { client, requests } = createTestClient(() => streamResponse(looks), {
       onEvent: (event) => events.push(event),
     });
     const chat = createChatStore(client, { model, tools: [look], maxSteps: 3 });
@@ -300,7 +300,7 @@ describe("the limit of steps", () => {
     const later = await readStored(storage, { tools: [look] });
     expect(later.chat.getSnapshot().messages.at(-1)).toMatchObject({ outcome: "step-limit" });
     const turn = later.chat.retry();
-    later.respond(0, textAnswer("Nothing."));
+    later.respond(0, streamText("Nothing."));
     expect(await turn).toMatchObject({ outcome: "complete" });
     const { messages } = await (later.requests[0] as Request).json();
     expect(messages.map(({ role }: { role: string }) => role)).toEqual([

@@ -9,8 +9,8 @@ import {
 } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, frame, settled, streamResponse } from "../../core/test/support/gateway.js";
+import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 import { hasCall, until } from "./support/chat.js";
 import { openTab, readStored } from "./support/tabs.js";
 
@@ -28,13 +28,13 @@ describe("a chat with a storage", () => {
     const first = openTab(storage);
     const turn = first.chat.send("Hello");
     await settled();
-    first.respond(0, textAnswer("one"));
+    first.respond(0, streamText("one"));
     await turn;
     const again = first.chat.regenerate();
-    first.respond(1, textAnswer("two"));
+    first.respond(1, streamText("two"));
     await again;
     first.chat.switchBranch(first.chat.getSnapshot().messages[1]?.branches?.[0] ?? "");
-    first.respond(2, textAnswer("three"));
+    first.respond(2, streamText("three"));
     await first.chat.send("And?");
     await settled();
     expect(first.texts()).toEqual(["Hello", "one", "And?", "three"]);
@@ -58,7 +58,7 @@ describe("a chat with a storage", () => {
     await until(chat, ({ persistence }) => persistence?.status !== "restoring");
     const turn = chat.send("Hello");
     await settled();
-    respond(0, textAnswer("Hi"));
+    respond(0, streamText("Hi"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     chat.close();
     const problem = { message: "storage.subscribe() must return a function that ends the watching" };
@@ -73,7 +73,7 @@ describe("a chat with a storage", () => {
     const first = openTab(storage);
     const turn = first.chat.send("Hello");
     await settled();
-    first.respond(0, textAnswer("Hi"));
+    first.respond(0, streamText("Hi"));
     await turn;
     const second = openTab(storage);
     expect(second.chat.getSnapshot()).toMatchObject({ persistence: { status: "restoring" }, messages: [] });
@@ -81,7 +81,7 @@ describe("a chat with a storage", () => {
     expect(second.chat.getSnapshot().messages).toEqual([]);
     await until(second.chat, ({ persistence }) => persistence?.status !== "restoring");
     expect(second.chat.getSnapshot().persistence?.status).not.toBe("restoring");
-    second.respond(0, textAnswer("Yes"));
+    second.respond(0, streamText("Yes"));
     await next;
     expect(second.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
     expect((await (second.requests[0] as Request).json()).messages).toHaveLength(3);
@@ -104,7 +104,7 @@ describe("a chat with a storage", () => {
       messages: [{ content: "Hello" }, { content: "Half an ans", outcome: "truncated" }],
     });
     const turn = second.chat.retry();
-    second.respond(0, textAnswer("A whole answer"));
+    second.respond(0, streamText("A whole answer"));
     await turn;
     expect(second.texts()).toEqual(["Hello", "A whole answer"]);
     expect(second.chat.getSnapshot().messages[1]?.branches).toHaveLength(2);
@@ -119,7 +119,7 @@ describe("a chat with a storage", () => {
     const first = openTab(storage, { tools });
     void first.chat.send("Go");
     await settled();
-    first.respond(0, callAnswer({ a: ["slow", "{}"], b: ["guarded", "{}"] }));
+    first.respond(0, streamCalls({ a: ["slow", "{}"], b: ["guarded", "{}"] }));
     await until(first.chat, hasCall("running"));
     await settled();
 
@@ -132,7 +132,7 @@ describe("a chat with a storage", () => {
     });
     const turn = second.chat.approve("b");
     await settled();
-    second.respond(0, textAnswer("Done"));
+    second.respond(0, streamText("Done"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     expect((await (second.requests[0] as Request).json()).messages.slice(2)).toEqual([
       { role: "tool", tool_call_id: "a", content: expect.stringContaining("page") },
@@ -146,7 +146,7 @@ describe("a chat with a storage", () => {
     const first = left.chat.send("Hello");
     await settled();
     expect(right.texts()[0]).toBe("Hello");
-    left.respond(0, textAnswer("Hi"));
+    left.respond(0, streamText("Hi"));
     await first;
     await settled();
     expect(right.texts()).toEqual(["Hello", "Hi"]);
@@ -154,8 +154,8 @@ describe("a chat with a storage", () => {
 
     const both = [left.chat.send("from the left"), right.chat.send("from the right")];
     await settled();
-    left.respond(1, textAnswer("to the left"));
-    right.respond(0, textAnswer("to the right"));
+    left.respond(1, streamText("to the left"));
+    right.respond(0, streamText("to the right"));
     await Promise.all(both);
     await settled();
     expect(left.texts()).toEqual(["Hello", "Hi", "from the left", "to the left"]);
@@ -177,11 +177,11 @@ describe("a chat with a storage", () => {
     ];
     const [left, right] = [await readStored(storage, { tools }), await readStored(storage, { tools })];
     const turn = left.chat.send("Go");
-    left.respond(0, callAnswer({ a: ["guarded", "{}"] }));
+    left.respond(0, streamCalls({ a: ["guarded", "{}"] }));
     await turn;
     await until(right.chat, hasCall("needs-approval"));
     const end = left.chat.approve("a");
-    left.respond(1, textAnswer("Done"));
+    left.respond(1, streamText("Done"));
     await end;
     await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Done");
     expect(hasCall("done")(right.chat.getSnapshot())).toBe(true);
@@ -198,7 +198,7 @@ describe("a chat with a storage", () => {
     const tools = [defineTool({ name: "asked", inputSchema: {} })];
     const { chat, respond } = await readStored(slow, { tools });
     const turn = chat.send("Go");
-    respond(0, callAnswer({ a: ["asked", "{}"], b: ["asked", "{}"] }));
+    respond(0, streamCalls({ a: ["asked", "{}"], b: ["asked", "{}"] }));
     await turn;
     await settled();
     await chat.addToolOutput("a", 1);
@@ -211,7 +211,7 @@ describe("a chat with a storage", () => {
     const { chat, respond, texts } = await readStored(storage);
     for (const [nth, text] of ["one", "two"].entries()) {
       const turn = nth === 0 ? chat.send("Hello") : chat.regenerate();
-      respond(nth, textAnswer(text));
+      respond(nth, streamText(text));
       await turn;
     }
     await settled();
@@ -239,8 +239,8 @@ describe("a chat with a storage", () => {
     await settled();
     const turns = [left.chat.retry(), right.chat.send("And?")];
     await settled();
-    left.respond(1, textAnswer("Hi"));
-    right.respond(0, textAnswer("Yes"));
+    left.respond(1, streamText("Hi"));
+    right.respond(0, streamText("Yes"));
     expect(await Promise.all(turns)).toMatchObject([{ outcome: "complete" }, { outcome: "complete" }]);
     await settled();
     expect(left.texts()).toEqual(["Hello", "Hi"]);
@@ -268,7 +268,7 @@ describe("a chat with a storage", () => {
       const left = ids.filter((id) => id !== lost);
       expect(texts()).toEqual(left);
       const turn = chat.send("g");
-      respond(0, textAnswer("h"));
+      respond(0, streamText("h"));
       await turn;
       await settled();
       expect((await readStored(stored)).texts()).toEqual([...left, "g", "h"]);
@@ -297,7 +297,7 @@ describe("a chat with a storage", () => {
     await connection?.wanted();
     await left.clock.advance(1100);
     await until(right.chat, ({ messages }) => messages[1]?.content === "Half an");
-    left.respond(0, textAnswer(" answer"));
+    left.respond(0, streamText(" answer"));
     await turn;
     await until(right.chat, ({ messages }) => messages[1]?.outcome === "complete");
     expect(right.texts()).toEqual(["Hello", "Half an answer"]);
@@ -349,7 +349,7 @@ describe("a chat with a storage", () => {
     const first = await readStored(storage, { initialMessages });
     expect(first.texts()).toEqual(["Welcome"]);
     const turn = first.chat.send("Hello");
-    first.respond(0, textAnswer("Hi"));
+    first.respond(0, streamText("Hi"));
     await turn;
     await settled();
     const second = await readStored(storage, {
@@ -371,7 +371,7 @@ describe("a chat with a storage", () => {
     const storage = memoryStorage();
     const first = await readStored(storage);
     const turn = first.chat.send("Hello");
-    first.respond(0, textAnswer("Hi"));
+    first.respond(0, streamText("Hi"));
     await turn;
     first.chat.reset();
     await settled();
@@ -396,7 +396,7 @@ describe("a chat with a storage", () => {
     await until(chat, ({ persistence }) => persistence?.status !== "restoring");
     const turn = chat.send("Hello");
     await settled();
-    respond(0, textAnswer("Hi"));
+    respond(0, streamText("Hi"));
     await turn;
     chat.close();
     await settled();
@@ -419,7 +419,7 @@ describe("a chat with a storage", () => {
     const { chat, respond, events } = await readStored(broken);
     expect(chat.getSnapshot().persistence?.status).not.toBe("restoring");
     const turn = chat.send("Hello");
-    respond(0, textAnswer("Hi"));
+    respond(0, streamText("Hi"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     const failures = () =>
       events.flatMap((event) => (event.type === "storage-error" ? [String(event.error)] : []));
@@ -439,7 +439,7 @@ describe("a chat with a storage", () => {
     const turn = chat.send("Hello");
     await settled();
     isFull = false;
-    respond(0, textAnswer("Hi"));
+    respond(0, streamText("Hi"));
     await turn;
     await settled();
     expect((await readStored(storage)).texts()).toEqual(["Hello", "Hi"]);
@@ -449,7 +449,7 @@ describe("a chat with a storage", () => {
     const storage = memoryStorage();
     const [left, right] = [await readStored(storage), await readStored(storage)];
     const turn = left.chat.send("Hello");
-    left.respond(0, textAnswer("Hi"));
+    left.respond(0, streamText("Hi"));
     await turn;
     await settled();
     const writes: unknown[] = [];
@@ -525,7 +525,7 @@ describe("a chat with a storage", () => {
     const { chat, texts, respond } = await readStored(storage);
     expect(texts()).toEqual(["Hello", "calls", "And?"]);
     const turn = chat.send("More");
-    respond(0, textAnswer("Yes"));
+    respond(0, streamText("Yes"));
     expect(await turn).toMatchObject({ outcome: "complete" });
   });
 
@@ -615,7 +615,7 @@ describe("a chat with a storage", () => {
     chat.close();
     expect(watchers).toBe(0);
     const turn = chat.send("Hello");
-    respond(0, textAnswer("Hi"));
+    respond(0, streamText("Hi"));
     await turn;
     await settled();
     expect(watchers).toBe(2);
@@ -636,16 +636,16 @@ describe("a chat with a storage", () => {
       v.transform(() => 2n ** 64n),
     );
     const { chat, respond, events, texts } = await readStored(small, { outputSchema: big });
-    const ask = async (nth: number, text: string, response: string) => {
+    const sendMessage = async (nth: number, text: string, response: string) => {
       const turn = chat.send(text);
       await settled();
       respond(nth, response);
       await turn;
       await settled();
     };
-    await ask(0, "one", textAnswer("{}"));
-    await ask(1, "x".repeat(3000), textAnswer("full"));
-    await ask(2, "three", textAnswer("Hi"));
+    await sendMessage(0, "one", streamText("{}"));
+    await sendMessage(1, "x".repeat(3000), streamText("full"));
+    await sendMessage(2, "three", streamText("Hi"));
     const lost = chat.getSnapshot().messages.slice(1, 3);
     const failures = events.filter((event) => event.type === "storage-error");
     expect(failures.map(({ messageId }) => messageId)).toEqual(lost.map(({ id }) => id));
@@ -676,7 +676,7 @@ describe("a chat with a storage", () => {
     const first = openTab(storage.inner);
     const sending = first.chat.send("Hello");
     await settled();
-    first.respond(0, textAnswer("Hi"));
+    first.respond(0, streamText("Hi"));
     await sending;
     await settled();
     const initialMessages = [{ role: "assistant", content: "Welcome" }] as const;
@@ -687,7 +687,7 @@ describe("a chat with a storage", () => {
     expect(second.chat.getSnapshot().persistence?.status).toBe("restoring");
     await second.clock.advance(1);
     expect(second.chat.getSnapshot().persistence?.status).not.toBe("restoring");
-    second.respond(0, textAnswer("Yes"));
+    second.respond(0, streamText("Yes"));
     await turn;
     expect(second.texts()).toEqual(["Welcome", "Go on", "Yes"]);
     expect(second.events.filter(({ type }) => type === "storage-error")).toMatchObject([
@@ -705,7 +705,7 @@ describe("a chat with a storage", () => {
     const first = openTab(inner);
     const sending = first.chat.send("Hello");
     await settled();
-    first.respond(0, textAnswer("Hi"));
+    first.respond(0, streamText("Hi"));
     await sending;
     await settled();
     let failing = 1;
@@ -722,7 +722,7 @@ describe("a chat with a storage", () => {
     expect(third.events).toMatchObject([{ type: "storage-error", error: { message: "connection lost" } }]);
     const turn = third.chat.send("Go on");
     await settled();
-    third.respond(0, textAnswer("Yes"));
+    third.respond(0, streamText("Yes"));
     await turn;
     await third.clock.advance(1000);
     expect(third.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
@@ -730,7 +730,7 @@ describe("a chat with a storage", () => {
   });
 
   test("needs an id for its storage", () => {
-    const { client } = clientOf(() => streamAnswer(""));
+    const { client } = createTestClient(() => streamResponse(""));
     expect(() => createChatStore(client, { model: "delta-5.3", storage: memoryStorage() })).toThrow(
       ConfigurationError,
     );

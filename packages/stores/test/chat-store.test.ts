@@ -2,13 +2,13 @@ import type { ClientOptions } from "@sluice/core";
 import { createChatStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import {
-  clientOf,
+  createTestClient,
   DONE,
   frame,
   openBody,
   settled,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
   yieldTask,
 } from "../../core/test/support/gateway.js";
 
@@ -20,9 +20,12 @@ describe("a chat", () => {
   function live(options = {}) {
     const clock = stoppedClock();
     const connections = [openBody(), openBody()];
-    const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
-      clock,
-    });
+    const { client, requests } = createTestClient(
+      (_, nth) => streamResponse(connections[nth - 1]?.body ?? ""),
+      {
+        clock,
+      },
+    );
     const chat = createChatStore(client, { model, ...options });
     return { clock, connection: connections[0] as ReturnType<typeof openBody>, connections, requests, chat };
   }
@@ -54,7 +57,9 @@ describe("a chat", () => {
   });
 
   test("sends the thread to the model, without empty responses", async () => {
-    const { client, requests } = clientOf((_, nth) => (nth === 2 ? streamAnswer("") : streamAnswer(hello)));
+    const { client, requests } = createTestClient((_, nth) =>
+      nth === 2 ? streamResponse("") : streamResponse(hello),
+    );
     const chat = createChatStore(client, { model });
     await chat.send("one");
     await chat.send("two");
@@ -128,12 +133,12 @@ describe("a chat", () => {
   });
 
   test("shows a lost response as truncated with its text, and a rejected request as an error, until the next request", async () => {
-    const { client } = clientOf((_, nth) =>
+    const { client } = createTestClient((_, nth) =>
       nth === 1
-        ? streamAnswer(frame({ content: "Hel" }))
+        ? streamResponse(frame({ content: "Hel" }))
         : nth === 2
           ? new Response("no", { status: 400 })
-          : streamAnswer(hello),
+          : streamResponse(hello),
     );
     const failures: unknown[] = [];
     const ended: unknown[] = [];
@@ -172,7 +177,7 @@ describe("a chat", () => {
   ])(
     "ends a turn that failed before it was sent as not-sent, without an empty response: %s",
     async (_, client, params, error) => {
-      const gateway = clientOf(() => streamAnswer(hello), client);
+      const gateway = createTestClient(() => streamResponse(hello), client);
       const chat = createChatStore(gateway.client, { model, params });
       expect(await chat.send("Hello?")).toMatchObject({
         messages: [{ role: "user", content: "Hello?" }],
@@ -225,7 +230,7 @@ describe("a chat", () => {
   });
 
   test("has no error after a reset", async () => {
-    const { client } = clientOf(() => new Response("no", { status: 400 }));
+    const { client } = createTestClient(() => new Response("no", { status: 400 }));
     const chat = createChatStore(client, { model });
     await chat.send("Hello?");
     expect(chat.getSnapshot().status).toBe("error");
@@ -238,8 +243,8 @@ describe("a chat", () => {
     let now = 0;
     const clock = { ...stoppedClock(), now: () => ++now };
     const deltas = 2000;
-    const { client } = clientOf(
-      () => streamAnswer(frame({ content: "." }).repeat(deltas) + frame({}, "stop") + DONE),
+    const { client } = createTestClient(
+      () => streamResponse(frame({ content: "." }).repeat(deltas) + frame({}, "stop") + DONE),
       { clock },
     );
     const chat = createChatStore(client, { model });
@@ -259,7 +264,7 @@ describe("a chat", () => {
   });
 
   test("keeps the identity of messages that did not change", async () => {
-    const { client } = clientOf(() => streamAnswer(hello));
+    const { client } = createTestClient(() => streamResponse(hello));
     const chat = createChatStore(client, { model });
     await chat.send("one");
     const [first, second] = chat.getSnapshot().messages;
@@ -270,7 +275,7 @@ describe("a chat", () => {
   });
 
   test("reads its parameters and headers at each use", async () => {
-    const { client, requests } = clientOf(() => streamAnswer(hello));
+    const { client, requests } = createTestClient(() => streamResponse(hello));
     let max_tokens = 1;
     const chat = createChatStore(client, () => ({
       model,

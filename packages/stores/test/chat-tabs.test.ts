@@ -1,15 +1,15 @@
 import { defineTool } from "@sluice/core";
 import { type ChatMessage, type ChatStorage, type ChatStore, memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { frame, settled } from "../../core/test/support/gateway.js";
+import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 import { hasCall, until } from "./support/chat.js";
 import { openTab, readStored } from "./support/tabs.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
-const place = { inputSchema: { type: "object" } };
-const asked = defineTool({ name: "asked", ...place });
+const schema = { inputSchema: { type: "object" } };
+const confirmedTool = defineTool({ name: "asked", ...schema });
 
 /** Responds to each pending action in every tab, as an app does for a client tool. */
 function respondToAll({ chat }: { chat: ChatStore }): void {
@@ -68,10 +68,10 @@ describe("a chat in several tabs", () => {
     const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const turn = left.chat.send("Go");
-    left.respond(0, textAnswer("Gone"));
+    left.respond(0, streamText("Gone"));
     await turn;
     await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Gone");
-    right.respond(0, textAnswer("Here"));
+    right.respond(0, streamText("Here"));
     await right.chat.send("And now?");
     expect(await right.requests[0]?.json()).toMatchObject({
       messages: [{ content: "Go" }, { content: "Gone" }, { content: "And now?" }],
@@ -83,13 +83,13 @@ describe("a chat in several tabs", () => {
   test("accepts the result of a client tool once, even if several tabs add it", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const tabs = await Promise.all([1, 2, 3].map(() => readStored(storage, { id, tools: [asked] })));
+    const tabs = await Promise.all([1, 2, 3].map(() => readStored(storage, { id, tools: [confirmedTool] })));
     for (const tab of tabs) respondToAll(tab);
     const [first] = tabs as [(typeof tabs)[0]];
     void first.chat.send("Go");
-    first.respond(0, callAnswer({ a: ["asked", "{}"] }));
-    first.respond(1, textAnswer("Done"));
-    for (const { respond } of tabs.slice(1)) respond(0, textAnswer("Done"));
+    first.respond(0, streamCalls({ a: ["asked", "{}"] }));
+    first.respond(1, streamText("Done"));
+    for (const { respond } of tabs.slice(1)) respond(0, streamText("Done"));
     for (const { chat } of tabs) await until(chat, ({ messages }) => messages.at(-1)?.content === "Done");
     await settled();
     expect(posts(tabs)).toBe(2);
@@ -103,16 +103,16 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     let runs = 0;
-    const guarded = defineTool({ name: "guarded", ...place, needsApproval: true, execute: () => ++runs });
+    const guarded = defineTool({ name: "guarded", ...schema, needsApproval: true, execute: () => ++runs });
     const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [guarded] })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const turn = left.chat.send("Go");
-    left.respond(0, callAnswer({ a: ["guarded", "{}"] }));
+    left.respond(0, streamCalls({ a: ["guarded", "{}"] }));
     await turn;
     await until(right.chat, hasCall("needs-approval"));
     const approved = [right.chat.approve("a"), left.chat.approve("a")];
-    right.respond(0, textAnswer("Done"));
-    left.respond(1, textAnswer("Done"));
+    right.respond(0, streamText("Done"));
+    left.respond(1, streamText("Done"));
     await Promise.all(approved);
     expect(runs).toBe(1);
     expect(posts(tabs)).toBe(2);
@@ -123,7 +123,7 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     await storeMessages(storage, id, [question, calling({ a: "needs-output", b: "needs-output" })]);
-    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [asked] })));
+    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [confirmedTool] })));
     const turns = await Promise.all(tabs.map(({ chat }, nth) => chat.addToolOutput("a", nth)));
     expect(turns.map(({ outcome }) => outcome).sort()).toEqual(["not-sent", "tool-calls"]);
     await settled();
@@ -143,7 +143,7 @@ describe("a chat in several tabs", () => {
     async (_, options) => {
       const id = `tabs-${Math.random()}`;
       const storage = memoryStorage();
-      const tool = defineTool({ name: "asked", ...place, ...options });
+      const tool = defineTool({ name: "asked", ...schema, ...options });
       const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [tool] })));
       const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
       const turn = left.chat.send("Go");
@@ -154,8 +154,8 @@ describe("a chat in several tabs", () => {
       await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Well");
       const next = right.chat.send("Something else");
       await settled();
-      left.respond(0, callAnswer({ a: ["asked", "{}"] }));
-      right.respond(0, textAnswer("Yes"));
+      left.respond(0, streamCalls({ a: ["asked", "{}"] }));
+      right.respond(0, streamText("Yes"));
       expect(await turn).toMatchObject({ outcome: "tool-calls" });
       await next;
       await settled();
@@ -178,7 +178,7 @@ describe("a chat in several tabs", () => {
       { role: "user", content: "And?" },
       calling({ c: "needs-output" }),
     ]);
-    const { chat } = await readStored(storage, { id, tools: [asked] });
+    const { chat } = await readStored(storage, { id, tools: [confirmedTool] });
     const { messages, pendingActions } = chat.getSnapshot();
     expect(messages[1]).toMatchObject({ toolCalls: [{ state: "cancelled" }, { state: "done" }] });
     expect(pendingActions).toMatchObject([{ toolCallId: "c" }]);
@@ -189,7 +189,7 @@ describe("a chat in several tabs", () => {
     const storage = memoryStorage();
     const leave = workOn(id, "2");
     await storeMessages(storage, id, [question, calling({ a: "running" })]);
-    const tab = await readStored(storage, { id, tools: [asked] });
+    const tab = await readStored(storage, { id, tools: [confirmedTool] });
     await settled();
     tab.chat.close();
     await settled();
@@ -200,13 +200,13 @@ describe("a chat in several tabs", () => {
 
   test("keeps the identity of messages that are read again and have not changed", async () => {
     const storage = memoryStorage();
-    const tab = await readStored(storage, { id: `tabs-${Math.random()}`, tools: [asked] });
+    const tab = await readStored(storage, { id: `tabs-${Math.random()}`, tools: [confirmedTool] });
     const turn = tab.chat.send("Go");
-    tab.respond(0, callAnswer({ a: ["asked", "{}"] }));
+    tab.respond(0, streamCalls({ a: ["asked", "{}"] }));
     await turn;
     const [sent] = tab.chat.getSnapshot().messages;
     const next = tab.chat.addToolOutput("a", "yes");
-    tab.respond(1, textAnswer("Done"));
+    tab.respond(1, streamText("Done"));
     await next;
     expect(tab.chat.getSnapshot().messages[0]).toBe(sent);
   });
@@ -221,8 +221,8 @@ describe("a chat in several tabs", () => {
     await failed;
     await settled();
     const turns = [left.chat.retry(), right.chat.retry()];
-    left.respond(1, textAnswer("Hi"));
-    right.respond(0, textAnswer("Hi"));
+    left.respond(1, streamText("Hi"));
+    right.respond(0, streamText("Hi"));
     expect((await Promise.all(turns)).map(({ outcome }) => outcome).sort()).toEqual(["complete", "not-sent"]);
     expect(posts(tabs)).toBe(2);
     for (const { texts } of tabs) expect(texts()).toEqual(["Hello", "Hi"]);
@@ -231,15 +231,15 @@ describe("a chat in several tabs", () => {
   test("A retry that waits for another tab sends nothing if that tab has continued from the response", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const quick = defineTool({ name: "quick", ...place, execute: () => "done" });
+    const quick = defineTool({ name: "quick", ...schema, execute: () => "done" });
     const tabs = await Promise.all([1, 2, 3].map(() => readStored(storage, { id, tools: [quick] })));
     const [first, ...others] = tabs as [(typeof tabs)[0], ...typeof tabs];
     const turn = first.chat.send("Go");
     for (const { chat } of others) await until(chat, ({ messages }) => messages.length === 2);
     const retried = others.map(({ chat }) => chat.retry());
-    first.respond(0, callAnswer({ a: ["quick", "{}"] }));
-    first.respond(1, textAnswer("Done"));
-    for (const { respond } of others) respond(0, textAnswer("Done again"));
+    first.respond(0, streamCalls({ a: ["quick", "{}"] }));
+    first.respond(1, streamText("Done"));
+    for (const { respond } of others) respond(0, streamText("Done again"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     for (const { outcome } of await Promise.all(retried)) expect(outcome).toBe("not-sent");
     expect(posts(tabs)).toBe(2);
@@ -266,13 +266,13 @@ describe("a chat in several tabs", () => {
     const storage = memoryStorage();
     const leave = workOn(id, "2");
     await storeMessages(storage, id, [question, calling({ a: "running", b: "needs-output" })]);
-    const tab = await readStored(storage, { id, tools: [asked] });
+    const tab = await readStored(storage, { id, tools: [confirmedTool] });
     expect(hasCall("running", "a")(tab.chat.getSnapshot())).toBe(true);
     leave();
     await until(tab.chat, hasCall("cancelled", "a"));
     expect(tab.chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "b" }]);
     const turn = tab.chat.addToolOutput("b", "yes");
-    tab.respond(0, textAnswer("Done"));
+    tab.respond(0, streamText("Done"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     expect((await readStored(storage, { id })).texts()).toEqual(["Go", "", "Done"]);
   });
@@ -281,7 +281,7 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     await storeMessages(storage, id, [question, calling({ a: "needs-output" })]);
-    const tab = await readStored(storage, { id, tools: [asked] });
+    const tab = await readStored(storage, { id, tools: [confirmedTool] });
     const leave = workOn(id, "2");
     await settled();
     const turn = tab.chat.addToolOutput("a", "mine");
@@ -292,7 +292,7 @@ describe("a chat in several tabs", () => {
     const message = { id: "2", createdAt: 1, ...done, toolCalls };
     await storage.write(`chat/${id}`, new Map([["2", { message, parent: "1", revision: 2 }]]));
     leave();
-    tab.respond(0, textAnswer("Done"));
+    tab.respond(0, streamText("Done"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     const sent = await (tab.requests[0] as Request).json();
     expect(sent.messages.at(-1)).toMatchObject({ role: "tool", content: "theirs" });
@@ -554,7 +554,7 @@ describe("a chat in several tabs", () => {
     const storage = memoryStorage();
     const tab = await readStored(storage, { id });
     void tab.chat.send("Hello");
-    tab.respond(0, textAnswer("Good day"));
+    tab.respond(0, streamText("Good day"));
     await until(tab.chat, ({ status }) => status === "ready");
     await settled();
     const records = await storage.read(`chat/${id}`);
@@ -574,13 +574,13 @@ describe("a chat in several tabs", () => {
   test("ends a turn whose tools run if another tab resets the chat", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const slow = defineTool({ name: "slow", ...place, execute: () => new Promise(() => {}) });
+    const slow = defineTool({ name: "slow", ...schema, execute: () => new Promise(() => {}) });
     const [left, right] = [
       await readStored(storage, { id, tools: [slow] }),
       await readStored(storage, { id }),
     ];
     const turn = left.chat.send("Go");
-    left.respond(0, callAnswer({ a: ["slow", "{}"] }));
+    left.respond(0, streamCalls({ a: ["slow", "{}"] }));
     await until(right.chat, hasCall("running"));
     right.chat.reset();
     expect(await turn).toMatchObject({ outcome: "stopped" });
@@ -593,11 +593,11 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     await storeMessages(storage, id, [question, calling({ a: "needs-output", b: "needs-output" })]);
-    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [asked] })));
+    const tabs = await Promise.all([1, 2].map(() => readStored(storage, { id, tools: [confirmedTool] })));
     const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
     const turns = [left.chat.addToolOutput("a", "one"), right.chat.addToolOutput("b", "two")];
     for (const { connections } of tabs) {
-      connections[0]?.send(textAnswer("Done"));
+      connections[0]?.send(streamText("Done"));
       connections[0]?.end();
     }
     await Promise.all(turns);
@@ -645,15 +645,15 @@ test("works in each tab separately if locks are refused, reports this once, and 
   const refused = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
   vi.stubGlobal("navigator", { locks: { request: refused, query: refused } });
   const storage = memoryStorage();
-  const tabs = await Promise.all([1, 2].map(() => readStored(storage, { tools: [asked] })));
+  const tabs = await Promise.all([1, 2].map(() => readStored(storage, { tools: [confirmedTool] })));
   const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
   const turn = left.chat.send("Go");
-  left.respond(0, callAnswer({ a: ["asked", "{}"] }));
+  left.respond(0, streamCalls({ a: ["asked", "{}"] }));
   await turn;
   await settled();
   const turns = [left.chat.addToolOutput("a", 1), right.chat.addToolOutput("a", 1)];
-  left.respond(1, textAnswer("left"));
-  right.respond(0, textAnswer("right"));
+  left.respond(1, streamText("left"));
+  right.respond(0, streamText("right"));
   for (const { outcome } of await Promise.all(turns)) expect(outcome).toBe("complete");
   await settled();
   expect(left.chat.getSnapshot().messages.at(-1)?.branches).toHaveLength(2);
@@ -678,7 +678,7 @@ test("shows a response of another tab once it is complete, if tabs can't see eac
   await connection?.wanted();
   await left.clock.advance(1100);
   await until(right.chat, ({ messages }) => messages.length > 0);
-  left.respond(0, textAnswer(" an answer"));
+  left.respond(0, streamText(" an answer"));
   await turn;
   await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Half an answer");
   expect([...seen]).toEqual(["user undefined", "assistant complete"]);

@@ -1,10 +1,10 @@
 import { type ChatMessage, type ChatNode, createChatStore, memoryStorage } from "@sluice/stores";
 import { expect, test } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, frame, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, frame, streamResponse } from "../../core/test/support/gateway.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 import { createChat, createLiveChat, until } from "./support/chat.js";
 
-const responses = ["first", "second", "third", "fourth", "fifth"].map(textAnswer);
+const responses = ["first", "second", "third", "fourth", "fifth"].map(streamText);
 
 /** Describes the thread as texts, each after the text of its parent. */
 function describeTree(nodes: readonly ChatNode[]): string[] {
@@ -85,8 +85,8 @@ test("getThread returns a response in flight as it is shown", async () => {
 });
 
 test("getThread omits an empty response that was requested again, as branches does", async () => {
-  const { client } = clientOf((_, nth) =>
-    nth === 0 ? Response.json({}, { status: 400 }) : streamAnswer(textAnswer("whole")),
+  const { client } = createTestClient((_, nth) =>
+    nth === 0 ? Response.json({}, { status: 400 }) : streamResponse(streamText("whole")),
   );
   const chat = createChatStore(client, { model: "delta-5.3" });
   await chat.send("Hello");
@@ -96,7 +96,7 @@ test("getThread omits an empty response that was requested again, as branches do
 
 test("getThread lists hidden branches after a reload, and nothing after reset", async () => {
   const storage = memoryStorage();
-  const { client } = clientOf((_, nth) => streamAnswer(responses[nth - 1] ?? ""));
+  const { client } = createTestClient((_, nth) => streamResponse(responses[nth - 1] ?? ""));
   const options = { id: "a", model: "delta-5.3", storage } as const;
   const before = createChatStore(client, options);
   await before.send("Hello");
@@ -112,7 +112,7 @@ test("getThread lists hidden branches after a reload, and nothing after reset", 
 });
 
 test("getThread lists a thread of 20,000 messages in a row", () => {
-  const { client } = clientOf(() => streamAnswer(""));
+  const { client } = createTestClient(() => streamResponse(""));
   const initialMessages = Array.from({ length: 20_000 }, (_, nth) => ({
     role: nth % 2 ? ("assistant" as const) : ("user" as const),
     content: String(nth),

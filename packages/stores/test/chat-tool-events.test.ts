@@ -2,20 +2,21 @@ import { type ClientEvent, defineTool, subscribeToEvents, withJSONSchema } from 
 import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, DONE, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, DONE, frame, settled, streamResponse } from "../../core/test/support/gateway.js";
+import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 import { createChat, hasCall, until } from "./support/chat.js";
 
 type ToolEvent = Extract<ClientEvent, { readonly toolCallId: string }>;
 
 /** Text in the arguments and outputs of the tools, which no event may contain. */
 const canary = "canary-51c0";
-const asks = (name: string, text = `{"city":"${canary}"}`) => callAnswer({ "call-1": [name, text] });
+const createToolCall = (name: string, text = `{"city":"${canary}"}`) =>
+  streamCalls({ "call-1": [name, text] });
 const city = v.object({ city: v.pipe(v.string(), v.maxLength(20)) });
 
 /** Creates a chat whose gateway responds with one call and then with text, and records the events of its tools. */
 function createToolChat(response: string, tools: NonNullable<ChatStoreOptions["tools"]>, id?: string) {
-  const all = createChat([response, textAnswer("Warm.")], { tools, ...(id && { id }) });
+  const all = createChat([response, streamText("Warm.")], { tools, ...(id && { id }) });
   const events: ClientEvent[] = [];
   subscribeToEvents(all.client, (event) => events.push(event));
   const runs = () => events.filter((event): event is ToolEvent => "toolCallId" in event);
@@ -32,7 +33,7 @@ describe("the events of a tool", () => {
         return { of: input.city, text: canary };
       },
     });
-    const { chat, clock, events, runs } = createToolChat(asks("weather"), [weather], "trip");
+    const { chat, clock, events, runs } = createToolChat(createToolCall("weather"), [weather], "trip");
     await chat.send("How warm?");
     const messageId = chat.getSnapshot().messages[1]?.id;
     const run = { name: "weather", toolCallId: "call-1", chatId: "trip", messageId };
@@ -52,10 +53,10 @@ describe("the events of a tool", () => {
     const key = `sk-${canary}-0123456789`;
     const events: ClientEvent[] = [];
     const responses = [
-      callAnswer({ a: ["note", `{"text":"${canary}"}`] }, { content: canary, reasoning_content: canary }),
+      streamCalls({ a: ["note", `{"text":"${canary}"}`] }, { content: canary, reasoning_content: canary }),
       frame({ content: canary }, "stop", { note: canary, system_fingerprint: canary }) + DONE,
     ];
-    const { client } = clientOf((_, nth) => streamAnswer(responses[nth - 1] ?? ""), {
+    const { client } = createTestClient((_, nth) => streamResponse(responses[nth - 1] ?? ""), {
       apiKey: key,
       dangerouslyAllowBrowser: true,
       headers: { "x-note": canary },
@@ -81,7 +82,7 @@ describe("the events of a tool", () => {
   test("contain the error that `execute` throws, unchanged", async () => {
     const error = new TypeError("no such city");
     const throws = defineTool({ name: "weather", inputSchema: city, execute: () => Promise.reject(error) });
-    const { chat, runs } = createToolChat(asks("weather"), [throws]);
+    const { chat, runs } = createToolChat(createToolCall("weather"), [throws]);
     await chat.send("How warm?");
     expect(runs()).toMatchObject([{ type: "tool-start" }, { type: "tool-end", state: "failed" }]);
     expect(runs()[1]).toHaveProperty("error", error);
@@ -95,7 +96,7 @@ describe("the events of a tool", () => {
   ])("report a failure without quoting the arguments if they %s", async (_, text) => {
     const ran: unknown[] = [];
     const weather = defineTool({ name: "weather", inputSchema: city, execute: (input) => ran.push(input) });
-    const { chat, runs, events } = createToolChat(asks("weather", text), [weather]);
+    const { chat, runs, events } = createToolChat(createToolCall("weather", text), [weather]);
     await chat.send("How warm?");
     expect(runs()).toMatchObject([
       { type: "tool-start", toolCallId: "call-1" },
@@ -110,7 +111,7 @@ describe("the events of a tool", () => {
     const output: Record<string, unknown> = {};
     output[canary] = output;
     const loops = defineTool({ name: "loops", inputSchema: {}, execute: () => output });
-    const { chat, runs } = createToolChat(asks("loops", "{}"), [loops]);
+    const { chat, runs } = createToolChat(createToolCall("loops", "{}"), [loops]);
     await chat.send("Loop");
     expect(runs()[1]).toMatchObject({ type: "tool-end", state: "failed" });
     expect(String((runs()[1] as { error?: Error }).error)).not.toContain(canary);
@@ -123,7 +124,7 @@ describe("the events of a tool", () => {
       inputSchema: {},
       execute: () => new Promise<string>((resolve) => (finish = resolve)),
     });
-    const { chat, runs } = createToolChat(asks("slow", "{}"), [slow]);
+    const { chat, runs } = createToolChat(createToolCall("slow", "{}"), [slow]);
     const turn = chat.send("Wait");
     await until(chat, hasCall("running"));
     await settled();
@@ -155,7 +156,7 @@ describe("the events of a tool", () => {
       inputSchema: withJSONSchema(parameters as never, { type: "object" }),
       execute: (input) => ran.push(input),
     });
-    const { chat, runs } = createToolChat(asks("slow", "{}"), [tool]);
+    const { chat, runs } = createToolChat(createToolCall("slow", "{}"), [tool]);
     const turn = chat.send("Wait");
     await until(chat, hasCall("running"));
     await settled();
@@ -175,7 +176,7 @@ describe("the events of a tool", () => {
       timeoutMs: 1000,
       execute: () => new Promise<never>(() => {}),
     });
-    const { chat, clock, runs } = createToolChat(asks("silent", "{}"), [silent]);
+    const { chat, clock, runs } = createToolChat(createToolCall("silent", "{}"), [silent]);
     const turn = chat.send("Wait");
     await until(chat, hasCall("running"));
     await settled();
@@ -194,10 +195,10 @@ describe("the events of a tool", () => {
 
   test("are emitted for each run of a tool that waited for the user, and not for a tool that the app runs", async () => {
     const pay = defineTool({ name: "pay", inputSchema: {}, needsApproval: true, execute: () => "paid" });
-    const ask = defineTool({ name: "ask", inputSchema: {} });
+    const askUser = defineTool({ name: "ask", inputSchema: {} });
     const { chat, runs } = createToolChat(
-      callAnswer({ a: ["pay", "{}"], b: ["ask", "{}"], c: ["none", "{}"] }),
-      [pay, ask],
+      streamCalls({ a: ["pay", "{}"], b: ["ask", "{}"], c: ["none", "{}"] }),
+      [pay, askUser],
     );
     await chat.send("Pay");
     expect(runs()).toEqual([]);

@@ -1,13 +1,13 @@
 import { defineTool } from "@sluice/core";
 import { type ChatMessage, createChatStore, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, streamResponse } from "../../core/test/support/gateway.js";
+import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 import { createChat, hasCall, until } from "./support/chat.js";
 
 type Context = Parameters<NonNullable<ReturnType<typeof defineTool>["execute"]>>[1];
 
-const responses = [callAnswer({ a: ["draw", "{}"] }), textAnswer("Here it is.")];
+const responses = [streamCalls({ a: ["draw", "{}"] }), streamText("Here it is.")];
 const image = { type: "image/png", url: "https://files.test/a.png" };
 const video = { type: "video/mp4", url: "https://files.test/a.mp4" };
 
@@ -137,7 +137,7 @@ describe("a tool", () => {
 describe("files of a response", () => {
   test("survive a reload, and invalid files are ignored", async () => {
     const storage = memoryStorage();
-    const { client } = clientOf((_, nth) => streamAnswer(responses[nth - 1] ?? ""));
+    const { client } = createTestClient((_, nth) => streamResponse(responses[nth - 1] ?? ""));
     const tool = createDrawTool(({ attachFile }) => {
       attachFile(image);
       attachFile(video);
@@ -161,7 +161,7 @@ describe("files of a response", () => {
   });
 
   test("are checked in the messages of an app", () => {
-    const { client } = clientOf(() => streamAnswer(""));
+    const { client } = createTestClient(() => streamResponse(""));
     const files = [{ type: "text/html", url: "javascript:alert(1)" }];
     expect(() =>
       createChatStore(client, {

@@ -2,15 +2,15 @@ import { type ClientEvent, ConfigurationError, defineTool, type Tool, withJSONSc
 import { type ChatStore, createChatStore, memoryStorage } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, test, vi } from "vitest";
-import { callAnswer, checkOnly, textAnswer } from "../../core/test/support/answers.js";
 import {
-  clientOf,
+  createTestClient,
   DONE,
   frame,
   settled,
-  streamAnswer,
+  streamResponse,
   waitForTurn,
 } from "../../core/test/support/gateway.js";
+import { checkOnly, streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 import { createChat, createLiveChat, hasCall, until } from "./support/chat.js";
 
 const city = v.object({ city: v.pipe(v.string(), v.minLength(2)) });
@@ -20,7 +20,7 @@ const weather = defineTool({
   inputSchema: city,
   execute: ({ city }) => ({ city, celsius: 21 }),
 });
-const asksForRome = callAnswer({ a: ["weather", '{"city":"Rome"}'] }, { reasoning_content: "Let me look." });
+const romeCall = streamCalls({ a: ["weather", '{"city":"Rome"}'] }, { reasoning_content: "Let me look." });
 
 /** Lists the tool calls of the last message with calls. */
 function listCalls(chat: ChatStore) {
@@ -85,7 +85,7 @@ describe("defineTool", () => {
     });
     expect((await weather.definition()).function.parameters).toEqual(jsonSchema);
     const { chat } = createChat(
-      [callAnswer({ a: ["weather", '{"city":7}'], b: ["weather", '{"city":"Rome"}'] }), textAnswer("Warm.")],
+      [streamCalls({ a: ["weather", '{"city":7}'], b: ["weather", '{"city":"Rome"}'] }), streamText("Warm.")],
       { tools: [weather] },
     );
     expect((await chat.send("How warm?")).messages[1]?.toolCalls).toMatchObject([
@@ -123,7 +123,7 @@ describe("defineTool", () => {
 describe("a chat with tools", () => {
   test("does not send a tool whose schema has no JSON Schema, and names the tool", async () => {
     const dated = defineTool({ name: "dated", inputSchema: v.object({ at: v.date() }) });
-    const { chat, requests } = createChat([textAnswer("Yes.")], { tools: [dated] });
+    const { chat, requests } = createChat([streamText("Yes.")], { tools: [dated] });
     expect(await chat.send("When?")).toMatchObject({
       outcome: "not-sent",
       error: {
@@ -135,7 +135,7 @@ describe("a chat with tools", () => {
   });
 
   test("runs the calls of the model, sends the results, and shows the response", async () => {
-    const { chat, clock, requests, sent } = createChat([asksForRome, textAnswer("21 degrees.")], {
+    const { chat, clock, requests, sent } = createChat([romeCall, streamText("21 degrees.")], {
       tools: [weather],
     });
     const turn = await chat.send("Weather in Rome?");
@@ -187,7 +187,7 @@ describe("a chat with tools", () => {
           messages.map(({ role }) => role),
         ),
     });
-    const { chat } = createChat([callAnswer({ a: ["look", "{}"] }), textAnswer("Done.")], { tools: [look] });
+    const { chat } = createChat([streamCalls({ a: ["look", "{}"] }), streamText("Done.")], { tools: [look] });
     await chat.send("Go");
     expect(seen).toEqual(["a", ["user", "assistant"]]);
   });
@@ -203,7 +203,7 @@ describe("a chat with tools", () => {
         }),
     });
     const { chat, sent } = createChat(
-      [callAnswer({ a: ["slow", "{}"], b: ["slow", ""] }), textAnswer("Done.")],
+      [streamCalls({ a: ["slow", "{}"], b: ["slow", ""] }), streamText("Done.")],
       {
         tools: [slow],
       },
@@ -228,15 +228,15 @@ describe("a chat with tools", () => {
     ["arguments that are no JSON", '{"city":', /not JSON/],
     ["arguments that do not fit", '{"city":"R"}', /city: .*length/],
     ["a missing argument", "", /city/],
-  ])("reports %s to the model, and continues", async (_, text, said) => {
-    const { chat, sent } = createChat([callAnswer({ a: ["weather", text] }), textAnswer("Sorry.")], {
+  ])("reports %s to the model, and continues", async (_, text, message) => {
+    const { chat, sent } = createChat([streamCalls({ a: ["weather", text] }), streamText("Sorry.")], {
       tools: [weather],
     });
     expect(await chat.send("Weather?")).toMatchObject({ outcome: "complete" });
-    expect(listCalls(chat)).toMatchObject([{ state: "failed", error: expect.stringMatching(said) }]);
+    expect(listCalls(chat)).toMatchObject([{ state: "failed", error: expect.stringMatching(message) }]);
     const result = (await sent(1))?.at(-1);
     expect(result).toMatchObject({ role: "tool", tool_call_id: "a" });
-    expect(JSON.parse(String(result?.["content"])).error).toMatch(said);
+    expect(JSON.parse(String(result?.["content"])).error).toMatch(message);
   });
 
   test.each([
@@ -245,21 +245,21 @@ describe("a chat with tools", () => {
     ["the name of an error without a message", new TypeError(), "TypeError"],
     ["its class for a value of the platform", new Response(), "[object Response] without a message"],
     ["the text that was thrown", "locked", "locked"],
-  ])("reports the error that a tool throws: %s", async (_, thrown, said) => {
+  ])("reports the error that a tool throws: %s", async (_, thrown, message) => {
     const tools = [
       defineTool({ name: "save", inputSchema: { type: "object" }, execute: () => Promise.reject(thrown) }),
     ];
-    const { chat, sent } = createChat([callAnswer({ a: ["save", "{}"] }), textAnswer("Sorry.")], { tools });
+    const { chat, sent } = createChat([streamCalls({ a: ["save", "{}"] }), streamText("Sorry.")], { tools });
     await chat.send("Go");
-    expect(listCalls(chat)).toMatchObject([{ state: "failed", error: said }]);
-    expect(JSON.parse(String((await sent(1))?.at(-1)?.["content"]))).toEqual({ error: said });
+    expect(listCalls(chat)).toMatchObject([{ state: "failed", error: message }]);
+    expect(JSON.parse(String((await sent(1))?.at(-1)?.["content"]))).toEqual({ error: message });
   });
 
   test.each([
     ["an unknown tool", "nothing", /there is no tool "nothing"; there are: weather, throws/],
     ["a tool that throws", "throws", /out of order/],
     ["a tool that gives what JSON can't hold", "circular", /JSON/],
-  ])("reports %s to the model, and continues", async (_, name, said) => {
+  ])("reports %s to the model, and continues", async (_, name, message) => {
     const parameters = { type: "object" };
     const tools = [
       weather,
@@ -278,11 +278,11 @@ describe("a chat with tools", () => {
         },
       }),
     ];
-    const { chat, sent } = createChat([callAnswer({ a: [name, "{}"] }), textAnswer("Sorry.")], { tools });
+    const { chat, sent } = createChat([streamCalls({ a: [name, "{}"] }), streamText("Sorry.")], { tools });
     expect(await chat.send("Go")).toMatchObject({ outcome: "complete" });
     const result = (await sent(1))?.at(-1);
     expect(result).toMatchObject({ role: "tool", tool_call_id: "a" });
-    expect(JSON.parse(String(result?.["content"])).error).toMatch(said);
+    expect(JSON.parse(String(result?.["content"])).error).toMatch(message);
   });
 
   const loose = {
@@ -308,7 +308,7 @@ describe("a chat with tools", () => {
       execute: (input) => void seen.push(input),
     });
     for (const text of ["null", "[]", '["x"]', '"x"', "5", "true"]) {
-      const { chat, sent } = createChat([callAnswer({ a: ["t", text] }), textAnswer("Sorry.")], {
+      const { chat, sent } = createChat([streamCalls({ a: ["t", text] }), streamText("Sorry.")], {
         tools: [tool],
       });
       expect(await chat.send("Go")).toMatchObject({ outcome: "complete" });
@@ -328,7 +328,7 @@ describe("a chat with tools", () => {
       execute: (input) => void seen.push(input),
     });
     for (const text of ["null", "[1]", "5", "5.5", '"x"']) {
-      const { chat } = createChat([callAnswer({ a: ["t", text] }), textAnswer("Done.")], { tools: [tool] });
+      const { chat } = createChat([streamCalls({ a: ["t", text] }), streamText("Done.")], { tools: [tool] });
       await chat.send("Go");
     }
     expect(seen).toEqual([null, [1], 5]);
@@ -347,7 +347,7 @@ describe("a chat with tools", () => {
           });
         }),
     });
-    const { chat, clock } = createChat([callAnswer({ a: ["stuck", "{}"] }), textAnswer("Sorry.")], {
+    const { chat, clock } = createChat([streamCalls({ a: ["stuck", "{}"] }), streamText("Sorry.")], {
       tools: [stuck],
     });
     const turn = chat.send("Go");
@@ -399,7 +399,7 @@ describe("a chat with tools", () => {
       function: { name: "weather", arguments: JSON.stringify({ city }) },
     });
     const twice = frame({ tool_calls: [call(0, "Rome"), call(1, "Oslo")] }) + frame({}, "tool_calls") + DONE;
-    const { chat, sent } = createChat([twice, textAnswer("Warm.")], { tools: [weather] });
+    const { chat, sent } = createChat([twice, streamText("Warm.")], { tools: [weather] });
     expect(await chat.send("Weather?")).toMatchObject({ outcome: "complete" });
     expect(listCalls(chat)).toMatchObject([
       { state: "done", output: { city: "Rome" } },
@@ -413,8 +413,8 @@ describe("a chat with tools", () => {
   test("continues after a call whose id is a number", async () => {
     const { chat, sent } = createChat(
       [
-        callAnswer({ a: ["weather", '{"city":"Rome"}'] }).replaceAll('"id":"a"', '"id":7'),
-        textAnswer("Warm."),
+        streamCalls({ a: ["weather", '{"city":"Rome"}'] }).replaceAll('"id":"a"', '"id":7'),
+        streamText("Warm."),
       ],
       { tools: [weather] },
     );
@@ -425,7 +425,7 @@ describe("a chat with tools", () => {
 
   test("fails a call whose needsApproval does not resolve within the time limit", async () => {
     let called: () => void = () => {};
-    const isAsked = new Promise<void>((resolve) => {
+    const approvalRequested = new Promise<void>((resolve) => {
       called = resolve;
     });
     const slow = defineTool({
@@ -438,11 +438,11 @@ describe("a chat with tools", () => {
       },
       timeoutMs: 1000,
     });
-    const { chat, clock, sent } = createChat([callAnswer({ a: ["slow", "{}"] }), textAnswer("Sorry.")], {
+    const { chat, clock, sent } = createChat([streamCalls({ a: ["slow", "{}"] }), streamText("Sorry.")], {
       tools: [slow],
     });
     const turn = chat.send("Go");
-    await isAsked;
+    await approvalRequested;
     await clock.advance(1000);
     expect(await turn).toMatchObject({ outcome: "complete" });
     expect(listCalls(chat)).toMatchObject([{ state: "failed", error: expect.stringContaining("1000 ms") }]);
@@ -457,7 +457,7 @@ describe("a chat with tools", () => {
       { length: 500 },
       (_, index) => [`c${index}`, ["weather", '{"city":"Rome"}']] as const,
     );
-    const { chat } = createChat([callAnswer(Object.fromEntries(ids)), textAnswer("Warm.")], {
+    const { chat } = createChat([streamCalls(Object.fromEntries(ids)), streamText("Warm.")], {
       tools: [weather],
     });
     let changes = 0;
@@ -474,7 +474,7 @@ describe("a chat with tools", () => {
       { length: 500 },
       (_, index) => [`c${index}`, ["weather", '{"city":"Rome"}']] as const,
     );
-    const { chat } = createChat([callAnswer(Object.fromEntries(ids)), textAnswer("Warm.")], {
+    const { chat } = createChat([streamCalls(Object.fromEntries(ids)), streamText("Warm.")], {
       tools: [weather],
     });
     const spy = vi.spyOn(EventTarget.prototype, "addEventListener");
@@ -492,14 +492,14 @@ describe("a chat with tools", () => {
     ["a result of a bigint", "{}", () => 1n, /JSON/],
     ["a result nested too deep", "{}", () => JSON.parse(deep(20_000)), /nested/],
     ["arguments nested too deep", `{"x":${deep(20_000)}}`, () => "", /nested/],
-  ])("reports %s to the model, and the chat continues and is stored", async (_, text, execute, said) => {
+  ])("reports %s to the model, and the chat continues and is stored", async (_, text, execute, message) => {
     const storage = memoryStorage();
     const tool = defineTool({ name: "odd", inputSchema: { type: "object" }, execute });
     const options = { id: "c", tools: [tool], storage };
-    const { chat, sent } = createChat([callAnswer({ a: ["odd", text] }), textAnswer("Sorry.")], options);
+    const { chat, sent } = createChat([streamCalls({ a: ["odd", text] }), streamText("Sorry.")], options);
     expect(await chat.send("Go")).toMatchObject({ outcome: "complete" });
-    expect(listCalls(chat)).toMatchObject([{ state: "failed", error: expect.stringMatching(said) }]);
-    expect((await sent(1))?.at(-1)?.["content"]).toMatch(said);
+    expect(listCalls(chat)).toMatchObject([{ state: "failed", error: expect.stringMatching(message) }]);
+    expect((await sent(1))?.at(-1)?.["content"]).toMatch(message);
     await settled();
     expect((await storage.read("chat/c")).size).toBe(4);
   });
@@ -511,7 +511,7 @@ describe("a chat with tools", () => {
       [500, "done"],
       [501, "failed"],
     ] as const) {
-      const { chat } = createChat([callAnswer({ a: ["odd", "{}"] }), textAnswer("Done")], {
+      const { chat } = createChat([streamCalls({ a: ["odd", "{}"] }), streamText("Done")], {
         tools: [tool(levels)],
       });
       await chat.send("Go");
@@ -521,7 +521,7 @@ describe("a chat with tools", () => {
 
   test("closes the calls without a result when the response is retried", async () => {
     const waiting = defineTool({ name: "asked", inputSchema: { type: "object" } });
-    const { chat } = createChat([callAnswer({ a: ["asked", "{}"] }), textAnswer("Done")], {
+    const { chat } = createChat([streamCalls({ a: ["asked", "{}"] }), streamText("Done")], {
       tools: [waiting],
     });
     await chat.send("Go");
@@ -545,7 +545,7 @@ describe("a chat with tools", () => {
         return "ok";
       },
     });
-    const { chat } = createChat([callAnswer({ a: ["count", '{"n":"7"}'] }), textAnswer("Seven.")], {
+    const { chat } = createChat([streamCalls({ a: ["count", '{"n":"7"}'] }), streamText("Seven.")], {
       tools: [count],
     });
     await chat.send("Go");
@@ -554,7 +554,7 @@ describe("a chat with tools", () => {
   });
 
   test("ends after maxSteps responses, and sends results for the calls that did not run", async () => {
-    const { chat, requests, sent } = createChat([asksForRome, asksForRome, textAnswer("Well.")], {
+    const { chat, requests, sent } = createChat([romeCall, romeCall, streamText("Well.")], {
       tools: [weather],
       maxSteps: 2,
     });
@@ -579,7 +579,7 @@ test("A tool that is called with empty arguments runs with {}, and the call goes
       return "done";
     },
   });
-  const { chat, sent } = createChat([callAnswer({ a: ["refresh", ""] }), textAnswer("Done.")], {
+  const { chat, sent } = createChat([streamCalls({ a: ["refresh", ""] }), streamText("Done.")], {
     tools: [refresh],
   });
   expect(await chat.send("Refresh")).toMatchObject({ outcome: "complete" });
@@ -596,10 +596,10 @@ describe("a tool call that needs approval", () => {
     needsApproval: ({ file }) => file !== "tmp",
     execute: ({ file }) => `deleted ${file}`,
   });
-  const deletes = callAnswer({ a: ["delete", '{"file":"all"}'], b: ["delete", '{"file":"tmp"}'] });
+  const deletes = streamCalls({ a: ["delete", '{"file":"all"}'], b: ["delete", '{"file":"tmp"}'] });
 
   test("waits while other calls run, and continues once after several approvals", async () => {
-    const { chat, requests, sent } = createChat([deletes, textAnswer("Gone.")], { tools: [guarded] });
+    const { chat, requests, sent } = createChat([deletes, streamText("Gone.")], { tools: [guarded] });
     const nothing = chat.getSnapshot().pendingActions;
     const finished: unknown[] = [];
     expect(await chat.send("Delete")).toMatchObject({ outcome: "tool-calls" });
@@ -648,8 +648,8 @@ describe("a tool call that needs approval", () => {
       execute: () => void ran.push("pay"),
       needsApproval: needsApproval as () => boolean,
     });
-    const { client } = clientOf(
-      (_, nth) => streamAnswer(nth === 1 ? callAnswer({ a: ["pay", "{}"] }) : textAnswer("Paid.")),
+    const { client } = createTestClient(
+      (_, nth) => streamResponse(nth === 1 ? streamCalls({ a: ["pay", "{}"] }) : streamText("Paid.")),
       { onEvent: (event) => events.push(event) },
     );
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: [pay] });
@@ -680,8 +680,8 @@ describe("a tool call that needs approval", () => {
       [async () => true, "needs-approval"],
     ] as const) {
       const tool = defineTool({ name: "t", inputSchema: {}, execute: () => "ok", needsApproval });
-      const { client } = clientOf(
-        (_, nth) => streamAnswer(nth === 1 ? callAnswer({ a: ["t", "{}"] }) : textAnswer("Done.")),
+      const { client } = createTestClient(
+        (_, nth) => streamResponse(nth === 1 ? streamCalls({ a: ["t", "{}"] }) : streamText("Done.")),
         { onEvent: ({ type }) => type === "warning" && warned.push(type) },
       );
       const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: [tool] });
@@ -692,7 +692,7 @@ describe("a tool call that needs approval", () => {
   });
 
   test("does not run after a denial, and the model gets the reason", async () => {
-    const { chat, sent } = createChat([deletes, textAnswer("Kept.")], { tools: [guarded] });
+    const { chat, sent } = createChat([deletes, streamText("Kept.")], { tools: [guarded] });
     await chat.send("Delete");
     expect(await chat.deny("a", "too many")).toMatchObject({ outcome: "complete" });
     expect((await sent(1))?.[2]).toEqual({
@@ -703,7 +703,7 @@ describe("a tool call that needs approval", () => {
   });
 
   test("is cancelled by the next message, and by stop", async () => {
-    const { chat, sent } = createChat([deletes, textAnswer("Fine."), deletes, textAnswer("Fine.")], {
+    const { chat, sent } = createChat([deletes, streamText("Fine."), deletes, streamText("Fine.")], {
       tools: [guarded],
     });
     await chat.send("Delete");
@@ -737,7 +737,7 @@ describe("a tool call that needs approval", () => {
       execute: () => void ran.push("quick"),
     });
     const { chat } = createChat(
-      [callAnswer({ a: ["slow", "{}"], b: ["quick", "{}"] }), textAnswer("Done.")],
+      [streamCalls({ a: ["slow", "{}"], b: ["quick", "{}"] }), streamText("Done.")],
       {
         tools: [slow, quick],
       },
@@ -754,9 +754,9 @@ describe("a tool call that needs approval", () => {
 
   test("does not wait for approval if the chat was stopped during needsApproval", async () => {
     let decide: (needed: boolean) => void = () => {};
-    let ask: () => void = () => {};
+    let setRequested: () => void = () => {};
     const requested = new Promise<void>((resolve) => {
-      ask = resolve;
+      setRequested = resolve;
     });
     const doubtful = defineTool({
       name: "doubtful",
@@ -764,10 +764,10 @@ describe("a tool call that needs approval", () => {
       needsApproval: () =>
         new Promise<boolean>((resolve) => {
           decide = resolve;
-          ask();
+          setRequested();
         }),
     });
-    const { chat } = createChat([callAnswer({ a: ["doubtful", "{}"] })], { tools: [doubtful] });
+    const { chat } = createChat([streamCalls({ a: ["doubtful", "{}"] })], { tools: [doubtful] });
     const turn = chat.send("Go");
     await requested;
     chat.stop();
@@ -779,7 +779,7 @@ describe("a tool call that needs approval", () => {
   });
 
   test("runs with the options of its turn if another component approves it", async () => {
-    const { chat, requests } = createChat([deletes, textAnswer("Gone."), textAnswer("Hello.")], {
+    const { chat, requests } = createChat([deletes, streamText("Gone."), streamText("Hello.")], {
       tools: [guarded],
     });
     const banner = chat.withOptions({ model: "delta-5.3" });
@@ -798,7 +798,7 @@ describe("a tool call that needs approval", () => {
 
   test("calls onFinish when the turn has ended, not while it waits", async () => {
     const outcomes: string[] = [];
-    const { chat } = createChat([deletes, textAnswer("Gone.")], {
+    const { chat } = createChat([deletes, streamText("Gone.")], {
       tools: [guarded],
       onFinish: ({ outcome }) => outcomes.push(outcome),
     });
@@ -812,11 +812,11 @@ describe("a tool call that needs approval", () => {
 });
 
 describe("a tool without execute", () => {
-  const ask = defineTool({ name: "ask", inputSchema: { type: "object" } });
-  const asksTwice = callAnswer({ a: ["ask", '{"q":1}'], b: ["ask", '{"q":2}'] });
+  const askUser = defineTool({ name: "ask", inputSchema: { type: "object" } });
+  const twoCalls = streamCalls({ a: ["ask", '{"q":1}'], b: ["ask", '{"q":2}'] });
 
   test("waits for its result, and accepts each result once, in any order", async () => {
-    const { chat, requests, sent } = createChat([asksTwice, textAnswer("Thanks.")], { tools: [ask] });
+    const { chat, requests, sent } = createChat([twoCalls, streamText("Thanks.")], { tools: [askUser] });
     await chat.send("Ask me");
     const statuses: string[] = [];
     chat.subscribe(() => statuses.push(chat.getSnapshot().status));
@@ -847,8 +847,8 @@ describe("a tool without execute", () => {
           finish = resolve;
         }),
     });
-    const both = callAnswer({ a: ["ask", "{}"], b: ["slow", "{}"] });
-    const { chat, requests } = createChat([both, textAnswer("Thanks.")], { tools: [ask, slow] });
+    const both = streamCalls({ a: ["ask", "{}"], b: ["slow", "{}"] });
+    const { chat, requests } = createChat([both, streamText("Thanks.")], { tools: [askUser, slow] });
     const turn = chat.send("Go");
     await until(chat, hasCall("running"));
     expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "a" }]);
@@ -876,7 +876,7 @@ describe("stop in a chat with tools", () => {
     expect(await turn).toMatchObject({ outcome: "stopped" });
     expect(listCalls(chat)).toMatchObject([{ state: "cancelled" }]);
     const next = chat.send("Go on");
-    second?.send(textAnswer("Yes."));
+    second?.send(streamText("Yes."));
     second?.end();
     expect(await next).toMatchObject({ outcome: "complete" });
     expect((await (requests[1] as Request).json()).messages).toEqual([
@@ -905,7 +905,7 @@ describe("stop in a chat with tools", () => {
           });
         }),
     });
-    const { chat, requests, sent } = createChat([callAnswer({ a: ["slow", "{}"] }), textAnswer("Fine.")], {
+    const { chat, requests, sent } = createChat([streamCalls({ a: ["slow", "{}"] }), streamText("Fine.")], {
       tools: [slow],
     });
     const turn = chat.send("Go");
@@ -923,9 +923,9 @@ describe("stop in a chat with tools", () => {
   });
 
   test("sends nothing for a late result of a client tool", async () => {
-    const ask = defineTool({ name: "ask", inputSchema: { type: "object" } });
-    const { chat, requests, sent } = createChat([callAnswer({ a: ["ask", "{}"] }), textAnswer("Fine.")], {
-      tools: [ask],
+    const askUser = defineTool({ name: "ask", inputSchema: { type: "object" } });
+    const { chat, requests, sent } = createChat([streamCalls({ a: ["ask", "{}"] }), streamText("Fine.")], {
+      tools: [askUser],
     });
     await chat.send("Ask me");
     chat.stop();

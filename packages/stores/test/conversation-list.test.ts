@@ -1,7 +1,7 @@
 import { createChatStore, createConversationList, memoryStorage } from "@sluice/stores";
 import { expect, test } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, stoppedClock, streamResponse } from "../../core/test/support/gateway.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 import { until } from "./support/chat.js";
 
 /* The list without React. The tests of `useConversations` cover its other features. */
@@ -9,7 +9,9 @@ import { until } from "./support/chat.js";
 const model = "delta-5.3";
 
 function openPage(storage = memoryStorage()) {
-  const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hello")), { clock: stoppedClock() });
+  const { client, requests } = createTestClient(() => streamResponse(streamText("Hello")), {
+    clock: stoppedClock(),
+  });
   const list = createConversationList(client, { storage });
   list.subscribe(() => {});
   const titles = () => list.getSnapshot().conversations.map(({ title }) => title);

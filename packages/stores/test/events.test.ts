@@ -19,14 +19,14 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { requestOnce } from "../../core/src/transport/request-once.js";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   DONE,
   frame,
   openBody,
   question,
   settled,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
 } from "../../core/test/support/gateway.js";
 
 type CallEvent = Extract<ClientEvent, { readonly kind: unknown }>;
@@ -44,9 +44,9 @@ const refusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
 
 /** Creates a client whose gateway is `respond`, and records the events of its calls. */
-function recordEvents(respond: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+function recordEvents(respond: Parameters<typeof createTestClient>[0], options: Partial<ClientOptions> = {}) {
   const events: CallEvent[] = [];
-  const { client, requests } = clientOf(respond, {
+  const { client, requests } = createTestClient(respond, {
     ...options,
     onEvent: (event) => {
       if ("kind" in event) events.push(event);
@@ -69,7 +69,7 @@ describe("the events of a call", () => {
       (_, nth) =>
         nth === 1
           ? refusal(429, { "retry-after": "0", "x-request-id": "r-1" })
-          : streamAnswer(frame({ content: "Hi" }, "stop", { usage }) + DONE),
+          : streamResponse(frame({ content: "Hi" }, "stop", { usage }) + DONE),
       { apiKey: key, dangerouslyAllowBrowser: true, clock },
     );
     await streamChat(client, question).result();
@@ -106,7 +106,7 @@ describe("the events of a call", () => {
           ? new Promise<Response>((resolve) => {
               respondToImage = resolve;
             })
-          : streamAnswer(chat.body),
+          : streamResponse(chat.body),
       { clock },
     );
     // the times of a call begin with the call
@@ -172,7 +172,7 @@ describe("the events of a call", () => {
 
     test("the ids, the finish_reason and all counts of a chat response, streamed or not, and no text", async () => {
       const streamed = recordEvents(() =>
-        streamAnswer(frame({ content: secret }, "stop", { model, usage: wide }) + DONE),
+        streamResponse(frame({ content: secret }, "stop", { model, usage: wide }) + DONE),
       );
       await streamChat(streamed.client, question).result();
       const whole = recordEvents(() => Response.json({ ...completion, id: "chat-1", model, usage: wide }));
@@ -186,10 +186,10 @@ describe("the events of a call", () => {
 
     test("the received part of a response that was lost or stopped", async () => {
       const head = frame({ content: "Hel" }, null, { model, usage: wide });
-      const cut = recordEvents(() => streamAnswer(head));
+      const cut = recordEvents(() => streamResponse(head));
       await catchError(streamChat(cut.client, question).result());
       const body = openBody();
-      const stopped = recordEvents(() => streamAnswer(body.body));
+      const stopped = recordEvents(() => streamResponse(body.body));
       const stream = streamChat(stopped.client, question);
       const failed = catchError(stream.result());
       await body.wanted();
@@ -233,14 +233,14 @@ describe("the events of a call", () => {
   });
 
   describe("of a chat", () => {
-    const place = { chatId: "trip", messageId: expect.any(String) };
+    const ids = { chatId: "trip", messageId: expect.any(String) };
 
     test("name the chat and the message at each step: attempts, retries, the end", async () => {
       const { client, events } = recordEvents(
         (_, nth) =>
           nth === 1
             ? refusal(429, { "retry-after": "0" })
-            : streamAnswer(frame({ content: "Hi" }, "stop") + DONE),
+            : streamResponse(frame({ content: "Hi" }, "stop") + DONE),
         { clock: stoppedClock() },
       );
       const chat = createChatStore(client, { model: "delta-5.3", id: "trip" });
@@ -254,12 +254,12 @@ describe("the events of a call", () => {
         "first-chunk",
         "end",
       ]);
-      expect(events).toMatchObject(events.map(() => ({ ...place, kind: "chat", callId: events[0]?.callId })));
+      expect(events).toMatchObject(events.map(() => ({ ...ids, kind: "chat", callId: events[0]?.callId })));
       expect(events[0]?.messageId).toBe(chat.getSnapshot().messages.at(-1)?.id);
     });
 
     test("name only the message without a chat id, and nothing without a chat", async () => {
-      const { client, events } = recordEvents(() => streamAnswer(frame({ content: "Hi" }, "stop") + DONE));
+      const { client, events } = recordEvents(() => streamResponse(frame({ content: "Hi" }, "stop") + DONE));
       const chat = createChatStore(client, { model: "delta-5.3" });
       await chat.send("Hello");
       await chat.send("Again");
@@ -332,7 +332,7 @@ describe("the events of a call", () => {
   });
 
   test("end as truncated if the stream broke off, and as unknown without a response", async () => {
-    const cut = recordEvents(() => streamAnswer(frame({ content: "Hel" })));
+    const cut = recordEvents(() => streamResponse(frame({ content: "Hel" })));
     await catchError(streamChat(cut.client, question).result());
     expect(cut.ends()).toMatchObject([{ outcome: "truncated", error: { name: "StreamError" } }]);
 
@@ -347,7 +347,7 @@ describe("the events of a call", () => {
 
   test("end once as stopped if the caller aborts before or during the response, even twice", async () => {
     const body = openBody();
-    const { client, ends } = recordEvents(() => streamAnswer(body.body));
+    const { client, ends } = recordEvents(() => streamResponse(body.body));
     const stream = streamChat(client, question);
     const failed = catchError(stream.result());
     await body.wanted();
@@ -370,7 +370,7 @@ describe("the events of a call", () => {
 
 describe("headers", () => {
   /** Creates a client that records the arguments of its `headers` and sends the call's id. */
-  function identified(respond: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+  function identified(respond: Parameters<typeof createTestClient>[0], options: Partial<ClientOptions> = {}) {
     const given: CallInfo[] = [];
     const all = recordEvents(respond, {
       ...options,
@@ -404,7 +404,7 @@ describe("headers", () => {
   });
 
   test("get the ids of the chat and the message", async () => {
-    const respond = () => streamAnswer(frame({ content: "Hi" }, "stop") + DONE);
+    const respond = () => streamResponse(frame({ content: "Hi" }, "stop") + DONE);
     const { client, given } = identified(respond);
     const chat = createChatStore(client, { model: "delta-5.3", id: "trip" });
     await chat.send("Hello");
@@ -444,7 +444,7 @@ describe("subscribeToEvents", () => {
 
   test("gives each subscriber the events from then on, after onEvent, until it unsubscribes", async () => {
     const order: string[] = [];
-    const { client } = clientOf(respond, { onEvent: ({ type }) => order.push(`onEvent ${type}`) });
+    const { client } = createTestClient(respond, { onEvent: ({ type }) => order.push(`onEvent ${type}`) });
     subscribeToEvents(client, ({ type }) => order.push(`early ${type}`));
     const early = createListener(client);
     await completeChat(client, question);
@@ -459,7 +459,7 @@ describe("subscribeToEvents", () => {
   });
 
   test("calls a listener twice that is subscribed twice, and once after one unsubscribes", async () => {
-    const { client } = clientOf(respond);
+    const { client } = createTestClient(respond);
     const seen: string[] = [];
     const listener = ({ type }: ClientEvent) => seen.push(type);
     const unsubscribe = subscribeToEvents(client, listener);
@@ -473,7 +473,7 @@ describe("subscribeToEvents", () => {
 
   test("sends an attempt when the promise of a listener for its request has settled", async () => {
     let sent = 0;
-    const { client } = clientOf(() => {
+    const { client } = createTestClient(() => {
       sent += 1;
       return respond();
     });
@@ -491,7 +491,7 @@ describe("subscribeToEvents", () => {
   });
 
   test("lets listeners subscribe and unsubscribe during an event", async () => {
-    const { client } = clientOf(respond);
+    const { client } = createTestClient(respond);
     const seen: string[] = [];
     const leaveFirst = subscribeToEvents(client, ({ type }) => {
       seen.push(`first ${type}`);
@@ -513,7 +513,7 @@ describe("subscribeToEvents", () => {
         uncaught.push((error as Error).message);
       }
     });
-    const { client } = clientOf(respond);
+    const { client } = createTestClient(respond);
     subscribeToEvents(client, () => {
       throw new Error("in a listener");
     });
@@ -525,14 +525,14 @@ describe("subscribeToEvents", () => {
   });
 
   test("works for copies of a client, as the stores make them", async () => {
-    const { client } = clientOf(respond);
+    const { client } = createTestClient(respond);
     const { seen } = createListener(client);
     await completeChat({ ...client }, question);
     expect(seen).toHaveLength(3);
   });
 
   test("subscribes and unsubscribes in constant time with any number of listeners", () => {
-    const { client } = clientOf(respond, { onEvent: () => {} });
+    const { client } = createTestClient(respond, { onEvent: () => {} });
     const leave = Array.from({ length: 100_000 }, () => subscribeToEvents(client, () => {}));
     const { seen, unsubscribe } = createListener(client);
     // a linear search would take minutes
@@ -553,7 +553,7 @@ describe("a warning", () => {
 
   test("names a field that the gateway would ignore, and the field is sent", async () => {
     const events: ClientEvent[] = [];
-    const { client, requests } = clientOf(() => Response.json(completion), {
+    const { client, requests } = createTestClient(() => Response.json(completion), {
       onEvent: (event) => events.push(event),
     });
     await completeChat(client, ignored);
@@ -621,19 +621,19 @@ describe("a warning", () => {
 });
 
 test("Events and the headers function get the settings of the request, and no text except its stop sequences", async () => {
-  const asked: (CallInfo | undefined)[] = [];
+  const infos: (CallInfo | undefined)[] = [];
   const headers = (request: CallInfo) => {
-    asked.push(request);
+    infos.push(request);
     return {};
   };
   const { client, events } = recordEvents(() => Response.json(completion), { headers });
   const settings = { temperature: 0.5, max_tokens: 9, stop: ["END"] };
   await completeChat(client, { ...question, ...settings });
-  expect([...asked, ...events].map((event) => event?.settings)).toEqual(
+  expect([...infos, ...events].map((event) => event?.settings)).toEqual(
     Array.from({ length: 4 }, () => settings),
   );
   events.length = 0;
-  const { client: streaming, events: streamed } = recordEvents(() => streamAnswer(DONE));
+  const { client: streaming, events: streamed } = recordEvents(() => streamResponse(DONE));
   await catchError(streamChat(streaming, question).result());
   expect(streamed[0]?.settings).toEqual({ stream: true });
 });

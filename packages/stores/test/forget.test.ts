@@ -1,7 +1,7 @@
 import { type ChatStorage, createVideoTaskStore, memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, frame, settled, waitUntil } from "../../core/test/support/gateway.js";
+import { createTestClient, frame, settled, waitUntil } from "../../core/test/support/gateway.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 import { until } from "./support/chat.js";
 import { listStored, openPage, request } from "./support/scoped-pages.js";
 
@@ -116,7 +116,7 @@ describe("Signing out", () => {
     const held = new Promise<void>((resolve) => {
       respond = resolve;
     });
-    const { client, requests } = clientOf(
+    const { client, requests } = createTestClient(
       async () => {
         await held;
         return Response.json({ id: "video", created_at: 1 });
@@ -179,7 +179,7 @@ describe("Signing out", () => {
   test("clears a given storage that this page has not used", async () => {
     const storage = memoryStorage();
     await openPage(storage, "ann").use();
-    const { client } = clientOf(() => new Response(), { user: "ann" });
+    const { client } = createTestClient(() => new Response(), { user: "ann" });
     expect(await signOut(client, { storages: [storage] })).toEqual({ unsent: 0, errors: [] });
     expect(await listStored(storage, "ann")).toEqual([]);
   });
@@ -199,7 +199,7 @@ describe("Signing out", () => {
     await use();
     await signOut(client);
     const turn = chat.send("Hello again");
-    held.send(textAnswer("Hello"));
+    held.send(streamText("Hello"));
     await turn;
     expect(late).not.toEqual([]);
     for (const arrive of late) arrive();
@@ -214,7 +214,7 @@ describe("Signing out", () => {
     await use();
     await signOut(client);
     const turn = chat.send("Hello again");
-    held.send(textAnswer("Hello"));
+    held.send(streamText("Hello"));
     await turn;
     await settled();
     expect(texts()).toEqual(["Hello again", "Hello"]);

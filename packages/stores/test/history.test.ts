@@ -1,8 +1,8 @@
 import { type ChatRequestMessage, repairMessages } from "@sluice/core";
 import { type ChatMessage, createChatStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, streamResponse } from "../../core/test/support/gateway.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 
 const user: ChatRequestMessage = { role: "user", content: "Go" };
 const call = (id: string, text = "{}") => ({
@@ -10,7 +10,7 @@ const call = (id: string, text = "{}") => ({
   type: "function" as const,
   function: { name: "f", arguments: text },
 });
-const asking = (...calls: ReturnType<typeof call>[]): ChatRequestMessage => ({
+const createCalls = (...calls: ReturnType<typeof call>[]): ChatRequestMessage => ({
   role: "assistant",
   content: "",
   tool_calls: calls,
@@ -28,7 +28,7 @@ const cancelled = (id: string) => ({
 
 describe("repairMessages", () => {
   test("returns a valid history unchanged, message by message", () => {
-    const history = [user, asking(call("a")), result("a"), user];
+    const history = [user, createCalls(call("a")), result("a"), user];
     const repaired = repairMessages(history);
     expect(repaired).toEqual(history);
     repaired.forEach((message, index) => {
@@ -39,33 +39,33 @@ describe("repairMessages", () => {
   test.each<[string, ChatRequestMessage[], unknown[]]>([
     [
       "adds a result to a call that never got one",
-      [user, asking(call("a")), user],
-      [user, asking(call("a")), cancelled("a"), user],
+      [user, createCalls(call("a")), user],
+      [user, createCalls(call("a")), cancelled("a"), user],
     ],
     [
       "brings late results back behind their call, in its order",
-      [asking(call("a"), call("b")), user, result("b"), result("a")],
-      [asking(call("a"), call("b")), result("a"), result("b"), user],
+      [createCalls(call("a"), call("b")), user, result("b"), result("a")],
+      [createCalls(call("a"), call("b")), result("a"), result("b"), user],
     ],
     [
       "keeps the first of two results",
-      [asking(call("a")), result("a", "1"), result("a", "2")],
-      [asking(call("a")), result("a", "1")],
+      [createCalls(call("a")), result("a", "1"), result("a", "2")],
+      [createCalls(call("a")), result("a", "1")],
     ],
     ["drops a result without a call", [user, result("x")], [user]],
     [
       "drops a call whose arguments were cut off, unless it has a result",
-      [asking(call("a", '{"x":'), call("b")), asking(call("c", '{"x":')), result("c")],
-      [asking(call("b")), cancelled("b"), asking(call("c")), result("c")],
+      [createCalls(call("a", '{"x":'), call("b")), createCalls(call("c", '{"x":')), result("c")],
+      [createCalls(call("b")), cancelled("b"), createCalls(call("c")), result("c")],
     ],
     [
       "writes {} for a call without arguments",
-      [asking(call("a", "")), result("a")],
-      [asking(call("a", "{}")), result("a")],
+      [createCalls(call("a", "")), result("a")],
+      [createCalls(call("a", "{}")), result("a")],
     ],
     [
       "drops a response without any content left",
-      [user, asking(call("a", "{")), { role: "assistant", content: "" }, user],
+      [user, createCalls(call("a", "{")), { role: "assistant", content: "" }, user],
       [user, user],
     ],
     [
@@ -75,18 +75,18 @@ describe("repairMessages", () => {
     ],
     [
       "tells two calls with the same id in different responses apart",
-      [asking(call("a")), result("a", "1"), asking(call("a")), result("a", "2")],
-      [asking(call("a")), result("a", "1"), asking(call("a")), result("a", "2")],
+      [createCalls(call("a")), result("a", "1"), createCalls(call("a")), result("a", "2")],
+      [createCalls(call("a")), result("a", "1"), createCalls(call("a")), result("a", "2")],
     ],
     [
       "tells two calls with the same id in one response apart, with their results in order",
-      [asking(call("a"), call("a"), call("b")), result("a", "1"), result("a", "2"), result("b")],
-      [asking(call("a"), call("a-1"), call("b")), result("a", "1"), result("a-1", "2"), result("b")],
+      [createCalls(call("a"), call("a"), call("b")), result("a", "1"), result("a", "2"), result("b")],
+      [createCalls(call("a"), call("a-1"), call("b")), result("a", "1"), result("a-1", "2"), result("b")],
     ],
     [
       "makes text of ids that are numbers",
-      [asking(call(7 as never)), result(7 as never, "seven")],
-      [asking(call("7")), result("7", "seven")],
+      [createCalls(call(7 as never)), result(7 as never, "seven")],
+      [createCalls(call("7")), result("7", "seven")],
     ],
   ])("%s", (_, history, expected) => {
     const before = JSON.stringify(history);
@@ -97,7 +97,7 @@ describe("repairMessages", () => {
 
 describe("the messages that a chat sends", () => {
   async function sentFor(initialMessages: readonly ChatMessage[]) {
-    const { client, requests } = clientOf(() => streamAnswer(textAnswer("Yes.")));
+    const { client, requests } = createTestClient(() => streamResponse(streamText("Yes.")));
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", initialMessages });
     await chat.send("Go on");
     return (await (requests[0] as Request).json()).messages;

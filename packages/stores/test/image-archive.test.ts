@@ -1,6 +1,6 @@
 import { createImageStore } from "@sluice/stores";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { createTestClient } from "../../core/test/support/gateway.js";
 
 const DAY_MS = 86_400_000;
 const headers = { "x-sluice-features": "archive=2592000000" };
@@ -9,16 +9,16 @@ const linkTo = (name: string) => `https://gateway.test/v1/media/${name}`;
 
 /**
  * A store of images in front of a proxy that keeps a copy of each; `status` is that of its archive. A prompt names its
- * images, and `daysOf` says how many days the link to a copy works.
+ * images, and `getDays` says how many days the link to a copy works.
  */
 function openPage({
   status = (): number => 200,
   waitForCopies = () => Promise.resolve(),
-  daysOf = (_name: string): number => 1,
+  getDays = (_name: string): number => 1,
 } = {}) {
   const day = openPageForADay();
   const bodies: { urls: string[] }[] = [];
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     async (request) => {
       const body = await request.json();
       if (!request.url.endsWith("/v1/archive")) {
@@ -29,16 +29,16 @@ function openPage({
       bodies.push(body);
       await waitForCopies();
       if (status() !== 200) return new Response(null, { status: status() });
-      const copyOf = (name: string) => ({
+      const createCopy = (name: string) => ({
         name,
         id: name,
         url: linkTo(`${/\w+\+*(?=\.png|$)/.exec(name)}+`),
         type: "image/png",
         bytes: 1,
-        expiresAt: Date.now() + daysOf(name) * DAY_MS,
+        expiresAt: Date.now() + getDays(name) * DAY_MS,
         storedUntil: Date.now() + 20 * DAY_MS,
       });
-      return Response.json({ files: body.urls.map(copyOf) });
+      return Response.json({ files: body.urls.map(createCopy) });
     },
     { clock: day.clock, retry: { limit: 0 } },
   );
@@ -91,7 +91,7 @@ test("a link that expires while its image is shown is renewed by the proxy, agai
 });
 
 test("a link that still works is not renewed together with expired links", async () => {
-  const { store, bodies, day, url } = openPage({ daysOf: (name) => (name.includes("dusk") ? 2 : 1) });
+  const { store, bodies, day, url } = openPage({ getDays: (name) => (name.includes("dusk") ? 2 : 1) });
   onTestFinished(store.subscribe(() => {}));
   await store.generate({ prompt: "dawn dusk" });
   day.pass(DAY_MS + 1000);

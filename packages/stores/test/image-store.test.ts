@@ -1,7 +1,7 @@
 import type { ClientOptions } from "@sluice/core";
 import { createImageStore, type ImageStoreOptions, type SettledImages } from "@sluice/stores";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { clientOf, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
+import { createTestClient, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const model = "gamma-image-5-0-260128";
 type Options = ImageStoreOptions<typeof model>;
@@ -38,7 +38,7 @@ function createLiveStore(
     createResponse: createDeferred<Response>(),
   }));
   const call = (nth: number) => calls[nth - 1] as (typeof calls)[number];
-  const { client, requests } = clientOf((_, nth) => {
+  const { client, requests } = createTestClient((_, nth) => {
     call(nth).arrival.fulfil();
     return call(nth).createResponse.promise;
   }, clientOptions);
@@ -151,7 +151,7 @@ describe("an image store", () => {
   });
 
   test("sends a request unchanged with checks: false, even to an unknown model", async () => {
-    const { client, requests } = clientOf(() => createResponse(first));
+    const { client, requests } = createTestClient(() => createResponse(first));
     const request = { ...reef, size: "8192x8192" };
     await createImageStore<string>(client, { model, checks: false }).generate(request);
     const next = { model: "gamma-image-9" } as const;
@@ -169,7 +169,7 @@ describe("an image store", () => {
     const rules: string[] = [];
     const onEvent: ClientOptions["onEvent"] = (event) =>
       event.type === "warning" && rules.push(event.issue.rule);
-    const { client } = clientOf(() => createResponse(first), { onEvent });
+    const { client } = createTestClient(() => createResponse(first), { onEvent });
     await createImageStore(client, { model }).generate({ prompt: " " });
     expect(rules).toEqual(["image.5-0.prompt-empty"]);
   });
@@ -177,7 +177,7 @@ describe("an image store", () => {
   test("reads its options at each use", async () => {
     const reported: string[] = [];
     let options: ImageStoreOptions = { model: "gamma-image-4-0-250828" };
-    const { client, requests } = clientOf(() => createResponse(first));
+    const { client, requests } = createTestClient(() => createResponse(first));
     const store = createImageStore(client, () => options);
     options = {
       model,
@@ -194,16 +194,16 @@ describe("an image store", () => {
   });
 
   test("types its request by its model", () => {
-    const { client } = clientOf(() => createResponse());
+    const { client } = createTestClient(() => createResponse());
     const store = createImageStore(client, { model });
-    type Asked = Parameters<typeof store.generate>[0];
-    expectTypeOf({ ...reef, size: "2048x2048" } as const).toExtend<Asked>();
-    expectTypeOf({ ...reef, size: "1024x1024" } as const).not.toExtend<Asked>();
-    expectTypeOf({ size: "2048x2048" } as const).not.toExtend<Asked>();
+    type ImageRequest = Parameters<typeof store.generate>[0];
+    expectTypeOf({ ...reef, size: "2048x2048" } as const).toExtend<ImageRequest>();
+    expectTypeOf({ ...reef, size: "1024x1024" } as const).not.toExtend<ImageRequest>();
+    expectTypeOf({ size: "2048x2048" } as const).not.toExtend<ImageRequest>();
     // a request that is shown can be sent again
-    expectTypeOf<NonNullable<ReturnType<typeof store.getSnapshot>["variables"]>>().toExtend<Asked>();
-    expectTypeOf({ ...reef, model } as const).toExtend<Asked>();
-    expectTypeOf({ ...reef, model: "gamma-image-4-0-250828" } as const).not.toExtend<Asked>();
+    expectTypeOf<NonNullable<ReturnType<typeof store.getSnapshot>["variables"]>>().toExtend<ImageRequest>();
+    expectTypeOf({ ...reef, model } as const).toExtend<ImageRequest>();
+    expectTypeOf({ ...reef, model: "gamma-image-4-0-250828" } as const).not.toExtend<ImageRequest>();
     // @ts-expect-error a size of the other model
     createImageStore(client, { model, params: { size: "1024x1024" } });
     // with either model, the sizes of both
@@ -270,7 +270,7 @@ describe("images that failed", () => {
 
   test("are requested again from their own model, without the parameters of another", async () => {
     let options: ImageStoreOptions = { model, params: { size: "2048x2048" } };
-    const { client, requests } = clientOf(() => refusal(500));
+    const { client, requests } = createTestClient(() => refusal(500));
     const store = createImageStore(client, () => options);
     await store.generate(reef);
     const { variables = wreck } = store.getSnapshot();
@@ -324,7 +324,7 @@ describe("stop", () => {
 
   test("aborts the request", async () => {
     const sent = createDeferred<Request>();
-    const { client } = clientOf((request) => {
+    const { client } = createTestClient((request) => {
       sent.fulfil(request);
       return new Promise(() => {});
     });
@@ -380,7 +380,7 @@ describe("stop", () => {
   test("The state and the promise agree if a stop comes at any moment of the response", async () => {
     const ends = new Set<string>();
     for (let steps = 0; steps < 100; steps += 1) {
-      const { client } = clientOf(() => createResponse(first));
+      const { client } = createTestClient(() => createResponse(first));
       const store = createImageStore(client, { model });
       const generated = store.generate(reef);
       for (let step = 0; step < steps; step += 1) await Promise.resolve();

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { callAnswer, checkOnly, textAnswer } from "../../core/test/support/answers.js";
-import { DONE, frame, streamAnswer } from "../../core/test/support/gateway.js";
-import { addIds } from "../../core/test/support/kept.js";
+import { DONE, frame, streamResponse } from "../../core/test/support/gateway.js";
 import { lose, restoreModules } from "../../core/test/support/lost-code.js";
+import { checkOnly, streamCalls, streamText } from "../../core/test/support/reply-streams.js";
+import { addIds } from "../../core/test/support/stored-streams.js";
 import { until } from "./support/chat.js";
 
 /* A page loads some code on demand. If the network is gone by then, the page still shows the right state. */
@@ -37,7 +37,7 @@ const anything = checkOnly(() => true);
 
 describe("a chat whose code for failures can't be loaded", () => {
   test("A rejected message of a chat is not lost, and is sent again by retry()", async () => {
-    const responses = [Response.json({}, { status: 503 }), streamAnswer(textAnswer("Hello"))];
+    const responses = [Response.json({}, { status: 503 }), streamResponse(streamText("Hello"))];
     const { createChatStore, client, requests } = await openPageWithout(
       ["core/src/transport/repeat"],
       () => responses.shift() as Response,
@@ -54,7 +54,7 @@ const storedEvents = [frame({ content: '{"a":' }), frame({ content: "1}" }), fra
 
 function serveStoredStream({ method, headers }: Request): Response {
   if (method === "DELETE") return new Response(null, { status: 204 });
-  const respond = streamAnswer(
+  const respond = streamResponse(
     method === "POST"
       ? addIds(storedEvents.slice(0, 1))
       : addIds(storedEvents, Number(headers.get("last-event-id"))),
@@ -96,7 +96,7 @@ describe("a chat whose own code can't be loaded", () => {
   test("A response with tool calls stays without chat/optional-parts, and no tool runs", async () => {
     const { createChatStore, defineTool, client, requests } = await openPageWithout(
       ["chat/optional-parts"],
-      () => streamAnswer(callAnswer({ a: ["pay", "{}"] }, { content: "I pay." })),
+      () => streamResponse(streamCalls({ a: ["pay", "{}"] }, { content: "I pay." })),
     );
     const execute = vi.fn();
     const pay = defineTool({ name: "pay", inputSchema: { type: "object" }, execute });
@@ -116,7 +116,7 @@ describe("a chat whose own code can't be loaded", () => {
 
   test("A call that waits stays pending without chat/optional-parts, and its approval is not sent", async () => {
     const { createChatStore, client, requests } = await openPageWithout(["chat/optional-parts"], () =>
-      streamAnswer(textAnswer("Paid")),
+      streamResponse(streamText("Paid")),
     );
     const call = { id: "c", name: "pay", arguments: "{}", input: {}, state: "needs-approval" } as const;
     const chat = createChatStore(client, {
@@ -139,7 +139,7 @@ describe("a chat whose own code can't be loaded", () => {
     "A message that is not sent without the code for %s stays, and retry() sends it",
     async (part, module) => {
       const { createChatStore, client, requests } = await openPageWithout([module], () =>
-        streamAnswer(textAnswer("{}")),
+        streamResponse(streamText("{}")),
       );
       const call = { id: "a", name: "pay", arguments: "{}", input: {}, state: "done", output: 1 } as const;
       const chat = createChatStore(client, {

@@ -1,7 +1,7 @@
 import { completeChat, createVideoTask, generateImages, streamChat } from "@sluice/core";
 import { createChatStore, createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { expect, test } from "vitest";
-import { clientOf, DONE, frame, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, DONE, frame, streamResponse } from "../../core/test/support/gateway.js";
 
 /* A model that is newer than this version: each error says how to send it, and that works. */
 
@@ -9,18 +9,18 @@ const messages = [{ role: "user" as const, content: "Hello" }];
 const newer = { model: "zeta-9", messages, depth: "deep" };
 
 function createGateway() {
-  return clientOf((request) => {
+  return createTestClient((request) => {
     const { pathname } = new URL(request.url);
     if (pathname === "/v1/images/generations")
       return Response.json({ data: [{ url: "https://files.test/a.png" }] });
     if (pathname === "/v1/video/generations") return Response.json({ id: "t-1" });
     if (request.headers.get("accept")?.includes("event-stream"))
-      return streamAnswer(frame({ content: "Hi" }, "stop") + DONE);
+      return streamResponse(frame({ content: "Hi" }, "stop") + DONE);
     return Response.json({ choices: [{ index: 0, message: { content: "Hi" }, finish_reason: "stop" }] });
   });
 }
 
-const way = "(send one that is not listed with `{ checks: false }`)";
+const advice = "(send one that is not listed with `{ checks: false }`)";
 
 type Verb = (client: ReturnType<typeof createGateway>["client"], request: never, options?: object) => unknown;
 test.each<[string, Verb]>([
@@ -31,7 +31,7 @@ test.each<[string, Verb]>([
 ])("%s suggests { checks: false } for an unknown model", async (_, call) => {
   const { client, requests } = createGateway();
   await expect(async () => call(client, newer as never)).rejects.toMatchObject({
-    issues: [{ path: "model", message: expect.stringContaining(way) }],
+    issues: [{ path: "model", message: expect.stringContaining(advice) }],
   });
   expect(requests).toHaveLength(0);
   await call(client, newer as never, { checks: false });
@@ -42,7 +42,7 @@ test("a chat store suggests checks: false for an unknown model, and sends the mo
   const { client, requests } = createGateway();
   const refused = createChatStore(client, { model: "zeta-9" as "delta-5.3" });
   await refused.send("Hello").catch(() => {});
-  expect(refused.getSnapshot().error?.message).toContain(way);
+  expect(refused.getSnapshot().error?.message).toContain(advice);
   expect(requests).toHaveLength(0);
 
   const chat = createChatStore(client, { model: "zeta-9", checks: false, params: { depth: "deep" } });
@@ -54,7 +54,7 @@ test("a chat store suggests checks: false for an unknown model, and sends the mo
 test("an image store suggests checks: false for an unknown model, and sends the model with it", async () => {
   const { client, requests } = createGateway();
   const refused = createImageStore(client, { model: "zeta-9" as "gamma-image-5-0-260128" });
-  expect((await refused.generate({ prompt: "A reef" })).error?.message).toContain(way);
+  expect((await refused.generate({ prompt: "A reef" })).error?.message).toContain(advice);
   expect(requests).toHaveLength(0);
   const images = createImageStore(client, { model: "zeta-9", checks: false });
   await images.generate({ prompt: "A reef", depth: "deep" });
@@ -65,7 +65,7 @@ test("a video store suggests checks: false for an unknown model, and sends the m
   const { client, requests } = createGateway();
   const video = createVideoTaskStore(client);
   const refused = await video.create({ model: "zeta-9" } as never);
-  expect(refused.error?.message).toContain(way);
+  expect(refused.error?.message).toContain(advice);
   expect(requests).toHaveLength(0);
   expect(await video.create({ model: "zeta-9", depth: "deep" }, { checks: false })).toMatchObject({
     handle: { id: "t-1" },
@@ -76,12 +76,12 @@ test("a video store suggests checks: false for an unknown model, and sends the m
 
 test("a failed turn and failed images are repeated without checks, too", async () => {
   let isUp = false;
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     (request) => {
       if (!isUp) return Response.json({ error: { message: "down" } }, { status: 400 });
       return request.url.includes("/images/")
         ? Response.json({ data: [{ url: "https://files.test/a.png" }] })
-        : streamAnswer(frame({ content: "Hi" }, "stop") + DONE);
+        : streamResponse(frame({ content: "Hi" }, "stop") + DONE);
     },
     { retry: { limit: 0 } },
   );
@@ -93,7 +93,9 @@ test("a failed turn and failed images are repeated without checks, too", async (
   expect(await chat.retry()).toMatchObject({ outcome: "complete" });
   const again = images.getSnapshot().variables;
   expect(await images.generate(again ?? {})).toMatchObject({ status: "success" });
-  const [asked, drawn, askedAgain, drawnAgain] = await Promise.all(requests.map((sent) => sent.json()));
-  expect([askedAgain, drawnAgain]).toEqual([asked, drawn]);
-  expect([asked.depth, drawn.depth]).toEqual(["deep", "deep"]);
+  const [chatBody, imageBody, chatBodyAgain, imageBodyAgain] = await Promise.all(
+    requests.map((sent) => sent.json()),
+  );
+  expect([chatBodyAgain, imageBodyAgain]).toEqual([chatBody, imageBody]);
+  expect([chatBody.depth, imageBody.depth]).toEqual(["deep", "deep"]);
 });

@@ -10,22 +10,22 @@ import {
 } from "@sluice/core";
 import { createChatStore, indexedDBStorage, memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   event,
   frame,
   question,
-  streamAnswer,
+  streamResponse,
 } from "../../core/test/support/gateway.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 
 /* Platforms and `fetch` functions that differ from the standard: each works, or fails with an error that names the fix. */
 
 afterEach(() => vi.unstubAllGlobals());
 
 const words = "Grüße 👋 from afar";
-const streamed = textAnswer(words);
+const streamed = streamText(words);
 const whole = JSON.stringify({
   choices: [{ index: 0, message: { role: "assistant", content: words }, finish_reason: "stop" }],
 });
@@ -40,7 +40,7 @@ function createResponse(body: unknown, status = 200): Response {
 /** A client whose `fetch` is adapted. */
 function openAdapted(respond: (nth: number) => Response) {
   const requests: Request[] = [];
-  const { client } = clientOf(() => new Response(), {
+  const { client } = createTestClient(() => new Response(), {
     fetch: standardFetch(async (request) => respond(requests.push(request))),
   });
   return { client, requests };
@@ -125,7 +125,7 @@ describe("A response whose body was read by other code", () => {
       await read(response);
       return response;
     };
-    const { client, requests } = clientOf(() => respond(streamed));
+    const { client, requests } = createTestClient(() => respond(streamed));
     const lost = {
       name: "ConnectionError",
       billing: "maybe",
@@ -139,14 +139,14 @@ describe("A response whose body was read by other code", () => {
     const chat = createChatStore(client, { model: "delta-5.3" });
     expect(await chat.send("Hello")).toMatchObject({ outcome: "error", error: lost });
     // an error response stays one
-    const refused = clientOf(() => respond("{}", 400));
+    const refused = createTestClient(() => respond("{}", 400));
     expect(await catchError(streamChat(refused.client, question).result())).toMatchObject({ status: 400 });
     expect(refused.requests).toHaveLength(1);
   });
 
   test("is read if a wrapper reads a clone of it", async () => {
-    const { client } = clientOf(async () => {
-      const response = streamAnswer(streamed);
+    const { client } = createTestClient(async () => {
+      const response = streamResponse(streamed);
       await response.clone().text();
       return response;
     });
@@ -156,7 +156,7 @@ describe("A response whose body was read by other code", () => {
 
 test("A body of another type is an error that names the fix", async () => {
   for (const piece of [5, {}, null]) {
-    for (const open of [clientOf, openAdapted]) {
+    for (const open of [createTestClient, openAdapted]) {
       const { client } = open(() => createResponse(createStream("a", () => piece)));
       expect(await catchError(streamChat(client, question).result())).toMatchObject({
         message: expect.stringContaining("not a stream of bytes"),
@@ -170,12 +170,12 @@ test("A response without a body that was read by other code is an error that nam
   const response = createResponse(undefined);
   Object.defineProperty(response, "bodyUsed", { value: true });
   response.text = () => Promise.reject(new TypeError("Already read"));
-  const { client } = clientOf(() => response);
+  const { client } = createTestClient(() => response);
   expect(`${await catchError(completeChat(client, question))}`).toContain("response.clone()");
 });
 
 test("A redirect with a stream of Node as its body is followed like any redirect", async () => {
-  const { client } = clientOf(() => createResponse(readPieces("moved", encoded), 302));
+  const { client } = createTestClient(() => createResponse(readPieces("moved", encoded), 302));
   expect(await catchError(streamChat(client, question).result())).toMatchObject({ status: 302 });
 });
 
@@ -187,7 +187,7 @@ function createChat(options: Partial<ClientOptions> = {}) {
     baseURL: "https://gateway.test",
     fetch: async (request) => {
       sent.push(await request.clone().json());
-      return streamAnswer(streamed);
+      return streamResponse(streamed);
     },
     ...options,
   });
@@ -208,7 +208,7 @@ describe("The client", () => {
     const ids = chat.getSnapshot().messages.map(({ id }) => id);
     expect(new Set(ids).size).toBe(4);
     const nameless = event({ choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }] });
-    const { client } = clientOf(() => streamAnswer(nameless));
+    const { client } = createTestClient(() => streamResponse(nameless));
     const response = await toResponse(streamChat(client, question));
     expect(await response.text()).toMatch(/"id":"chatcmpl-\d/);
     chat.close();

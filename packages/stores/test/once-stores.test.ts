@@ -132,9 +132,9 @@ describe("an asset store behind a proxy with idempotency", () => {
   test.each([
     ["a file", () => new File(["bytes"], "reef.png", { type: "image/png" })],
     ["an address", () => new URL("https://files.test/reef.png")],
-  ])("registers %s once, even if the response was lost", async (_, sourceOf) => {
+  ])("registers %s once, even if the response was lost", async (_, createSource) => {
     const { store, sent, keys, lose } = opened();
-    const source = sourceOf();
+    const source = createSource();
     lose();
     expect((await store.create(source)).status).toBe("error");
     const other = source instanceof URL ? new URL(source) : source;

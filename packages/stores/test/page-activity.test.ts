@@ -1,7 +1,7 @@
 import type { Presence } from "@sluice/core";
 import { createAssetStore, createVideoTaskStore, type VideoTaskStoreOptions } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { clientOf, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
 
 const leaves: (() => void)[] = [];
 afterEach(() => {
@@ -32,7 +32,7 @@ function openBrowserPage(options: VideoTaskStoreOptions = {}) {
       return Response.json({ code: "success", data: { task_id: "t-1", status: "IN_PROGRESS", progress } });
     },
   };
-  const { client } = clientOf(
+  const { client } = createTestClient(
     () => {
       polls += 1;
       return server.respond();

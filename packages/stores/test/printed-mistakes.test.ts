@@ -1,7 +1,7 @@
 import type { ClientOptions } from "@sluice/core";
 import { createChatStore, createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { createTestClient } from "../../core/test/support/gateway.js";
 
 /* A page shows the errors of a store in words for users. The printed message is for developers. */
 
@@ -23,7 +23,7 @@ const refusal = (code: string, status = 403) => {
   return { message, respond: () => Response.json({ error: { message, code } }, { status, headers }) };
 };
 const developed = (respond: () => Response, options: Partial<ClientOptions> = {}) =>
-  clientOf(respond, { onEvent: undefined, retry: { limit: 0 }, ...options }).client;
+  createTestClient(respond, { onEvent: undefined, retry: { limit: 0 }, ...options }).client;
 /** Prints one more line and waits for it, so that all earlier lines are printed. */
 async function printAnother(): Promise<void> {
   const { message, respond } = refusal("model_not_allowed");

@@ -19,20 +19,20 @@ import {
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   DONE,
   frame,
   openBody,
   question,
   settled,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
   waitUntil,
 } from "../../core/test/support/gateway.js";
-import { addIds, serveStored } from "../../core/test/support/kept.js";
+import { addIds, serveStored } from "../../core/test/support/stored-streams.js";
 
 const reef = { model: "gamma-image-5-0-260128", prompt: "A reef", size: "2048x2048" } as const;
-const picture = () =>
+const respondWithImage = () =>
   Response.json(
     { data: [{ url: "https://files.test/1.png" }], usage: { generated_images: 1, total_tokens: 4 } },
     { headers: { "x-request-id": "r-1" } },
@@ -48,13 +48,13 @@ afterEach(() => {
 
 /** A client with receipts, whose gateway responds as given. */
 function openRecorded(
-  respond: Parameters<typeof clientOf>[0],
+  respond: Parameters<typeof createTestClient>[0],
   {
     storage = memoryStorage(),
     ...options
-  }: Parameters<typeof clientOf>[1] & { storage?: RecordStorage } = {},
+  }: Parameters<typeof createTestClient>[1] & { storage?: RecordStorage } = {},
 ) {
-  const { client } = clientOf(respond, { random: () => 0, ...options });
+  const { client } = createTestClient(respond, { random: () => 0, ...options });
   const stop = recordReceipts(client, { storage });
   const list = async (period = {}) => {
     await settled();
@@ -70,7 +70,7 @@ test("a request is sent when its receipt is stored", async () => {
   let sent = 0;
   const gateway = () => {
     sent += 1;
-    return picture();
+    return respondWithImage();
   };
   const { client } = openRecorded(gateway, { storage });
   const result = generateImages(client, reef);
@@ -85,13 +85,16 @@ test("a request is sent when its receipt is stored", async () => {
 
 test("a request is sent though its receipt cannot be stored", async () => {
   const write = () => Promise.reject(new Error("the disk is full"));
-  const { client } = openRecorded(picture, { storage: { ...memoryStorage(), write }, onEvent: () => {} });
+  const { client } = openRecorded(respondWithImage, {
+    storage: { ...memoryStorage(), write },
+    onEvent: () => {},
+  });
   expect((await generateImages(client, reef)).images).toHaveLength(1);
 });
 
 describe("a receipt", () => {
   test("says what was requested, when, with which ids, and that it is billed", async () => {
-    const { client, list } = openRecorded(picture, { idempotencyKeys: true });
+    const { client, list } = openRecorded(respondWithImage, { idempotencyKeys: true });
     await generateImages(client, reef, { idempotencyKey: "key-1" });
     expect(await list()).toEqual([
       {
@@ -147,14 +150,16 @@ describe("a receipt", () => {
 
   test("counts the attempts of one request", async () => {
     const clock = stoppedClock();
-    const { client, list } = openRecorded((_, nth) => (nth === 1 ? refusal(429) : picture()), { clock });
+    const { client, list } = openRecorded((_, nth) => (nth === 1 ? refusal(429) : respondWithImage()), {
+      clock,
+    });
     await clock.advanceUntil(generateImages(client, reef), 1000);
     expect(await list()).toMatchObject([{ attempts: 2, statuses: [429, 200], billing: "yes" }]);
   });
 
   test("says that a stopped stream may be billed, and has the received response id", async () => {
     const body = openBody();
-    const { client, list } = openRecorded(() => streamAnswer(body.body));
+    const { client, list } = openRecorded(() => streamResponse(body.body));
     const stopping = new AbortController();
     const stream = streamChat(client, question, { signal: stopping.signal });
     const ended = stream.result().catch(() => {});
@@ -186,13 +191,13 @@ describe("a receipt", () => {
   });
 
   test("is not written for an invalid request, because nothing was sent", async () => {
-    const { client, list } = openRecorded(picture);
+    const { client, list } = openRecorded(respondWithImage);
     await catchError(generateImages(client, { ...reef, size: "no size" as "2048x2048" }));
     expect(await list()).toEqual([]);
   });
 
   test("contains neither the prompt nor the API key", async () => {
-    const { client, list } = openRecorded(() => streamAnswer(frame({ content: "Blue" }, "stop") + DONE), {
+    const { client, list } = openRecorded(() => streamResponse(frame({ content: "Blue" }, "stop") + DONE), {
       apiKey: "sk-0123456789",
       dangerouslyAllowBrowser: true,
     });
@@ -282,7 +287,7 @@ describe("a response that the proxy stores", () => {
 
 describe("the list", () => {
   test("has the receipts of a period, the oldest first, over the end of a month", async () => {
-    const { client, list } = openRecorded(picture);
+    const { client, list } = openRecorded(respondWithImage);
     for (const day of [20, 31, 40]) {
       vi.setSystemTime(Date.UTC(2026, 9, day));
       await generateImages(client, reef);
@@ -299,8 +304,8 @@ describe("the list", () => {
 
   test("has the receipts of its user only, and none after a sign-out", async () => {
     const storage = memoryStorage();
-    const ada = openRecorded(picture, { storage, user: "ada" });
-    const bob = openRecorded(picture, { storage, user: "bob" });
+    const ada = openRecorded(respondWithImage, { storage, user: "ada" });
+    const bob = openRecorded(respondWithImage, { storage, user: "bob" });
     await generateImages(ada.client, reef);
     expect([(await ada.list()).length, (await bob.list()).length]).toEqual([1, 0]);
     await signOut(ada.client);
@@ -308,7 +313,7 @@ describe("the list", () => {
   });
 
   test("has no receipts after the sign-out of a client without a user", async () => {
-    const { client, list } = openRecorded(picture);
+    const { client, list } = openRecorded(respondWithImage);
     await generateImages(client, reef);
     expect(await list()).toHaveLength(1);
     expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
@@ -316,7 +321,7 @@ describe("the list", () => {
   });
 
   test("refuses a period that ends before it begins, and a missing storage", async () => {
-    const { list, client } = openRecorded(picture);
+    const { list, client } = openRecorded(respondWithImage);
     expect(await catchError(list({ since: 2, until: 1 }))).toMatchObject({ name: "ConfigurationError" });
     expect(() => recordReceipts(client, {} as never)).toThrow("storage: give a storage");
   });
@@ -324,12 +329,12 @@ describe("the list", () => {
   test("ends when the recording is stopped, and completes what had begun", async () => {
     let end: (response: Response) => void = () => {};
     const { client, stop, list } = openRecorded((_, nth) =>
-      nth === 1 ? new Promise<Response>((resolve) => (end = resolve)) : picture(),
+      nth === 1 ? new Promise<Response>((resolve) => (end = resolve)) : respondWithImage(),
     );
     const first = generateImages(client, reef);
     await settled();
     stop();
-    end(picture());
+    end(respondWithImage());
     await first;
     await generateImages(client, reef);
     expect(await list()).toMatchObject([{ outcome: "complete", billing: "yes" }]);
@@ -344,7 +349,7 @@ test("a storage that fails is reported, and its receipts are written later", asy
     write: (...args) => (isFull ? Promise.reject(new Error("full")) : write(...args)),
   };
   const failures: unknown[] = [];
-  const { client, list } = openRecorded(picture, {
+  const { client, list } = openRecorded(respondWithImage, {
     storage,
     onEvent: (event) => event.type === "storage-error" && failures.push(event.error),
   });

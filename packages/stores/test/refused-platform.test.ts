@@ -14,8 +14,14 @@ import {
 } from "@sluice/stores";
 import { isLocked } from "@sluice/stores/extend";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, settled, stoppedClock, streamAnswer, waitUntil } from "../../core/test/support/gateway.js";
+import {
+  createTestClient,
+  settled,
+  stoppedClock,
+  streamResponse,
+  waitUntil,
+} from "../../core/test/support/gateway.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 import { hasLocks } from "../src/tabs/locks.js";
 
 const video = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
@@ -32,9 +38,9 @@ afterEach(() => vi.unstubAllGlobals());
 function openTab() {
   const clock = stoppedClock();
   const events: ClientEvent[] = [];
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     ({ url, method }) => {
-      if (url.endsWith("chat/completions")) return streamAnswer(textAnswer("Hello back"));
+      if (url.endsWith("chat/completions")) return streamResponse(streamText("Hello back"));
       if (url.endsWith("images/generations")) return Response.json({ data: [{ url: "https://cdn.test/i" }] });
       if (url.endsWith("CreateAsset")) return Response.json({ Id: "a-1" });
       if (url.endsWith("GetAsset")) return Response.json({ Status: "Active" });

@@ -1,7 +1,7 @@
 import type { MediaUploader } from "@sluice/core";
 import { createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";
+import { createTestClient, stoppedClock } from "../../core/test/support/gateway.js";
 
 const file = (size: number) => new Blob([new Uint8Array(size)]);
 const createVideo = (...media: readonly Blob[]) =>
@@ -12,7 +12,7 @@ const createVideo = (...media: readonly Blob[]) =>
 
 /** Opens a page whose gateway accepts every request. */
 function openPage(uploads?: MediaUploader) {
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     (request) =>
       request.url.includes("/images/")
         ? Response.json({ created: 1, data: [{ url: "https://cdn.test/1.png" }] })

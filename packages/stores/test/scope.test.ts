@@ -7,8 +7,8 @@ import {
   memoryStorage,
 } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, stoppedClock, streamResponse } from "../../core/test/support/gateway.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 import { until } from "./support/chat.js";
 
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
@@ -16,9 +16,12 @@ const video = { code: "success", data: { status: "SUCCESS", result_url: "https:/
 const forbidden = () => Response.json({ error: { message: "not yours" } }, { status: 403 });
 
 /** Opens a page of a user. Another page is another tab, or the same browser after another user has signed in. */
-function openPage(scope: string | undefined, respond: () => Response = () => streamAnswer(textAnswer("Hi"))) {
+function openPage(
+  scope: string | undefined,
+  respond: () => Response = () => streamResponse(streamText("Hi")),
+) {
   const baseURL = "https://gateway.test";
-  return clientOf(respond, {
+  return createTestClient(respond, {
     user: scope,
     baseURL,
     clock: stoppedClock(),

@@ -43,7 +43,7 @@ function createDrafted(values: "live" | "copied"): Change {
 }
 
 const allListeners = new Set<(changes: ReadonlyMap<string, unknown>) => void>();
-const stopsOf = new Map<string, Set<() => void>>();
+const stopsByName = new Map<string, Set<() => void>>();
 
 const mutants: [mistake: string, failing: string, change: Change, more?: Partial<StorageContract>][] = [
   [
@@ -257,8 +257,8 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
     (inner) => ({
       subscribe(name, listener) {
         const stop = inner.subscribe(name, listener);
-        const stops = stopsOf.get(name) ?? new Set();
-        stopsOf.set(name, stops.add(stop));
+        const stops = stopsByName.get(name) ?? new Set();
+        stopsByName.set(name, stops.add(stop));
         return () => {
           for (const each of stops) each();
         };

@@ -7,8 +7,8 @@ import {
   memoryStorage,
 } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { textAnswer } from "../../core/test/support/answers.js";
-import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, stoppedClock, streamResponse } from "../../core/test/support/gateway.js";
+import { streamText } from "../../core/test/support/reply-streams.js";
 import { until } from "./support/chat.js";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -49,10 +49,10 @@ function createFailingStorage() {
 /** Opens a page with a chat over a storage. The response to each question is "to " and its text. */
 function openPage(storage: ChatStorage, clock = stoppedClock()) {
   const events: string[] = [];
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     async (request) => {
       const { messages } = await request.json();
-      return streamAnswer(textAnswer(`to ${messages.at(-1).content}`));
+      return streamResponse(streamText(`to ${messages.at(-1).content}`));
     },
     {
       clock,
@@ -67,14 +67,14 @@ function openPage(storage: ChatStorage, clock = stoppedClock()) {
   chat.subscribe(() => {});
   const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
   const unsaved = () => chat.getSnapshot().persistence?.pending ?? Number.NaN;
-  async function ask(...questions: readonly string[]): Promise<void> {
+  async function sendMessages(...questions: readonly string[]): Promise<void> {
     for (const question of questions) {
       // a request waits for the write of its draft, for a moment
       await clock.advanceUntil(chat.send(question), 100);
       await settled();
     }
   }
-  return { chat, client, clock, events, requests, texts, unsaved, ask };
+  return { chat, client, clock, events, requests, texts, unsaved, sendMessages };
 }
 
 /** Lists the texts that a page shows after a reload. */
@@ -92,13 +92,13 @@ describe("A chat whose storage fails", () => {
     async (illness) => {
       const { disk, storage } = createFailingStorage();
       const page = openPage(storage);
-      await page.ask("a");
+      await page.sendMessages("a");
       disk.illness = illness;
-      await page.ask("b", "c");
+      await page.sendMessages("b", "c");
       await page.clock.advance(10_000);
       expect(page.unsaved()).toBe(4);
       disk.illness = undefined;
-      await page.ask("d", "e");
+      await page.sendMessages("d", "e");
       // a stalled write delays the next one by 3 s
       if (illness === "hanging") await page.clock.advance(3000);
       expect(page.unsaved()).toBe(0);
@@ -111,7 +111,7 @@ describe("A chat whose storage fails", () => {
     const { disk, storage } = createFailingStorage();
     const page = openPage(storage);
     disk.illness = "full";
-    await page.ask("a", "b");
+    await page.sendMessages("a", "b");
     await page.clock.advance(600_000);
     disk.illness = undefined;
     await page.clock.advance(60_000);
@@ -123,7 +123,7 @@ describe("A chat whose storage fails", () => {
     const { disk, storage } = createFailingStorage();
     const page = openPage(storage);
     disk.illness = "closed";
-    await page.ask("a");
+    await page.sendMessages("a");
     const before = disk.writes.length;
     page.chat.close();
     await settled();
@@ -139,9 +139,9 @@ describe("A chat whose storage fails", () => {
     const { disk, storage } = createFailingStorage();
     disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
     const page = openPage(storage);
-    await page.ask("a poison");
+    await page.sendMessages("a poison");
     disk.illness = "full";
-    await page.ask("b", "c");
+    await page.sendMessages("b", "c");
     disk.illness = undefined;
     disk.writes.length = 0;
     window.dispatchEvent(new Event("pagehide"));
@@ -157,7 +157,7 @@ describe("A chat whose storage fails", () => {
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
     const { disk, storage } = createFailingStorage();
     const page = openPage(storage);
-    await page.ask("a");
+    await page.sendMessages("a");
     disk.illness = "hanging";
     void page.chat.send("b");
     await page.clock.advance(1000);
@@ -173,7 +173,7 @@ describe("A chat whose storage fails", () => {
     const page = openPage(storage);
     const seen = new Set<number>();
     page.chat.subscribe(() => seen.add(page.unsaved()));
-    await page.ask("a", "b");
+    await page.sendMessages("a", "b");
     expect([...seen]).toEqual([0]);
     expect(page.events).toEqual([]);
   });
@@ -182,7 +182,7 @@ describe("A chat whose storage fails", () => {
     const { disk, storage } = createFailingStorage();
     disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
     const page = openPage(storage);
-    await page.ask("a", "poison", "c");
+    await page.sendMessages("a", "poison", "c");
     expect(page.unsaved()).toBe(2);
     expect(page.events).toEqual(["failure of one", "failure of one"]);
     // the storage has an earlier copy of the response
@@ -195,7 +195,7 @@ describe("A chat whose storage fails", () => {
     // right after an attempt, the next one is far away
     while (disk.writes.length === 0) await page.clock.advance(1000);
     disk.writes.length = 0;
-    await page.ask("d");
+    await page.sendMessages("d");
     // the question and the response; then again the response, whose earlier copy was read
     expect(disk.writes.length).toBeLessThan(7);
     expect(disk.writes.flat()).not.toContain(page.chat.getSnapshot().messages[2]?.id);
@@ -208,9 +208,9 @@ describe("A chat whose storage fails", () => {
 
   test("says in `persistence` what is stored, and why the rest is not", async () => {
     const { disk, storage } = createFailingStorage();
-    await openPage(disk.inner).ask("a");
+    await openPage(disk.inner).sendMessages("a");
     disk.reads = "failing";
-    const { chat, clock, ask } = openPage(storage);
+    const { chat, clock, sendMessages } = openPage(storage);
     const persistence = () => chat.getSnapshot().persistence;
     expect(persistence()).toEqual({ status: "restoring", pending: 0 });
     await until(chat, () => persistence()?.status !== "restoring");
@@ -219,7 +219,7 @@ describe("A chat whose storage fails", () => {
     await clock.advance(600_000);
     expect(persistence()).toEqual({ status: "saved", pending: 0 });
     disk.illness = "full";
-    await ask("b");
+    await sendMessages("b");
     await clock.advance(1000);
     expect(persistence()).toEqual({ status: "unsaved", pending: 2, error: expect.any(Error) });
   });
@@ -259,7 +259,7 @@ describe("A chat whose storage fails", () => {
   test("does not restore a message that was removed while the storage failed", async () => {
     const { disk, storage } = createFailingStorage();
     const page = openPage(storage);
-    await page.ask("a", "b");
+    await page.sendMessages("a", "b");
     disk.illness = "full";
     page.chat.reset();
     await settled();
@@ -271,7 +271,7 @@ describe("A chat whose storage fails", () => {
 
   test("shows the stored records as soon as a failing storage can be read", async () => {
     const { disk, storage } = createFailingStorage();
-    await openPage(storage).ask("a");
+    await openPage(storage).sendMessages("a");
     disk.reads = "failing";
     const page = openPage(storage);
     await until(page.chat, ({ persistence }) => persistence?.status !== "restoring");
@@ -290,7 +290,7 @@ function createStallingStorage(clock: Clock, { eachMs }: { readonly eachMs: numb
   const disk = {
     inner,
     /** Number of attempted writes. */
-    asked: 0,
+    requestCount: 0,
     hangs: true,
     get unanswered() {
       return waiting.length;
@@ -304,7 +304,7 @@ function createStallingStorage(clock: Clock, { eachMs }: { readonly eachMs: numb
   const storage: ChatStorage = {
     ...inner,
     async write(collection, changes) {
-      disk.asked += 1;
+      disk.requestCount += 1;
       const work = async () => {
         await clock.sleep(eachMs);
         await inner.write(collection, changes);
@@ -325,9 +325,9 @@ describe("A chat whose storage stalls for hours", () => {
     const clock = stoppedClock();
     const { disk, storage } = createStallingStorage(clock, { eachMs: 5000 });
     const page = openPage(storage, clock);
-    await page.ask("a", "b");
+    await page.sendMessages("a", "b");
     await clock.advance(hours(7));
-    await page.ask("c");
+    await page.sendMessages("c");
     expect(page.unsaved()).toBe(6);
     expect(disk.unanswered).toBeLessThan(25);
     const woken = disk.wake();
@@ -344,7 +344,7 @@ describe("A chat whose storage stalls for hours", () => {
     const page = openPage(storage, clock);
     const questions = Array.from({ length: 60 }, (_, nth) => `${nth}`);
     for (const question of questions) {
-      await page.ask(question);
+      await page.sendMessages(question);
       await clock.advance(60_000);
     }
     expect(page.unsaved()).toBe(120);
@@ -361,9 +361,9 @@ describe("A chat whose storage stalls for hours", () => {
     const clock = stoppedClock();
     const { disk, storage } = createStallingStorage(clock, { eachMs: 10 });
     const page = openPage(storage, clock);
-    await page.ask("a");
+    await page.sendMessages("a");
     await clock.advance(hours(1));
-    await page.ask("b");
+    await page.sendMessages("b");
     disk.hangs = false;
     window.dispatchEvent(new Event("pagehide"));
     const woken = disk.wake();
@@ -376,16 +376,16 @@ describe("A chat whose storage stalls for hours", () => {
     const { disk, storage } = createFailingStorage();
     const page = openPage(storage);
     disk.illness = "hanging";
-    await page.ask("a");
+    await page.sendMessages("a");
     await page.clock.advance(hours(1));
-    const asked = disk.writes.length;
-    expect(asked).toBeLessThan(25);
+    const requestCount = disk.writes.length;
+    expect(requestCount).toBeLessThan(25);
     disk.illness = undefined;
     await page.clock.advance(hours(2));
     expect(page.unsaved()).toBe(0);
     expect(await reload(disk.inner)).toEqual(turns("a"));
     // the storage works as before
-    await page.ask("b");
+    await page.sendMessages("b");
     expect(page.unsaved()).toBe(0);
     expect(await reload(disk.inner)).toEqual(turns("a", "b"));
   });
@@ -394,10 +394,10 @@ describe("A chat whose storage stalls for hours", () => {
     const clock = stoppedClock();
     const { disk, storage } = createStallingStorage(clock, { eachMs: 10 });
     const page = openPage(storage, clock);
-    await page.ask("a");
+    await page.sendMessages("a");
     await clock.advance(hours(1));
     page.chat.reset();
-    await page.ask("b");
+    await page.sendMessages("b");
     const woken = disk.wake();
     await clock.advance(10_000);
     await woken;
@@ -435,7 +435,7 @@ describe("A list of videos whose storage fails", () => {
   const open = (storage: ChatStorage) => {
     const clock = stoppedClock();
     let made = 0;
-    const { client } = clientOf(
+    const { client } = createTestClient(
       () => {
         made += 1;
         return Response.json({ id: `video-${made}`, created_at: 1 });

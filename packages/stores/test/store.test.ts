@@ -1,10 +1,10 @@
 import type { Client } from "@sluice/core";
 import { createAssetStore, createChatStore, createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { expect, test } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { createTestClient } from "../../core/test/support/gateway.js";
 
 test("A store without options says what is missing when it is created", () => {
-  const { client } = clientOf(() => new Response());
+  const { client } = createTestClient(() => new Response());
   type Create = (client: Client, options?: unknown) => unknown;
   const creators = [
     createChatStore,

@@ -9,7 +9,7 @@ import {
   type VideoTaskList,
 } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { clientOf, settled, shows } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, shows } from "../../core/test/support/gateway.js";
 
 const DAY_MS = 86_400_000;
 const GATEWAY = "https://cdn.gateway.test/video.mp4";
@@ -51,7 +51,7 @@ function openPage(copied: readonly string[], expiresAt = () => Date.now() + DAY_
     storedUntil: Date.now() + 20 * DAY_MS,
   });
   const bodies: { tasks: string[]; urls: string[] }[] = [];
-  const opened = clientOf(
+  const opened = createTestClient(
     async (request) => {
       if (new URL(request.url).pathname !== "/v1/archive") return new Response(null, { status: 500 });
       const body = (await request.json()) as (typeof bodies)[number];
@@ -107,18 +107,18 @@ describe("a link that has expired", () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    let isAsked: () => void = () => {};
-    const asked = new Promise<void>((resolve) => {
-      isAsked = resolve;
+    let setRequested: () => void = () => {};
+    const requested = new Promise<void>((resolve) => {
+      setRequested = resolve;
     });
-    const { client } = clientOf(async (request) => {
-      isAsked();
+    const { client } = createTestClient(async (request) => {
+      setRequested();
       await held;
       return inner.fetch(request);
     });
     const storage = await createStorage(["a", "b"]);
     const listing = listVideoTasks(client, { storage });
-    await asked;
+    await requested;
     createVideoTaskList(client, { storage }).remove("a");
     release();
     expect((await listing).map(({ key }) => key)).toEqual(["b"]);
@@ -127,7 +127,7 @@ describe("a link that has expired", () => {
   });
 
   test("does not change if the proxy's response is not a list of copies", async () => {
-    const { client } = clientOf(() => Response.json({ files: [{ name: "a", id: "a" }] }));
+    const { client } = createTestClient(() => Response.json({ files: [{ name: "a", id: "a" }] }));
     const [entry] = await listVideoTasks(client, { storage: await createStorage(["a"]) });
     expect([entry && createTask(entry)?.url, entry?.error]).toEqual([GATEWAY, undefined]);
     await expect(getArchivedMedia(client, { tasks: ["a"] })).rejects.toMatchObject({ name: "ResponseError" });
@@ -168,7 +168,7 @@ describe("a link that has expired", () => {
   });
 
   test("is requested again later if the proxy fails, and the task shows no error", async () => {
-    const { client } = clientOf(() => new Response(null, { status: 503 }), { retry: { limit: 0 } });
+    const { client } = createTestClient(() => new Response(null, { status: 503 }), { retry: { limit: 0 } });
     const list = subscribe(createVideoTaskList(client, { storage: await createStorage(["a"]) }));
     const later = () => list.getSnapshot().some((entry) => (createTask(entry)?.expiresAt ?? 0) > Date.now());
     await shows(list, later);
@@ -183,7 +183,7 @@ describe("a link that has expired", () => {
       result_url: GATEWAY,
       finish_time: Math.floor(Date.now() / 1000) - 90_000,
     };
-    const { client } = clientOf(
+    const { client } = createTestClient(
       ({ url }) => {
         if (!url.endsWith("/v1/archive")) return Response.json({ code: "success", data }, { headers });
         const copy = { name: "a", id: "a", url: linkTo("a"), type: "video/mp4", bytes: 1 };
@@ -225,7 +225,7 @@ describe("a link that has expired", () => {
 describe("a response through a proxy with an archive", () => {
   test("says how long a video is stored, and a day for its link if the gateway gives no time", async () => {
     const data = { status: "SUCCESS", result_url: GATEWAY, finish_time: 1_755_000_000 };
-    const { client } = clientOf(() => Response.json({ code: "success", data }, { headers }));
+    const { client } = createTestClient(() => Response.json({ code: "success", data }, { headers }));
     expect(await getVideoTask(client, { id: "a", model: "gamma-video-2.0" })).toMatchObject({
       url: GATEWAY,
       expiresAt: 1_755_086_400_000,
@@ -236,7 +236,7 @@ describe("a response through a proxy with an archive", () => {
   test("says how long an image is stored, but not without an archive", async () => {
     const json = { data: [{ url: "https://cdn.gateway.test/a.png" }, { error: { message: "no" } }] };
     const request = { model: "gamma-image-5-0-260128", prompt: "a" } as const;
-    const { client } = clientOf((_, nth) => Response.json(json, nth === 1 ? { headers } : {}));
+    const { client } = createTestClient((_, nth) => Response.json(json, nth === 1 ? { headers } : {}));
     const [image, failed] = (await generateImages(client, request)).images;
     expect(image).toMatchObject({ expiresAt: expect.any(Number), storedUntil: expect.any(Number) });
     expect(failed).not.toHaveProperty("storedUntil");
@@ -247,7 +247,7 @@ describe("a response through a proxy with an archive", () => {
 test.each(["null", "[]", '{"files":null}', "<!doctype html>", ""])(
   "a response of the archive without a list of files is an error that shows it: %s",
   async (body) => {
-    const { client } = clientOf(
+    const { client } = createTestClient(
       () => new Response(body, { headers: { "content-type": "application/json" } }),
     );
     const failure = getArchivedMedia(client, { tasks: ["a"] });
@@ -266,7 +266,7 @@ test("links of more than 100 files need several requests", async () => {
 
 test("a proxy without an archive returns an error that names the fix", async () => {
   const error = { message: "not found", code: "not_found" };
-  const { client } = clientOf(() =>
+  const { client } = createTestClient(() =>
     Response.json({ error }, { status: 404, headers: { "x-sluice-source": "proxy" } }),
   );
   await expect(getArchivedMedia(client, { tasks: ["a"] })).rejects.toThrow("its operator sets `archive`");

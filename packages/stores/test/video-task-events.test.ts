@@ -3,10 +3,10 @@ import { createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   openBody,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
 } from "../../core/test/support/gateway.js";
 import type { PollEvent } from "../src/tasks/watch-plan.js";
 
@@ -37,7 +37,7 @@ function watchTask(
 ) {
   const clock = stoppedClock();
   const requested: string[] = [];
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     (request) => {
       const path = new URL(request.url).pathname;
       requested.push(`${path === EVENTS ? "events" : "poll"} ${clock.now() / 1000}`);
@@ -81,14 +81,14 @@ function watchTask(
   };
 }
 
-const events = (...texts: string[]) => streamAnswer(texts.join(""));
+const events = (...texts: string[]) => streamResponse(texts.join(""));
 
 describe("if a proxy offers events", () => {
   test("changes are pushed to the end, and nothing is polled meanwhile", async () => {
     const body = openBody();
     const { next, requested, emitted, tasks, requests } = watchTask(
       [() => offering(queued)],
-      [() => streamAnswer(body.body)],
+      [() => streamResponse(body.body)],
       { headers: { "x-team": "reef" } },
     );
     expect(await next()).toBe("queued");
@@ -186,7 +186,7 @@ describe("polling continues at the usual interval", () => {
     const body = openBody();
     const { next, pause, requested, emitted } = watchTask(
       [() => offering(queued), () => offering(running(40)), () => offering(success)],
-      [() => streamAnswer(body.body)],
+      [() => streamResponse(body.body)],
     );
     await next();
     body.send(pushed(running(20)));
@@ -207,7 +207,7 @@ describe("polling continues at the usual interval", () => {
     const body = openBody();
     const { next, clock, requested, pause } = watchTask(
       [() => offering(queued), () => offering(success)],
-      [() => streamAnswer(body.body)],
+      [() => streamResponse(body.body)],
     );
     await next();
     const over = next();
@@ -271,7 +271,7 @@ describe("watching ends during pushed changes", () => {
   /** Creates a watch that listens to a silent event stream. */
   async function listening(options: WatchOptions<VideoTask> = {}) {
     const body = openBody();
-    const watch = watchTask([() => offering(queued)], [() => streamAnswer(body.body)], options);
+    const watch = watchTask([() => offering(queued)], [() => streamResponse(body.body)], options);
     await watch.next();
     const over = catchError(watch.tasks.next());
     await body.wanted();
@@ -297,7 +297,7 @@ describe("watching ends during pushed changes", () => {
 
   test("Breaking the loop closes the connection and the timers", async () => {
     const body = openBody();
-    const { tasks, next, clock } = watchTask([() => offering(queued)], [() => streamAnswer(body.body)], {
+    const { tasks, next, clock } = watchTask([() => offering(queued)], [() => streamResponse(body.body)], {
       timeout: { totalMs: 100_000 },
     });
     await next();
@@ -312,8 +312,8 @@ describe("watching ends during pushed changes", () => {
 test("a store shows pushed changes, and no time for a next poll", async () => {
   const body = openBody();
   const clock = stoppedClock();
-  const { client } = clientOf(
-    ({ url }) => (url.endsWith("/events") ? streamAnswer(body.body) : offering(queued)),
+  const { client } = createTestClient(
+    ({ url }) => (url.endsWith("/events") ? streamResponse(body.body) : offering(queued)),
     { clock, random: () => 0.5 },
   );
   const store = createVideoTaskStore(client, { storage: memoryStorage() });

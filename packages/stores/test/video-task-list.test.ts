@@ -7,16 +7,16 @@ import {
   type VideoTaskStore,
 } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { catchError, clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
+import { catchError, createTestClient, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 
 /** Opens a tab whose gateway responds to each create with `receipt`, and to each query with a failed task. */
-function openTab(receipt: unknown, options: Parameters<typeof clientOf>[1] = {}) {
+function openTab(receipt: unknown, options: Parameters<typeof createTestClient>[1] = {}) {
   const clock = stoppedClock();
   const events: unknown[] = [];
   const text = typeof receipt === "string" ? receipt : JSON.stringify(receipt);
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     ({ method }) =>
       method === "POST"
         ? new Response(text)

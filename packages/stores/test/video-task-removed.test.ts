@@ -1,6 +1,6 @@
 import { createVideoTaskList, createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { expect, test } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { createTestClient } from "../../core/test/support/gateway.js";
 
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" }, parameters: {} } as const;
 
@@ -8,7 +8,7 @@ let pages = 0;
 
 /** Opens a list with a task that the proxy reports once. */
 async function openList(features: string, status = "IN_PROGRESS") {
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     ({ method, url }) => {
       if (method === "DELETE") return new Response(null, { status: 204 });
       // an event stream that never begins
@@ -58,7 +58,7 @@ test.each(["IN_PROGRESS", "SUCCESS"])(
 test("the proxy is also told by a page that has only restored the task", async () => {
   const { storage, leave } = await openList("video-events, video-watch", "SUCCESS");
   leave();
-  const { client, requests } = clientOf(() => new Response(null, { status: 204 }));
+  const { client, requests } = createTestClient(() => new Response(null, { status: 204 }));
   const list = createVideoTaskList(client, { storage });
   const leaveList = list.subscribe(() => {});
   await expect.poll(() => list.getSnapshot()).toHaveLength(1);

@@ -14,7 +14,7 @@ import {
   type VideoTaskStoreOptions,
 } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
-import { clientOf, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
+import { createTestClient, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
 import type { Absence } from "../src/tasks/watch-plan.js";
 
 const url = "https://cdn.test/v.mp4?sig=1";
@@ -91,7 +91,7 @@ function openPage(
     ...(gateway && { gateway }),
     uploads: check && { upload: () => Promise.reject(new Error("no file is expected")), check },
   };
-  const { client } = clientOf((sent) => {
+  const { client } = createTestClient((sent) => {
     if (sent.method === "POST") {
       creates.push(sent);
       return create();
@@ -264,7 +264,7 @@ describe("a video task", () => {
 
   test("warns once about fields that the gateway may ignore", async () => {
     const rules: string[] = [];
-    const { client } = clientOf(() => receipt(), {
+    const { client } = createTestClient(() => receipt(), {
       onEvent: (event) => event.type === "warning" && rules.push(event.issue.rule),
     });
     await createVideoTaskStore(client).create({ model: request.model, input: { prompt: "Image 1 at dawn" } });
@@ -860,7 +860,7 @@ describe("stored video tasks", () => {
     const failures: unknown[] = [];
     const fails = () => Promise.reject(new Error("the disk is full"));
     const broken: RecordStorage = { ...memoryStorage(), read: fails, write: fails };
-    const { client } = clientOf(() => receipt(), {
+    const { client } = createTestClient(() => receipt(), {
       onEvent: (event) => event.type === "storage-error" && failures.push(event.error),
     });
     const video = createVideoTaskStore(client, { storage: broken });

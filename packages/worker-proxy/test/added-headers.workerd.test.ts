@@ -1,7 +1,7 @@
 import { gatewayHeaders, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
 import type { BegunRequest } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { asked, chat, type Env, openProxy } from "./support/in-process.js";
+import { chat, createRequest, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 
 const log = vi.spyOn(console, "error");
@@ -17,9 +17,9 @@ const AIG = "Bearer cf-aig-9Kd8Wq2Zx7";
 
 /** The headers that reach the gateway. */
 async function headersSent(options: Partial<ProxyOptions<Env>> = {}, headers: Record<string, string> = {}) {
-  const { ask, reached } = openProxy(options);
-  const answer = await ask(asked({ headers }));
-  return { ...answer, sent: reached[0]?.headers };
+  const { call, reached } = openProxy(options);
+  const response = await call(createRequest({ headers }));
+  return { ...response, sent: reached[0]?.headers };
 }
 
 test("the headers of `gatewayHeaders()` reach the gateway, and the key with them", async () => {
@@ -73,23 +73,23 @@ test.each(["a\r\nx-other: b", "a\nb", "", " a", "\u00e9", 7, undefined, null])(
   },
 );
 
-test("a key in a header is not passed on in an answer, a stream or a header, and is not in the log", async () => {
+test("a key in a header is not passed on in a response, a stream or a header, and is not in the log", async () => {
   const options = {
     plugins: [gatewayHeaders(() => ({ "cf-aig-authorization": AIG, "x-name": "of no secret" }))],
   };
-  const said = (answer: Response) =>
-    openProxy(options, () => answer).ask(asked({ body: { ...chat, stream: true } }));
-  const answers = [
-    await said(Response.json({ note: AIG })),
-    await said(Response.json({ error: { message: `no ${AIG}` } }, { status: 400 })),
-    await said(
+  const read = (response: Response) =>
+    openProxy(options, () => response).call(createRequest({ body: { ...chat, stream: true } }));
+  const responses = [
+    await read(Response.json({ note: AIG })),
+    await read(Response.json({ error: { message: `no ${AIG}` } }, { status: 400 })),
+    await read(
       new Response(`data: {"note":"${AIG}"}\n\n`, { headers: { "content-type": "text/event-stream" } }),
     ),
   ];
-  for (const { text, headers } of answers) expect(text + JSON.stringify([...headers])).not.toContain(AIG);
-  expect((await said(Response.json({ note: "of no secret" }))).status).toBe(200);
-  const { ask } = openProxy({ ...options, fetch: () => Promise.reject(new Error(`could not use ${AIG}`)) });
-  await ask(asked());
+  for (const { text, headers } of responses) expect(text + JSON.stringify([...headers])).not.toContain(AIG);
+  expect((await read(Response.json({ note: "of no secret" }))).status).toBe(200);
+  const { call } = openProxy({ ...options, fetch: () => Promise.reject(new Error(`could not use ${AIG}`)) });
+  await call(createRequest());
   expect(log.mock.calls.flat().at(-1)).toContain("could not use […]");
 });
 
@@ -120,12 +120,12 @@ test("the request id of the proxy goes to the gateway, and never one of the clie
 
 test("the event of a request has its well-formed `traceparent`, also where it was refused, and no other header", async () => {
   const events: ProxyEvent[] = [];
-  const { ask } = openProxy({ plugins: [{ onEvent: (event) => void events.push(event) }] });
+  const { call } = openProxy({ plugins: [{ onEvent: (event) => void events.push(event) }] });
   const tracestate = "vendor=canary-40aa";
-  await ask(asked({ headers: { traceparent: TRACE, tracestate } }));
-  await ask(asked({ headers: { traceparent: TRACE }, body: { ...chat, model: "none" } }));
-  await ask(asked({ headers: { traceparent: `${TRACE}-canary-40aa` } }));
-  await ask(asked());
+  await call(createRequest({ headers: { traceparent: TRACE, tracestate } }));
+  await call(createRequest({ headers: { traceparent: TRACE }, body: { ...chat, model: "none" } }));
+  await call(createRequest({ headers: { traceparent: `${TRACE}-canary-40aa` } }));
+  await call(createRequest());
   await vi.waitFor(() => expect(events).toHaveLength(4));
   expect(events.map((event) => "traceparent" in event && event.traceparent)).toEqual([
     TRACE,
@@ -175,7 +175,7 @@ describe("`traceparent` of a plugin", () => {
         throw new Error("no SDK");
       },
     ],
-  ])("breaks no answer where it %s: the client's goes on", async (reason, traceparent) => {
+  ])("breaks no response where it %s: the client's goes on", async (reason, traceparent) => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => log.mockRestore());
     const events: ProxyEvent[] = [];
@@ -193,8 +193,8 @@ describe("`traceparent` of a plugin", () => {
 
   test("begins no span of a request that is refused", async () => {
     const traceparent = vi.fn(() => OWN);
-    const { ask } = openProxy({ plugins: [{ traceparent }] });
-    expect((await ask(asked({ body: { ...chat, model: "none" } }))).status).toBe(403);
+    const { call } = openProxy({ plugins: [{ traceparent }] });
+    expect((await call(createRequest({ body: { ...chat, model: "none" } }))).status).toBe(403);
     expect(traceparent).not.toHaveBeenCalled();
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 
 /* Options that a newcomer forgets: the log names each, once, and a caller is told nothing but what the spec says. */
 
@@ -8,20 +8,21 @@ const lines = () => log.mock.calls.map(([line]) => String(line));
 afterEach(() => log.mockClear());
 
 test("an origin that is not listed is named, once, for requests and preflights", async () => {
-  const { ask } = openProxy();
+  const { call } = openProxy();
   for (const method of ["OPTIONS", "POST", "POST"])
-    await ask(asked({ method, headers: { origin: "https://mine.example" } }));
-  await ask(asked({ headers: { origin: "https://other.example" } }));
+    await call(createRequest({ method, headers: { origin: "https://mine.example" } }));
+  await call(createRequest({ headers: { origin: "https://other.example" } }));
   expect(lines()).toEqual([
     expect.stringMatching(/ `origins`: "https:\/\/mine\.example"$/),
     expect.stringContaining(': "https://other.example"'),
   ]);
 });
 
-test("an origin can't write more than a line of its own, and all of them not more than 21 in a minute", async () => {
-  const { ask } = openProxy();
-  await ask(asked({ headers: { origin: `https://a".${"long".repeat(100)}` } }));
-  for (let at = 0; at < 200; at += 1) await ask(asked({ headers: { origin: `https://${at}.example` } }));
+test("an origin writes one line to the log, and all origins at most 21 in a minute", async () => {
+  const { call } = openProxy();
+  await call(createRequest({ headers: { origin: `https://a".${"long".repeat(100)}` } }));
+  for (let at = 0; at < 200; at += 1)
+    await call(createRequest({ headers: { origin: `https://${at}.example` } }));
   expect(lines()).toHaveLength(21);
   expect(lines()[0]?.length).toBeLessThan(250);
   expect(lines()[0]).toContain('\\"');
@@ -34,8 +35,8 @@ test.each([
   "/v1/models",
   "/v1/responses",
 ])("a path of a gateway that is not open names the option: %s", async (path) => {
-  const { ask, reached } = openProxy();
-  const { status, error, headers } = await ask(asked({ path, body: { model: "delta-5.3" } }));
+  const { call, reached } = openProxy();
+  const { status, error, headers } = await call(createRequest({ path, body: { model: "delta-5.3" } }));
   expect([status, error?.["code"], headers.get("x-sluice-source")]).toEqual([404, "not_found", "proxy"]);
   expect(error?.["message"]).toContain("`routes`");
   expect([lines(), reached]).toEqual([[], []]);
@@ -53,8 +54,8 @@ test.each([
 ] as const)(
   "a base URL that does not fit is told with the paths that are served: basePath %j and %s",
   async (basePath, path) => {
-    const { ask, reached } = openProxy({ basePath, routes: ["chat", "images"] });
-    const { status, error } = await ask(asked({ path }));
+    const { call, reached } = openProxy({ basePath, routes: ["chat", "images"] });
+    const { status, error } = await call(createRequest({ path }));
     expect([status, error?.["code"]]).toEqual([404, "not_found"]);
     expect(error?.["message"]).toBe(
       `there is nothing at this path; the proxy serves ${basePath}/v1/chat/completions, ${basePath}/v1/images/generations; its operator lists \`routes\``,
@@ -68,10 +69,10 @@ test.each([
   ["an empty 405", () => new Response(null, { status: 405 }), 405],
 ] as const)(
   "a `baseURL` of the proxy that is not the gateway's is named once: %s",
-  async (_, answer, status) => {
-    const { ask } = openProxy({}, answer);
+  async (_, respond, status) => {
+    const { call } = openProxy({}, respond);
     for (let times = 0; times < 2; times += 1)
-      expect(await ask(asked())).toMatchObject({
+      expect(await call(createRequest())).toMatchObject({
         status,
         error: {
           code: "upstream_type",
@@ -86,9 +87,9 @@ test("a plugin's path is open, unless it belongs to a group of the gateway that 
   const route = (name: string, path: string) =>
     ({ name, method: "GET", path, id: "own", serve: async () => Response.json({}) }) as const;
   const routes = [route("notes", "/v1/notes/{id}"), route("videos", "/v1/films/{id}")];
-  const { ask } = openProxy({ plugins: [{ routes }] });
-  expect((await ask(asked({ method: "GET", path: "/v1/notes/n-1" }))).status).toBe(200);
-  expect((await ask(asked({ method: "GET", path: "/v1/films/f-1" }))).error?.["message"]).toContain(
+  const { call } = openProxy({ plugins: [{ routes }] });
+  expect((await call(createRequest({ method: "GET", path: "/v1/notes/n-1" }))).status).toBe(200);
+  expect((await call(createRequest({ method: "GET", path: "/v1/films/f-1" }))).error?.["message"]).toContain(
     "`routes`",
   );
 });
@@ -96,8 +97,8 @@ test("a plugin's path is open, unless it belongs to a group of the gateway that 
 test.each(["/", "/admin", "/healthz", "/metrics"])(
   "%s is no path of the spec, and is not logged",
   async (path) => {
-    const { ask } = openProxy();
-    expect((await ask(asked({ path }))).error?.["message"]).toBe("there is nothing at this path");
+    const { call } = openProxy();
+    expect((await call(createRequest({ path }))).error?.["message"]).toBe("there is nothing at this path");
     expect(lines()).toEqual([]);
   },
 );

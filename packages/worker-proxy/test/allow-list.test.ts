@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const put = (name: string, value: unknown) =>
   fetch(new URL(`/settings/${name}`, url), { method: "PUT", body: JSON.stringify(value) });
-const ask = async (body: object, headers: Record<string, string> = {}) => {
+const call = async (body: object, headers: Record<string, string> = {}) => {
   const response = await fetch(new URL("/v1/chat/completions", url), {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
@@ -51,23 +51,23 @@ const ask = async (body: object, headers: Record<string, string> = {}) => {
 const health = async () => (await fetch(new URL("/health", url))).status;
 
 test("addresses, models and caps in a KV hold from the next request on, without a deploy", async () => {
-  expect([await ask({ model: "delta-5.3" }), await health()]).toEqual(["misconfigured", 500]);
+  expect([await call({ model: "delta-5.3" }), await health()]).toEqual(["misconfigured", 500]);
   await put("gateway", upstream.url);
   await put("origins", ["https://app.example"]);
   await put("models", ["delta-5.3"]);
-  expect([await ask({ model: "delta-5.3" }), await health()]).toEqual([200, 200]);
-  expect(await ask({ model: "alpha-v4.1-flash" })).toBe("model_not_allowed");
+  expect([await call({ model: "delta-5.3" }), await health()]).toEqual([200, 200]);
+  expect(await call({ model: "alpha-v4.1-flash" })).toBe("model_not_allowed");
 
   await put("models", { "alpha-v4.1-flash": { max_tokens: 50 } });
-  expect(await ask({ model: "delta-5.3" })).toBe("model_not_allowed");
-  expect(await ask({ model: "alpha-v4.1-flash" })).toBe(200);
+  expect(await call({ model: "delta-5.3" })).toBe("model_not_allowed");
+  expect(await call({ model: "alpha-v4.1-flash" })).toBe(200);
   expect(JSON.parse(upstream.requests.at(-1)?.body ?? "")).toMatchObject({ max_tokens: 50 });
-  expect(await ask({ model: "alpha-v4.1-flash", max_tokens: 51 })).toBe("limit_exceeded");
+  expect(await call({ model: "alpha-v4.1-flash", max_tokens: 51 })).toBe("limit_exceeded");
 
   const page = { origin: "https://other.example" };
-  expect(await ask({ model: "alpha-v4.1-flash" }, page)).toBe("origin_not_allowed");
+  expect(await call({ model: "alpha-v4.1-flash" }, page)).toBe("origin_not_allowed");
   await put("origins", ["https://other.example"]);
-  expect(await ask({ model: "alpha-v4.1-flash" }, page)).toBe(200);
+  expect(await call({ model: "alpha-v4.1-flash" }, page)).toBe(200);
 });
 
 test("A wrong value in the KV closes the proxy, and the log names it", async () => {
@@ -78,7 +78,7 @@ test("A wrong value in the KV closes the proxy, and the log names it", async () 
     ["origins", ["*"]],
   ] as const) {
     await put(name, value);
-    expect(await ask({ model: "delta-5.3" })).toBe("misconfigured");
+    expect(await call({ model: "delta-5.3" })).toBe("misconfigured");
     expect(await health()).toBeGreaterThanOrEqual(500);
   }
   expect(logs.join("\n")).toMatch(/models: delta-5\.3: max_tokens: give the most/);

@@ -1,7 +1,7 @@
 import { readStreams } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
 
 expectLog("is no field of this model", "there is nothing at this path");
@@ -20,10 +20,10 @@ function openAssets(options: Parameters<typeof openProxy>[0] = {}) {
     { routes: ["assets"], secret: () => SECRET, gateway: { assetLookup: path }, ...options },
     () => Response.json(record),
   );
-  return { ...opened, look: (body: unknown) => opened.ask(asked({ path, body })) };
+  return { ...opened, look: (body: unknown) => opened.call(createRequest({ path, body })) };
 }
 
-test("an asset is looked up by the gateway's id, and the answer has the user's", async () => {
+test("an asset is looked up by the gateway's id, and the response has the user's", async () => {
   const { look, reached, sent } = openAssets();
   const { status, text } = await look({ Id: own });
   expect(status).toBe(200);
@@ -34,7 +34,7 @@ test("an asset is looked up by the gateway's id, and the answer has the user's",
   expect(JSON.parse(text)).toEqual({ ...record, Id: own, Group: { Assets: [own, "a-2"] } });
 });
 
-describe("case 34: an asset that is not this user's", () => {
+describe("an asset that is not this user's (case 34)", () => {
   test.each([
     ["of another user", { Id: signed("a-1", "asset", "user-2") }],
     ["without a mark", { Id: "a-1" }],
@@ -43,7 +43,7 @@ describe("case 34: an asset that is not this user's", () => {
     ["as a list", { Id: [own] }],
     ["as nothing", { Id: null }],
     ["that is missing", {}],
-  ])("%s is not found, and the gateway is not asked", async (_, body) => {
+  ])("%s is not found, and nothing is sent to the gateway", async (_, body) => {
     const { look, reached } = openAssets();
     const { status, error, text } = await look(body);
     expect([status, error?.["code"], reached.length]).toEqual([404, "asset_not_found", 0]);

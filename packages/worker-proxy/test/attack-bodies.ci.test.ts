@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHATS, chat, IMAGES, startAttacked, stream, VIDEOS } from "./support/attacked.js";
-import { readerOf } from "./support/event-stream.js";
-import { answered, done, json, said, says, stopped, streamHead } from "./support/raw-gateway.js";
+import { createTextReader } from "./support/event-stream.js";
+import { createPiece, createResponse, done, json, says, stopped, streamHead } from "./support/raw-gateway.js";
 
 const MB = 1024 * 1024;
 const filled = (piece: string, size: number) =>
   Array(Math.floor(size / (piece.length + 1)))
     .fill(piece)
     .join(",");
-const keysOf = (size: number) => {
+const createKeys = (size: number) => {
   let text = "";
   for (let nth = 0; text.length < size; nth += 1) text += `"k${nth}":0,`;
   return `{${text.slice(0, -1)}}`;
 };
 const nested = '{"a":[[{"b":{}}]]}';
 /** Values that a signed-in user can write into each place where a request of a chat is free in its shape. */
-const places: readonly [string, (value: string) => string][] = [
+const fields: readonly [string, (value: string) => string][] = [
   ["messages", (value) => `{"model":"delta-5.3","messages":[${value}]}`],
   [
     "the schema of a tool",
@@ -28,53 +28,53 @@ const values: readonly [string, () => string][] = [
   ["zeros", () => filled("0", 8 * MB - 1000)],
   ["empty objects", () => filled("{}", 8 * MB - 1000)],
   ["small trees", () => filled(nested, 8 * MB - 1000)],
-  ["distinct keys", () => keysOf(8 * MB - 1000)],
+  ["distinct keys", () => createKeys(8 * MB - 1000)],
 ];
 
-describe("case 48: in an isolate with 128 MB, while another user's stream runs", () => {
+describe("in an isolate with 128 MB, while another user's stream runs (case 48)", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({ heapMB: 128, options: { limits: { maxBodyBytes: 8 * MB } } });
   });
   afterAll(() => proxy.close());
 
-  const bodies = places.flatMap(([place, written]) =>
-    values.map(([name, value]) => ({ name, place, written, value })),
+  const bodies = fields.flatMap(([field, written]) =>
+    values.map(([name, value]) => ({ name, field, written, value })),
   );
-  for (const { name, place, written, value } of bodies)
-    test(`8 MB of ${name} in ${place} end neither the process nor the stream`, () =>
+  for (const { name, field, written, value } of bodies)
+    test(`8 MB of ${name} in ${field} end neither the process nor the stream`, () =>
       expectUnharmed(written(value())));
 
   async function expectUnharmed(body: string): Promise<void> {
     let goOn = (_text: string) => {};
-    proxy.upstream.answers((socket, request) => {
+    proxy.upstream.respondWith((socket, request) => {
       if (request.body.stream !== true) return says(json('{"id":"1"}'))(socket, request);
-      socket.write(streamHead + said("one"));
+      socket.write(streamHead + createPiece("one"));
       goOn = (text) => socket.end(text);
     });
-    const victim = readerOf(await proxy.send("victim", stream));
+    const victim = createTextReader(await proxy.send("victim", stream));
     await victim.until("one");
 
-    const attack = proxy.ask("attacker", body, { path: CHATS });
+    const attack = proxy.call("attacker", body, { path: CHATS });
     const { status } = await attack;
     expect([200, 400, 413]).toContain(status);
-    goOn(said("two") + stopped() + done);
+    goOn(createPiece("two") + stopped() + done);
     expect(await victim.until("never")).toMatch(/two.*\[DONE\]\n\n$/s);
     expect(proxy.isAlive()).toBe(true);
-    expect((await proxy.ask("victim", chat)).status).toBe(200);
+    expect((await proxy.call("victim", chat)).status).toBe(200);
   }
 
   test("several such bodies at the same time neither", async () => {
-    proxy.upstream.answers(says(json('{"id":"1"}')));
-    const body = places[0]?.[1](filled("0", 8 * MB - 1000)) ?? "";
-    const attacks = Array.from({ length: 4 }, (_, nth) => proxy.ask(`attacker-${nth}`, body));
+    proxy.upstream.respondWith(says(json('{"id":"1"}')));
+    const body = fields[0]?.[1](filled("0", 8 * MB - 1000)) ?? "";
+    const attacks = Array.from({ length: 4 }, (_, nth) => proxy.call(`attacker-${nth}`, body));
     for (const { status } of await Promise.all(attacks)) expect([200, 400, 413, 503]).toContain(status);
     expect(proxy.isAlive()).toBe(true);
-    expect((await proxy.ask("victim", chat)).status).toBe(200);
+    expect((await proxy.call("victim", chat)).status).toBe(200);
   });
 });
 
-describe("case 99: answers of the gateway, while another user's stream runs in 128 MB", () => {
+describe("responses of the gateway, while another user's stream runs in 128 MB (case 99)", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({ heapMB: 128, plan: { budget: { user: 1e9 } } });
@@ -85,7 +85,7 @@ describe("case 99: answers of the gateway, while another user's stream runs in 1
     ["a chat of 16 MB of empty objects", 16, (objects: string) => json(`{"choices":[${objects}]}`), 502],
     ["a chat of 31 MB of empty objects", 31, (objects: string) => json(`{"choices":[${objects}]}`), 502],
     [
-      "16 MB of lists behind an answer",
+      "16 MB of lists behind a response",
       16,
       (objects: string) => json(`{"choices":[],"more":[${objects}]}`),
       502,
@@ -93,7 +93,7 @@ describe("case 99: answers of the gateway, while another user's stream runs in 1
     [
       "a refusal of 16 MB",
       16,
-      (objects: string) => answered(400, "application/json", `{"error":[${objects}]}`),
+      (objects: string) => createResponse(400, "application/json", `{"error":[${objects}]}`),
       400,
     ],
     [
@@ -102,26 +102,26 @@ describe("case 99: answers of the gateway, while another user's stream runs in 1
       (objects: string) => `${streamHead}data: {"choices":[${objects}]}\n\n${done}`,
       200,
     ],
-  ] as const)("%s neither end the process nor the stream", async (_, size, answer, status) => {
+  ] as const)("%s neither end the process nor the stream", async (_, size, respond, status) => {
     let goOn = (_text: string) => {};
-    proxy.upstream.answers((socket, request) => {
-      if (request.body.max_tokens === 7) return says(answer(filled("{}", size * MB)))(socket, request);
-      socket.write(streamHead + said("one"));
+    proxy.upstream.respondWith((socket, request) => {
+      if (request.body.max_tokens === 7) return says(respond(filled("{}", size * MB)))(socket, request);
+      socket.write(streamHead + createPiece("one"));
       goOn = (text) => socket.end(text);
     });
-    const victim = readerOf(await proxy.send("victim", stream));
+    const victim = createTextReader(await proxy.send("victim", stream));
     await victim.until("one");
-    const asked = { ...chat, max_tokens: 7, stream: status === 200 };
-    const attack = await proxy.ask("attacker", asked, { path: CHATS });
+    const body = { ...chat, max_tokens: 7, stream: status === 200 };
+    const attack = await proxy.call("attacker", body, { path: CHATS });
     expect(attack.status).toBe(status);
     if (status === 200) expect(attack.text).toContain('"code":"upstream_type"');
-    goOn(said("two") + stopped() + done);
+    goOn(createPiece("two") + stopped() + done);
     expect(await victim.until("never")).toMatch(/two.*\[DONE\]\n\n$/s);
     expect(proxy.isAlive()).toBe(true);
   });
 });
 
-describe("case 140: every other answer of the gateway, while another user's stream runs in 128 MB", () => {
+describe("every other response of the gateway, while another user's stream runs in 128 MB (case 140)", () => {
   const lookup = "/gamma/asset/GetAsset";
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
@@ -152,17 +152,17 @@ describe("case 140: every other answer of the gateway, while another user's stre
   let tests = 0;
 
   /** Opens a stream of another user; returns what checks that it has gone on to its end. */
-  async function victimOf(attack: (line: string) => string) {
+  async function createVictim(attack: (line: string) => string) {
     let goOn = (_text: string) => {};
-    proxy.upstream.answers((socket, request) => {
+    proxy.upstream.respondWith((socket, request) => {
       if (request.body?.stream !== true) return says(attack(request.line))(socket, request);
-      socket.write(streamHead + said("one"));
+      socket.write(streamHead + createPiece("one"));
       goOn = (text) => socket.end(text);
     });
-    const victim = readerOf(await proxy.send("victim", stream));
+    const victim = createTextReader(await proxy.send("victim", stream));
     await victim.until("one");
     return async () => {
-      goOn(said("two") + stopped() + done);
+      goOn(createPiece("two") + stopped() + done);
       expect(await victim.until("never")).toMatch(/two.*\[DONE\]\n\n$/s);
       expect(proxy.isAlive()).toBe(true);
     };
@@ -178,12 +178,12 @@ describe("case 140: every other answer of the gateway, while another user's stre
     ],
   ])("16 MB of empty objects for %s end neither the process nor the stream", async (_, path, body, next) => {
     let isLarge = false;
-    const goesOn = await victimOf(() => json(isLarge ? empty(16 * MB) : '{"id":"task-1","Id":"task-1"}'));
-    const created = JSON.parse((await proxy.ask("attacker", body, { path })).text) as { id: string };
+    const goesOn = await createVictim(() => json(isLarge ? empty(16 * MB) : '{"id":"task-1","Id":"task-1"}'));
+    const created = JSON.parse((await proxy.call("attacker", body, { path })).text) as { id: string };
     isLarge = true;
     const { path: then, body: sent } = { body: undefined, ...next(created.id) };
-    const answer = await proxy.ask("attacker", sent, { path: then });
-    expect([answer.status, answer.error?.["code"]]).toEqual([502, "upstream_type"]);
+    const response = await proxy.call("attacker", sent, { path: then });
+    expect([response.status, response.error?.["code"]]).toEqual([502, "upstream_type"]);
     await goesOn();
   });
 
@@ -191,18 +191,18 @@ describe("case 140: every other answer of the gateway, while another user's stre
     ["an image", IMAGES, image],
     ["a video", VIDEOS, video],
   ])("16 MB of empty objects for %s that is remembered neither", async (_, path, body) => {
-    const goesOn = await victimOf(() => json(empty(16 * MB)));
+    const goesOn = await createVictim(() => json(empty(16 * MB)));
     const headers = { "idempotency-key": `large-${++tests}` };
     for (let nth = 0; nth < 2; nth += 1) {
-      const answer = await proxy.ask("attacker", body, { path, headers });
-      expect([answer.status, answer.error?.["code"]]).toEqual([502, "upstream_type"]);
+      const response = await proxy.call("attacker", body, { path, headers });
+      expect([response.status, response.error?.["code"]]).toEqual([502, "upstream_type"]);
     }
     await goesOn();
   });
 
-  test("four answers at once with as many values as one may have neither", async () => {
-    const goesOn = await victimOf(() => json(`{"choices":[${filled("{}", 1_499_000)}]}`));
-    const attacks = Array.from({ length: 4 }, (_, nth) => proxy.ask(`attacker-${nth}`, chat));
+  test("four responses at once with as many values as one may have do not end it, either", async () => {
+    const goesOn = await createVictim(() => json(`{"choices":[${filled("{}", 1_499_000)}]}`));
+    const attacks = Array.from({ length: 4 }, (_, nth) => proxy.call(`attacker-${nth}`, chat));
     for (const { status } of await Promise.all(attacks)) expect([200, 502]).toContain(status);
     await goesOn();
   });

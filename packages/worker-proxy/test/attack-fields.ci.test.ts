@@ -3,7 +3,7 @@ import { CHATS, IMAGES, startAttacked, VIDEOS } from "./support/attacked.js";
 
 const ASSETS = "/gamma/asset/CreateAsset";
 const messages = [{ role: "user", content: "hi" }];
-const picture = "https://cdn.example/a.png";
+const imageURL = "https://cdn.example/a.png";
 /** A request of each family, with all of its objects in it. */
 const requests = {
   alpha: [
@@ -11,7 +11,7 @@ const requests = {
     {
       model: "alpha-v4.1-flash",
       messages: [
-        { role: "user", content: [{ type: "image_url", image_url: { url: picture, detail: "low" } }] },
+        { role: "user", content: [{ type: "image_url", image_url: { url: imageURL, detail: "low" } }] },
         {
           role: "assistant",
           content: null,
@@ -33,7 +33,7 @@ const requests = {
     {
       model: "gamma-image-5-0-260128",
       prompt: "a",
-      image: [picture],
+      image: [imageURL],
       sequential_image_generation: "auto",
       sequential_image_generation_options: { max_images: 2 },
       logo_info: { add_logo: true },
@@ -43,7 +43,7 @@ const requests = {
     VIDEOS,
     {
       model: "beta3.0-video",
-      input: { prompt: "a", media: [{ type: "first_frame", url: picture }] },
+      input: { prompt: "a", media: [{ type: "first_frame", url: imageURL }] },
       parameters: { duration: 5 },
     },
   ],
@@ -53,12 +53,12 @@ const requests = {
       model: "gamma-video-2.0",
       content: [
         { type: "text", text: "a" },
-        { type: "image_url", image_url: { url: picture }, role: "first_frame" },
+        { type: "image_url", image_url: { url: imageURL }, role: "first_frame" },
       ],
       duration: 5,
     },
   ],
-  asset: [ASSETS, { model: "gamma-asset", GroupId: "mine", Name: "a", AssetType: "Image", URL: picture }],
+  asset: [ASSETS, { model: "gamma-asset", GroupId: "mine", Name: "a", AssetType: "Image", URL: imageURL }],
 } as const satisfies Record<string, readonly [string, object]>;
 type Family = keyof typeof requests;
 
@@ -96,7 +96,7 @@ const foreign = [
   "",
 ];
 
-describe("case 52: a field that the model's table does not list", () => {
+describe("a field that the model's table does not list (case 52)", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({
@@ -122,7 +122,7 @@ describe("case 52: a field that the model's table does not list", () => {
   test.each(families)("%s: all that the spec has reaches the gateway", async (family) => {
     const [path, body] = requests[family];
     proxy.upstream.requests.length = 0;
-    expect((await proxy.ask("ada", body, { path })).status).toBe(200);
+    expect((await proxy.call("ada", body, { path })).status).toBe(200);
     const [sent] = proxy.upstream.requests;
     expect(sent?.line).toBe(`POST ${path}`);
     expect(sent?.body).toMatchObject(body);
@@ -132,13 +132,13 @@ describe("case 52: a field that the model's table does not list", () => {
     const [path, body] = requests[family];
     for (const name of foreign) {
       proxy.upstream.requests.length = 0;
-      const attempts = objectsIn(body).map(async (at) => {
+      const attempts = listObjects(body).map(async (at) => {
         const changed = structuredClone(body) as Tree;
         let target = changed;
         for (const step of at) target = target[step] as Tree;
         if (Object.hasOwn(target, name)) return;
         Object.defineProperty(target, name, { value: MARK, enumerable: true });
-        const { status, error } = await proxy.ask("ada", changed, { path });
+        const { status, error } = await proxy.call("ada", changed, { path });
         if (status === 200) return;
         const code = expect.stringMatching(/^(field_not_allowed|invalid_request|limit_exceeded)$/);
         const where = [...at, name].join(".");
@@ -158,7 +158,7 @@ describe("case 52: a field that the model's table does not list", () => {
     ["beta", { extra: { parameters: { duration: 30 } } }],
     ["beta", { input: { prompt: "a", parameters: { duration: 30 } } }],
     ["beta", { parameters: { duration: 5, parameters: { duration: 30 } } }],
-    ["beta", { input: { prompt: "a", media: [{ type: "first_frame", url: picture, duration: 30 }] } }],
+    ["beta", { input: { prompt: "a", media: [{ type: "first_frame", url: imageURL, duration: 30 }] } }],
     ["video", { parameters: { duration: 30 } }],
     ["video", { content: [{ type: "text", text: "a", duration: 30 }] }],
     ["video", { frames: 700 }],
@@ -168,12 +168,12 @@ describe("case 52: a field that the model's table does not list", () => {
   ] as const)("%s: a cap is not got around by %o", async (family, more) => {
     const [path, body] = requests[family];
     proxy.upstream.requests.length = 0;
-    const { status } = await proxy.ask("ada", { ...body, ...more }, { path });
+    const { status } = await proxy.call("ada", { ...body, ...more }, { path });
     expect([status, proxy.upstream.requests.length]).toEqual([400, 0]);
   });
 
   test("is named in the refusal, with the option that lets it pass", async () => {
-    const { status, error } = await proxy.ask("ada", { ...requests.delta[1], fallbacks: ["gpt-dear"] });
+    const { status, error } = await proxy.call("ada", { ...requests.delta[1], fallbacks: ["gpt-dear"] });
     expect([status, error?.["code"]]).toEqual([400, "field_not_allowed"]);
     expect(error?.["message"]).toMatch(/fallbacks.*allowFields|allowFields.*fallbacks/);
   });
@@ -191,11 +191,11 @@ describe("case 52: a field that the model's table does not list", () => {
       service_tier: "auto",
       logprobs: false,
     };
-    expect((await proxy.ask("ada", { ...body, ...harmless }, { path })).status).toBe(200);
+    expect((await proxy.call("ada", { ...body, ...harmless }, { path })).status).toBe(200);
   });
 });
 
-describe("case 65: media", () => {
+describe("media (case 65)", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({
@@ -213,10 +213,10 @@ describe("case 65: media", () => {
   });
   afterAll(() => proxy.close());
 
-  /** The same request with another address in the place of its media. */
+  /** The same request with another address for its media. */
   const withURL = (family: Family, url: string) => {
     const [path, body] = requests[family];
-    return [path, JSON.parse(JSON.stringify(body).replaceAll(picture, url))] as const;
+    return [path, JSON.parse(JSON.stringify(body).replaceAll(imageURL, url))] as const;
   };
   const png = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex").toString("base64");
 
@@ -246,7 +246,7 @@ describe("case 65: media", () => {
     for (const family of ["alpha", "image", "beta", "video", "asset"] as const) {
       proxy.upstream.requests.length = 0;
       const [path, body] = withURL(family, url);
-      const { status } = await proxy.ask("ada", body, { path });
+      const { status } = await proxy.call("ada", body, { path });
       expect([family, [400, 404].includes(status), proxy.upstream.requests.length]).toEqual([
         family,
         true,
@@ -257,22 +257,22 @@ describe("case 65: media", () => {
 
   test("The Base64 of a file may be sent as an asset", async () => {
     const [path, body] = withURL("asset", png);
-    expect((await proxy.ask("ada", body, { path })).status).toBe(200);
+    expect((await proxy.call("ada", body, { path })).status).toBe(200);
   });
 });
 
-test("case 66: another tenant's group of assets is refused unless it is listed", async () => {
+test("another tenant's group of assets is refused unless it is listed (case 66)", async () => {
   const options = { routes: ["assets"], models: ["gamma-asset"] };
   const [path, body] = requests.asset;
   const proxy = await startAttacked({ options });
-  const { status } = await proxy.ask("ada", body, { path });
+  const { status } = await proxy.call("ada", body, { path });
   expect([status, proxy.upstream.requests.length]).toEqual([403, 0]);
   await proxy.close();
   const open = await startAttacked({
     options: { ...options, models: { "gamma-asset": { GroupId: ["mine"] } } },
   });
-  expect((await open.ask("ada", body, { path })).status).toBe(200);
-  expect((await open.ask("ada", { ...body, GroupId: "theirs" }, { path })).status).toBe(403);
+  expect((await open.call("ada", body, { path })).status).toBe(200);
+  expect((await open.call("ada", { ...body, GroupId: "theirs" }, { path })).status).toBe(403);
   expect(open.upstream.requests.length).toBe(1);
   await open.close();
 });
@@ -282,10 +282,10 @@ interface Tree {
 }
 
 /** The ways to all objects in a tree. */
-function objectsIn(value: unknown, way: readonly string[] = []): (readonly string[])[] {
+function listObjects(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   // the JSON Schema of a tool has fields of its user's own
-  if (typeof value !== "object" || value === null || way.slice(-2).join() === "function,parameters")
+  if (typeof value !== "object" || value === null || path.slice(-2).join() === "function,parameters")
     return [];
-  const below = Object.entries(value).flatMap(([name, entry]) => objectsIn(entry, [...way, name]));
-  return Array.isArray(value) ? below : [way, ...below];
+  const below = Object.entries(value).flatMap(([name, entry]) => listObjects(entry, [...path, name]));
+  return Array.isArray(value) ? below : [path, ...below];
 }

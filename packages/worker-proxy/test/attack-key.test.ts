@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHATS, chat, IMAGES, startAttacked, stream, VIDEOS } from "./support/attacked.js";
 import { KEY } from "./support/key.js";
 import { tellsKey } from "./support/key-told.js";
-import { answered, done, json, type RawAnswer, said, stopped, streamHead } from "./support/raw-gateway.js";
+import {
+  createPiece,
+  createResponse,
+  done,
+  json,
+  type RawResponse,
+  stopped,
+  streamHead,
+} from "./support/raw-gateway.js";
 
 type Proxy = Awaited<ReturnType<typeof startAttacked>>;
 
@@ -52,7 +60,7 @@ const streams: readonly [string, readonly string[]][] = [
 ];
 
 /** Writes the pieces one after the other, so that each is read by itself. */
-function inPieces(pieces: readonly string[]): RawAnswer {
+function inPieces(pieces: readonly string[]): RawResponse {
   return (socket) => {
     const [piece, ...rest] = pieces;
     if (piece === undefined) return void socket.end();
@@ -63,7 +71,7 @@ function inPieces(pieces: readonly string[]): RawAnswer {
 describe.each([
   ["that is counted", { budget: { user: 1_000_000_000 } }],
   ["that is kept", { resumable: true }],
-])("case 54: in a stream %s", (_, plan) => {
+])("in a stream %s (case 54)", (_, plan) => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({ plan });
@@ -71,7 +79,7 @@ describe.each([
   afterAll(() => proxy.close());
 
   test.each(streams)("the key %s does not reach the client", async (_how, pieces) => {
-    proxy.upstream.answers(inPieces([streamHead, said("Hello"), ...pieces, stopped(), done]));
+    proxy.upstream.respondWith(inPieces([streamHead, createPiece("Hello"), ...pieces, stopped(), done]));
     const response = await proxy.send("ada", stream);
     const text = await response.text();
     expect(tellsKey(text, KEY)).toBe(false);
@@ -80,7 +88,7 @@ describe.each([
   });
 });
 
-describe("case 54: in what is passed on unread", () => {
+describe("in what is passed on unread (case 54)", () => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({ options: { routes: ["chat", "images", "videos"] } });
@@ -92,7 +100,7 @@ describe("case 54: in what is passed on unread", () => {
     ["in escapes", written(escaped)],
     ["in an error", `event: error\n${event(`{"error":{"message":"bad key ${mixed}"}}`)}`],
   ])("the key %s in the head of a stream does not reach the client", async (_, piece) => {
-    proxy.upstream.answers(inPieces([streamHead + piece, stopped(), done]));
+    proxy.upstream.respondWith(inPieces([streamHead + piece, stopped(), done]));
     const text = await (await proxy.send("ada", stream)).text();
     expect(tellsKey(text, KEY)).toBe(false);
   });
@@ -106,7 +114,7 @@ describe("case 54: in what is passed on unread", () => {
     ["deep within", `{"id":"1","a":[[[[{"b":["${mixed}"]}]]]]}`],
   ];
   test.each(messages)("the key %s in JSON does not reach the client", async (_, body) => {
-    proxy.upstream.answers((socket) => socket.end(json(body)));
+    proxy.upstream.respondWith((socket) => socket.end(json(body)));
     for (const [path, request] of [
       [CHATS, chat],
       [IMAGES, { model: "gamma-image-5-0-260128", prompt: "a" }],
@@ -125,14 +133,14 @@ describe("case 54: in what is passed on unread", () => {
     ["its type and param", `{"error":{"message":"bad","code":"a","type":"${KEY}","param":"${escaped}"}}`],
   ])("a refusal that quotes the key in %s is told without it", async (_, body) => {
     for (const status of [400, 401, 404, 429, 500]) {
-      proxy.upstream.answers((socket) => socket.end(answered(status, "application/json", body)));
+      proxy.upstream.respondWith((socket) => socket.end(createResponse(status, "application/json", body)));
       const text = await (await proxy.send("ada", chat)).text();
       expect(tellsKey(text, KEY)).toBe(false);
     }
   });
 });
 
-describe("case 55: a key of common words", () => {
+describe("a key of common words (case 55)", () => {
   const words = "acme-gateway-production-key";
   let proxies: readonly Proxy[];
   beforeAll(async () => {
@@ -143,29 +151,31 @@ describe("case 55: a key of common words", () => {
   });
   afterAll(() => Promise.all(proxies.map((proxy) => proxy.close())));
 
-  test("lets answers mention production, gateways and keys", async () => {
+  test("lets responses mention production, gateways and keys", async () => {
     for (const proxy of proxies) {
       const text = "The production key of the acme gateway: acme-gateway-production is no error.";
-      proxy.upstream.answers(inPieces([streamHead, said(text), stopped(), done]));
+      proxy.upstream.respondWith(inPieces([streamHead, createPiece(text), stopped(), done]));
       expect(await (await proxy.send("ada", stream)).text()).toContain("[DONE]");
-      proxy.upstream.answers((socket) =>
+      proxy.upstream.respondWith((socket) =>
         socket.end(json(JSON.stringify({ id: "1", choices: [{ message: { content: text } }] }))),
       );
-      const answer = await proxy.send("ada", chat);
-      expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining(text)]);
-      proxy.upstream.answers((socket) =>
-        socket.end(answered(400, "application/json", '{"error":{"message":"no production model"}}')),
+      const response = await proxy.send("ada", chat);
+      expect([response.status, await response.text()]).toEqual([200, expect.stringContaining(text)]);
+      proxy.upstream.respondWith((socket) =>
+        socket.end(createResponse(400, "application/json", '{"error":{"message":"no production model"}}')),
       );
-      expect((await proxy.ask("ada", chat)).error?.["message"]).toBe("no production model");
+      expect((await proxy.call("ada", chat)).error?.["message"]).toBe("no production model");
     }
   });
 
   test("is itself not logged", async () => {
     for (const proxy of proxies) {
-      proxy.upstream.answers((socket) => socket.end(json(JSON.stringify({ id: "1", a: `the ${words}` }))));
-      const answer = await proxy.send("ada", chat);
-      expect(answer.status).toBe(502);
-      expect(await answer.text()).not.toContain(words);
+      proxy.upstream.respondWith((socket) =>
+        socket.end(json(JSON.stringify({ id: "1", a: `the ${words}` }))),
+      );
+      const response = await proxy.send("ada", chat);
+      expect(response.status).toBe(502);
+      expect(await response.text()).not.toContain(words);
     }
   });
 });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHATS, chat, IMAGES, startAttacked, stream, VIDEOS } from "./support/attacked.js";
-import { readerOf } from "./support/event-stream.js";
+import { createTextReader } from "./support/event-stream.js";
 import {
-  answered,
+  createPiece,
+  createResponse,
   done,
   json,
-  type RawAnswer,
-  said,
+  type RawResponse,
   says,
   stopped,
   streamed,
@@ -27,14 +27,14 @@ const requests = [
 ] as const;
 const error = '{"error":{"message":"busy","type":"a","code":"b"}}';
 
-test("case 49: a gateway that Cloudflare reports as down for an hour leaves every budget whole", async () => {
+test("a gateway that Cloudflare reports as down for an hour leaves every budget whole (case 49)", async () => {
   const proxy = await startAttacked({
     options: { routes, models },
     plan: { budget: { user: 60_000, all: 100_000 } },
   });
-  proxy.upstream.answers(says(answered(521, "text/html", "<h1>Web server is down</h1>")));
+  proxy.upstream.respondWith(says(createResponse(521, "text/html", "<h1>Web server is down</h1>")));
   for (let nth = 0; nth < 5; nth += 1)
-    for (const [path, body] of requests) expect((await proxy.ask("ada", body, { path })).status).toBe(502);
+    for (const [path, body] of requests) expect((await proxy.call("ada", body, { path })).status).toBe(502);
   expect(await proxy.spent("ada")).toBe(0);
   await proxy.close();
 });
@@ -45,13 +45,13 @@ test("a connection that fails in workerd is charged: the gateway may have done t
     options: { routes, models },
     plan: { budget: { user: 60_000, all: 100_000 } },
   });
-  const { status, error } = await proxy.ask("ada", chat);
+  const { status, error } = await proxy.call("ada", chat);
   expect([status, error?.["code"]]).toEqual([502, "upstream_cut"]);
   expect(await proxy.spent("ada")).toBe(1000);
   await proxy.close();
 });
 
-describe("case 49: what was reserved is released", () => {
+describe("what was reserved is released (case 49)", () => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({
@@ -61,20 +61,22 @@ describe("case 49: what was reserved is released", () => {
   });
   afterAll(() => proxy.close());
 
-  const page = (type: string) => says(answered(200, type, "<!doctype html><h1>Down for maintenance</h1>"));
-  test.each<[string, RawAnswer]>([
+  const page = (type: string) =>
+    says(createResponse(200, type, "<!doctype html><h1>Down for maintenance</h1>"));
+  test.each<[string, RawResponse]>([
     ["a page", page("text/html")],
     ["a page that is called JSON", page("application/json")],
-    ["a redirect", says(answered(302, "text/plain", "", "Location: https://a.example/\r\n"))],
+    ["a redirect", says(createResponse(302, "text/plain", "", "Location: https://a.example/\r\n"))],
     ...[400, 401, 402, 403, 404, 413, 422, 429].map(
-      (status) => [`a ${status}`, says(answered(status, "application/json", error))] as [string, RawAnswer],
+      (status) =>
+        [`a ${status}`, says(createResponse(status, "application/json", error))] as [string, RawResponse],
     ),
-  ])("where the gateway answers with %s", async (what, answer) => {
-    proxy.upstream.answers(answer);
+  ])("where the gateway responds with %s", async (what, respond) => {
+    proxy.upstream.respondWith(respond);
     const user = what.replaceAll(" ", "-");
     for (let nth = 0; nth < 3; nth += 1)
       for (const [path, body] of requests)
-        expect((await proxy.ask(user, body, { path })).status).toBeGreaterThanOrEqual(400);
+        expect((await proxy.call(user, body, { path })).status).toBeGreaterThanOrEqual(400);
     expect(await proxy.spent(user)).toBe(0);
   });
 
@@ -82,26 +84,26 @@ describe("case 49: what was reserved is released", () => {
     ["an event", `event: error\ndata: ${error}\n\n`],
     ["data", `data: ${error}\n\n`],
   ])("where the first of a stream is an error, told as %s", async (what, event) => {
-    proxy.upstream.answers(streamed(event));
+    proxy.upstream.respondWith(streamed(event));
     const user = what.replaceAll(" ", "-");
-    for (let nth = 0; nth < 3; nth += 1) await proxy.ask(user, stream);
+    for (let nth = 0; nth < 3; nth += 1) await proxy.call(user, stream);
     expect(await proxy.spent(user)).toBe(0);
   });
 
   test("A client that leaves before its body has come gets its reservation back", async () => {
-    proxy.upstream.answers(says(json('{"id":"1"}')));
+    proxy.upstream.respondWith(says(json('{"id":"1"}')));
     await proxy.raw(
       `POST ${CHATS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer early\r\nContent-Type: application/json\r\nContent-Length: 5\r\nConnection: close\r\n\r\n{"mod`,
     );
     expect(await proxy.spent("early")).toBe(0);
   });
 
-  test("case 50: where the proxy itself refuses, nothing is reserved", async () => {
+  test("where the proxy itself refuses, nothing is reserved (case 50)", async () => {
     for (const [path, body] of requests) {
-      expect((await proxy.ask("refused", { ...body, model: "dear" }, { path })).status).toBe(403);
-      expect((await proxy.ask("refused", { ...body, fallbacks: ["dear"] }, { path })).status).toBe(400);
-      expect((await proxy.ask("refused", "{", { path })).status).toBe(400);
-      expect((await proxy.ask("refused", body, { path: `${path}?a` })).status).toBe(400);
+      expect((await proxy.call("refused", { ...body, model: "dear" }, { path })).status).toBe(403);
+      expect((await proxy.call("refused", { ...body, fallbacks: ["dear"] }, { path })).status).toBe(400);
+      expect((await proxy.call("refused", "{", { path })).status).toBe(400);
+      expect((await proxy.call("refused", body, { path: `${path}?a` })).status).toBe(400);
     }
     expect(await proxy.spent("refused")).toBe(0);
   });
@@ -114,70 +116,70 @@ describe("what may have been worked for", () => {
   });
   afterAll(() => proxy.close());
 
-  test.each<[string, RawAnswer, number]>([
-    ["a total of null", streamed(said("a"), stopped(), used(null), done), 1000],
-    ["no usage", streamed(said("a"), stopped(), done), 1000],
+  test.each<[string, RawResponse, number]>([
+    ["a total of null", streamed(createPiece("a"), stopped(), used(null), done), 1000],
+    ["no usage", streamed(createPiece("a"), stopped(), done), 1000],
     [
       "a usage that is null",
-      streamed(said("a"), 'data: {"choices":[],"usage":null}\n\n', stopped(), done),
+      streamed(createPiece("a"), 'data: {"choices":[],"usage":null}\n\n', stopped(), done),
       1000,
     ],
-    ["a negative total", streamed(said("a"), stopped(), used(-5), done), 1000],
+    ["a negative total", streamed(createPiece("a"), stopped(), used(-5), done), 1000],
     ["a total in JSON of null", says(json('{"id":"1","usage":{"total_tokens":null}}')), 1000],
     ["a total that is a text", says(json('{"id":"1","usage":{"total_tokens":"0"}}')), 1000],
-    ["a total", streamed(said("a"), stopped(), used(7), done), 7],
+    ["a total", streamed(createPiece("a"), stopped(), used(7), done), 7],
     ["a total in JSON", says(json('{"id":"1","usage":{"total_tokens":8}}')), 8],
-    ["a cut behind an event", streamed(said("a")), 1000],
-    ["its own timeout", says(answered(504, "text/html", "")), 1000],
-  ])("case 62: and tells %s is charged so", async (what, answer, charge) => {
-    proxy.upstream.answers(answer);
+    ["a cut behind an event", streamed(createPiece("a")), 1000],
+    ["its own timeout", says(createResponse(504, "text/html", "")), 1000],
+  ])("and tells %s is charged so (case 62)", async (what, respond, charge) => {
+    proxy.upstream.respondWith(respond);
     const user = what.replaceAll(" ", "-");
-    await proxy.ask(user, what.includes("JSON") ? chat : stream);
+    await proxy.call(user, what.includes("JSON") ? chat : stream);
     expect(await proxy.spent(user)).toBe(charge);
   });
 });
 
-test("case 53: `n` multiplies what is reserved", async () => {
+test("`n` multiplies what is reserved (case 53)", async () => {
   const proxy = await startAttacked({
     options: { routes, models: { "delta-5.3": { max_tokens: 100, n: 8 } }, allowFields: ["n"] },
     plan: { budget: { user: 500 } },
   });
-  proxy.upstream.answers(streamed(said("a"), stopped(), done));
-  expect((await proxy.ask("ada", { ...stream, n: 6 })).status).toBe(429);
+  proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), done));
+  expect((await proxy.call("ada", { ...stream, n: 6 })).status).toBe(429);
   expect(proxy.upstream.requests).toEqual([]);
-  await proxy.ask("ada", { ...stream, n: 4 });
+  await proxy.call("ada", { ...stream, n: 4 });
   expect(await proxy.spent("ada")).toBe(400);
-  expect((await proxy.ask("ada", { ...stream, n: 9 })).status).toBe(400);
+  expect((await proxy.call("ada", { ...stream, n: 9 })).status).toBe(400);
   await proxy.close();
 });
 
-describe("case 56: anonymous visitors, each with a session of their own,", () => {
+describe("anonymous visitors, each with a session of their own (case 56),", () => {
   test.each([["address"], ["all"]])("share the budget by %s", async (by) => {
     const proxy = await startAttacked({
       options: { routes },
       plan: { budget: { user: 10_000, session: 5000, [by]: 3000 } },
     });
-    proxy.upstream.answers(streamed(said("a"), stopped(), done));
+    proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), done));
     const statuses: number[] = [];
     for (let nth = 0; nth < 5; nth += 1)
       statuses.push(
-        (await proxy.ask(`anon-${nth}`, stream, { headers: { "cf-connecting-ip": "203.0.113.7" } })).status,
+        (await proxy.call(`anon-${nth}`, stream, { headers: { "cf-connecting-ip": "203.0.113.7" } })).status,
       );
     expect(statuses).toEqual([200, 200, 200, 429, 429]);
-    const other = await proxy.ask("anon-6", stream, { headers: { "cf-connecting-ip": "198.51.100.1" } });
+    const other = await proxy.call("anon-6", stream, { headers: { "cf-connecting-ip": "198.51.100.1" } });
     expect(other.status).toBe(by === "all" ? 429 : 200);
     await proxy.close();
   });
 
   test("share the budget of their network of 64 bits", async () => {
     const proxy = await startAttacked({ options: { routes }, plan: { budget: { address: 2000 } } });
-    proxy.upstream.answers(streamed(said("a"), stopped(), done));
-    const ask = async (address: string) =>
-      (await proxy.ask("ada", stream, { headers: { "cf-connecting-ip": address } })).status;
-    expect(await ask("2001:db8:1:2::1")).toBe(200);
-    expect(await ask("2001:db8:1:2:ffff::2")).toBe(200);
-    expect(await ask("2001:0db8:0001:0002:9::3")).toBe(429);
-    expect(await ask("2001:db8:1:3::1")).toBe(200);
+    proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), done));
+    const call = async (address: string) =>
+      (await proxy.call("ada", stream, { headers: { "cf-connecting-ip": address } })).status;
+    expect(await call("2001:db8:1:2::1")).toBe(200);
+    expect(await call("2001:db8:1:2:ffff::2")).toBe(200);
+    expect(await call("2001:0db8:0001:0002:9::3")).toBe(429);
+    expect(await call("2001:db8:1:3::1")).toBe(200);
     await proxy.close();
   });
 
@@ -186,10 +188,10 @@ describe("case 56: anonymous visitors, each with a session of their own,", () =>
       options: { routes },
       plan: { budget: { user: 3000, session: 2000 } },
     });
-    proxy.upstream.answers(streamed(said("a"), stopped(), done));
-    const ask = async (token: string) => (await proxy.ask(token, stream)).status;
-    expect([await ask("ada/one"), await ask("ada/one"), await ask("ada/one")]).toEqual([200, 200, 429]);
-    expect([await ask("ada/two"), await ask("ada/two")]).toEqual([200, 429]);
+    proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), done));
+    const call = async (token: string) => (await proxy.call(token, stream)).status;
+    expect([await call("ada/one"), await call("ada/one"), await call("ada/one")]).toEqual([200, 200, 429]);
+    expect([await call("ada/two"), await call("ada/two")]).toEqual([200, 429]);
     await proxy.close();
   });
 });
@@ -203,38 +205,38 @@ describe("with a stream log", () => {
     });
   });
   afterAll(() => proxy.close());
-  const ask = (user: string, key: string, body: object = stream) =>
-    proxy.ask(user, body, { headers: { "idempotency-key": key } });
+  const call = (user: string, key: string, body: object = stream) =>
+    proxy.call(user, body, { headers: { "idempotency-key": key } });
 
-  test("case 51: five POSTs with one idempotency key are one call of the gateway, charged once", async () => {
-    proxy.upstream.answers(streamed(said("a"), stopped(), used(100), done));
-    const answers = [await ask("five", "k-1")];
-    for (let nth = 0; nth < 4; nth += 1) answers.push(await ask("five", "k-1"));
-    for (const { text } of answers) expect(text).toContain("[DONE]");
+  test("five POSTs with one idempotency key are one call of the gateway, charged once (case 51)", async () => {
+    proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), used(100), done));
+    const responses = [await call("five", "k-1")];
+    for (let nth = 0; nth < 4; nth += 1) responses.push(await call("five", "k-1"));
+    for (const { text } of responses) expect(text).toContain("[DONE]");
     expect(proxy.upstream.requests.length).toBe(1);
     expect(await proxy.spent("five")).toBe(100);
   });
 
-  test("case 51: five at the same time are charged once too", async () => {
-    proxy.upstream.answers(streamed(said("a"), stopped(), used(100), done));
-    await Promise.all(Array.from({ length: 5 }, () => ask("parallel", "k-2")));
+  test("five at the same time are charged once too (case 51)", async () => {
+    proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), used(100), done));
+    await Promise.all(Array.from({ length: 5 }, () => call("parallel", "k-2")));
     expect(proxy.upstream.requests.length).toBe(1);
     expect(await proxy.spent("parallel")).toBe(100);
   });
 
-  test("case 50: a bad key, another body, a replay and too many readers cost nothing", async () => {
-    expect((await ask("spender", "a bad key, \u00e9")).status).toBe(400);
+  test("a bad key, another body, a replay and too many readers cost nothing (case 50)", async () => {
+    expect((await call("spender", "a bad key, \u00e9")).status).toBe(400);
     expect(await proxy.spent("spender")).toBe(0);
 
-    proxy.upstream.answers(streamed(said("a"), stopped(), used(30), done));
-    await ask("spender", "k-3");
-    expect((await ask("spender", "k-3", { ...stream, temperature: 0 })).status).toBe(422);
-    expect((await ask("spender", "k-3")).text).toContain("[DONE]");
+    proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), used(30), done));
+    await call("spender", "k-3");
+    expect((await call("spender", "k-3", { ...stream, temperature: 0 })).status).toBe(422);
+    expect((await call("spender", "k-3")).text).toContain("[DONE]");
     expect(await proxy.spent("spender")).toBe(30);
 
     let finish = () => {};
-    proxy.upstream.answers((socket) => {
-      socket.write(streamHead + said("one"));
+    proxy.upstream.respondWith((socket) => {
+      socket.write(streamHead + createPiece("one"));
       finish = () => socket.end(stopped() + used(40) + done);
     });
     const headers = { "idempotency-key": "k-4" };
@@ -243,13 +245,13 @@ describe("with a stream log", () => {
     );
     expect(readers.filter(({ status }) => status === 429).length).toBe(4);
     finish();
-    for (const reader of readers) if (reader.status === 200) await readerOf(reader).until("[DONE]");
+    for (const reader of readers) if (reader.status === 200) await createTextReader(reader).until("[DONE]");
     expect(await proxy.spent("spender")).toBe(70);
   });
 
-  test("case 49: a gateway that refuses releases what its object reserved", async () => {
-    proxy.upstream.answers(says(answered(429, "application/json", error)));
-    for (let nth = 0; nth < 3; nth += 1) await ask("outage", `k-5-${nth}`);
+  test("a gateway that refuses releases what its object reserved (case 49)", async () => {
+    proxy.upstream.respondWith(says(createResponse(429, "application/json", error)));
+    for (let nth = 0; nth < 3; nth += 1) await call("outage", `k-5-${nth}`);
     expect(await proxy.spent("outage")).toBe(0);
   });
 });

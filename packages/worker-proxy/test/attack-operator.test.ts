@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHATS, chat, startAttacked, stream, VIDEOS } from "./support/attacked.js";
-import { json, said, says, streamed } from "./support/raw-gateway.js";
+import { createPiece, json, says, streamed } from "./support/raw-gateway.js";
 import { signed } from "./support/sign.js";
 
-const picture = "https://cdn.example/a.png";
-const withPicture = {
+const imageURL = "https://cdn.example/a.png";
+const withImage = {
   model: "alpha-v4.1-flash",
-  messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: picture } }] }],
+  messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: imageURL } }] }],
 };
 
 test.each(["authenticate", "rateLimit", "budget", "media", "plugin"])(
-  "case 59: an exception in %s is a 503, and its cause is in the log without the key",
+  "an exception in %s is a 503, and its cause is in the log without the key (case 59)",
   async (throws) => {
     const proxy = await startAttacked({ plan: { throws } });
-    const answer = await proxy.ask("ada", withPicture);
-    expect(answer.status).toBe(503);
-    expect(answer.text).not.toContain("broken");
+    const response = await proxy.call("ada", withImage);
+    expect(response.status).toBe(503);
+    expect(response.text).not.toContain("broken");
     expect(await proxy.loggedLine(/broken/)).toContain(`the ${throws} of this test is broken`);
     expect(proxy.upstream.requests).toEqual([]);
     await proxy.close();
   },
 );
 
-describe("case 59: at the gateway", () => {
+describe("at the gateway (case 59)", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked();
@@ -45,16 +45,16 @@ describe("case 59: at the gateway", () => {
     ],
     ["broken JSON", says(json('{"id":')), 502, /JSON/],
     ["a closed connection", says(""), 502, /unreachable|connection|network|disconnected|fail/i],
-  ] as const)("%s is named in the log", async (_, answer, status, like) => {
+  ] as const)("%s is named in the log", async (_, respond, status, like) => {
     const before = proxy.logs.length;
-    proxy.upstream.answers(answer);
-    expect((await proxy.ask("ada", chat)).status).toBe(status);
+    proxy.upstream.respondWith(respond);
+    expect((await proxy.call("ada", chat)).status).toBe(status);
     const isOwn = (line: string) => !line.startsWith("{") && like.test(line);
     await expect.poll(() => proxy.logs.slice(before).filter(isOwn)).not.toEqual([]);
   });
 });
 
-describe("case 57: the polls of a task", () => {
+describe("the polls of a task (case 57)", () => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({ options: { routes: ["videos"] } });
@@ -65,20 +65,20 @@ describe("case 57: the polls of a task", () => {
     '{"code":"success","message":"","data":{"task_id":"task_1","status":"IN_PROGRESS","progress":"5%"}}';
   const path = (user: string) => `${VIDEOS}/${signed("task_1", "task", user)}`;
 
-  test("Polls of another user are not answered from this user's memory", async () => {
-    proxy.upstream.answers(says(json(task)));
-    await proxy.ask("ada", undefined, { path: path("ada") });
-    expect((await proxy.ask("bob", undefined, { path: path("ada") })).status).toBe(404);
-    const { text } = await proxy.ask("bob", undefined, { path: path("bob") });
+  test("polls of another user get no response from this user's memory", async () => {
+    proxy.upstream.respondWith(says(json(task)));
+    await proxy.call("ada", undefined, { path: path("ada") });
+    expect((await proxy.call("bob", undefined, { path: path("ada") })).status).toBe(404);
+    const { text } = await proxy.call("bob", undefined, { path: path("bob") });
     expect(text).toContain(signed("task_1", "task", "bob"));
     expect(text).not.toContain(signed("task_1", "task", "ada"));
   });
 });
 
-test("case 59: what a request was, cost and became is in its event", async () => {
+test("the event has a request's route, cost and outcome (case 59)", async () => {
   const proxy = await startAttacked({ plan: { budget: { user: 1_000_000 } } });
-  proxy.upstream.answers(streamed(said("one"), said("two")));
-  await proxy.ask("ada", stream, { path: CHATS });
+  proxy.upstream.respondWith(streamed(createPiece("one"), createPiece("two")));
+  await proxy.call("ada", stream, { path: CHATS });
   const event = JSON.parse(await proxy.loggedLine(/^\{.*"route":"chat"/));
   expect(event).toMatchObject({
     userId: "ada",

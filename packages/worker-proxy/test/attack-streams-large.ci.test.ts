@@ -1,11 +1,11 @@
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CHATS, startAttacked, stream, ways } from "./support/attacked.js";
-import { done, type RawAnswer, said, stopped, streamed, streamHead } from "./support/raw-gateway.js";
+import { CHATS, startAttacked, stream, streamPlans } from "./support/attacked.js";
+import { createPiece, done, type RawResponse, stopped, streamed, streamHead } from "./support/raw-gateway.js";
 
 type Proxy = Awaited<ReturnType<typeof startAttacked>>;
 
-describe.each(ways)("a stream %s", (_, plan) => {
+describe.each(streamPlans)("a stream %s", (_, plan) => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({ plan });
@@ -13,26 +13,26 @@ describe.each(ways)("a stream %s", (_, plan) => {
   afterAll(() => proxy.close());
 
   // at quadratic cost it would take minutes
-  test("case 68: of which one event has 150,000 data lines, or 700,000 where it is not kept, arrives whole", async () => {
-    // an event of more than 1.5 MB is not kept
+  test("of which one event has 150,000 data lines, or 700,000 where it is not kept, arrives whole (case 68)", async () => {
+    // an event of more than 1.5 MB is not stored
     const lines = "resumable" in plan ? 150_000 : 700_000;
     const event = `data: {"choices":[],"a":[\n${"data: 0,\n".repeat(lines)}data: 0]}\n\n`;
-    const answer = streamHead + event + said("one") + stopped() + done;
-    proxy.upstream.answers((socket) => {
+    const response = streamHead + event + createPiece("one") + stopped() + done;
+    proxy.upstream.respondWith((socket) => {
       const next = (at: number) => {
-        if (at >= answer.length) return void socket.end();
-        socket.write(answer.slice(at, at + 16_384), () => next(at + 16_384));
+        if (at >= response.length) return void socket.end();
+        socket.write(response.slice(at, at + 16_384), () => next(at + 16_384));
       };
       next(0);
     });
-    const { text } = await proxy.ask("ada", stream);
+    const { text } = await proxy.call("ada", stream);
     expect(text).not.toContain("event: error");
     expect(text).toMatch(/\[DONE\]\n\n$/);
     expect(text.length).toBeGreaterThan(event.length);
   });
 });
 
-describe("case 58: clients that read nothing", () => {
+describe("clients that read nothing (case 58)", () => {
   let proxy: Proxy;
   const clients: Socket[] = [];
   afterAll(() => {
@@ -55,8 +55,8 @@ describe("case 58: clients that read nothing", () => {
   }
 
   /** Writes as much as the connection takes. */
-  const endless: RawAnswer = (socket) => {
-    const piece = said("x".repeat(64 * 1024));
+  const endless: RawResponse = (socket) => {
+    const piece = createPiece("x".repeat(64 * 1024));
     const write = () => {
       while (socket.write(piece));
     };
@@ -66,7 +66,7 @@ describe("case 58: clients that read nothing", () => {
 
   test("lose their streams after `chunkMs`, and the gateway's connections are closed", async () => {
     proxy = await startAttacked({ chunkMs: 300 });
-    proxy.upstream.answers(endless);
+    proxy.upstream.respondWith(endless);
     for (let nth = 0; nth < 5; nth += 1) expect(await openStalled(`user-${nth}`)).toBe("HTTP/1.1 200");
     await Promise.all(proxy.upstream.requests.map(({ closed }) => closed));
     expect(proxy.upstream.open()).toBe(0);
@@ -75,14 +75,14 @@ describe("case 58: clients that read nothing", () => {
   test("have `maxStreamsPerUser` streams, and may open others after they leave", async () => {
     await proxy.close();
     proxy = await startAttacked({ options: { limits: { maxStreamsPerUser: 2 } } });
-    proxy.upstream.answers(endless);
+    proxy.upstream.respondWith(endless);
     expect(await openStalled("ada")).toBe("HTTP/1.1 200");
     expect(await openStalled("ada")).toBe("HTTP/1.1 200");
-    expect((await proxy.ask("ada", stream)).status).toBe(429);
+    expect((await proxy.call("ada", stream)).status).toBe(429);
     expect(await openStalled("bob")).toBe("HTTP/1.1 200");
     for (const client of clients.splice(0)) client.destroy();
     await Promise.all(proxy.upstream.requests.map(({ closed }) => closed));
-    proxy.upstream.answers(streamed(said("one"), stopped(), done));
-    expect((await proxy.ask("ada", stream)).text).toContain("[DONE]");
+    proxy.upstream.respondWith(streamed(createPiece("one"), stopped(), done));
+    expect((await proxy.call("ada", stream)).text).toContain("[DONE]");
   });
 });

@@ -1,52 +1,61 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { CHATS, chat, IMAGES, startAttacked, stream, VIDEOS, ways } from "./support/attacked.js";
-import { readerOf } from "./support/event-stream.js";
-import { answered, done, json, said, says, stopped, streamed, streamHead } from "./support/raw-gateway.js";
+import { CHATS, chat, IMAGES, startAttacked, stream, streamPlans, VIDEOS } from "./support/attacked.js";
+import { createTextReader } from "./support/event-stream.js";
+import {
+  createPiece,
+  createResponse,
+  done,
+  json,
+  says,
+  stopped,
+  streamed,
+  streamHead,
+} from "./support/raw-gateway.js";
 
 type Proxy = Awaited<ReturnType<typeof startAttacked>>;
 
-/** The event that ends what broke off; a kept one has an id. */
+/** The event that ends a stream that broke off. In a stored stream it has an id. */
 const CUT = /(?:^|\n\n)(?:id: \d+\n)?event: error\ndata: \{.*"upstream_cut"/;
 const ERROR = /(?:^|\n\n)(?:id: \d+\n)?event: error\ndata: \{/;
 
-const read = ways.slice(1);
+const read = streamPlans.slice(1);
 
 const chunkedHead =
   "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
-describe.each(ways)("a stream %s", (_, plan) => {
+describe.each(streamPlans)("a stream %s", (_, plan) => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({ plan });
   });
   afterAll(() => proxy.close());
 
-  /** Answers with these chunks, and resets the connection once the client has `last` of them. */
+  /** Responds with these chunks, and resets the connection once the client has `last` of them. */
   async function cutAfter(last: string, chunks: readonly string[]): Promise<string> {
     let cut = () => {};
-    proxy.upstream.answers((socket) => {
+    proxy.upstream.respondWith((socket) => {
       socket.write(chunkedHead + chunks.map(chunk).join(""));
       cut = () => socket.resetAndDestroy();
     });
-    const reader = readerOf(await proxy.send("ada", stream));
+    const reader = createTextReader(await proxy.send("ada", stream));
     expect(await reader.until(last)).toContain(last);
     cut();
     return reader.until("never");
   }
 
   test.each([
-    ["after an event", said("one")],
-    ["in an event", `${said("one")}data: {"choices":[{"del`],
-  ])("case 40: that is cut %s ends in an error event", async (_where, text) => {
-    const answer = await cutAfter("one", [text]);
-    expect(answer).toMatch(CUT);
-    expect(answer).not.toContain("[DONE]");
+    ["after an event", createPiece("one")],
+    ["in an event", `${createPiece("one")}data: {"choices":[{"del`],
+  ])("that is cut %s ends in an error event (case 40)", async (_where, text) => {
+    const response = await cutAfter("one", [text]);
+    expect(response).toMatch(CUT);
+    expect(response).not.toContain("[DONE]");
   });
 
-  test("case 40: that is cut before the first event ends in an error event", async () => {
+  test("that is cut before the first event ends in an error event (case 40)", async () => {
     let cut = () => {};
-    proxy.upstream.answers((socket) => {
+    proxy.upstream.respondWith((socket) => {
       socket.write(chunkedHead);
       cut = () => socket.resetAndDestroy();
     });
@@ -61,23 +70,25 @@ describe.each(ways)("a stream %s", (_, plan) => {
   test.each([
     [
       "whose chunks have an empty finish reason",
-      [said("one").replace("null", '""'), said("last").replace("null", '""')],
+      [createPiece("one").replace("null", '""'), createPiece("last").replace("null", '""')],
     ],
     [
-      "of two answers, of which one is finished",
-      [said("one"), said("other", 1), stopped(0), said("last", 1)],
+      "of two choices, of which one is finished",
+      [createPiece("one"), createPiece("other", 1), stopped(0), createPiece("last", 1)],
     ],
-  ])("case 60: %s and that is cut ends in an error event", async (_what, events) => {
+  ])("%s and that is cut ends in an error event (case 60)", async (_what, events) => {
     expect(await cutAfter("last", events)).toMatch(CUT);
   });
 
-  test("case 64: whose lines end in CR alone is not held back", async () => {
+  test("whose lines end in CR alone is not held back (case 64)", async () => {
     let goOn = () => {};
-    proxy.upstream.answers((socket) => {
-      socket.write(streamHead + said("one").replaceAll("\n", "\r") + said("two").replaceAll("\n", "\r"));
+    proxy.upstream.respondWith((socket) => {
+      socket.write(
+        streamHead + createPiece("one").replaceAll("\n", "\r") + createPiece("two").replaceAll("\n", "\r"),
+      );
       goOn = () => socket.end((stopped() + done).replaceAll("\n", "\r"));
     });
-    const reader = readerOf(await proxy.send("ada", stream));
+    const reader = createTextReader(await proxy.send("ada", stream));
     expect(await reader.until("one")).toContain("one");
     goOn();
     const text = await reader.until("never");
@@ -85,9 +96,9 @@ describe.each(ways)("a stream %s", (_, plan) => {
     expect(text).not.toContain("event: error");
   });
 
-  test("case 43: that is sent byte by byte arrives whole", async () => {
-    const bytes = Buffer.from(said("é🚀") + stopped() + done);
-    proxy.upstream.answers((socket) => {
+  test("that is sent byte by byte arrives whole (case 43)", async () => {
+    const bytes = Buffer.from(createPiece("é🚀") + stopped() + done);
+    proxy.upstream.respondWith((socket) => {
       socket.setNoDelay(true).write(streamHead);
       const next = (at: number) => {
         if (at === bytes.length) return void socket.end();
@@ -95,31 +106,31 @@ describe.each(ways)("a stream %s", (_, plan) => {
       };
       next(0);
     });
-    const { text } = await proxy.ask("ada", stream);
+    const { text } = await proxy.call("ada", stream);
     expect(text.replace(/^id: \d+\n/gm, "")).toBe(bytes.toString());
   });
 
   test.each([
-    ["a page", answered(200, "text/html", "<h1>hi</h1>")],
-    ["a page that is called JSON", answered(200, "application/json", "<h1>hi</h1>")],
+    ["a page", createResponse(200, "text/html", "<h1>hi</h1>")],
+    ["a page that is called JSON", createResponse(200, "application/json", "<h1>hi</h1>")],
     ["no HTTP", "+OK POP3 ready\r\n"],
     ["nothing", ""],
-  ])("case 61: that is in truth %s is a 502", async (_what, answer) => {
-    proxy.upstream.answers(says(answer));
-    expect((await proxy.ask("ada", stream)).status).toBe(502);
+  ])("that is in truth %s is a 502 (case 61)", async (_what, response) => {
+    proxy.upstream.respondWith(says(response));
+    expect((await proxy.call("ada", stream)).status).toBe(502);
   });
 });
 
 describe("a stream passed on unread", () => {
-  test("case 43: has the blank line of its end, also if that comes late", async () => {
+  test("has the blank line of its end, also if that comes late (case 43)", async () => {
     const proxy = await startAttacked({ plan: {} });
     onTestFinished(() => proxy.close());
     let goOn = () => {};
-    proxy.upstream.answers((socket) => {
-      socket.write(streamHead + (said("one") + stopped() + done).slice(0, -1));
+    proxy.upstream.respondWith((socket) => {
+      socket.write(streamHead + (createPiece("one") + stopped() + done).slice(0, -1));
       goOn = () => socket.end("\n");
     });
-    const reader = readerOf(await proxy.send("ada", stream));
+    const reader = createTextReader(await proxy.send("ada", stream));
     await reader.until("[DONE]");
     goOn();
     expect(await reader.until("never")).toMatch(/data: \[DONE\]\n\n$/);
@@ -136,46 +147,48 @@ describe.each(read)("a stream %s", (_, plan) => {
   afterAll(() => Promise.all([proxy.close(), impatient.close()]));
 
   test.each([
-    ["with nothing", [said("one")]],
-    ["with an empty finish reason", [said("one").replace("null", '""')]],
-    ["with one of two answers finished", [said("one"), said("other", 1), stopped(0)]],
-    ["within the last line", [said("one"), 'data: {"choices":[],"usage":{"total_to']],
-  ])("case 60: whose connection ends %s behind it is no whole one", async (_what, events) => {
-    proxy.upstream.answers(streamed(...events));
-    const { text } = await proxy.ask("ada", stream);
+    ["with nothing", [createPiece("one")]],
+    ["with an empty finish reason", [createPiece("one").replace("null", '""')]],
+    ["with one of two choices finished", [createPiece("one"), createPiece("other", 1), stopped(0)]],
+    ["within the last line", [createPiece("one"), 'data: {"choices":[],"usage":{"total_to']],
+  ])("whose connection ends %s behind it is no whole one (case 60)", async (_what, events) => {
+    proxy.upstream.respondWith(streamed(...events));
+    const { text } = await proxy.call("ada", stream);
     expect(text).toMatch(CUT);
     expect(text).not.toContain("[DONE]");
   });
 
-  test("case 60: of which a line breaks off behind the end does not pass that line on", async () => {
-    proxy.upstream.answers(streamed(said("one"), stopped(), 'data: {"choices":[],"usage":{"total_to'));
-    expect((await proxy.ask("ada", stream)).text).not.toContain("total_to");
+  test("of which a line breaks off behind the end does not pass that line on (case 60)", async () => {
+    proxy.upstream.respondWith(
+      streamed(createPiece("one"), stopped(), 'data: {"choices":[],"usage":{"total_to'),
+    );
+    expect((await proxy.call("ada", stream)).text).not.toContain("total_to");
   });
 
-  test("case 67: of which only heartbeats come ends in an error event", async () => {
-    impatient.upstream.answers((socket, { closed }) => {
-      socket.write(streamHead + said("one"));
+  test("of which only heartbeats come ends in an error event (case 67)", async () => {
+    impatient.upstream.respondWith((socket, { closed }) => {
+      socket.write(streamHead + createPiece("one"));
       const alive = setInterval(() => socket.write(": alive\n\n"), 50);
       closed.then(() => clearInterval(alive));
     });
-    const { text } = await impatient.ask("ada", stream);
+    const { text } = await impatient.call("ada", stream);
     expect(text).toMatch(ERROR);
     await impatient.upstream.requests[0]?.closed;
   });
 
-  test("case 67: of which only empty chunks come ends in an error event", async () => {
-    impatient.upstream.answers((socket, { closed }) => {
-      socket.write(streamHead + said("one"));
-      const alive = setInterval(() => socket.write(said("")), 50);
+  test("of which only empty chunks come ends in an error event (case 67)", async () => {
+    impatient.upstream.respondWith((socket, { closed }) => {
+      socket.write(streamHead + createPiece("one"));
+      const alive = setInterval(() => socket.write(createPiece("")), 50);
       closed.then(() => clearInterval(alive));
     });
-    const { text } = await impatient.ask("ada", stream);
+    const { text } = await impatient.call("ada", stream);
     expect(text).toMatch(ERROR);
     await impatient.upstream.requests[0]?.closed;
   });
 });
 
-describe("an answer that is no stream", () => {
+describe("a response that is no stream", () => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({
@@ -200,32 +213,32 @@ describe("an answer that is no stream", () => {
     ["is a page", closing("<!doctype html><h1>Bad gateway</h1>")],
     ["is empty", closing("")],
     ["says it is gzip and is none", closing(whole, "Content-Encoding: gzip\r\n")],
-    ["is followed by a second answer", closing(`${whole}{"id":"2"}`)],
+    ["is followed by a second response", closing(`${whole}{"id":"2"}`)],
   ];
-  test.each(wrong)("case 61: and %s is a 502", async (_, answer) => {
-    proxy.upstream.answers(says(answer));
+  test.each(wrong)("and %s is a 502 (case 61)", async (_, response) => {
+    proxy.upstream.respondWith(says(response));
     for (const [path, body] of [
       [CHATS, chat],
       [IMAGES, { model: "gamma-image-5-0-260128", prompt: "a" }],
       [VIDEOS, { model: "beta3.0-video", input: { prompt: "a" } }],
     ] as const)
-      expect([path, (await proxy.ask("ada", body, { path })).status]).toEqual([path, 502]);
+      expect([path, (await proxy.call("ada", body, { path })).status]).toEqual([path, 502]);
   });
 
-  test("case 61: and is whole but has blanks around it passes", async () => {
-    proxy.upstream.answers(says(json(` \r\n${whole}\n`)));
-    expect((await proxy.ask("ada", chat)).status).toBe(200);
+  test("and is whole with blanks around it passes (case 61)", async () => {
+    proxy.upstream.respondWith(says(json(` \r\n${whole}\n`)));
+    expect((await proxy.call("ada", chat)).status).toBe(200);
   });
 });
 
-test("case 63: a refusal whose body trickles is answered in time, and its connection is closed", async () => {
+test("a refusal whose body trickles gets a response in time, and its connection is closed (case 63)", async () => {
   const proxy = await startAttacked({ chunkMs: 300 });
-  proxy.upstream.answers((socket, { closed }) => {
-    socket.write(answered(400, "application/json", "x".repeat(60_000)).slice(0, -60_000));
+  proxy.upstream.respondWith((socket, { closed }) => {
+    socket.write(createResponse(400, "application/json", "x".repeat(60_000)).slice(0, -60_000));
     const trickle = setInterval(() => socket.write(" "), 100);
     closed.then(() => clearInterval(trickle));
   });
-  const { status } = await proxy.ask("ada", chat);
+  const { status } = await proxy.call("ada", chat);
   expect([400, 504]).toContain(status);
   await proxy.upstream.requests[0]?.closed;
   await proxy.close();

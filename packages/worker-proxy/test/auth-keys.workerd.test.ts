@@ -1,18 +1,18 @@
 import { jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AUDIENCE, ISSUER, type Issuer, JWKS, openIssuer } from "./support/auth-issuer.js";
-import { expectNothingOf, listenToLog, nobody, openDoor, unknowable } from "./support/auth-visit.js";
-import { asked } from "./support/in-process.js";
+import { expectNoPart, listenToLog, nobody, openSite, unknowable } from "./support/auth-visit.js";
+import { createRequest } from "./support/in-process.js";
 
 const welcome = [200, "user-1"];
 let issuer: Issuer;
-let door: ReturnType<typeof openDoor>;
+let site: ReturnType<typeof openSite>;
 let log: string[];
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   log = listenToLog();
   issuer = await openIssuer();
-  door = openDoor(jwt({ jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch }));
+  site = openSite(jwt({ jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch }));
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -21,33 +21,33 @@ afterEach(() => {
 const wait = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe("the issuer's keys", () => {
-  test("are fetched for the first token that needs them, and kept for ten minutes", async () => {
-    expect(await door.bearer("no.to.ken")).toEqual(nobody);
-    expect(await door.visit()).toEqual(nobody);
-    expect(issuer.asked).toHaveLength(0);
+  test("are fetched for the first token that needs them, and cached for ten minutes", async () => {
+    expect(await site.bearer("no.to.ken")).toEqual(nobody);
+    expect(await site.visit()).toEqual(nobody);
+    expect(issuer.keyRequests).toHaveLength(0);
     for (const ms of [0, 0, 599_000]) {
       await wait(ms);
-      expect(await door.bearer(await issuer.token())).toEqual(welcome);
+      expect(await site.bearer(await issuer.token())).toEqual(welcome);
     }
-    expect(issuer.asked.map(({ url }) => url)).toEqual([JWKS]);
+    expect(issuer.keyRequests.map(({ url }) => url)).toEqual([JWKS]);
     await wait(1000);
-    expect(await door.bearer(await issuer.token())).toEqual(welcome);
-    expect(issuer.asked).toHaveLength(2);
+    expect(await site.bearer(await issuer.token())).toEqual(welcome);
+    expect(issuer.keyRequests).toHaveLength(2);
   });
 
-  test("case 32: are fetched once for any number of tokens at the same time", async () => {
+  test("are fetched once for any number of tokens at the same time (case 32)", async () => {
     const token = await issuer.token();
-    const all = await Promise.all(Array.from({ length: 20 }, () => door.bearer(token)));
-    expect(issuer.asked).toHaveLength(1);
+    const all = await Promise.all(Array.from({ length: 20 }, () => site.bearer(token)));
+    expect(issuer.keyRequests).toHaveLength(1);
     expect(all).toEqual(Array.from({ length: 20 }, () => welcome));
   });
 
-  test("case 32: are fetched once per cool-down in a flood of unknown `kid`s, which are refused", async () => {
+  test("are fetched once per cool-down in a flood of unknown `kid`s, which are refused (case 32)", async () => {
     const stranger = await openIssuer();
     const flood = () =>
       Promise.all(
         Array.from({ length: 20 }, async (_, at) =>
-          door.bearer(await stranger.token({ header: { kid: `x${at}` } })),
+          site.bearer(await stranger.token({ header: { kid: `x${at}` } })),
         ),
       );
     for (const [ms, times] of [
@@ -60,80 +60,80 @@ describe("the issuer's keys", () => {
     ] as const) {
       await wait(ms);
       expect(await flood()).toEqual(Array.from({ length: 20 }, () => nobody));
-      expect(issuer.asked).toHaveLength(times);
+      expect(issuer.keyRequests).toHaveLength(times);
     }
-    expect(await door.bearer(await issuer.token())).toEqual(welcome);
+    expect(await site.bearer(await issuer.token())).toEqual(welcome);
   });
 
   test("may be two: after a rotation the new one is found, and the old one still counts", async () => {
     const old = await issuer.token();
-    expect(await door.bearer(old)).toEqual(welcome);
+    expect(await site.bearer(old)).toEqual(welcome);
     await wait(1000);
     await issuer.rotate();
     const fresh = await issuer.token();
-    expect(await door.bearer(fresh)).toEqual(welcome);
-    expect(await door.bearer(old)).toEqual(welcome);
-    expect(issuer.asked).toHaveLength(2);
+    expect(await site.bearer(fresh)).toEqual(welcome);
+    expect(await site.bearer(old)).toEqual(welcome);
+    expect(issuer.keyRequests).toHaveLength(2);
   });
 
   test("are searched again half a minute after a search in vain: the new one may be published late", async () => {
-    expect(await door.bearer(await issuer.token())).toEqual(welcome);
+    expect(await site.bearer(await issuer.token())).toEqual(welcome);
     await wait(1000);
     const published = issuer.keys();
-    issuer.answers(() => Response.json({ keys: published }));
+    issuer.respondWith(() => Response.json({ keys: published }));
     await issuer.rotate();
     const fresh = await issuer.token();
-    expect(await door.bearer(fresh)).toEqual(nobody);
-    issuer.answers();
+    expect(await site.bearer(fresh)).toEqual(nobody);
+    issuer.respondWith();
     await wait(29_000);
-    expect(await door.bearer(fresh)).toEqual(nobody);
+    expect(await site.bearer(fresh)).toEqual(nobody);
     await wait(1000);
-    expect(await door.bearer(fresh)).toEqual(welcome);
-    expect(issuer.asked).toHaveLength(3);
+    expect(await site.bearer(fresh)).toEqual(welcome);
+    expect(issuer.keyRequests).toHaveLength(3);
   });
 
   test("are searched again where the search failed: a fault of a moment refuses no new key for long", async () => {
-    expect(await door.bearer(await issuer.token())).toEqual(welcome);
+    expect(await site.bearer(await issuer.token())).toEqual(welcome);
     await wait(1000);
     await issuer.rotate();
     const fresh = await issuer.token();
-    issuer.answers(() => new Response("", { status: 500 }));
-    expect(await door.bearer(fresh)).toEqual(unknowable);
-    issuer.answers();
+    issuer.respondWith(() => new Response("", { status: 500 }));
+    expect(await site.bearer(fresh)).toEqual(unknowable);
+    issuer.respondWith();
     await wait(5000);
-    expect(await door.bearer(fresh)).toEqual(welcome);
+    expect(await site.bearer(fresh)).toEqual(welcome);
   });
 
-  test("case 32: may be two, and then a token without a `kid` is refused", async () => {
+  test("may be two, and then a token without a `kid` is refused (case 32)", async () => {
     const nameless = await issuer.token({ header: { kid: undefined } });
-    expect(await door.bearer(nameless)).toEqual(welcome);
+    expect(await site.bearer(nameless)).toEqual(welcome);
     await issuer.rotate();
     await wait(600_000);
-    expect(await door.bearer(nameless)).toEqual(nobody);
+    expect(await site.bearer(nameless)).toEqual(nobody);
   });
 
   test("leave no timer behind, for one request or for several", async () => {
     const token = await issuer.token();
-    await Promise.all([door.bearer(token), door.bearer(token)]);
+    await Promise.all([site.bearer(token), site.bearer(token)]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("case 32: count no longer, once withdrawn, after ten minutes", async () => {
+  test("are rejected ten minutes after their withdrawal (case 32)", async () => {
     const old = await issuer.token();
-    expect(await door.bearer(old)).toEqual(welcome);
+    expect(await site.bearer(old)).toEqual(welcome);
     await issuer.rotate();
-    issuer.answers(() => Response.json({ keys: issuer.keys().slice(1) }));
+    issuer.respondWith(() => Response.json({ keys: issuer.keys().slice(1) }));
     await wait(600_000);
-    expect(await door.bearer(old)).toEqual(nobody);
+    expect(await site.bearer(old)).toEqual(nobody);
   });
 
   test("can be of an address in the environment", async () => {
     const options = { issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch };
     const authenticate = jwt<{ at: string }>({ ...options, jwks: ({ at }) => at });
-    const request = asked({ headers: { authorization: `Bearer ${await issuer.token()}` } });
+    const request = createRequest({ headers: { authorization: `Bearer ${await issuer.token()}` } });
     for (const at of ["https://a.example/", "https://a.example/", "https://b.example/"])
       expect(await authenticate(request, { at })).toEqual({ id: "user-1" });
-    expect(issuer.asked.map(({ url }) => url)).toEqual(["https://a.example/", "https://b.example/"]);
+    expect(issuer.keyRequests.map(({ url }) => url)).toEqual(["https://a.example/", "https://b.example/"]);
     const refused = {
       message: expect.stringContaining("try again"),
       details: { problem: "jwks: is no URL" },
@@ -142,7 +142,7 @@ describe("the issuer's keys", () => {
   });
 });
 
-describe("case 33: every token is refused, and the log has the cause, when the keys' address", () => {
+describe("every token is refused, and the log has the cause, when the keys' address (case 33)", () => {
   test.each([
     ["can't be reached", () => Promise.reject(new TypeError("fetch failed")), /could not be fetched/],
     ["fails", () => new Response("", { status: 500 }), /500/],
@@ -150,33 +150,33 @@ describe("case 33: every token is refused, and the log has the cause, when the k
     ["gives a page", () => new Response("<!doctype html>"), /no JSON Web Key Set/],
     ["gives other JSON", () => Response.json({ keys: 7 }), /no JSON Web Key Set/],
     ["gives too much", () => Response.json({ keys: [], more: "x".repeat(300_000) }), /no JSON Web Key Set/],
-  ])("%s", async (_, answer, problem) => {
-    issuer.answers(answer);
+  ])("%s", async (_, respond, problem) => {
+    issuer.respondWith(respond);
     const token = await issuer.token();
-    for (let times = 0; times < 3; times += 1) expect(await door.bearer(token)).toEqual(unknowable);
-    expect(issuer.asked).toHaveLength(1);
-    expect(issuer.asked[0]?.redirect).toBe("manual");
+    for (let times = 0; times < 3; times += 1) expect(await site.bearer(token)).toEqual(unknowable);
+    expect(issuer.keyRequests).toHaveLength(1);
+    expect(issuer.keyRequests[0]?.redirect).toBe("manual");
     expect(log).toEqual(Array(3).fill(expect.stringMatching(problem)));
-    expectNothingOf(token, log.join());
+    expectNoPart(token, log.join());
 
-    issuer.answers();
+    issuer.respondWith();
     await wait(4000);
-    expect(await door.bearer(token)).toEqual(unknowable);
+    expect(await site.bearer(token)).toEqual(unknowable);
     await wait(1000);
-    expect(await door.bearer(token)).toEqual(welcome);
+    expect(await site.bearer(token)).toEqual(welcome);
   });
 
   test("is silent, or stops in the middle: the connection is closed after five seconds", async () => {
     const cancel = vi.fn();
     const half = new ReadableStream({ start: (it) => it.enqueue(new Uint8Array(1)), cancel });
-    for (const answer of [() => new Promise<Response>(() => {}), () => new Response(half)]) {
-      issuer.answers(answer);
-      issuer.asked.length = 0;
-      const visit = door.bearer(await issuer.token());
-      while (issuer.asked.length === 0) await wait(0);
+    for (const respond of [() => new Promise<Response>(() => {}), () => new Response(half)]) {
+      issuer.respondWith(respond);
+      issuer.keyRequests.length = 0;
+      const visit = site.bearer(await issuer.token());
+      while (issuer.keyRequests.length === 0) await wait(0);
       await wait(5000);
       expect(await visit).toEqual(unknowable);
-      expect(issuer.asked[0]?.signal.aborted).toBe(true);
+      expect(issuer.keyRequests[0]?.signal.aborted).toBe(true);
       await wait(5000);
     }
     expect(cancel).toHaveBeenCalledOnce();
@@ -184,41 +184,41 @@ describe("case 33: every token is refused, and the log has the cause, when the k
 
   test("gives a key that can't be used", async () => {
     const [jwk] = issuer.keys();
-    issuer.answers(() => Response.json({ keys: [{ ...jwk, n: "AQAB" }] }));
+    issuer.respondWith(() => Response.json({ keys: [{ ...jwk, n: "AQAB" }] }));
     const token = await issuer.token();
-    expect(await door.bearer(token)).toEqual(unknowable);
+    expect(await site.bearer(token)).toEqual(unknowable);
     expect(log).toEqual([
       expect.stringContaining("authenticate failed: a key can't be used to check tokens"),
     ]);
   });
 });
 
-test("case 33: while the address fails, known keys last their ten minutes, and an unknown one is no 401", async () => {
+test("while the address fails, known keys last their ten minutes, and an unknown one is no 401 (case 33)", async () => {
   const known = await issuer.token();
-  expect(await door.bearer(known)).toEqual(welcome);
-  issuer.answers(() => new Response("", { status: 503 }));
+  expect(await site.bearer(known)).toEqual(welcome);
+  issuer.respondWith(() => new Response("", { status: 503 }));
   await issuer.rotate();
   const unknown = await issuer.token();
   await wait(30_000);
-  expect(await door.bearer(unknown)).toEqual(unknowable);
-  expect(await door.bearer(known)).toEqual(welcome);
+  expect(await site.bearer(unknown)).toEqual(unknowable);
+  expect(await site.bearer(known)).toEqual(welcome);
   await wait(570_000);
-  expect(await door.bearer(known)).toEqual(unknowable);
+  expect(await site.bearer(known)).toEqual(unknowable);
 });
 
 test("a request that was to fetch the keys and hangs holds the others up for a second", async () => {
-  issuer.answers(() => new Promise(() => {}));
+  issuer.respondWith(() => new Promise(() => {}));
   const token = await issuer.token();
-  const first = door.bearer(token);
-  while (issuer.asked.length === 0) await wait(0);
-  issuer.answers();
-  const second = door.bearer(token);
+  const first = site.bearer(token);
+  while (issuer.keyRequests.length === 0) await wait(0);
+  issuer.respondWith();
+  const second = site.bearer(token);
   await wait(999);
-  expect(issuer.asked).toHaveLength(1);
+  expect(issuer.keyRequests).toHaveLength(1);
   await wait(1);
   expect(await second).toEqual(welcome);
-  expect(issuer.asked).toHaveLength(2);
+  expect(issuer.keyRequests).toHaveLength(2);
   await wait(4000);
   expect(await first).toEqual(unknowable);
-  expect(await door.bearer(token)).toEqual(welcome);
+  expect(await site.bearer(token)).toEqual(welcome);
 });

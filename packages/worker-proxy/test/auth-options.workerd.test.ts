@@ -1,7 +1,7 @@
 import { cloudflareAccess, jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AUDIENCE, ISSUER, secretToken } from "./support/auth-issuer.js";
-import { expectNothingOf, listenToLog, openDoor, unknowable } from "./support/auth-visit.js";
+import { expectNoPart, listenToLog, openSite, unknowable } from "./support/auth-visit.js";
 
 const SECRET = "jP4mXw8Rz1Kc7Vb3Nq9Ld5Ht2Gf6Ys0A";
 const shared = { issuer: ISSUER, audience: AUDIENCE };
@@ -64,7 +64,7 @@ describe("cloudflareAccess throws for an option that can't work:", () => {
   });
 });
 
-describe("case 33: with a secret that can't be used every token is refused, and the log has no part of it:", () => {
+describe("with a secret that can't be used every token is refused, and the log has no part of it (case 33):", () => {
   let log: string[];
   beforeEach(() => {
     log = listenToLog();
@@ -79,16 +79,16 @@ describe("case 33: with a secret that can't be used every token is refused, and 
     ["is too short for its hash", () => SECRET, ["HS256", "HS512"], /shorter than 64 bytes/],
     ["throws", () => Promise.reject(new Error(SECRET)), ["HS256"], /its function threw/],
   ])("one that %s", async (_, given, algorithms, problem) => {
-    const door = openDoor(jwt({ ...shared, algorithms, secret: given as never }));
+    const site = openSite(jwt({ ...shared, algorithms, secret: given as never }));
     const token = await secretToken(SECRET);
-    expect(await door.bearer(token)).toEqual(unknowable);
+    expect(await site.bearer(token)).toEqual(unknowable);
     expect(log).toEqual([expect.stringMatching(problem)]);
-    for (const hidden of [SECRET, token]) expect(() => expectNothingOf(hidden, log.join())).not.toThrow();
+    for (const hidden of [SECRET, token]) expect(() => expectNoPart(hidden, log.join())).not.toThrow();
   });
 
   test("one of 32 bytes in fewer characters is long enough, and may come late", async () => {
     const umlauts = "äöüßÄÖÜ€".repeat(2);
-    const door = openDoor(jwt({ ...shared, secret: async () => umlauts }));
-    expect(await door.bearer(await secretToken(umlauts))).toEqual([200, "user-1"]);
+    const site = openSite(jwt({ ...shared, secret: async () => umlauts }));
+    expect(await site.bearer(await secretToken(umlauts))).toEqual([200, "user-1"]);
   });
 });

@@ -2,9 +2,9 @@ import { cloudflareAccess, type JWTOptions, jwt } from "@sluice/worker-proxy/aut
 import { EncryptJWT } from "jose";
 import { describe, expect, test } from "vitest";
 import { openIssuer, secretToken } from "./support/auth-issuer.js";
-import { expectNothingOf, listenToLog, nobody, openDoor } from "./support/auth-visit.js";
+import { expectNoPart, listenToLog, nobody, openSite } from "./support/auth-visit.js";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 
 expectLog(": 401 ");
 
@@ -84,22 +84,22 @@ describe.each(Object.entries(services))("%s", (_, { alg, options, claims, wrong 
   async function open() {
     const issuer = await openIssuer(alg);
     const jwks = new URL("/jwks.json", options.issuer);
-    const door = openDoor(jwt({ ...options, jwks, fetch: issuer.fetch }));
+    const site = openSite(jwt({ ...options, jwks, fetch: issuer.fetch }));
     const token = (more: object) => {
       const all: Record<string, unknown> = { iss: options.issuer, aud: undefined, ...claims, ...more };
       return issuer.token({ sub: all["sub"], more: all });
     };
-    return { door, token };
+    return { site, token };
   }
 
   test("lets its user in", async () => {
-    const { door, token } = await open();
-    expect(await door.bearer(await token({}))).toEqual([200, claims["sub"]]);
+    const { site, token } = await open();
+    expect(await site.bearer(await token({}))).toEqual([200, claims["sub"]]);
   });
 
-  test.each(wrong)("case 109: refuses a token with %j", async (more) => {
-    const { door, token } = await open();
-    expect(await door.bearer(await token(more))).toEqual(nobody);
+  test.each(wrong)("refuses a token with %j (case 109)", async (more) => {
+    const { site, token } = await open();
+    expect(await site.bearer(await token(more))).toEqual(nobody);
   });
 });
 
@@ -107,17 +107,17 @@ describe("Auth.js", () => {
   const secret = "kX3v9Qm2Lr7Tz5Bw8Yc1Nf6Hd4Js0Pg2";
 
   test("lets a user in by a token that the app signs", async () => {
-    const door = openDoor(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
-    expect(await door.bearer(await secretToken(secret, { iss: PAGE }))).toEqual([200, "user-1"]);
+    const site = openSite(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
+    expect(await site.bearer(await secretToken(secret, { iss: PAGE }))).toEqual([200, "user-1"]);
   });
 
-  test("keeps its own session encrypted, which nobody else can read: 401", async () => {
-    const door = openDoor(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
+  test("encrypts its own session, which the proxy can't read: 401", async () => {
+    const site = openSite(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
     const session = await new EncryptJWT({ name: "Ada", sub: "1", id: "1" })
       .setProtectedHeader({ alg: "dir", enc: "A256CBC-HS512", kid: "session" })
       .setExpirationTime("1h")
       .encrypt(new Uint8Array(64));
-    expect(await door.bearer(session)).toEqual(nobody);
+    expect(await site.bearer(session)).toEqual(nobody);
   });
 });
 
@@ -125,7 +125,7 @@ test("Cloudflare Access lets its user in, and no service token that is not liste
   const issuer = await openIssuer();
   const tag = "4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2";
   const team = "https://acme.cloudflareaccess.com";
-  const { visit } = openDoor(
+  const { visit } = openSite(
     cloudflareAccess({ teamDomain: "acme.cloudflareaccess.com", audience: tag, fetch: issuer.fetch }),
   );
   const person = { email: "ada@example.com", type: "app", identity_nonce: "6ei69kawdKzMIAPF", country: "DE" };
@@ -138,7 +138,7 @@ test("Cloudflare Access lets its user in, and no service token that is not liste
 });
 
 describe("the reason of a 401", () => {
-  /** The event of a request with this header, and the text of its answer. */
+  /** The event of a request with this header, and the text of its response. */
   async function told(authorization: string | undefined, options: object = {}) {
     const issuer = await openIssuer();
     const authenticate = jwt({
@@ -148,26 +148,26 @@ describe("the reason of a 401", () => {
       fetch: issuer.fetch,
       ...options,
     } as Parameters<typeof jwt>[0]);
-    const { events, ask } = openProxy({ authenticate });
+    const { events, call } = openProxy({ authenticate });
     const lines = listenToLog();
     const token = authorization ?? `Bearer ${await issuer.token({ aud: "somebody-else" })}`;
-    const { status, error } = await ask(asked({ headers: { authorization: token } }));
-    await ask(asked({ headers: { authorization: token } }));
-    return { status, answer: JSON.stringify(error), reason: events[0]?.reason, lines, token };
+    const { status, error } = await call(createRequest({ headers: { authorization: token } }));
+    await call(createRequest({ headers: { authorization: token } }));
+    return { status, response: JSON.stringify(error), reason: events[0]?.reason, lines, token };
   }
 
   test.each([
     ["for another audience", undefined, 'unexpected "aud" claim value'],
     ["that is no token", "Bearer hello", "Invalid Compact JWS"],
     ["without a token", "Basic YWRhOnBhc3M=", "authorization: has no bearer token"],
-  ])("%s is in the event and once in the log, and not in the answer", async (_, header, reason) => {
-    const { lines, answer, token, ...rest } = await told(header);
+  ])("%s is in the event and once in the log, and not in the response", async (_, header, reason) => {
+    const { lines, response, token, ...rest } = await told(header);
     expect(rest).toMatchObject({ status: 401, reason });
-    expect(answer).not.toContain(reason);
+    expect(response).not.toContain(reason);
     // the name of a header may be one of the words that the log hides
     expect(lines).toEqual([expect.stringMatching(/^sluice proxy: 401 \w+, request [\w-]+: /)]);
     expect(lines[0]).toContain(reason);
-    expectNothingOf(token.replace(/^\w+ /, ""), lines.join());
+    expectNoPart(token.replace(/^\w+ /, ""), lines.join());
   });
 
   test("has nothing of the token", async () => {

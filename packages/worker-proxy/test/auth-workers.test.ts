@@ -8,31 +8,31 @@ beforeEach(async () => {
 });
 afterEach(() => proxy.close());
 const times = (count: number) => Array.from({ length: count });
-const keysAsked = () => proxy.paths().filter((path) => path === "/jwks").length;
+const countKeyRequests = () => proxy.paths().filter((path) => path === "/jwks").length;
 
-test("case 32: in workerd, requests at the same time share one fetch of the keys", async () => {
-  expect(await Promise.all(times(20).map(() => proxy.ask()))).toEqual(times(20).fill(200));
-  expect(await proxy.ask()).toBe(200);
-  expect(keysAsked()).toBe(1);
+test("in workerd, requests at the same time share one fetch of the keys (case 32)", async () => {
+  expect(await Promise.all(times(20).map(() => proxy.sendAndReadStatus()))).toEqual(times(20).fill(200));
+  expect(await proxy.sendAndReadStatus()).toBe(200);
+  expect(countKeyRequests()).toBe(1);
 });
 
-test("case 33: in workerd, a redirect to other keys is not followed", async () => {
-  proxy.answersKeys((response, { url }) =>
+test("in workerd, a redirect to other keys is not followed (case 33)", async () => {
+  proxy.respondWithKeys((response, { url }) =>
     url === "/jwks"
       ? says(302, { location: "/elsewhere" })(response, {} as never)
       : proxy.giveKeys(response, {} as never),
   );
-  expect([await proxy.ask(), await proxy.ask()]).toEqual([503, 503]);
+  expect([await proxy.sendAndReadStatus(), await proxy.sendAndReadStatus()]).toEqual([503, 503]);
   expect(proxy.paths()).toEqual(["/jwks"]);
 });
 
 test("A client of workerd that leaves while its request fetches the keys does not block others", async () => {
-  proxy.answersKeys(() => {});
+  proxy.respondWithKeys(() => {});
   const leaving = new AbortController();
-  const left = proxy.ask({ signal: leaving.signal }).catch(() => "left");
+  const left = proxy.sendAndReadStatus({ signal: leaving.signal }).catch(() => "left");
   await proxy.arrived();
-  proxy.answersKeys();
-  const others = times(5).map(() => proxy.ask());
+  proxy.respondWithKeys();
+  const others = times(5).map(() => proxy.sendAndReadStatus());
   leaving.abort();
   expect(await left).toBe("left");
   expect(await Promise.all(others)).toEqual(times(5).fill(200));

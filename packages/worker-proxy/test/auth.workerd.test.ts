@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 
 expectLog(
   "503 authentication_unavailable",
@@ -9,15 +9,15 @@ expectLog(
   "onEvent failed",
 );
 
-test("case 33: if users can't be checked, every request is refused", async () => {
+test("if users can't be checked, every request is refused (case 33)", async () => {
   for (const authenticate of [
     () => {
       throw new Error("no keys");
     },
     () => Promise.reject(new Error("no keys")),
   ]) {
-    const { reached, events, ask } = openProxy({ authenticate });
-    const { status, error } = await ask(asked());
+    const { reached, events, call } = openProxy({ authenticate });
+    const { status, error } = await call(createRequest());
     expect([status, error?.["type"]]).toEqual([503, "proxy_error"]);
     expect(reached).toEqual([]);
     expect(events).toMatchObject([{ status: 503, code: "authentication_unavailable" }]);
@@ -25,38 +25,40 @@ test("case 33: if users can't be checked, every request is refused", async () =>
 });
 
 test.each([null, undefined, false])("%s is no user: 401", async (nobody) => {
-  const { reached, ask } = openProxy({ authenticate: () => nobody as never });
-  const { status, error } = await ask(asked());
+  const { reached, call } = openProxy({ authenticate: () => nobody as never });
+  const { status, error } = await call(createRequest());
   expect([status, error?.["type"]]).toEqual([401, "authentication_error"]);
   expect(reached).toEqual([]);
 });
 
 test.each([{}, { id: "" }, { id: 7 }, true, "user-1"])("%j is no user: 500", async (user) => {
-  const { reached, ask } = openProxy({ authenticate: () => user as never });
-  expect((await ask(asked())).status).toBe(500);
+  const { reached, call } = openProxy({ authenticate: () => user as never });
+  expect((await call(createRequest())).status).toBe(500);
   expect(reached).toEqual([]);
 });
 
-test("case 14: two Authorization headers are refused", async () => {
-  const { reached, ask } = openProxy({ authenticate: () => ({ id: "user-1" }) });
-  const { status } = await ask(asked({ headers: { authorization: "Bearer user-token, Bearer other" } }));
+test("two Authorization headers are refused (case 14)", async () => {
+  const { reached, call } = openProxy({ authenticate: () => ({ id: "user-1" }) });
+  const { status } = await call(
+    createRequest({ headers: { authorization: "Bearer user-token, Bearer other" } }),
+  );
   expect(status).toBe(401);
   expect(reached).toEqual([]);
 });
 
 test("an `authenticate` that reads the body is a wrong setting, and nothing is sent", async () => {
-  const { reached, ask } = openProxy({
+  const { reached, call } = openProxy({
     authenticate: async (request) => {
       await request.text();
       return { id: "user-1" };
     },
   });
-  expect((await ask(asked())).status).toBe(500);
+  expect((await call(createRequest())).status).toBe(500);
   expect(reached).toEqual([]);
 });
 
 test("an `onEvent` that throws breaks nothing", async () => {
-  const { ask } = openProxy({
+  const { call } = openProxy({
     plugins: [
       {
         onEvent() {
@@ -65,8 +67,8 @@ test("an `onEvent` that throws breaks nothing", async () => {
       },
     ],
   });
-  expect((await ask(asked())).text).toBe('{"id":"1"}');
-  expect((await ask(asked({ headers: { authorization: "" } }))).status).toBe(401);
+  expect((await call(createRequest())).text).toBe('{"id":"1"}');
+  expect((await call(createRequest({ headers: { authorization: "" } }))).status).toBe(401);
 });
 
 test("an `onEvent` that fails later breaks nothing", async () => {
@@ -76,8 +78,8 @@ test("an `onEvent` that fails later breaks nothing", async () => {
     unheard.push(event);
   };
   addEventListener("unhandledrejection", hear);
-  const { ask } = openProxy({ plugins: [{ onEvent: () => Promise.reject(new Error("full disk")) }] });
-  expect((await ask(asked())).text).toBe('{"id":"1"}');
+  const { call } = openProxy({ plugins: [{ onEvent: () => Promise.reject(new Error("full disk")) }] });
+  expect((await call(createRequest())).text).toBe('{"id":"1"}');
   await new Promise((resolve) => setTimeout(resolve));
   removeEventListener("unhandledrejection", hear);
   expect(unheard).toEqual([]);
@@ -89,9 +91,9 @@ test.each([
   ["no key", { authorization: "" }, "unauthenticated"],
   ["an empty key", { authorization: "Bearer " }, "unauthenticated"],
   ["another scheme", { authorization: "Basic dXNlcg==" }, "unauthenticated"],
-])("case 89: the code of 401 says what was meant with %s", async (_, headers, code) => {
-  const { ask, reached } = openProxy();
-  const { status, error } = await ask(asked({ headers }));
+])("the code of 401 says what was meant with %s (case 89)", async (_, headers, code) => {
+  const { call, reached } = openProxy();
+  const { status, error } = await call(createRequest({ headers }));
   expect([status, error?.["code"], error?.["type"]]).toEqual([401, code, "authentication_error"]);
   expect(reached).toEqual([]);
 });

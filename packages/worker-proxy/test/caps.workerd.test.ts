@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
 
 type Caps = Readonly<Record<string, number | readonly (string | boolean)[]>>;
@@ -16,9 +16,9 @@ const paths: Record<string, string> = {
 };
 
 /** Asks one model within these caps, and says what reached the gateway or why nothing did. */
-async function askWithin(caps: Caps, model: string, text: string, maxTokens?: number) {
+async function sendWithCaps(caps: Caps, model: string, text: string, maxTokens?: number) {
   const {
-    ask,
+    call,
     reached,
     sent: sentBody,
   } = openProxy({
@@ -29,24 +29,27 @@ async function askWithin(caps: Caps, model: string, text: string, maxTokens?: nu
     ...(maxTokens && { limits: { maxTokens } }),
   });
   const path = paths[model] ?? "/v1/chat/completions";
-  const { status, error } = await ask(asked({ path, body: `{"model":${JSON.stringify(model)},${text}}` }));
+  const { status, error } = await call(
+    createRequest({ path, body: `{"model":${JSON.stringify(model)},${text}}` }),
+  );
   expect(reached).toHaveLength(status === 200 ? 1 : 0);
   if (status !== 200) return { status, error };
   const { model: sentModel, ...sent } = await sentBody();
   expect(sentModel).toBe(model);
   return { status, sent };
 }
-const video = (caps: Caps, text: string) => askWithin(caps, "gamma-video-2.0", text);
-const beta = (caps: Caps, text: string) => askWithin(caps, "beta3.0-video", text);
-const image = (caps: Caps, text: string) => askWithin(caps, "gamma-image-5-0-260128", text);
-const chat = (caps: Caps, text: string, maxTokens?: number) => askWithin(caps, "delta-5.3", text, maxTokens);
+const video = (caps: Caps, text: string) => sendWithCaps(caps, "gamma-video-2.0", text);
+const beta = (caps: Caps, text: string) => sendWithCaps(caps, "beta3.0-video", text);
+const image = (caps: Caps, text: string) => sendWithCaps(caps, "gamma-image-5-0-260128", text);
+const chat = (caps: Caps, text: string, maxTokens?: number) =>
+  sendWithCaps(caps, "delta-5.3", text, maxTokens);
 
 const numbers: Caps = { duration: 10 };
 const lists: Caps = { resolution: ["720p", "480p"], generate_audio: [false] };
 const nested: Caps = { "parameters.duration": 8, "parameters.resolution": ["480P"] };
 const images: Caps = { "sequential_image_generation_options.max_images": 4, n: 1, size: ["2048x2048"] };
 
-describe("case 28: within the caps a request passes as it is", () => {
+describe("within the caps a request passes as it is (case 28)", () => {
   test.each([
     [numbers, '"duration":10', { duration: 10 }],
     [numbers, '"duration":1', { duration: 1 }],
@@ -64,9 +67,9 @@ describe("case 28: within the caps a request passes as it is", () => {
   });
 
   test("a list inside an object", async () => {
-    const ask = (count: number) =>
+    const call = (count: number) =>
       beta({ "input.media": 2 }, `"input":{"media":[${Array(count).fill("{}").join()}]}`);
-    expect([(await ask(2)).status, (await ask(3)).error?.["param"]]).toEqual([200, "input.media"]);
+    expect([(await call(2)).status, (await call(3)).error?.["param"]]).toEqual([200, "input.media"]);
   });
 
   test("inside an object, whose other fields stay", async () => {
@@ -75,7 +78,7 @@ describe("case 28: within the caps a request passes as it is", () => {
   });
 });
 
-describe("case 28: what is beyond a cap is refused, and names the field", () => {
+describe("what is beyond a cap is refused, and names the field (case 28)", () => {
   test.each([
     [numbers, '"duration":11', "duration"],
     [numbers, '"duration":-1', "duration"],
@@ -132,9 +135,9 @@ describe("case 28: what is beyond a cap is refused, and names the field", () => 
     [chat, { max_tokens: 9 }, '"extra_body":{"max_tokens":900}', "extra_body"],
     [chat, { "thinking.type": ["disabled"] }, '"type":"enabled"', "type"],
   ] as [typeof video, Caps, string, string][])(
-    "in a place where it is no field: %o %j: %s",
-    async (ask, caps, text, param) => {
-      const { status, error } = await ask(caps, text);
+    "where it is not a field: %o %j: %s",
+    async (call, caps, text, param) => {
+      const { status, error } = await call(caps, text);
       expect([status, error?.["code"], error?.["param"]]).toEqual([400, "field_not_allowed", param]);
     },
   );
@@ -158,7 +161,7 @@ describe("case 28: what is beyond a cap is refused, and names the field", () => 
     expect((await image({ image: 2 }, entries(3))).error?.["param"]).toBe("image");
   });
 
-  test("the pictures of a sequence", async () => {
+  test("the images of a sequence", async () => {
     for (const text of [
       '"sequential_image_generation_options":{"max_images":5}',
       '"n":2',
@@ -167,16 +170,16 @@ describe("case 28: what is beyond a cap is refused, and names the field", () => 
       expect((await image(images, text)).error?.["code"]).toBe("limit_exceeded");
   });
 
-  test("case 31: the group of an asset", async () => {
+  test("the group of an asset (case 31)", async () => {
     const caps = { GroupId: ["ours"] };
-    const ask = (group: string) => askWithin(caps, "gamma-asset", `"GroupId":"${group}","Name":"n"`);
-    const { status, error } = await ask("theirs");
+    const call = (group: string) => sendWithCaps(caps, "gamma-asset", `"GroupId":"${group}","Name":"n"`);
+    const { status, error } = await call("theirs");
     expect([status, error?.["param"]]).toEqual([403, "GroupId"]);
-    expect(await ask("ours")).toEqual({ status: 200, sent: { GroupId: "ours", Name: "n" } });
+    expect(await call("ours")).toEqual({ status: 200, sent: { GroupId: "ours", Name: "n" } });
   });
 });
 
-describe("case 28: a field that a request leaves out is set within the cap", () => {
+describe("a field that a request leaves out is set within the cap (case 28)", () => {
   test("the first of a list", async () => {
     const sent = { resolution: "720p", generate_audio: false };
     expect(await video(lists, '"seed":1')).toEqual({ status: 200, sent: { seed: 1, ...sent } });
@@ -200,7 +203,7 @@ describe("case 28: a field that a request leaves out is set within the cap", () 
     expect((await beta({ "parameters.seed": 9 }, '"input":{}')).sent).toEqual({ input: {} });
   });
 
-  test("the most pictures of a sequence, and the first size", async () => {
+  test("the most images of a sequence, and the first size", async () => {
     const { sent } = await image(images, '"prompt":"a"');
     expect(sent).toEqual({
       prompt: "a",
@@ -210,9 +213,9 @@ describe("case 28: a field that a request leaves out is set within the cap", () 
   });
 });
 
-describe("case 28: the tokens of a chat", () => {
+describe("the tokens of a chat (case 28)", () => {
   test.each([
-    ["a model's own cap takes the place of the limit for all", { max_tokens: 50 }, 100, 50],
+    ["a model's own cap replaces the limit for all", { max_tokens: 50 }, 100, 50],
     ["the limit for all holds where the model has none", {}, 100, 100],
     ["no cap is more than the model can do", { max_tokens: 900_000 }, undefined, 131_072],
     ["no limit is more than the model can do", {}, 900_000, 131_072],
@@ -234,7 +237,7 @@ describe("case 28: the tokens of a chat", () => {
       limits: { maxTokens: 9 },
       models: ["beta3.0-video"],
     });
-    await opened.ask(asked({ path: "/v1/video/generations", body: { model: "beta3.0-video" } }));
+    await opened.call(createRequest({ path: "/v1/video/generations", body: { model: "beta3.0-video" } }));
     expect(await opened.reached[0]?.json()).toEqual({ model: "beta3.0-video" });
   });
 });
@@ -254,9 +257,9 @@ test.each([
 });
 
 test("a model that is not in the object is refused, also by the names of inherited properties", async () => {
-  const { ask } = openProxy({ models: { "delta-5.3": {} } });
+  const { call } = openProxy({ models: { "delta-5.3": {} } });
   for (const model of ["alpha-v4.1-flash", "toString", "__proto__"])
-    expect((await ask(asked({ body: { model } }))).status).toBe(403);
+    expect((await call(createRequest({ body: { model } }))).status).toBe(403);
 });
 
 describe("a proxy without `routes`", () => {
@@ -269,18 +272,22 @@ describe("a proxy without `routes`", () => {
     ["refuses a `max_tokens` that is a text", { max_tokens: "7" }, undefined],
     ["refuses a list of `max_tokens`", { max_tokens: [7] }, undefined],
   ])("%s", async (_, fields, expected) => {
-    const { ask, reached, sent } = openProxy({ models: { "delta-5.3": { max_tokens: 100 } } });
+    const { call, reached, sent } = openProxy({ models: { "delta-5.3": { max_tokens: 100 } } });
     const messages = [{ role: "user", content: "hi" }];
-    const { status, error } = await ask(asked({ body: { model: "delta-5.3", messages, ...fields } }));
+    const { status, error } = await call(
+      createRequest({ body: { model: "delta-5.3", messages, ...fields } }),
+    );
     expect(status).toBe(expected === undefined ? 400 : 200);
     if (expected === undefined) expect([error?.["param"], reached]).toEqual(["max_tokens", []]);
     else expect(await sent()).toMatchObject({ max_tokens: expected });
   });
 
   test("keeps the largest `max_tokens` of the model below a larger cap", async () => {
-    const { ask, sent } = openProxy({ models: { "gamma-chat-1-6-251015": { max_tokens: 100_000 } } });
+    const { call, sent } = openProxy({ models: { "gamma-chat-1-6-251015": { max_tokens: 100_000 } } });
     const messages = [{ role: "user", content: "hi" }];
-    expect((await ask(asked({ body: { model: "gamma-chat-1-6-251015", messages } }))).status).toBe(200);
+    expect((await call(createRequest({ body: { model: "gamma-chat-1-6-251015", messages } }))).status).toBe(
+      200,
+    );
     expect(await sent()).toMatchObject({ max_tokens: 8192 });
   });
 

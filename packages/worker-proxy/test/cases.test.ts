@@ -10,7 +10,7 @@ beforeAll(async () => {
   });
 });
 afterAll(() => proxy.close());
-afterEach(() => proxy.upstream.answers());
+afterEach(() => proxy.upstream.respondWith());
 
 const body = JSON.stringify(chat);
 const head = (...headers: string[]) =>
@@ -32,14 +32,14 @@ const bodies = () =>
     return JSON.parse(body);
   });
 
-describe("case 15: where a request ends is never said twice", () => {
+describe("a request that states its end twice (case 15)", () => {
   test("a length beside a transfer coding: the bytes decide, or it is refused", async () => {
     for (const length of [3, body.length, 5000]) {
       const request = closed(`Content-Length: ${length}`, "Transfer-Encoding: chunked") + chunked(body);
       const { status } = await proxy.raw(request);
       expect(status === 200 || status >= 400).toBe(true);
       expect(bodies()).toEqual(status === 200 ? [chat] : []);
-      proxy.upstream.answers();
+      proxy.upstream.respondWith();
     }
   });
 
@@ -66,35 +66,35 @@ describe("case 15: where a request ends is never said twice", () => {
   });
 });
 
-test("case 21: a length that lies small cuts the body, which is then no JSON", async () => {
+test("a content-length that is too small cuts the body, which is then not JSON (case 21)", async () => {
   const { status } = await proxy.raw(closed("Content-Length: 5") + body);
   expect([status, proxy.upstream.requests.length]).toEqual([400, 0]);
 });
 
-describe("case 22: an upload that does not end", () => {
+describe("an upload that does not end (case 22)", () => {
   test.each([
     ["that says its length", () => `${closed("Content-Length: 900")}{`],
     ["that does not", () => `${closed("Transfer-Encoding: chunked")}1\r\n{\r\n`],
-  ])("%s is answered with 408 at its deadline, and reaches nobody", async (_, request) => {
+  ])("%s gets 408 at its deadline, and does not reach the gateway", async (_, request) => {
     const { status, text } = await proxy.raw(request());
     expect([status, text]).toEqual([408, expect.stringContaining("body_timeout")]);
     expect(proxy.upstream.requests).toEqual([]);
   });
 
-  test("An upload that trickles on is answered at the same deadline: a byte does not put it off", async () => {
+  test("an upload that trickles gets its response at the same deadline: a byte does not extend it", async () => {
     const socket = connect(Number(proxy.url.port), proxy.url.hostname);
     socket.write(`${closed("Content-Length: 900")}{`);
     const trickle = setInterval(() => socket.write(" "), 50);
-    const answer = await textOf(socket);
+    const response = await readText(socket);
     clearInterval(trickle);
-    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(response).toMatch(/^HTTP\/1\.1 408 /);
     expect(proxy.upstream.requests).toEqual([]);
   });
 
   test("An upload that is cut off is not sent", async () => {
     const socket = connect(Number(proxy.url.port), proxy.url.hostname);
     socket.end(`${closed("Content-Length: 900")}${body}`);
-    await textOf(socket);
+    await readText(socket);
     expect(proxy.upstream.requests).toEqual([]);
   });
 });
@@ -105,16 +105,16 @@ test.each([
   ["a list", Buffer.from(`[${body}]`)],
   ["__proto__", Buffer.from('{"model":"delta-5.3","__proto__":{"a":1}}')],
   ["490 levels", Buffer.from(`{"model":"delta-5.3","x":${"[".repeat(480)}${"]".repeat(480)}}`)],
-])("case 24: over a socket too, a body of %s reaches nobody", async (_, bytes) => {
+])("over a socket too, a body of %s reaches nobody (case 24)", async (_, bytes) => {
   const request = closed(`Content-Length: ${bytes.length}`);
   const socket = connect(Number(proxy.url.port), proxy.url.hostname);
   socket.write(Buffer.concat([Buffer.from(request), bytes]));
-  expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 400 /);
+  expect(await readText(socket)).toMatch(/^HTTP\/1\.1 400 /);
   expect(proxy.upstream.requests).toEqual([]);
 });
 
 /** Reads a socket until its connection closes. */
-function textOf(socket: Socket): Promise<string> {
+function readText(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = "";
     socket.setEncoding("latin1").on("data", (data) => {

@@ -2,7 +2,7 @@ import { createProxy, type ProxyEvent, readStreams, type User } from "@sluice/wo
 import { connectAs, createFindOperator, definePlugin } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, chat, fine } from "./support/in-process.js";
+import { chat, createRequest, fine } from "./support/in-process.js";
 import { expectNoKey, KEY, read } from "./support/key.js";
 import { SECRET } from "./support/sign.js";
 
@@ -38,7 +38,7 @@ const post = (path: string, body: unknown = chat) =>
     body: JSON.stringify(body),
   });
 
-describe("case 240: a request of the operator's own code for a user", () => {
+describe("a request of the operator's own code for a user (case 240)", () => {
   test("is sent with the key, and its event names the user", async () => {
     const { proxy, reached, events } = openClosedProxy({ basePath: "/api" });
     const { baseURL, fetch } = connectAs(proxy, ada, env);
@@ -76,7 +76,7 @@ describe("case 240: a request of the operator's own code for a user", () => {
       "user",
     ];
     for (const name of names) {
-      const { status } = await proxy.fetch(asked({ headers: { [name]: "ada" } }), env);
+      const { status } = await proxy.fetch(createRequest({ headers: { [name]: "ada" } }), env);
       expect(status).toBe(401);
     }
     const there = post("https://inside.invalid/v1/chat/completions", { ...chat, user: "ada" });

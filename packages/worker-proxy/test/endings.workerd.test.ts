@@ -1,20 +1,20 @@
 import { readStreams } from "@sluice/worker-proxy";
 import type { Usage } from "@sluice/worker-proxy/plugin";
 import { expect, test } from "vitest";
-import { asked, chat, openProxy } from "./support/in-process.js";
+import { chat, createRequest, openProxy } from "./support/in-process.js";
 
 /* The proxy says the same of an end as the client does. */
 
 const streamed = { ...chat, stream: true };
 const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 };
 const event = (json: unknown) => `data: ${JSON.stringify(json)}\n\n`;
-const said = event({ choices: [{ index: 0, delta: { content: "Hello" }, finish_reason: null }] });
+const piece = event({ choices: [{ index: 0, delta: { content: "Hello" }, finish_reason: null }] });
 const counted = event({ choices: [], usage });
 const finish = event({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
 const done = "data: [DONE]\n\n";
 
 /** Asks a metered proxy, and returns what it passed on, reported and settled. */
-async function endOf(answer: string | object, body: object = streamed) {
+async function requestEnd(content: string | object, body: object = streamed) {
   const settled: (Usage | undefined | "free")[] = [];
   const waiting: Promise<unknown>[] = [];
   const { send, events } = openProxy(
@@ -30,12 +30,12 @@ async function endOf(answer: string | object, body: object = streamed) {
       ],
     },
     () =>
-      typeof answer === "string"
-        ? new Response(answer, { headers: { "content-type": "text/event-stream" } })
-        : Response.json(answer),
+      typeof content === "string"
+        ? new Response(content, { headers: { "content-type": "text/event-stream" } })
+        : Response.json(content),
   );
   const context = { waitUntil: (work: Promise<unknown>) => void waiting.push(work) };
-  const response = await send(asked({ body }), undefined, context);
+  const response = await send(createRequest({ body }), undefined, context);
   const text = await response.text();
   await Promise.all(waiting);
   return { text, settled, outcome: events[0]?.outcome, code: events[0]?.code };
@@ -47,14 +47,14 @@ const completion = (finish_reason: string | null) => ({
 });
 
 test.each([
-  ["a stream with a finish_reason", said + finish + counted + done, "complete"],
-  ["a stream with [DONE] alone", said + counted + done, "unconfirmed"],
-  ["a stream with an empty finish_reason", said.replace("null", '""') + counted + done, "unconfirmed"],
-  ["a whole answer with a finish_reason", completion("stop"), "complete"],
-  ["a whole answer without one", completion(null), "unconfirmed"],
-])("The report of %s names its end, and its usage is billed", async (_, answer, outcome) => {
-  const body = typeof answer === "string" ? streamed : chat;
-  expect(await endOf(answer, body)).toMatchObject({ outcome, settled: [usage] });
+  ["a stream with a finish_reason", piece + finish + counted + done, "complete"],
+  ["a stream with [DONE] alone", piece + counted + done, "unconfirmed"],
+  ["a stream with an empty finish_reason", piece.replace("null", '""') + counted + done, "unconfirmed"],
+  ["a whole response with a finish_reason", completion("stop"), "complete"],
+  ["a whole response without a finish_reason", completion(null), "unconfirmed"],
+])("The report of %s names its end, and its usage is billed", async (_, response, outcome) => {
+  const body = typeof response === "string" ? streamed : chat;
+  expect(await requestEnd(response, body)).toMatchObject({ outcome, settled: [usage] });
 });
 
 const error = { message: "overloaded" };
@@ -77,27 +77,27 @@ for (const [name, dress] of dresses)
   test.each([
     ["[DONE] follows", done],
     ["nothing follows", ""],
-    ["the rest follows", said + finish + counted + done],
+    ["the rest follows", piece + finish + counted + done],
   ])(
     `An error in ${name} is passed on, reported and not billed by the usage behind it, and %s`,
     async (_, rest) => {
-      const { text, ...end } = await endOf(said + dress + rest);
+      const { text, ...end } = await requestEnd(piece + dress + rest);
       expect(text).toContain("overloaded");
       expect(text).not.toContain("upstream_cut");
       expect(end).toEqual({ outcome: "truncated", code: "upstream_error", settled: [undefined] });
       // alone it is a refusal, which costs nothing
-      expect(await endOf(dress + rest)).toMatchObject({ code: "upstream_error", settled: ["free"] });
+      expect(await requestEnd(dress + rest)).toMatchObject({ code: "upstream_error", settled: ["free"] });
     },
   );
 
 test("An error line without a blank line behind it is passed on", async () => {
-  const { text, code } = await endOf(`${said}error: overloaded`);
+  const { text, code } = await requestEnd(`${piece}error: overloaded`);
   expect([text.endsWith("error: overloaded"), code]).toEqual([true, "upstream_error"]);
 });
 
 test("The content in the frame of an error counts as work of the gateway", async () => {
   const last = event({ choices: [{ index: 0, delta: { content: "Hello" }, finish_reason: "error", error }] });
-  expect(await endOf(last + done)).toMatchObject({ code: "upstream_error", settled: [undefined] });
+  expect(await requestEnd(last + done)).toMatchObject({ code: "upstream_error", settled: [undefined] });
 });
 
 test.each([
@@ -108,6 +108,6 @@ test.each([
     { choices: [{ index: 0, message: { content: "" }, finish_reason: "error", error }] },
   ],
   ["words without choices", { detail: "overloaded" }],
-])("A whole answer with %s is reported as failed", async (_, answer) => {
-  expect(await endOf(answer, chat)).toMatchObject({ outcome: "error", code: "upstream_error" });
+])("A whole response with %s is reported as failed", async (_, response) => {
+  expect(await requestEnd(response, chat)).toMatchObject({ outcome: "error", code: "upstream_error" });
 });

@@ -1,7 +1,7 @@
 import type { ProxyOptions } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
 
 expectLog("there is nothing at this path");
@@ -11,7 +11,7 @@ type Options = Parameters<typeof openProxy>[0];
 const path = "/epsilon/v1/videos/text2video";
 const receipt = { code: 0, request_id: "r", data: { task_id: "e-1", task_status: "submitted" } };
 
-function openEpsilon(options: Options = {}, answer = () => Response.json(receipt)) {
+function openEpsilon(options: Options = {}, respond = () => Response.json(receipt)) {
   const opened = openProxy(
     {
       routes: ["chat", "videos", "epsilon"],
@@ -20,14 +20,15 @@ function openEpsilon(options: Options = {}, answer = () => Response.json(receipt
       authenticate: ({ headers }) => ({ id: headers.get("authorization")?.slice(7) ?? "" }),
       ...options,
     },
-    answer,
+    respond,
   );
   const as = (user: string) => ({ authorization: `Bearer ${user}` });
   return {
     ...opened,
-    create: (body: unknown, to = path) => opened.ask(asked({ path: to, headers: as("user-1"), body })),
+    create: (body: unknown, to = path) =>
+      opened.call(createRequest({ path: to, headers: as("user-1"), body })),
     query: (id: string, user = "user-1") =>
-      opened.ask(asked({ method: "GET", path: `/epsilon/v1/videos/${id}`, headers: as(user) })),
+      opened.call(createRequest({ method: "GET", path: `/epsilon/v1/videos/${id}`, headers: as(user) })),
   };
 }
 
@@ -50,20 +51,20 @@ describe("epsilon", () => {
     },
   );
 
-  test("a task is polled by its own user, and its id keeps its mark in the answer", async () => {
+  test("a task is polled by its own user, and its id keeps its mark in the response", async () => {
     const { query, reached } = openEpsilon();
     const { status, text } = await query(signed("e-1", "epsilon"));
     expect([status, reached[0]?.url]).toEqual([200, "https://gateway.example/epsilon/v1/videos/e-1"]);
     expect(JSON.parse(text).data.task_id).toBe(signed("e-1", "epsilon"));
   });
 
-  test("case 34: a task of another user, of the other vendor or without a mark is not found", async () => {
-    const { query, reached, ask } = openEpsilon();
+  test("a task of another user, of the other vendor or without a mark is not found (case 34)", async () => {
+    const { query, reached, call } = openEpsilon();
     for (const id of ["e-1", signed("e-1", "task"), signed("e-1", "epsilon", "user-2")])
       expect((await query(id)).status).toBe(404);
     const headers = { authorization: "Bearer user-1" };
     const video = `/v1/video/generations/${signed("e-1", "epsilon")}`;
-    expect((await ask(asked({ method: "GET", path: video, headers }))).status).toBe(404);
+    expect((await call(createRequest({ method: "GET", path: video, headers }))).status).toBe(404);
     expect(reached).toEqual([]);
   });
 
@@ -122,7 +123,7 @@ describe("epsilon", () => {
     "\\\\10.0.0.1\\a",
     "file:/etc/passwd",
     "data:text/html;base64,AAAA",
-  ])("case 30: the gateway is not sent to %j, wherever it stands", async (url) => {
+  ])("the gateway is not sent to %j, wherever it stands (case 30)", async (url) => {
     const { create, reached } = openEpsilon();
     for (const body of [{ image: url }, { images: [{ a: [url] }] }]) {
       const { status, error } = await create(body);
@@ -139,7 +140,7 @@ describe("epsilon", () => {
     expect((await create({ image: `asset://${signed("a-1", "asset", "user-2")}` })).status).toBe(404);
   });
 
-  test("case 24: __proto__ and numbers beyond all numbers are refused in it too", async () => {
+  test("refuses __proto__ and infinite numbers here, too (case 24)", async () => {
     const { create } = openEpsilon();
     for (const body of ['{"a":[{"__proto__":1}]}', '{"__proto__":null}', '{"a":{"b":[1e400]}}'])
       expect((await create(body)).status).toBe(400);

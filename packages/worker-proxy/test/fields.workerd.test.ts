@@ -1,7 +1,7 @@
 import { adaptJSONSchema, adaptOpenAI } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
 
 expectLog("is no field of this model", "no group of assets may be used");
@@ -27,24 +27,24 @@ const models = [
 ];
 
 /** Returns the part of a body that reaches the gateway and the fields that were left out, or the refusal. */
-async function ask(body: Body, path: string = paths.chat, options: Options = {}) {
+async function call(body: Body, path: string = paths.chat, options: Options = {}) {
   const opened = openProxy({
     routes: ["chat", "images", "videos"],
     secret: () => SECRET,
     models,
     ...options,
   });
-  const { status, error, headers } = await opened.ask(asked({ path, body }));
+  const { status, error, headers } = await opened.call(createRequest({ path, body }));
   expect(opened.reached).toHaveLength(status === 200 ? 1 : 0);
   if (status !== 200) return { status, code: error?.["code"], param: error?.["param"], error };
   return { status, sent: await opened.sent(), dropped: headers.get("x-sluice-dropped-fields") };
 }
 const messages = [{ role: "user", content: "hi" }];
 const chat = (fields: Body, options?: Options) =>
-  ask({ model: "delta-5.3", messages, ...fields }, paths.chat, options);
+  call({ model: "delta-5.3", messages, ...fields }, paths.chat, options);
 const refusal = (param: string) => ({ status: 400, code: "field_not_allowed", param });
 
-describe("case 52: a field that is not in the model's table does not reach the gateway", () => {
+describe("a field outside the model's table does not reach the gateway (case 52)", () => {
   test.each([
     ["models", { models: ["gpt-dear"] }],
     ["fallbacks", { fallbacks: ["gpt-dear"] }],
@@ -73,18 +73,18 @@ describe("case 52: a field that is not in the model's table does not reach the g
     ["return_last_frame", "gamma-video-fast", { return_last_frame: true }],
     ["content.frames", "gamma-video-2.0", { content: [{ type: "text", text: "a", frames: 900 }] }],
   ])("%s in a video of %s %#", async (param, model, fields) => {
-    expect(await ask({ model, ...fields }, paths.videos)).toMatchObject(refusal(param));
+    expect(await call({ model, ...fields }, paths.videos)).toMatchObject(refusal(param));
   });
 
   test("n of an image", async () => {
     const body = { model: "gamma-image-5-0-260128", prompt: "a", n: 100 };
-    expect(await ask(body, paths.images)).toMatchObject(refusal("n"));
+    expect(await call(body, paths.images)).toMatchObject(refusal("n"));
   });
 
   test("a model that the spec does not list has the fields of its route", async () => {
     const body = { model: "new-1", messages, thinking: { type: "enabled" }, stop: ["x"] };
-    expect(await ask(body)).toMatchObject({ status: 200, sent: body });
-    expect(await ask({ ...body, input: { prompt: "a" } })).toMatchObject(refusal("input"));
+    expect(await call(body)).toMatchObject({ status: 200, sent: body });
+    expect(await call({ ...body, input: { prompt: "a" } })).toMatchObject(refusal("input"));
   });
 
   test("the refusal names the field and the option that adds it, and the operator's log has both", async () => {
@@ -104,7 +104,7 @@ describe("case 52: a field that is not in the model's table does not reach the g
     expect(await chat(fields)).toMatchObject({ status: 400, code: "invalid_request", param });
   });
 
-  test("case 88: a user_id that the gateway would refuse is refused, though the proxy's own replaces it", async () => {
+  test("a user_id that the gateway would refuse is refused, though the proxy's own replaces it (case 88)", async () => {
     const model = "alpha-v4.1-flash";
     for (const user_id of ["", "é", "abc\n", "x".repeat(513), 7, null, ["a"]])
       expect(await chat({ model, user_id })).toMatchObject({
@@ -117,7 +117,7 @@ describe("case 52: a field that is not in the model's table does not reach the g
     expect(await chat({ user_id: "é" })).toMatchObject({ status: 200 });
   });
 
-  test("one that is null is left out", async () => {
+  test("a field that is null is left out", async () => {
     const fields = { best_of: null, stop: null, messages: [{ role: "user", content: "hi", x: null }] };
     expect(await chat(fields)).toEqual({
       status: 200,
@@ -143,8 +143,8 @@ describe("case 52: a field that is not in the model's table does not reach the g
 describe("allowFields", () => {
   test("adds fields by name for all models, with all that is in them", async () => {
     const fields = { n: 2, extra_body: { top_k: 5, deep: [{ a: null }] } };
-    const answer = await chat(fields, { allowFields: ["n", "extra_body"] });
-    expect(answer).toMatchObject({ status: 200, sent: fields, dropped: null });
+    const response = await chat(fields, { allowFields: ["n", "extra_body"] });
+    expect(response).toMatchObject({ status: 200, sent: fields, dropped: null });
   });
 
   test("adds a nested field by its path, and no other of its parent", async () => {
@@ -200,11 +200,11 @@ describe("allowFields", () => {
   });
 });
 
-describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and named in the answer", () => {
+describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and named in the response", () => {
   const plugins = [adaptOpenAI()];
   const chat = (fields: Body, options?: Options) =>
-    ask({ model: "delta-5.3", messages, ...fields }, paths.chat, { ...options, plugins });
-  const askImage = (body: Body) => ask(body, paths.images, { plugins });
+    call({ model: "delta-5.3", messages, ...fields }, paths.chat, { ...options, plugins });
+  const sendImageRequest = (body: Body) => call(body, paths.images, { plugins });
 
   test("Those of a chat and of its messages are", async () => {
     const { status, sent, dropped } = await chat({
@@ -273,7 +273,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
   });
 
   test.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"])(
-    "case 86: the usage of a stream can be asked of %s",
+    "the usage of a stream can be asked of %s (case 86)",
     async (model) => {
       const stream_options = { include_usage: true };
       const { sent, dropped } = await chat({ model, stream: true, stream_options });
@@ -281,7 +281,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
     },
   );
 
-  test("case 87: a list of one stop text becomes the text where a model takes no list", async () => {
+  test("a list of one stop text becomes the text where a model takes no list (case 87)", async () => {
     const model = "gamma-chat-1-6-251015";
     expect((await chat({ model, stop: ["x"] })).sent?.["stop"]).toBe("x");
     // a longer one is the gateway's to refuse
@@ -290,7 +290,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
     expect((await chat({ stop: ["x"] })).sent?.["stop"]).toEqual(["x"]);
   });
 
-  test("case 53: n is dropped where it is 1 and refused where it would multiply", async () => {
+  test("n is dropped where it is 1 and refused where it would multiply (case 53)", async () => {
     expect(await chat({ n: 1 })).toMatchObject({ status: 200, dropped: "n" });
     for (const n of [2, "1", [1], 1.5]) expect(await chat({ n })).toMatchObject(refusal("n"));
   });
@@ -299,7 +299,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
     const body = { model: "gamma-image-5-0-260128", prompt: "a" };
     const look = { quality: "hd", style: "vivid" };
     const more = { n: 1, response_format: "b64_json", user: "u", size: "2048x2048", ...look };
-    const { sent, dropped } = await askImage({ ...body, ...more });
+    const { sent, dropped } = await sendImageRequest({ ...body, ...more });
     expect(sent).toEqual({ ...body, size: "2048x2048" });
     expect(dropped?.split(", ").sort()).toEqual(["n", "quality", "response_format", "style", "user"]);
   });
@@ -312,12 +312,12 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
       "stream_options.include_obfuscation",
     ]);
     const image = { model: "gamma-image-5-0-260128", prompt: "a", seed: 7 };
-    expect((await askImage(image)).sent).toEqual(image);
+    expect((await sendImageRequest(image)).sent).toEqual(image);
   });
 
-  test("pages may read the header, which an answer without any does not have", async () => {
-    const { ask } = openProxy();
-    const { headers } = await ask(asked({ headers: { origin: "https://app.example" } }));
+  test("pages may read the header, which a response without any does not have", async () => {
+    const { call } = openProxy();
+    const { headers } = await call(createRequest({ headers: { origin: "https://app.example" } }));
     expect(headers.get("access-control-expose-headers")).toContain("x-sluice-dropped-fields");
     expect(headers.has("x-sluice-dropped-fields")).toBe(false);
   });
@@ -361,11 +361,11 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
 
   test("max_completion_tokens is refused by its name where the model has no tokens to limit", async () => {
     const image = { model: "gamma-image-5-0-260128", prompt: "a", max_completion_tokens: 9 };
-    expect(await askImage(image)).toMatchObject({ status: 400, param: "max_completion_tokens" });
+    expect(await sendImageRequest(image)).toMatchObject({ status: 400, param: "max_completion_tokens" });
   });
 });
 
-describe("a JSON Schema for the answer", () => {
+describe("a JSON Schema for the response", () => {
   const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
   const response_format = { type: "json_schema", json_schema: { name: "place", strict: true, schema } };
   const taken: Options = { plugins: [adaptJSONSchema()] };
@@ -402,10 +402,10 @@ describe("a JSON Schema for the answer", () => {
   });
 
   test("JSON mode becomes an instruction for a model without it", async () => {
-    const asked = { model: "delta-5.3", response_format: { type: "json_object" }, max_tokens: 9 };
-    expect(await chat(asked)).toMatchObject(refusal("response_format"));
+    const body = { model: "delta-5.3", response_format: { type: "json_object" }, max_tokens: 9 };
+    expect(await chat(body)).toMatchObject(refusal("response_format"));
     const content = "Answer with JSON only, without any other text.";
-    expect((await chat(asked, taken)).sent).toEqual({
+    expect((await chat(body, taken)).sent).toEqual({
       model: "delta-5.3",
       messages: [{ role: "system", content }, ...messages],
       max_tokens: 9,
@@ -417,8 +417,8 @@ describe("a JSON Schema for the answer", () => {
       expect((await chat({ model: "alpha-v4.1-flash", response_format: odd }, taken)).status).toBe(
         (await chat({ model: "alpha-v4.1-flash", response_format: odd })).status,
       );
-    const asked = { model: "alpha-v4.1-flash", response_format: { type: "json_object" } };
-    expect((await chat(asked, taken)).sent).toEqual((await chat(asked)).sent);
+    const body = { model: "alpha-v4.1-flash", response_format: { type: "json_object" } };
+    expect((await chat(body, taken)).sent).toEqual((await chat(body)).sent);
   });
 
   test("may contain the name of another model or an address", async () => {
@@ -429,10 +429,10 @@ describe("a JSON Schema for the answer", () => {
   });
 });
 
-describe("case 66: an asset goes into a group that the operator lists", () => {
+describe("an asset goes into a group that the operator lists (case 66)", () => {
   const asset = { model: "gamma-asset", Name: "n", AssetType: "Image", URL: "https://cdn.example/a.png" };
   const create = (GroupId: unknown, caps?: Record<string, string[]>) =>
-    ask({ ...asset, ...(GroupId !== undefined && { GroupId }) } as Body, paths.assets, {
+    call({ ...asset, ...(GroupId !== undefined && { GroupId }) } as Body, paths.assets, {
       routes: ["assets"],
       models: caps ? { "gamma-asset": caps } : ["gamma-asset"],
     });

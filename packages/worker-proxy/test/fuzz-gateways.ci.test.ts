@@ -4,7 +4,7 @@ import { manyValues, UNLISTED, unlistedBody } from "./support/fuzz-bodies.js";
 import { type Behaviour, oneStream } from "./support/fuzz-gateways.js";
 import { KEY } from "./support/key.js";
 import { tellsKey } from "./support/key-told.js";
-import { openRandom, runsOf, SEED } from "./support/random.js";
+import { countRuns, openRandom, SEED } from "./support/random.js";
 import { json, says } from "./support/raw-gateway.js";
 
 const AT_ONCE = 12;
@@ -24,13 +24,13 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-const streams = runsOf(60, 0.1);
-test(`case 49: however a gateway answers, each request is answered, and none is charged without a bill (seed ${SEED})`, {
+const streams = countRuns(60, 0.1);
+test(`however a gateway responds, each request gets a response, and none is charged without a bill (seed ${SEED}) (case 49)`, {
   timeout: 30_000 + streams * 50,
 }, async () => {
   const random = openRandom(SEED);
   const behaviours = new Map<string, Behaviour>();
-  proxy.upstream.answers((socket, { body }) => behaviours.get(body.messages[0].content)?.answer(socket));
+  proxy.upstream.respondWith((socket, { body }) => behaviours.get(body.messages[0].content)?.respond(socket));
   const seen = new Set<string>();
   for (let run = 0; run < streams; run += AT_ONCE) {
     const users = Array.from({ length: AT_ONCE }, (_, nth) => `user-${run + nth}`);
@@ -40,7 +40,7 @@ test(`case 49: however a gateway answers, each request is answered, and none is 
         const behaviour = behaviours.get(user) as Behaviour;
         seen.add(behaviour.name);
         await attempt(user, behaviour).catch((cause) => {
-          throw new Error(`seed ${SEED}, ${user}: a gateway that answers ${behaviour.name}`, { cause });
+          throw new Error(`seed ${SEED}, ${user}: a gateway that responds ${behaviour.name}`, { cause });
         });
       }),
     );
@@ -71,17 +71,17 @@ async function attempt(user: string, { bill, isWhole }: Behaviour): Promise<void
   else expect(spent).toBe(bill === "all" ? RESERVED : bill);
 }
 
-const bodies = runsOf(96, 0.15);
-test(`case 52: no field that is not listed reaches the gateway (seed ${SEED})`, {
+const bodies = countRuns(96, 0.15);
+test(`no field that is not listed reaches the gateway (seed ${SEED}) (case 52)`, {
   timeout: 30_000 + bodies * 20,
 }, async () => {
   const random = openRandom(SEED);
-  proxy.upstream.answers(says(json('{"id":"1"}')));
+  proxy.upstream.respondWith(says(json('{"id":"1"}')));
   const statuses = new Set<number>();
   for (let run = 0; run < bodies; run += AT_ONCE) {
     const sent = Array.from({ length: AT_ONCE }, () => unlistedBody(random));
-    const answers = await Promise.all(sent.map((body) => proxy.ask("ada", body)));
-    for (const { status } of answers) statuses.add(status);
+    const responses = await Promise.all(sent.map((body) => proxy.call("ada", body)));
+    for (const { status } of responses) statuses.add(status);
     for (const { text } of proxy.upstream.requests.splice(0))
       if (text.includes(UNLISTED))
         throw new Error(`seed ${SEED}: ${text} came of one of ${JSON.stringify(sent)}`);
@@ -89,15 +89,15 @@ test(`case 52: no field that is not listed reaches the gateway (seed ${SEED})`, 
   expect([...statuses].sort()).toEqual([200, 400]);
 });
 
-const large = runsOf(4, 0.006);
-test(`case 48: bodies of millions of values end nothing (seed ${SEED})`, {
+const large = countRuns(4, 0.006);
+test(`bodies of millions of values end nothing (seed ${SEED}) (case 48)`, {
   timeout: 30_000 + large * 2000,
 }, async () => {
   const random = openRandom(SEED);
-  proxy.upstream.answers(says(json('{"id":"1"}')));
+  proxy.upstream.respondWith(says(json('{"id":"1"}')));
   for (let run = 0; run < large; run += 2) {
     const sent = [manyValues(random), manyValues(random), JSON.stringify(chat)];
-    const statuses = await Promise.all(sent.map(async (body) => (await proxy.ask("ada", body)).status));
+    const statuses = await Promise.all(sent.map(async (body) => (await proxy.call("ada", body)).status));
     expect(statuses).toEqual([400, 400, 200]);
     expect(proxy.isAlive()).toBe(true);
   }

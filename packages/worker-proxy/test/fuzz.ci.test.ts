@@ -4,10 +4,10 @@ import { openFuzz } from "./support/fuzz.js";
 import { MARK, own } from "./support/fuzz-words.js";
 import { startProxy } from "./support/harness.js";
 import { expectNoKey, KEY } from "./support/key.js";
-import { runsOf, SEED } from "./support/random.js";
+import { countRuns, SEED } from "./support/random.js";
 import { done, finish, ok, type Recorded, says } from "./support/upstream.js";
 
-const REQUESTS = runsOf(640);
+const REQUESTS = countRuns(640);
 const AT_ONCE = 40;
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
@@ -24,8 +24,8 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 const json = { "content-type": "application/json" };
-/** Answers of the gateway, in turn: good ones, and ones with the key in each place where it could be. */
-const answers = [
+/** Responses of the gateway, in turn: good ones, and some with the key wherever it could be. */
+const responses = [
   ok,
   says(200, { ...json, "x-request-id": KEY, "retry-after": KEY, "x-account": KEY }, '{"id":"task_9"}'),
   says(200, { "content-type": "text/event-stream" }, finish + done),
@@ -41,12 +41,12 @@ test(`whatever is sent, the gateway sees only what the table allows (seed ${SEED
 }, async () => {
   const fuzz = openFuzz(SEED, proxy.url.host);
   const statuses = new Map<number, number>();
-  let answered = 0;
+  let responded = 0;
   const reached = new Map<string, number>();
-  proxy.upstream.answers((response, request) => {
-    const answer = answers[answered % answers.length] ?? ok;
-    answered += 1;
-    answer(response, request);
+  proxy.upstream.respondWith((response, request) => {
+    const respond = responses[responded % responses.length] ?? ok;
+    responded += 1;
+    respond(response, request);
   });
   for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
     const requests = Array.from({ length: AT_ONCE }, fuzz.request);
@@ -68,7 +68,7 @@ test(`whatever is sent, the gateway sees only what the table allows (seed ${SEED
 
 const POLL = `GET /v1/video/generations/${own.task}`;
 const LOOKUP = "POST /gamma/asset/GetAsset";
-/** The models that may be asked at each path. */
+/** The models that each path allows. */
 const models: Readonly<Record<string, RegExp>> = {
   "POST /v1/chat/completions": /^(delta-5\.3|alpha-v4\.1-flash)$/,
   "POST /v1/video/generations": /^(beta3\.0-video|gamma-video-2\.0)$/,
@@ -134,13 +134,13 @@ function expectBody(sent: Record<string, unknown>, text: string): void {
   expect(text).not.toMatch(/__proto__|"(url|image_url)":"(http:|file:)/i);
 }
 
-/** The status of the answer, none of which holds a part of the key; 0 where there was none. */
+/** The status of the response, none of which holds a part of the key; 0 where there was none. */
 function exchange(request: Buffer): Promise<number> {
   const { hostname, port } = proxy.url;
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () => socket.write(request));
     let text = "";
-    // what was never finished is never answered
+    // a request that never ends gets no response
     socket.setTimeout(1000, () => socket.destroy());
     socket.setEncoding("latin1").on("data", (data) => {
       text += data;

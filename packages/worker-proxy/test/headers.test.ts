@@ -19,7 +19,7 @@ const post = (headers: string) =>
       `Content-Length: ${body.length}\r\n${headers}\r\n${body}`,
   );
 
-test("case 13: nothing of the client's headers reaches the gateway, and the key is there once", async () => {
+test("nothing of the client's headers reaches the gateway, and the key is there once (case 13)", async () => {
   const { status } = await post(
     [
       "Authorization: Bearer user-token",
@@ -63,8 +63,8 @@ test("case 13: nothing of the client's headers reaches the gateway, and the key 
   expect(request?.body).toBe(body);
 });
 
-test("case 13: a request for a task carries no more either", async () => {
-  await proxy.ask(
+test("a request for a task carries no other headers (case 13)", async () => {
+  await proxy.call(
     chat,
     { method: "GET", body: null, headers: { cookie: "a=b" } },
     `/v1/video/generations/${signed("t1")}`,
@@ -74,14 +74,14 @@ test("case 13: a request for a task carries no more either", async () => {
   expect(request?.rawHeaders).toContain(`Bearer ${KEY}`);
 });
 
-test("case 14: two Authorization headers are answered with 401", async () => {
+test("two Authorization headers get 401 (case 14)", async () => {
   const two = "Authorization: Bearer user-token\r\nAuthorization: Bearer user-token\r\nConnection: close\r\n";
   expect((await post(two)).status).toBe(401);
   expect(proxy.upstream.requests).toEqual([]);
 });
 
-test("cases 16 and 45: of the gateway's headers only the listed ones are passed on, and the answer is not cached", async () => {
-  proxy.upstream.answers(
+test("of the gateway's headers only the listed ones are passed on, and the response is not cached (cases 16 and 45)", async () => {
+  proxy.upstream.respondWith(
     says(
       200,
       {
@@ -99,7 +99,7 @@ test("cases 16 and 45: of the gateway's headers only the listed ones are passed 
       "{}",
     ),
   );
-  const { headers } = await proxy.ask();
+  const { headers } = await proxy.call();
   // what the server of the test itself adds
   const names = [...headers.keys()].filter(
     (name) => !/^(connection|content-length|keep-alive|date|transfer-encoding)$/.test(name),
@@ -117,9 +117,9 @@ test("cases 16 and 45: of the gateway's headers only the listed ones are passed 
   expect(headers.get("x-request-id")).toBe("req_1");
 });
 
-test("a request id that holds the key stays here, and the answer has one of the proxy's", async () => {
-  proxy.upstream.answers(says(200, { "content-type": "application/json", "x-request-id": KEY }, "{}"));
-  expect((await proxy.ask()).headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+test("does not send a request id that contains the key, and responds with a new one", async () => {
+  proxy.upstream.respondWith(says(200, { "content-type": "application/json", "x-request-id": KEY }, "{}"));
+  expect((await proxy.call()).headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
 });
 
 test.each([
@@ -129,28 +129,28 @@ test.each([
   "image/svg+xml",
   "application/json+html",
   "",
-])("case 16: an answer of the type %j becomes 502", async (type) => {
-  proxy.upstream.answers(says(200, type ? { "content-type": type } : {}, `<script>${KEY}</script>`));
-  const { status, headers, error } = await proxy.ask();
+])("a response of the type %j becomes 502 (case 16)", async (type) => {
+  proxy.upstream.respondWith(says(200, type ? { "content-type": type } : {}, `<script>${KEY}</script>`));
+  const { status, headers, error } = await proxy.call();
   expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
   expect(headers.get("content-type")).toBe("application/json");
 });
 
-test("case 43: events of a gateway that compresses nonetheless arrive unpacked and whole", async () => {
+test("events of a gateway that compresses nonetheless arrive unpacked and whole (case 43)", async () => {
   const events = chunk("a") + finish + done;
-  proxy.upstream.answers((response) => {
+  proxy.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream", "content-encoding": "gzip" });
     response.end(gzipSync(events));
   });
-  const { headers, text } = await proxy.ask({ ...chat, stream: true });
+  const { headers, text } = await proxy.call({ ...chat, stream: true });
   expect(headers.get("content-encoding")).toBeNull();
   expect(headers.get("content-type")).toBe("text/event-stream");
   expect(text).toBe(events);
 });
 
-test("case 43: each event arrives when the gateway sends it", async () => {
+test("each event arrives when the gateway sends it (case 43)", async () => {
   let next: (event: string) => void = () => {};
-  proxy.upstream.answers((response) => {
+  proxy.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(chunk("0"));
     next = (event) => response.write(event);
@@ -165,21 +165,21 @@ test("case 43: each event arrives when the gateway sends it", async () => {
   await reader?.cancel();
 });
 
-test("case 45: two users with the same request each get their own answer", async () => {
+test("two users with the same request each get their own response (case 45)", async () => {
   let count = 0;
-  proxy.upstream.answers((response) => {
+  proxy.upstream.respondWith((response) => {
     count += 1;
     response.writeHead(200, { "content-type": "application/json", "cache-control": "public, max-age=60" });
     response.end(JSON.stringify({ count }));
   });
-  const ask = async (name: string) => {
+  const call = async (name: string) => {
     const init = { method: "GET", body: null, headers: { authorization: `Bearer user-token-of-${name}` } };
     return read(await proxy.send(chat, init, `/v1/video/generations/${signed("same", "task", name)}`));
   };
-  expect([(await ask("ann")).text, (await ask("bob")).text]).toEqual(['{"count":1}', '{"count":2}']);
+  expect([(await call("ann")).text, (await call("bob")).text]).toEqual(['{"count":1}', '{"count":2}']);
 });
 
-test("case 21: a body over the limit is refused by its length, without being read", async () => {
+test("a body over the limit is refused by its length, without being read (case 21)", async () => {
   const { status, text } = await proxy.raw(
     `POST /v1/chat/completions HTTP/1.1\r\nHost: ${proxy.url.host}\r\nConnection: close\r\n` +
       "Authorization: Bearer user-token\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n{",

@@ -1,11 +1,11 @@
 import { health as createHealth } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 
-const health = () => asked({ method: "GET", path: "/health", headers: { authorization: "" } });
+const health = () => createRequest({ method: "GET", path: "/health", headers: { authorization: "" } });
 const absent = () => Response.json({ error: { message: "not found" } }, { status: 404 });
-const open = (answer: (request: Request) => Response | Promise<Response>) =>
-  openProxy({ plugins: [createHealth({ checkGateway: true })] }, answer);
+const open = (respond: (request: Request) => Response | Promise<Response>) =>
+  openProxy({ plugins: [createHealth({ checkGateway: true })] }, respond);
 
 let lines: string[] = [];
 beforeEach(() => {
@@ -18,14 +18,17 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe("case 137: a health check that asks the gateway", () => {
-  test.each([404, 400, 429])("is 200 where it answers %i: it has taken the key", async (status) => {
-    const { ask, reached } = open(() => Response.json({ error: { message: "no" } }, { status }));
-    expect((await ask(health())).status).toBe(200);
-    expect(reached.map(({ method, url }) => [method, url])).toEqual([
-      ["GET", "https://gateway.example/v1/video/generations/sluice-health-check"],
-    ]);
-  });
+describe("a health check that queries the gateway (case 137)", () => {
+  test.each([404, 400, 429])(
+    "is 200 if the gateway responds with %i: it has accepted the key",
+    async (status) => {
+      const { call, reached } = open(() => Response.json({ error: { message: "no" } }, { status }));
+      expect((await call(health())).status).toBe(200);
+      expect(reached.map(({ method, url }) => [method, url])).toEqual([
+        ["GET", "https://gateway.example/v1/video/generations/sluice-health-check"],
+      ]);
+    },
+  );
 
   test.each<[string, () => Response, string]>([
     ["the key is wrong", () => Response.json({}, { status: 401 }), "upstream_auth"],
@@ -38,40 +41,40 @@ describe("case 137: a health check that asks the gateway", () => {
       },
       "upstream_cut",
     ],
-  ])("is 503 where %s, and the log says so once", async (_, answer, code) => {
-    const { ask } = open(answer);
+  ])("is 503 where %s, and the log says so once", async (_, respond, code) => {
+    const { call } = open(respond);
     for (let times = 0; times < 3; times += 1)
-      expect(await ask(health())).toMatchObject({ status: 503, text: JSON.stringify({ status: code }) });
+      expect(await call(health())).toMatchObject({ status: 503, text: JSON.stringify({ status: code }) });
     expect(lines).toHaveLength(1);
   });
 
-  test("asks once for a hundred callers, and again after ten seconds", async () => {
-    const { ask, reached } = open(absent);
-    const all = await Promise.all(Array.from({ length: 100 }, () => ask(health())));
+  test("queries once for a hundred callers, and again after ten seconds", async () => {
+    const { call, reached } = open(absent);
+    const all = await Promise.all(Array.from({ length: 100 }, () => call(health())));
     expect(all.every(({ status }) => status === 200)).toBe(true);
     vi.setSystemTime(Date.now() + 9999);
-    await ask(health());
+    await call(health());
     expect(reached).toHaveLength(1);
     vi.setSystemTime(Date.now() + 1);
-    await ask(health());
+    await call(health());
     expect(reached).toHaveLength(2);
   });
 
-  test("asks nothing where a setting is missing, or unless it is told to", async () => {
+  test("sends nothing if a setting is missing, or without the option", async () => {
     const wrong = openProxy({ plugins: [createHealth({ checkGateway: true })], models: () => [] });
-    expect((await wrong.ask(health())).status).toBe(503);
+    expect((await wrong.call(health())).status).toBe(503);
     const usual = openProxy({ plugins: [createHealth()] });
-    expect((await usual.ask(health())).status).toBe(200);
+    expect((await usual.call(health())).status).toBe(200);
     expect([...wrong.reached, ...usual.reached]).toEqual([]);
   });
 
-  test("names the address of the template, and asks nobody", async () => {
-    const { ask } = openProxy({
+  test("names the template's address, and sends nothing", async () => {
+    const { call } = openProxy({
       baseURL: "https://gateway.example.com",
       fetch: undefined as never,
       plugins: [createHealth()],
     });
-    expect((await ask(health())).status).toBe(503);
+    expect((await call(health())).status).toBe(503);
     expect(lines.join()).toContain("health: baseURL: is still the template's https://gateway.example.com");
   });
 });

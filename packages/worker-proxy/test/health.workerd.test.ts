@@ -3,7 +3,7 @@ import { cloudflareHost, type DurableObjectNamespace } from "@sluice/durable/clo
 import { health as createHealth, type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
 import { jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { asked, type Env, openProxy } from "./support/in-process.js";
+import { createRequest, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 
 const health = { method: "GET", path: "/health" } as const;
@@ -25,13 +25,13 @@ const binding = (name: string) => (env: Env) => read(env, name) as never;
 const token = { issuer: "https://app.example", audience: "gateway-proxy" };
 
 test("is 200 without a sign-in when the proxy is set up, and sends nothing to the gateway", async () => {
-  const { ask, reached, events } = open({
+  const { call, reached, events } = open({
     authenticate: () => {
       throw new Error("must not be asked");
     },
     rateLimit: () => ({ retryAfterMs: 1 }),
   });
-  const { status, text, headers } = await ask(asked({ ...health, ...nobody }));
+  const { status, text, headers } = await call(createRequest({ ...health, ...nobody }));
   expect([status, text]).toEqual([200, '{"status":"ok"}']);
   expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual([
     "no-store",
@@ -92,9 +92,9 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
   ["webhook: secret: give whsec_", hook({ secret: () => `whsec_${KEY}` })],
 ];
 
-test.each(unset)("case 59: is 503 and no more, and the log has: %s", async (line, options) => {
-  const { ask, reached, events } = open({ ...options });
-  const { status, text } = await ask(asked({ ...health, ...nobody }));
+test.each(unset)("is 503 and no more, and the log has: %s (case 59)", async (line, options) => {
+  const { call, reached, events } = open({ ...options });
+  const { status, text } = await call(createRequest({ ...health, ...nobody }));
   expect([status, text]).toEqual([503, '{"status":"misconfigured"}']);
   const told = log.mock.calls.flat().join("\n");
   expect(told).toContain(`sluice proxy: health: ${line}`);
@@ -105,7 +105,7 @@ test.each(unset)("case 59: is 503 and no more, and the log has: %s", async (line
 
 const hosts: readonly [what: string, hosts: unknown, status: number][] = [
   ["a list that is missing", undefined, 503],
-  ["an address in place of a host", ["https://cdn.example.com"], 503],
+  ["an address instead of a host", ["https://cdn.example.com"], 503],
   ["a host with a path", ["cdn.example.com/films"], 503],
   ["a star within a name", ["cdn.*.example.com"], 503],
   ["an empty text", [""], 503],
@@ -116,9 +116,9 @@ const hosts: readonly [what: string, hosts: unknown, status: number][] = [
   ],
 ];
 test.each(hosts)(
-  "case 59: of the archive's hosts, %s: it is told by name, or taken",
+  "of the archive's hosts, %s: it is told by name, or taken (case 59)",
   async (_, list, status) => {
-    const { ask } = open({
+    const { call } = open({
       host: cloudflareHost(() => namespace),
       plugins: [
         fileStore<Env>({
@@ -128,8 +128,8 @@ test.each(hosts)(
         }),
       ],
     });
-    const answer = await ask(asked({ ...health, ...nobody }));
-    expect(answer.status).toBe(status);
+    const response = await call(createRequest({ ...health, ...nobody }));
+    expect(response.status).toBe(status);
     const told = log.mock.calls
       .flat()
       .filter((line) => line.includes("health: fileStore: archive: hosts: give"));
@@ -137,22 +137,22 @@ test.each(hosts)(
   },
 );
 
-test("case 59: of several missing settings the log names each", async () => {
-  const { ask } = open({
+test("of several missing settings the log names each (case 59)", async () => {
+  const { call } = open({
     apiKey: (env) => read(env, "GATEWAY_API_KEY"),
     secret: (env) => read(env, "PROXY_SECRET"),
     authenticate: jwt<Env>({ ...token, secret: (env) => read(env, "JWT_SECRET") }),
     rateLimit: workersRateLimit(binding("RATE_LIMITER")),
   });
-  expect((await ask(asked(health))).status).toBe(503);
+  expect((await call(createRequest(health))).status).toBe(503);
   const lines = log.mock.calls.flat().join("\n");
   for (const name of ["GATEWAY_API_KEY", "PROXY_SECRET", "JWT_SECRET", "RATE_LIMITER"])
     expect(lines.match(new RegExp(`not set: .*env\\.${name}`, "g"))).toHaveLength(1);
   expect(log).toHaveBeenCalledTimes(5);
 });
 
-test("case 59: is 200 with the same options once all is set", async () => {
-  const { ask } = open({
+test("is 200 with the same options once all is set (case 59)", async () => {
+  const { call } = open({
     secret: (env) => read(env, "PROXY_SECRET"),
     authenticate: jwt<Env>({ ...token, secret: async (env) => read(env, "JWT_SECRET") }),
     rateLimit: workersRateLimit(binding("RATE_LIMITER")),
@@ -161,26 +161,26 @@ test("case 59: is 200 with the same options once all is set", async () => {
   });
   const secrets = { PROXY_SECRET: "p".repeat(32), JWT_SECRET: "j".repeat(32) };
   const bindings = { RATE_LIMITER: { limit() {} }, SLUICE: namespace };
-  expect((await ask(asked(health), { KEY, ...secrets, ...bindings } as Env)).status).toBe(200);
+  expect((await call(createRequest(health), { KEY, ...secrets, ...bindings } as Env)).status).toBe(200);
   expect(log).not.toHaveBeenCalled();
 });
 
 test("is served by the plugin alone", async () => {
-  expect((await open().ask(asked(health))).status).toBe(200);
-  expect((await openProxy().ask(asked(health))).status).toBe(404);
+  expect((await open().call(createRequest(health))).status).toBe(200);
+  expect((await openProxy().call(createRequest(health))).status).toBe(404);
 });
 
 test("has one method, and the base path before it", async () => {
-  const { ask } = open({ basePath: "/api" });
-  expect((await ask(asked({ ...health, path: "/api/health" }))).status).toBe(200);
-  expect((await ask(asked(health))).status).toBe(404);
-  const { status, headers } = await ask(asked({ path: "/api/health" }));
+  const { call } = open({ basePath: "/api" });
+  expect((await call(createRequest({ ...health, path: "/api/health" }))).status).toBe(200);
+  expect((await call(createRequest(health))).status).toBe(404);
+  const { status, headers } = await call(createRequest({ path: "/api/health" }));
   expect([status, headers.get("allow")]).toEqual([405, "GET, OPTIONS"]);
 });
 
 test("is read by allowed pages alone", async () => {
-  const { ask } = open({});
-  const from = (origin: string) => ask(asked({ ...health, headers: { origin } }));
+  const { call } = open({});
+  const from = (origin: string) => call(createRequest({ ...health, headers: { origin } }));
   expect((await from("https://app.example")).headers.get("access-control-allow-origin")).toBe(
     "https://app.example",
   );

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Host, places, startHost, user } from "./fixture/host-process.js";
+import { type Host, runtimes, startHost, user } from "./fixture/host-process.js";
 import { chat } from "./support/in-process.js";
 import { expectNoKey } from "./support/key.js";
 import { startUpstream } from "./support/upstream.js";
@@ -11,14 +11,14 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 
-describe.each(places)("on $title", (place) => {
-  const { keepsPath = false } = place;
+describe.each(runtimes)("on $title", (runtime) => {
+  const { keepsPath = false } = runtime;
   let host: Host;
   beforeAll(async () => {
-    host = await startHost(place, upstream.url);
+    host = await startHost(runtime, upstream.url);
   });
   afterEach(() => {
-    upstream.answers();
+    upstream.respondWith();
     host.forget();
   });
   afterAll(() => host.close());
@@ -46,13 +46,13 @@ describe.each(places)("on $title", (place) => {
     expect(upstream.requests).toEqual([]);
   });
 
-  test("case 9: a query is refused", async () => {
+  test("a query is refused (case 9)", async () => {
     expect(await postRaw(`${host.address}/v1/chat/completions?key=1`)).toBe(400);
     expect(upstream.requests).toEqual([]);
   });
 
   test.each(["/v1/x/%2e%2e/chat/completions", "/v1\\chat\\completions", "/v1/./chat/completions"])(
-    `cases 2 and 5: %s ${keepsPath ? "leads nowhere" : "is resolved by the host, and leaves as the constant path"}`,
+    `%s ${keepsPath ? "leads nowhere" : "is resolved by the host, and leaves as the constant path"} (cases 2 and 5)`,
     async (path) => {
       expect(await postRaw(host.address + path)).toBe(keepsPath ? 404 : 200);
       expect(upstream.requests.map(({ url }) => url)).toEqual(keepsPath ? [] : ["/v1/chat/completions"]);
@@ -67,17 +67,17 @@ function postRaw(address: string): Promise<number> {
   const headers = { ...user, host: "proxy.example", connection: "close", "content-length": body.length };
   const lines = Object.entries(headers).map((header) => header.join(": "));
   return new Promise((resolve, reject) => {
-    let answer = "";
+    let response = "";
     const socket = connect(Number(port), host, () =>
       socket.write(`POST ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body}`),
     );
     socket.setEncoding("latin1").on("data", (data) => {
-      answer += data;
+      response += data;
     });
     socket.on("error", reject);
     socket.on("close", () => {
-      expectNoKey(answer);
-      resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]));
+      expectNoKey(response);
+      resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(response)?.[1]));
     });
   });
 }

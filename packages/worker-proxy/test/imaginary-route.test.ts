@@ -1,6 +1,6 @@
 import { createProxy, type ProxyOptions, videos } from "@sluice/worker-proxy";
 import { expect, test } from "vitest";
-import { asked, type Env } from "./support/in-process.js";
+import { createRequest, type Env } from "./support/in-process.js";
 import { KEY, read } from "./support/key.js";
 import { SECRET } from "./support/sign.js";
 
@@ -34,11 +34,14 @@ test("A group with ids is not opened without a secret, which keeps users apart",
 
 test("A task of a new group is there for its own user alone", async () => {
   const proxy = open(() => SECRET);
-  const ask = async (request: Request) => read(await proxy.fetch(request));
-  const created = await ask(asked({ path: "/v1/audio", headers: as("ada"), body: { model: "tunes-1" } }));
+  const call = async (request: Request) => read(await proxy.fetch(request));
+  const created = await call(
+    createRequest({ path: "/v1/audio", headers: as("ada"), body: { model: "tunes-1" } }),
+  );
   const { id } = JSON.parse(created.text) as { id: string };
   expect(id).not.toBe("tune-1");
-  const poll = (user: string) => ask(asked({ method: "GET", path: `/v1/audio/${id}`, headers: as(user) }));
+  const poll = (user: string) =>
+    call(createRequest({ method: "GET", path: `/v1/audio/${id}`, headers: as(user) }));
   expect((await poll("ada")).status).toBe(200);
   expect((await poll("bob")).status).toBe(404);
 });

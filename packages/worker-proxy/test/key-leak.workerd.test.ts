@@ -1,7 +1,7 @@
 import { readStreams } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 import { SECRET } from "./support/sign.js";
 
@@ -19,48 +19,48 @@ const escaped = (text: string) =>
 const frame = (content: string, index = 0) =>
   `data: {"choices":[{"index":${index},"delta":{"content":"${content}"}}]}\n\n`;
 
-describe("case 54: the whole key does not pass in JSON", () => {
+describe("the whole key does not pass in JSON (case 54)", () => {
   test.each([
     ["as it is", KEY],
     ["in escapes", escaped(KEY)],
     ["in a text", `no such key: ${KEY}!`],
   ])("%s, on any route", async (_, note) => {
     for (const route of ["videos", "chat"] as const) {
-      const { ask } = openProxy(
+      const { call } = openProxy(
         { routes: [route], secret: () => SECRET },
         () => new Response(`{"id":"t","data":[{"note":"${note}"}]}`, { headers: json }),
       );
       const body = route === "chat" ? undefined : { model: "beta3.0-video", input: { prompt: "a" } };
       const path = route === "chat" ? "/v1/chat/completions" : "/v1/video/generations";
-      const { status, error } = await ask(asked({ path, ...(body && { body }) }));
+      const { status, error } = await call(createRequest({ path, ...(body && { body }) }));
       expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
     }
   });
 
   test("The key as a name in JSON does not pass", async () => {
-    const answer = () => new Response(`{"id":"t","${escaped(KEY)}":1}`, { headers: json });
-    expect((await openProxy({}, answer).ask(asked())).status).toBe(502);
+    const respond = () => new Response(`{"id":"t","${escaped(KEY)}":1}`, { headers: json });
+    expect((await openProxy({}, respond).call(createRequest())).status).toBe(502);
   });
 
-  test("under nesting that is deeper than any answer", async () => {
-    const answer = () => new Response(`${"[".repeat(1000)}"${KEY}"${"]".repeat(1000)}`, { headers: json });
-    expect((await openProxy({}, answer).ask(asked())).status).toBe(502);
+  test("under nesting that is deeper than any response", async () => {
+    const respond = () => new Response(`${"[".repeat(1000)}"${KEY}"${"]".repeat(1000)}`, { headers: json });
+    expect((await openProxy({}, respond).call(createRequest())).status).toBe(502);
   });
 });
 
 test.each(["x-stream-id", "x-request-id", "retry-after", "server-timing", "x-sluice-features"])(
-  "case 54: nor in the header %s",
+  "nor in the header %s (case 54)",
   async (name) => {
-    const { ask } = openProxy({ plugins: [{ routes: [] }] }, () =>
+    const { call } = openProxy({ plugins: [{ routes: [] }] }, () =>
       Response.json({ id: "1" }, { headers: { [name]: KEY } }),
     );
-    const { status, headers } = await ask(asked());
+    const { status, headers } = await call(createRequest());
     expect(status).toBe(200);
     expect([...headers].join("\n")).not.toContain(KEY);
   },
 );
 
-describe("case 54: the whole key does not pass in a stream that is read", () => {
+describe("the whole key does not pass in a stream that is read (case 54)", () => {
   const halves = [KEY.slice(0, 9), KEY.slice(9)] as const;
   const letters = [...KEY];
   test.each([
@@ -89,7 +89,7 @@ describe("case 54: the whole key does not pass in a stream that is read", () => 
         },
       });
       const response = await openProxy(read, () => new Response(body, { headers: events })).send(
-        asked({ body: streamed }),
+        createRequest({ body: streamed }),
       );
       const text = await response.text();
       expect(text).toMatch(/event: error\ndata: .*"upstream_type"/);
@@ -114,40 +114,37 @@ describe("case 54: the whole key does not pass in a stream that is read", () => 
   }
 });
 
-describe("case 54: of a stream that is pumped, the head is checked", () => {
+describe("checks the head of a stream that is passed on unread (case 54)", () => {
   test.each([
     ["the first event", frame(KEY)],
     ["a comment before it", `: ${KEY}\n\n${frame("a")}`],
-    [
-      "an error in the place of an answer",
-      `event: error\ndata: {"error":{"message":"key ${escaped(KEY)}"}}\n\n`,
-    ],
+    ["an error instead of a response", `event: error\ndata: {"error":{"message":"key ${escaped(KEY)}"}}\n\n`],
   ])("%s", async (_, head) => {
-    const { ask } = openProxy({}, () => new Response(`${head}data: [DONE]\n\n`, { headers: events }));
-    const { text } = await ask(asked({ body: streamed }));
+    const { call } = openProxy({}, () => new Response(`${head}data: [DONE]\n\n`, { headers: events }));
+    const { text } = await call(createRequest({ body: streamed }));
     expect(text).toMatch(/^\n\nevent: error\ndata: .*"upstream_type"/);
   });
 });
 
-describe("case 55: a part of the key is no key", () => {
+describe("passes a part of the key (case 55)", () => {
   const WORDS = "acme-gateway-production-key";
   test.each([
     ["JSON", false],
     ["a stream", true],
   ])("words of which the key is made pass in %s", async (_, isStream) => {
     const text = "the production gateway of acme-gateway-production, and its key";
-    const answer = () =>
+    const respond = () =>
       isStream
         ? new Response(`${frame(text)}data: [DONE]\n\n`, { headers: events })
         : Response.json({ note: text });
-    const { ask } = openProxy({ ...read, apiKey: () => WORDS }, answer);
-    const { status, text: passed } = await ask(asked(isStream ? { body: streamed } : {}));
+    const { call } = openProxy({ ...read, apiKey: () => WORDS }, respond);
+    const { status, text: passed } = await call(createRequest(isStream ? { body: streamed } : {}));
     expect([status, passed]).toEqual([200, expect.stringContaining(text)]);
     expect(passed).not.toContain("event: error");
   });
 
   test("A key that is shorter than 8 characters is not looked for", async () => {
-    const { ask } = openProxy({ apiKey: () => "dev-key" }, () => Response.json({ note: "your dev-key" }));
-    expect((await ask(asked())).status).toBe(200);
+    const { call } = openProxy({ apiKey: () => "dev-key" }, () => Response.json({ note: "your dev-key" }));
+    expect((await call(createRequest())).status).toBe(200);
   });
 });

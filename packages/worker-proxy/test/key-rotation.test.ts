@@ -22,19 +22,19 @@ const bearers = () =>
 test("over sockets, a stream that is refused under the first key comes under the second", async () => {
   const events = chunk("a") + finish + done;
   const stream = says(200, { "content-type": "text/event-stream" }, events);
-  proxy.upstream.answers((response, request) =>
+  proxy.upstream.respondWith((response, request) =>
     (request.rawHeaders.includes(`Bearer ${NEXT}`) ? stream : unauthorized)(response, request),
   );
   const body = { ...chat, stream: true };
-  const { status, text } = await proxy.ask(body);
+  const { status, text } = await proxy.call(body);
   expect([status, text]).toEqual([200, events]);
   expect(bearers()).toEqual([[`Bearer ${KEY}`], [`Bearer ${NEXT}`]]);
   for (const request of proxy.upstream.requests) expect(JSON.parse(request.body)).toEqual(body);
 });
 
-test("case 37: when the gateway refuses both keys, nothing of either is said", async () => {
-  proxy.upstream.answers(unauthorized);
-  const { status, error, text } = await proxy.ask();
+test("reveals no part of either key when the gateway refuses both (case 37)", async () => {
+  proxy.upstream.respondWith(unauthorized);
+  const { status, error, text } = await proxy.call();
   expect([status, error?.["code"]]).toEqual([502, "upstream_auth"]);
   expect(text).not.toContain(NEXT.slice(3, 11));
   // the key that worked before is tried first

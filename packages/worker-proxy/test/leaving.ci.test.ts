@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { CHATS, chat, startAttacked, stream } from "./support/attacked.js";
-import { done, said, stopped, streamHead } from "./support/raw-gateway.js";
+import { createPiece, done, stopped, streamHead } from "./support/raw-gateway.js";
 
 /* Clients that leave raw workerd over a socket of their own: what workerd sees of it, and what bounds the rest. */
 
@@ -26,7 +26,7 @@ describe.each([
   afterAll(() => proxy.close());
 
   /** A user asks over a socket; returns it, and the request as it reached the gateway. */
-  async function asked(user: string, body: object) {
+  async function sendOverSocket(user: string, body: object) {
     const text = JSON.stringify(body);
     const socket = connect(proxy.port, "127.0.0.1");
     onTestFinished(() => void socket.destroy());
@@ -45,37 +45,37 @@ describe.each([
     return { socket, request };
   }
 
-  const eventOf = async (user: string) =>
+  const readEvent = async (user: string) =>
     JSON.parse(await proxy.loggedLine(new RegExp(`^\\{.*"userId":"${user}"`)));
 
   test.each([
     ["a stream", stream],
     ["JSON", chat],
-  ])("case 138: a reset before the headers of %s ends the gateway's request at once", async (kind, body) => {
-    proxy.upstream.answers(() => {});
+  ])("a reset before the headers of %s ends the gateway's request at once (case 138)", async (kind, body) => {
+    proxy.upstream.respondWith(() => {});
     const user = `reset-${kind.slice(-4)}`;
-    const { socket, request } = await asked(user, body);
+    const { socket, request } = await sendOverSocket(user, body);
     leave["a reset"](socket);
     await request.closed;
-    const event = await eventOf(user);
+    const event = await readEvent(user);
     expect(event).toMatchObject({ status: 499, code: "client_left" });
     expect(event.durationMs).toBeLessThan(HEADERS_MS);
   });
 
   test.each(["a reset", "a close"] as const)(
-    "case 138: %s within a stream ends the gateway's request",
-    async (way) => {
-      proxy.upstream.answers((socket) => {
-        socket.write(streamHead + said("one"));
-        const more = setInterval(() => socket.write(said("more")), 20);
+    "%s within a stream ends the gateway's request (case 138)",
+    async (how) => {
+      proxy.upstream.respondWith((socket) => {
+        socket.write(streamHead + createPiece("one"));
+        const more = setInterval(() => socket.write(createPiece("more")), 20);
         socket.on("close", () => clearInterval(more));
       });
-      const user = `within-${way.slice(2)}`;
-      const { socket, request } = await asked(user, stream);
+      const user = `within-${how.slice(2)}`;
+      const { socket, request } = await sendOverSocket(user, stream);
       await new Promise((resolve) => socket.once("data", resolve));
-      leave[way](socket);
+      leave[how](socket);
       await request.closed;
-      expect(await eventOf(user)).toMatchObject({ status: 499, code: "client_left" });
+      expect(await readEvent(user)).toMatchObject({ status: 499, code: "client_left" });
     },
   );
 
@@ -85,33 +85,33 @@ describe.each([
     ["the end of its own side", "a stream", stream],
     ["the end of its own side", "JSON", chat],
   ] as const)(
-    "case 139: %s before the headers of %s can't be seen: `firstChunkMs` ends the gateway's request",
-    async (way, kind, body) => {
-      proxy.upstream.answers(() => {});
-      const user = `quiet-${way.length}-${kind.slice(-4)}`;
-      const { socket, request } = await asked(user.replace(" ", ""), body);
-      leave[way](socket);
+    "%s before the headers of %s can't be seen: `firstChunkMs` ends the gateway's request (case 139)",
+    async (how, kind, body) => {
+      proxy.upstream.respondWith(() => {});
+      const user = `quiet-${how.length}-${kind.slice(-4)}`;
+      const { socket, request } = await sendOverSocket(user.replace(" ", ""), body);
+      leave[how](socket);
       await request.closed;
-      expect(await eventOf(user)).toMatchObject({ status: 504, code: "upstream_timeout" });
+      expect(await readEvent(user)).toMatchObject({ status: 504, code: "upstream_timeout" });
     },
   );
 
-  test("case 139: a client that has only ended its own side gets the whole stream", async () => {
+  test("a client that has only closed its sending side gets the whole stream (case 139)", async () => {
     let goOn = (_text: string) => {};
-    proxy.upstream.answers((socket) => {
-      socket.write(streamHead + said("one"));
+    proxy.upstream.respondWith((socket) => {
+      socket.write(streamHead + createPiece("one"));
       goOn = (text) => socket.end(text);
     });
-    const { socket } = await asked("half", stream);
+    const { socket } = await sendOverSocket("half", stream);
     let text = "";
     socket.setEncoding("latin1").on("data", (piece) => {
       text += piece;
     });
     const ended = new Promise((resolve) => socket.once("close", resolve));
     leave["the end of its own side"](socket);
-    goOn(said("two") + stopped() + done);
+    goOn(createPiece("two") + stopped() + done);
     await ended;
     expect(text).toMatch(/one.*two.*\[DONE\]/s);
-    expect(await eventOf("half")).toMatchObject({ status: 200, outcome: "complete" });
+    expect(await readEvent("half")).toMatchObject({ status: 200, outcome: "complete" });
   });
 });

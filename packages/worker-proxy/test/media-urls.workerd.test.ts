@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
 
 expectLog("is no field of this model", "503 media_unavailable");
@@ -17,13 +17,13 @@ const models = {
 
 /** Returns true if a body passes, or else the reason of its refusal. */
 async function passes(path: string, body: object, options: Options = {}) {
-  const { ask, reached } = openProxy({
+  const { call, reached } = openProxy({
     routes: ["chat", "images", "videos", "assets"],
     secret: () => SECRET,
     models,
     ...options,
   });
-  const { status, error } = await ask(asked({ path, body }));
+  const { status, error } = await call(createRequest({ path, body }));
   expect(reached).toHaveLength(status === 200 ? 1 : 0);
   return status === 200 || [status, error?.["code"], error?.["param"]];
 }
@@ -32,7 +32,7 @@ const video = (media: unknown, options?: Options) =>
 const frame = (url: unknown, options?: Options) => video([{ type: "first_frame", url }], options);
 const refused = [400, "media_not_allowed", "input.media.url"];
 
-describe("case 30: the gateway is not sent to", () => {
+describe("the gateway is not sent to (case 30)", () => {
   test.each([
     ["an address of a private network", "https://10.0.0.1/a.png"],
     ["this machine", "https://127.0.0.1/a.png"],
@@ -140,8 +140,8 @@ describe("case 30: the gateway is not sent to", () => {
     ["a video", "gamma-video-2.0", "content.video_url.url", { content: [{ video_url: { url: bad } }] }],
     ["a sound", "gamma-video-2.0", "content.audio_url.url", { content: [{ audio_url: { url: bad } }] }],
   ])("by %s", async (_, model, param, fields) => {
-    const answer = await passes("/v1/video/generations", { model, ...fields });
-    expect(answer).toEqual([400, "media_not_allowed", param]);
+    const response = await passes("/v1/video/generations", { model, ...fields });
+    expect(response).toEqual([400, "media_not_allowed", param]);
   });
 
   test.each([
@@ -179,7 +179,7 @@ describe("case 30: the gateway is not sent to", () => {
     ["data without Base64", "data:image/png,AAAA"],
     ["data of no type", "data:;base64,AAAA"],
     ["a type behind another", "data:text/html;image/png;base64,AAAA"],
-  ])("case 65: by what is no Base64 of an image: %s", async (_, url) => {
+  ])("by what is no Base64 of an image: %s (case 65)", async (_, url) => {
     expect(await frame(url)).toEqual(refused);
   });
 
@@ -205,7 +205,7 @@ describe("case 30: the gateway is not sent to", () => {
   });
 });
 
-describe("case 30: data that is too large", () => {
+describe("data that is too large (case 30)", () => {
   const limits = { maxDataURIBytes: 3000 };
   const data = (bytes: number) => `data:image/png;base64,${"A".repeat((bytes / 3) * 4)}`;
 
@@ -238,13 +238,15 @@ test("texts may name any address", async () => {
 });
 
 test("a proxy without `routes` takes texts, and no image", async () => {
-  const { ask, reached } = openProxy({ models });
+  const { call, reached } = openProxy({ models });
   const chat = (...content: object[]) => ({
     model: "alpha-v4.1-flash",
     messages: [{ role: "user", content: [{ type: "text", text: "what is this?" }, ...content] }],
   });
   for (const url of ["https://cdn.example/a.png", "data:image/png;base64,AAAA", "asset://a-1"]) {
-    const { status, error } = await ask(asked({ body: chat({ type: "image_url", image_url: { url } }) }));
+    const { status, error } = await call(
+      createRequest({ body: chat({ type: "image_url", image_url: { url } }) }),
+    );
     const message = expect.stringContaining("lists `chat` in `routes`");
     const param = "messages.content.image_url.url";
     expect([status, error]).toEqual([
@@ -253,7 +255,7 @@ test("a proxy without `routes` takes texts, and no image", async () => {
     ]);
   }
   expect(reached).toEqual([]);
-  expect((await ask(asked({ body: chat() }))).status).toBe(200);
+  expect((await call(createRequest({ body: chat() }))).status).toBe(200);
 });
 
 test("media URLs may have any address with `any`", async () => {
@@ -262,15 +264,15 @@ test("media URLs may have any address with `any`", async () => {
 });
 
 test("a function decides instead, of the address as it is read", async () => {
-  const asked: string[] = [];
+  const checked: string[] = [];
   const media = (url: URL) => {
-    asked.push(url.href);
+    checked.push(url.href);
     return url.hostname === "cdn.example";
   };
   expect(await frame("http://CDN.example/a.png", { mediaURLs: media })).toBe(true);
   expect(await frame("https://other.example/a.png", { mediaURLs: media })).toEqual(refused);
   expect(await frame("no address: at all", { mediaURLs: media })).toEqual(refused);
-  expect(asked).toEqual(["http://cdn.example/a.png", "https://other.example/a.png"]);
+  expect(checked).toEqual(["http://cdn.example/a.png", "https://other.example/a.png"]);
 });
 
 test("a function that throws lets nothing through", async () => {
@@ -284,7 +286,7 @@ test("a function that throws lets nothing through", async () => {
   ]);
 });
 
-test("a function that answers later lets nothing through", async () => {
+test("a function that decides later lets nothing through", async () => {
   const media = (async () => true) as never;
   expect(await frame("https://cdn.example/a.png", { mediaURLs: media })).toEqual(refused);
 });
@@ -296,7 +298,7 @@ test("a function is not called for an address that has two readings", async () =
   expect(await frame("http://[::1]:8080/a.png", { mediaURLs: media })).toBe(true);
 });
 
-test("case 48: more addresses than any request has are refused", async () => {
+test("more addresses than any request has are refused (case 48)", async () => {
   const draw = (count: number) => {
     const image = Array(count).fill("https://cdn.example/a.png");
     return passes("/v1/images/generations", { model: "gamma-image-5-0-260128", prompt: "a", image });

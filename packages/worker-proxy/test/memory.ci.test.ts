@@ -2,14 +2,14 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { readStreams } from "@sluice/worker-proxy";
 import { expect, test } from "vitest";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 const PIECES = 2000;
 
-/** A body of single letters, each in the room that a platform reads into, and how many of them somebody still holds. */
-function openLetters() {
+/** A body of one-byte chunks, each in a buffer as large as a platform's, and how many buffers are still in memory. */
+function openSlowBody() {
   const rooms: WeakRef<ArrayBuffer>[] = [];
   let isSent = () => {};
   const sent = new Promise<void>((resolve) => {
@@ -48,22 +48,22 @@ function openLetters() {
   };
 }
 
-test("a body that comes letter by letter takes the room of its letters, not of what they came in", async () => {
-  const letters = openLetters();
-  const { url, method, headers } = asked();
-  const request = { method, headers, body: letters.body, duplex: "half" };
-  const answer = openProxy().ask(new Request(url, request));
-  expect(await letters.held()).toBeLessThan(200);
-  letters.end();
-  expect((await answer).status).toBe(400);
+test("a body in chunks of one byte takes the memory of its bytes, not of the buffers they came in", async () => {
+  const slow = openSlowBody();
+  const { url, method, headers } = createRequest();
+  const request = { method, headers, body: slow.body, duplex: "half" };
+  const response = openProxy().call(new Request(url, request));
+  expect(await slow.held()).toBeLessThan(200);
+  slow.end();
+  expect((await response).status).toBe(400);
 });
 
 test("A line of a stream that is read has the same bound", async () => {
-  const letters = openLetters();
+  const slow = openSlowBody();
   const headers = { "content-type": "text/event-stream" };
-  const { ask } = openProxy({ plugins: [readStreams()] }, () => new Response(letters.body, { headers }));
-  const answer = ask(asked());
-  expect(await letters.held()).toBeLessThan(200);
-  letters.end();
-  expect((await answer).text).toContain("upstream_cut");
+  const { call } = openProxy({ plugins: [readStreams()] }, () => new Response(slow.body, { headers }));
+  const response = call(createRequest());
+  expect(await slow.held()).toBeLessThan(200);
+  slow.end();
+  expect((await response).text).toContain("upstream_cut");
 });

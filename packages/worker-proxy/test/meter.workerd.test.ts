@@ -2,7 +2,7 @@ import { type ProxyPlugin, readStreams } from "@sluice/worker-proxy";
 import type { Payable, Usage } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test, vi } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, chat, type Env, openProxy } from "./support/in-process.js";
+import { chat, createRequest, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 import { SECRET, signed } from "./support/sign.js";
 
@@ -19,17 +19,17 @@ expectLog(
 );
 
 type Options = Parameters<typeof openProxy>[0];
-type Answer = Parameters<typeof openProxy>[1];
+type Respond = Parameters<typeof openProxy>[1];
 
 /** A proxy whose meter writes down what it is told, in order. */
-function openMetered(answer?: Answer, options: Options = {}) {
+function openMetered(respond?: Respond, options: Options = {}) {
   const told: [word: string, what?: Usage | number | undefined][] = [];
   const admitted: Payable<Env>[] = [];
   const waiting: Promise<unknown>[] = [];
   const meter: ProxyPlugin<Env> = {
     ...readStreams(),
-    async reserve(asking) {
-      admitted.push(asking);
+    async reserve(payable) {
+      admitted.push(payable);
       told.push(["reserve", opened.reached.length]);
       return {
         settle: (usage) => write(["settle", usage]),
@@ -42,9 +42,9 @@ function openMetered(answer?: Answer, options: Options = {}) {
       ...options,
       plugins: options.plugins ?? [meter],
     },
-    answer,
+    respond,
   );
-  // as a store that is elsewhere, which nobody waits for but `waitUntil`
+  // as a remote store: only `waitUntil` waits for it
   async function write(word: (typeof told)[number]): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
     told.push(word);
@@ -55,8 +55,8 @@ function openMetered(answer?: Answer, options: Options = {}) {
     ...opened,
     admitted,
     send,
-    ask: async (body: unknown = chat, more: Parameters<typeof asked>[0] = {}) => {
-      const response = await send(asked({ body, ...more }));
+    call: async (body: unknown = chat, more: Parameters<typeof createRequest>[0] = {}) => {
+      const response = await send(createRequest({ body, ...more }));
       return { status: response.status, headers: response.headers, text: await response.text() };
     },
     /** Returns the calls of the meter, once nothing is in flight any more. */
@@ -75,7 +75,7 @@ const usage = {
   completion_tokens_details: { reasoning_tokens: 2 },
 };
 const streamed = { ...chat, stream: true };
-const stream = (text: string, size = text.length): Answer => {
+const stream = (text: string, size = text.length): Respond => {
   const bytes = new TextEncoder().encode(text);
   return () => {
     let at = 0;
@@ -89,13 +89,13 @@ const stream = (text: string, size = text.length): Answer => {
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
   };
 };
-const said = (more = "") =>
+const createPiece = (more = "") =>
   `data: {"choices":[{"delta":{"content":"\u00fc\\"usage\\":{}"}}],"usage":null}\n\n${more}`;
 const last = `data: {"choices":[],"usage":${JSON.stringify(usage)}}\n\ndata: [DONE]\n\n`;
 
 test("the most that a request can cost is reserved before it is sent, and settled by its usage", async () => {
-  const { ask, told, admitted } = openMetered(() => Response.json({ id: "1", usage }));
-  expect((await ask()).status).toBe(200);
+  const { call, told, admitted } = openMetered(() => Response.json({ id: "1", usage }));
+  expect((await call()).status).toBe(200);
   expect(await told()).toEqual([reserved, ["settle", usage]]);
   expect(admitted).toMatchObject([
     { user: { id: "user-1" }, route: "chat", model: "delta-5.3", body: chat, env: { KEY } },
@@ -105,9 +105,9 @@ test("the most that a request can cost is reserved before it is sent, and settle
 test.each([1, 3, 17, 100_000])(
   "a stream is settled by its last usage, in pieces of %i bytes",
   async (size) => {
-    const text = said(`data: {"usage":{"total_tokens":1}}\n\n${said()}${last}`);
-    const { ask, told } = openMetered(stream(text, size));
-    expect((await ask(streamed)).text).toBe(text);
+    const text = createPiece(`data: {"usage":{"total_tokens":1}}\n\n${createPiece()}${last}`);
+    const { call, told } = openMetered(stream(text, size));
+    expect((await call(streamed)).text).toBe(text);
     expect(await told()).toEqual([reserved, ["settle", usage]]);
   },
 );
@@ -118,8 +118,8 @@ test("a stream is settled by usage without a [DONE], with CRLF, or without a lin
     `${finish}\r\n\r\ndata:${JSON.stringify({ usage })}\r\n\r\n`,
     `${finish}\n\ndata: ${JSON.stringify({ usage })}`,
   ]) {
-    const { ask, told } = openMetered(stream(text, 5));
-    await ask(streamed);
+    const { call, told } = openMetered(stream(text, 5));
+    await call(streamed);
     expect(await told()).toEqual([reserved, ["settle", usage]]);
   }
 });
@@ -135,18 +135,20 @@ const leftBehind = (text: string) => () =>
     { headers: { "content-type": "text/event-stream" } },
   );
 
-test("an answer that quotes the key is not passed on, and is paid by its usage", async () => {
-  const { ask, told, events } = openMetered(() => Response.json({ usage: { ...usage, note: KEY } }));
-  expect((await ask()).status).toBe(502);
+test("a response that quotes the key is not passed on, and is paid by its usage", async () => {
+  const { call, told, events } = openMetered(() => Response.json({ usage: { ...usage, note: KEY } }));
+  expect((await call()).status).toBe(502);
   expect(await told()).toEqual([reserved, ["settle", { ...usage, note: KEY }]]);
   expect(JSON.stringify(events)).not.toContain(KEY);
 });
 
 test("a client that leaves behind the finish and the usage of a stream pays that usage", async () => {
   const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
-  const { send, told } = openMetered(leftBehind(finish + said(`data: ${JSON.stringify({ usage })}\n\n`)));
+  const { send, told } = openMetered(
+    leftBehind(finish + createPiece(`data: ${JSON.stringify({ usage })}\n\n`)),
+  );
   const client = new AbortController();
-  const response = await send(asked({ body: streamed, signal: client.signal }));
+  const response = await send(createRequest({ body: streamed, signal: client.signal }));
   await (response.body as ReadableStream<Uint8Array>).getReader().read();
   client.abort();
   expect(await told()).toEqual([reserved, ["settle", usage]]);
@@ -161,12 +163,12 @@ describe("all that was set aside is spent", () => {
     ["a usage of null", () => Response.json({ usage: null })],
     ["a usage that is a number", () => Response.json({ usage: 7 })],
     ["a list", () => Response.json([])],
-    ["a stream without usage", stream(said("data: [DONE]\n\n"))],
+    ["a stream without usage", stream(createPiece("data: [DONE]\n\n"))],
     [
-      "a usage that more of the answer follows",
+      "a usage before the end of the response",
       stream(
-        said(
-          `data: {"usage":{"total_tokens":1}}\n\n${said()}data: {"choices":[{"finish_reason":"stop"}]}\n\n`,
+        createPiece(
+          `data: {"usage":{"total_tokens":1}}\n\n${createPiece()}data: {"choices":[{"finish_reason":"stop"}]}\n\n`,
         ),
       ),
     ],
@@ -176,19 +178,22 @@ describe("all that was set aside is spent", () => {
         `${text("a")}data: {"usage":{"total_tokens":1}}\n\n${text("b")}${text("c")}data: {"choices":[{"finish_reason":"stop"}]}\n\n`,
       ),
     ],
-    ["a stream that breaks off behind its usage", stream(said(`data: {"usage":{"total_tokens":1}}\n\n`))],
+    [
+      "a stream that breaks off behind its usage",
+      stream(createPiece(`data: {"usage":{"total_tokens":1}}\n\n`)),
+    ],
     ["JSON that was cut", () => new Response('{"choices":[', json)],
     ["no text at all", () => new Response("", json)],
-    ["an error behind content", stream(`${said()}event: error\ndata: {"error":{"message":"no"}}\n\n`)],
-  ] as [string, Answer][])("when the gateway answers with %s", async (_, answer) => {
-    const { ask, told } = openMetered(answer);
-    await ask(streamed);
+    ["an error behind content", stream(`${createPiece()}event: error\ndata: {"error":{"message":"no"}}\n\n`)],
+  ] as [string, Respond][])("when the gateway responds with %s", async (_, respond) => {
+    const { call, told } = openMetered(respond);
+    await call(streamed);
     expect(await told()).toEqual(all);
   });
 
   test("A gateway that takes too long to its headers spends all", async () => {
-    const { ask, told } = openMetered(() => new Promise(() => {}), { timeout: { firstChunkMs: 5 } });
-    expect((await ask()).status).toBe(504);
+    const { call, told } = openMetered(() => new Promise(() => {}), { timeout: { firstChunkMs: 5 } });
+    expect((await call()).status).toBe(504);
     expect(await told()).toEqual(all);
   });
 
@@ -202,9 +207,9 @@ describe("all that was set aside is spent", () => {
     );
 
   test("A gateway that falls silent in a stream or in JSON spends all", async () => {
-    for (const text of [said(`data: ${JSON.stringify({ usage })}\n\n`), '{"usage":']) {
-      const { ask, told } = openMetered(silent(text), { timeout: { chunkMs: 5 } });
-      await ask(streamed);
+    for (const text of [createPiece(`data: ${JSON.stringify({ usage })}\n\n`), '{"usage":']) {
+      const { call, told } = openMetered(silent(text), { timeout: { chunkMs: 5 } });
+      await call(streamed);
       expect(await told()).toEqual(all);
     }
   });
@@ -212,9 +217,11 @@ describe("all that was set aside is spent", () => {
   test.each(["cancels", "hangs up", "hangs up while it waits for more"])(
     "when the client %s in mid-stream, and it is told once",
     async (leaving) => {
-      const { send, told, events } = openMetered(silent(said(`data: ${JSON.stringify({ usage })}\n\n`)));
+      const { send, told, events } = openMetered(
+        silent(createPiece(`data: ${JSON.stringify({ usage })}\n\n`)),
+      );
       const client = new AbortController();
-      const response = await send(asked({ body: streamed, signal: client.signal }));
+      const response = await send(createRequest({ body: streamed, signal: client.signal }));
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();
       await reader.read();
       if (leaving.endsWith("more")) reader.read().catch(() => {});
@@ -227,20 +234,20 @@ describe("all that was set aside is spent", () => {
 
   test("A client that leaves before the headers spends all", async () => {
     const client = new AbortController();
-    const { ask, told } = openMetered(() => {
+    const { call, told } = openMetered(() => {
       client.abort();
       return new Promise(() => {});
     });
-    await ask(chat, { signal: client.signal });
+    await call(chat, { signal: client.signal });
     expect(await told()).toEqual(all);
   });
 });
 
 test.each([300, 307, 400, 401, 402, 403, 404, 422, 429, 500, 503, 521, 522, 523, 530])(
-  "case 49: when the gateway, or Cloudflare in its place, refuses with %i nothing is spent",
+  "when the gateway, or Cloudflare in its place, refuses with %i nothing is spent (case 49)",
   async (status) => {
-    const { ask, told } = openMetered(() => Response.json({ error: {}, usage }, { status }));
-    await ask();
+    const { call, told } = openMetered(() => Response.json({ error: {}, usage }, { status }));
+    await call();
     expect(await told()).toEqual([reserved, ["release"]]);
   },
 );
@@ -248,29 +255,29 @@ test.each([300, 307, 400, 401, 402, 403, 404, 422, 429, 500, 503, 521, 522, 523,
 test.each([408, 504, 520, 524])(
   "a gateway that says %i, that it waited too long or was lost, is paid in full",
   async (status) => {
-    const { ask, told } = openMetered(() => new Response("late", { status }));
-    await ask();
+    const { call, told } = openMetered(() => new Response("late", { status }));
+    await call();
     expect(await told()).toEqual([reserved, ["settle", undefined]]);
   },
 );
 
-describe("case 49: nothing is spent", () => {
-  const refused: Answer = () => {
+describe("nothing is spent (case 49)", () => {
+  const refused: Respond = () => {
     throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
   };
   const html = { headers: { "content-type": "text/html" } };
 
   test.each([
     ["is not reached", refused],
-    ["answers with a page", () => new Response("<h1>", html)],
-    ["answers with a page that it calls JSON", () => new Response("<!doctype html>", json)],
+    ["responds with a page", () => new Response("<h1>", html)],
+    ["responds with a page that it calls JSON", () => new Response("<!doctype html>", json)],
     ["begins its stream with an error", stream(`event: error\ndata: ${failure}\n\n`)],
     ["begins its stream with a chunk that is an error", stream(`: hello\n\ndata: ${failure}\n\n`)],
-    ["answers 200 and an error", () => new Response(failure, json)],
-    ["answers with nothing", () => new Response(null, { status: 204 })],
-  ] as [string, Answer][])("when the gateway %s", async (_, answer) => {
-    const { ask, told } = openMetered(answer);
-    await ask(streamed);
+    ["responds with 200 and an error", () => new Response(failure, json)],
+    ["responds without a body", () => new Response(null, { status: 204 })],
+  ] as [string, Respond][])("when the gateway %s", async (_, respond) => {
+    const { call, told } = openMetered(respond);
+    await call(streamed);
     expect(await told()).toEqual([reserved, ["release"]]);
   });
 
@@ -291,61 +298,63 @@ describe("case 49: nothing is spent", () => {
         },
       ],
     });
-    await send(asked({ signal: client.signal }));
+    await send(createRequest({ signal: client.signal }));
     expect([words, reached]).toEqual([["release"], []]);
   });
 
   test("A connection that is lost spends all: the gateway may have done the work", async () => {
-    const { ask, told } = openMetered(() => {
+    const { call, told } = openMetered(() => {
       throw new Error("Network connection lost.");
     });
-    const { status, text } = await ask();
+    const { status, text } = await call();
     expect([status, JSON.parse(text).error.code]).toEqual([502, "upstream_cut"]);
     expect(await told()).toEqual([reserved, ["settle", undefined]]);
   });
 
   test("unless the host says that there was no connection", async () => {
-    const { ask, told } = openMetered(() => {
+    const { call, told } = openMetered(() => {
       throw new TypeError("fetch failed", { cause: { code: "UND_ERR_CONNECT_TIMEOUT" } });
     });
-    expect(JSON.parse((await ask()).text).error.code).toBe("upstream_unreachable");
+    expect(JSON.parse((await call()).text).error.code).toBe("upstream_unreachable");
     expect(await told()).toEqual([reserved, ["release"]]);
   });
 });
 
 test("a refusal whose text never ends is not paid for either", async () => {
   const body = () => new ReadableStream({ pull: () => new Promise(() => {}) });
-  const { ask, told } = openMetered(() => new Response(body(), { status: 400 }), { timeout: { chunkMs: 5 } });
-  expect((await ask()).status).toBe(400);
+  const { call, told } = openMetered(() => new Response(body(), { status: 400 }), {
+    timeout: { chunkMs: 5 },
+  });
+  expect((await call()).status).toBe(400);
   expect(await told()).toEqual([reserved, ["release"]]);
 });
 
 test("nothing is set aside for what the proxy refuses itself, or for what costs nothing", async () => {
-  const { ask, told } = openMetered(undefined, {
+  const { call, told } = openMetered(undefined, {
     routes: ["chat", "videos", "assets"],
     secret: () => SECRET,
     gateway: { assetLookup: "/gamma/asset/GetAsset" },
     models: { "delta-5.3": { max_tokens: 5 }, "beta3.0-video": {} },
   });
-  await ask("[]");
-  await ask({ model: "other" });
-  await ask({ ...chat, max_tokens: 6 });
-  await ask(chat, { headers: { authorization: "nobody" } });
-  await ask(
+  await call("[]");
+  await call({ model: "other" });
+  await call({ ...chat, max_tokens: 6 });
+  await call(chat, { headers: { authorization: "nobody" } });
+  await call(
     { model: "beta3.0-video", input: { media: [{ url: "http://10.0.0.1" }] } },
     { path: "/v1/video/generations" },
   );
-  await ask({ Id: signed("a", "asset") }, { path: "/gamma/asset/GetAsset" });
-  await ask(undefined, { method: "GET", path: `/v1/video/generations/${signed("t")}` });
-  await ask(undefined, { method: "GET", path: "/health" });
+  await call({ Id: signed("a", "asset") }, { path: "/gamma/asset/GetAsset" });
+  await call(undefined, { method: "GET", path: `/v1/video/generations/${signed("t")}` });
+  await call(undefined, { method: "GET", path: "/health" });
   expect(await told()).toEqual([]);
 });
 
-test("case 50: the meter does not count a plugin's answer, and the plugin gets `isMetered`", async () => {
+test("the meter does not count a plugin's response, and the plugin gets `isMetered` (case 50)", async () => {
   const send = vi.fn(async () => Response.json({ id: "1" }));
   const reserve = vi.fn();
-  const { ask } = openMetered(undefined, { plugins: [{ ...readStreams(), reserve, send }] });
-  expect((await ask()).status).toBe(200);
+  const { call } = openMetered(undefined, { plugins: [{ ...readStreams(), reserve, send }] });
+  expect((await call()).status).toBe(200);
   expect(send).toHaveBeenCalledWith(expect.objectContaining({ model: "delta-5.3" }), true);
   expect(reserve).not.toHaveBeenCalled();
 });
@@ -355,10 +364,10 @@ test("the meter gets the address of the connection, unless `authenticate` gives 
     const address = headers.get("x-real-ip");
     return { id: "user-1", session: "s", ...(address && { address }) };
   };
-  const { ask, admitted } = openMetered(undefined, { authenticate });
-  await ask(chat, { headers: { "cf-connecting-ip": "192.0.2.7" } });
-  await ask(chat, { headers: { "cf-connecting-ip": "192.0.2.7", "x-real-ip": "192.0.2.8" } });
-  await ask();
+  const { call, admitted } = openMetered(undefined, { authenticate });
+  await call(chat, { headers: { "cf-connecting-ip": "192.0.2.7" } });
+  await call(chat, { headers: { "cf-connecting-ip": "192.0.2.7", "x-real-ip": "192.0.2.8" } });
+  await call();
   expect(admitted.map(({ user }) => user)).toEqual([
     { id: "user-1", session: "s", address: "192.0.2.7" },
     { id: "user-1", session: "s", address: "192.0.2.8" },
@@ -367,10 +376,10 @@ test("the meter gets the address of the connection, unless `authenticate` gives 
 });
 
 test("A user with nothing left gets 429 and Retry-After, and nothing is sent", async () => {
-  const { ask, reached } = openMetered(undefined, {
+  const { call, reached } = openMetered(undefined, {
     plugins: [{ ...readStreams(), reserve: async () => ({ retryAfterMs: 90_500 }) }],
   });
-  const { status, headers, text } = await ask();
+  const { status, headers, text } = await call();
   expect([status, headers.get("retry-after"), reached.length]).toEqual([429, "91", 0]);
   expect(JSON.parse(text).error.code).toBe("budget_exhausted");
 });
@@ -388,23 +397,23 @@ test.each([
       throw new Error("at 10.0.0.1");
     },
   ],
-] as [string, () => never][])("case 33: a meter that %s lets nobody through: 503", async (_, reserve) => {
-  const { ask, reached } = openMetered(undefined, { plugins: [{ ...readStreams(), reserve }] });
-  const { status, text } = await ask();
+] as [string, () => never][])("a meter that %s lets nobody through: 503 (case 33)", async (_, reserve) => {
+  const { call, reached } = openMetered(undefined, { plugins: [{ ...readStreams(), reserve }] });
+  const { status, text } = await call();
   expect([status, reached.length]).toEqual([503, 0]);
   expect(text).toContain("budget_unavailable");
   expect(text).not.toContain("10.0.0.1");
 });
 
-test("a meter that can't settle changes no answer, and is in the log", async () => {
+test("a meter that can't settle changes no response, and is in the log", async () => {
   const log = vi.spyOn(console, "error").mockImplementation(() => {});
   const settle = () => {
     throw new Error(`of ${KEY}`);
   };
-  const { ask, told } = openMetered(undefined, {
+  const { call, told } = openMetered(undefined, {
     plugins: [{ ...readStreams(), reserve: async () => ({ settle, release: settle }) }],
   });
-  expect((await ask()).status).toBe(200);
+  expect((await call()).status).toBe(200);
   await told();
   await vi.waitFor(() =>
     expect(log.mock.calls.flat()).toEqual([
@@ -417,15 +426,15 @@ test("a meter that can't settle changes no answer, and is in the log", async () 
 
 describe("the usage of a stream", () => {
   const flash = { model: "alpha-v4.1-flash", messages: [], stream: true };
-  const sentOf = async (body: object, options: Options = {}) => {
-    const { ask, sent } = openMetered(stream(last), options);
-    await ask(body);
+  const readSent = async (body: object, options: Options = {}) => {
+    const { call, sent } = openMetered(stream(last), options);
+    await call(body);
     return sent();
   };
 
   test("is requested of a model that has the field, whatever the client sent", async () => {
     for (const stream_options of [undefined, { include_usage: false }, null])
-      expect(await sentOf({ ...flash, stream_options })).toEqual({
+      expect(await readSent({ ...flash, stream_options })).toEqual({
         ...flash,
         stream_options: { include_usage: true },
       });
@@ -435,9 +444,9 @@ describe("the usage of a stream", () => {
     const delta = { ...flash, model: "delta-5.3" };
     const stream_options = { include_usage: true };
     for (const body of [flash, delta])
-      expect(await sentOf(body, { gateway: { includeUsage: true } })).toEqual({ ...body, stream_options });
-    expect(await sentOf(flash, { gateway: { includeUsage: false } })).toEqual(flash);
-    expect(await sentOf(delta, { gateway: { includeUsage: true }, plugins: [] })).toEqual(delta);
+      expect(await readSent(body, { gateway: { includeUsage: true } })).toEqual({ ...body, stream_options });
+    expect(await readSent(flash, { gateway: { includeUsage: false } })).toEqual(flash);
+    expect(await readSent(delta, { gateway: { includeUsage: true }, plugins: [] })).toEqual(delta);
   });
 
   test("is not requested of another model, without a stream, or without a meter", async () => {
@@ -446,7 +455,7 @@ describe("the usage of a stream", () => {
       { ...flash, stream: false },
       { ...flash, stream: "true" },
     ])
-      expect(await sentOf(body)).toEqual(body);
-    expect(await sentOf(flash, { plugins: [] })).toEqual(flash);
+      expect(await readSent(body)).toEqual(body);
+    expect(await readSent(flash, { plugins: [] })).toEqual(flash);
   });
 });

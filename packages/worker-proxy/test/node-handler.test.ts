@@ -4,11 +4,11 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 
-type Answer = Parameters<typeof toNodeHandler>[0];
+type Respond = Parameters<typeof toNodeHandler>[0];
 
-/** Serves an answer on a port of this machine. */
-async function serve(answer: Answer) {
-  const server = createServer(toNodeHandler(answer)).listen(0, "127.0.0.1");
+/** Serves a response on a port of this machine. */
+async function serve(respond: Respond) {
+  const server = createServer(toNodeHandler(respond)).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
@@ -52,7 +52,7 @@ function logged() {
   return () => error.mock.calls.flat().join("\n");
 }
 
-test("A request has its method, address, headers and body; its answer has status, headers and body", async () => {
+test("A request has its method, address, headers and body; its response has status, headers and body", async () => {
   const { url } = await serve(async (request) => {
     const seen = { method: request.method, url: request.url, name: request.headers.get("x-name") };
     const headers = new Headers({ "x-own": "1" });
@@ -62,11 +62,11 @@ test("A request has its method, address, headers and body; its answer has status
     const body = await new Request(request, { headers }).text();
     return Response.json({ ...seen, body }, { status: 201, headers });
   });
-  const asked = { method: "POST", headers: { "x-name": "ada" }, body: "tea for ü" };
-  const answer = await fetch(`${url}/a?b=c`, asked);
-  expect([answer.status, answer.headers.get("x-own")]).toEqual([201, "1"]);
-  expect(answer.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
-  expect(await answer.json()).toEqual({
+  const received = { method: "POST", headers: { "x-name": "ada" }, body: "tea for ü" };
+  const response = await fetch(`${url}/a?b=c`, received);
+  expect([response.status, response.headers.get("x-own")]).toEqual([201, "1"]);
+  expect(response.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+  expect(await response.json()).toEqual({
     method: "POST",
     url: `${url}/a?b=c`,
     name: "ada",
@@ -90,13 +90,13 @@ test("Headers are there before the first byte of the body", async () => {
         { headers: { "x-stream-id": "1" } },
       ),
   );
-  const answer = await fetch(url);
-  expect(answer.headers.get("x-stream-id")).toBe("1");
+  const response = await fetch(url);
+  expect(response.headers.get("x-stream-id")).toBe("1");
   begin("now");
-  expect(await answer.text()).toBe("now");
+  expect(await response.text()).toBe("now");
 });
 
-test("case 197: a client that leaves is reported by the signal, before the headers and in the body, and ends the body", async () => {
+test("a client that disconnects is reported by the signal, before the headers and in the body, and ends the body (case 197)", async () => {
   const log = logged();
   const left: Promise<unknown>[] = [];
   const { port } = await serve((request) => {
@@ -127,7 +127,7 @@ test("case 197: a client that leaves is reported by the signal, before the heade
   expect(log()).toBe("");
 });
 
-test("A client that has its whole answer has not left", async () => {
+test("A client that has its whole response has not left", async () => {
   let signal: AbortSignal | undefined;
   const { port } = await serve((request) => {
     signal = request.signal;
@@ -166,7 +166,7 @@ test("A client that does not read holds the body back", async () => {
   expect(made * 65_536).toBeLessThan(32 * 1024 * 1024);
 });
 
-test("case 197: a body that breaks off closes the connection, so that the client sees a cut and no end", async () => {
+test("a body that breaks off closes the connection, so that the client sees a cut and no end (case 197)", async () => {
   const log = logged();
   let cut = () => {};
   const { port, url } = await serve(
@@ -187,24 +187,24 @@ test("case 197: a body that breaks off closes the connection, so that the client
   await closed(socket);
   // the end of a body in chunks
   expect(text).not.toContain("\r\n0\r\n");
-  const answer = await fetch(url);
-  const read = answer.text();
+  const response = await fetch(url);
+  const read = response.text();
   cut();
   await expect(read).rejects.toThrow();
   expect(log()).toContain("node: a response failed: Error: the disk is gone");
 });
 
-test("case 197: an answer that fails is 500 without its cause, which is in the log", async () => {
+test("a response that fails is 500 without its cause, which is in the log (case 197)", async () => {
   const log = logged();
   const { url } = await serve(() => {
     throw new Error("a secret of the operator");
   });
-  const answer = await fetch(url);
-  expect([answer.status, await answer.text()]).toEqual([500, ""]);
+  const response = await fetch(url);
+  expect([response.status, await response.text()]).toEqual([500, ""]);
   expect(log()).toContain("sluice proxy: node: a response failed: Error: a secret of the operator");
 });
 
-test("case 197: a body of a request that breaks off fails where it is read, and nothing is logged", async () => {
+test("a body of a request that breaks off fails where it is read, and nothing is logged (case 197)", async () => {
   const log = logged();
   const ends: Promise<unknown>[] = [];
   const { port } = await serve(async (request) => {
@@ -222,7 +222,7 @@ test("case 197: a body of a request that breaks off fails where it is read, and 
 });
 
 test.each([3, 100_000, 5_000_000])(
-  "A body of %i bytes that nobody reads is dropped: the client has its answer, and the next one on the same connection",
+  "A body of %i bytes that nobody reads is dropped: the client has its response, and the next one on the same connection",
   async (length) => {
     const { port } = await serve(({ method }) => new Response(method, { status: 413 }));
     const { socket, until } = open(port);
@@ -266,7 +266,7 @@ test.each([
   ["an address", "GET http://app.example/x HTTP/1.1", "Host: app.example", "http://app.example/x"],
   ["no host", "GET /x HTTP/1.0", "X-None: 1", "http://localhost/x"],
   ["a host of numbers", "GET /x HTTP/1.1", "Host: [::1]:80", "http://[::1]/x"],
-])("case 198: a request with %s has the address of its own host", async (_, line, header, address) => {
+])("a request with %s has the address of its own host (case 198)", async (_, line, header, address) => {
   const { port } = await serve(({ url }) => new Response(url));
   const { socket, until } = open(port);
   socket.write(head(line, header, "Connection: close"));
@@ -282,11 +282,11 @@ test.each([
   ["no path", "OPTIONS * HTTP/1.1", "Host: app.example"],
   ["another scheme", "GET ftp://app.example/x HTTP/1.1", "Host: app.example"],
   ["TRACE", "TRACE /x HTTP/1.1", "Host: app.example"],
-])("case 198: a request with %s is 400, and is answered by nobody else", async (_, line, header) => {
-  const answer = vi.fn(() => new Response());
-  const { port } = await serve(answer);
+])("a request with %s is 400, and is answered by nobody else (case 198)", async (_, line, header) => {
+  const respond = vi.fn(() => new Response());
+  const { port } = await serve(respond);
   const { socket, until } = open(port);
   socket.write(head(line, header, "Connection: close"));
   expect(await until("HTTP/1.1")).toMatch(/^HTTP\/1\.1 400 /);
-  expect(answer).not.toHaveBeenCalled();
+  expect(respond).not.toHaveBeenCalled();
 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => upstream.close());
 
 /** The proxy on a host that is no Worker: no env, no context, Node's own fetch. */
-const ask = async (body: object, timeout = {}) => {
+const call = async (body: object, timeout = {}) => {
   const proxy = createProxy({
     baseURL: upstream.url,
     apiKey: () => KEY,
@@ -28,32 +28,32 @@ const ask = async (body: object, timeout = {}) => {
 };
 
 test("A stream passes in Node, with the key and without its client's headers", async () => {
-  upstream.answers(says(200, { "content-type": "text/event-stream" }, chunk("a") + finish));
-  const { status, text } = await ask({ model: "delta-5.3", stream: true });
+  upstream.respondWith(says(200, { "content-type": "text/event-stream" }, chunk("a") + finish));
+  const { status, text } = await call({ model: "delta-5.3", stream: true });
   expect([status, text]).toEqual([200, chunk("a") + finish]);
   expect(upstream.requests[0]?.rawHeaders).toContain(`Bearer ${KEY}`);
 });
 
-test("case 38: in Node a redirect is not followed", async () => {
-  upstream.answers(says(307, { location: "/v1/models" }));
-  expect((await ask({ model: "delta-5.3" })).error?.["code"]).toBe("upstream_redirect");
+test("in Node a redirect is not followed (case 38)", async () => {
+  upstream.respondWith(says(307, { location: "/v1/models" }));
+  expect((await call({ model: "delta-5.3" })).error?.["code"]).toBe("upstream_redirect");
   expect(upstream.requests).toHaveLength(1);
 });
 
-test("case 40: in Node a cut stream gets an error event", async () => {
-  upstream.answers((response) => {
+test("in Node a cut stream gets an error event (case 40)", async () => {
+  upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(chunk("a"), () => response.destroy());
   });
-  expect((await ask({ model: "delta-5.3", stream: true })).text).toMatch(
+  expect((await call({ model: "delta-5.3", stream: true })).text).toMatch(
     /event: error\ndata: .*upstream_cut.*\n\n$/,
   );
 });
 
 test("Limits in Node may be longer than the longest timer", async () => {
-  upstream.answers((response, request) => {
+  upstream.respondWith((response, request) => {
     setTimeout(() => says(200, { "content-type": "application/json" }, "{}")(response, request), 50);
   });
   const timeout = { firstChunkMs: 2 ** 40, totalMs: 2 ** 41 };
-  expect((await ask({ model: "delta-5.3" }, timeout)).status).toBe(200);
+  expect((await call({ model: "delta-5.3" }, timeout)).status).toBe(200);
 });

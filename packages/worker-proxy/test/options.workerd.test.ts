@@ -1,7 +1,7 @@
 import { createProxy, events } from "@sluice/worker-proxy";
 import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
-import { asked, type Env, openProxy } from "./support/in-process.js";
+import { createRequest, type Env, openProxy } from "./support/in-process.js";
 import { expectNoKey, KEY } from "./support/key.js";
 
 const log = vi.spyOn(console, "error").mockImplementation(() => {});
@@ -16,17 +16,17 @@ test("createProxy throws without `authenticate`, and the message says what to se
 });
 
 test("`public` needs no sign-in", async () => {
-  const { ask } = openProxy({ authenticate: "public" });
-  expect((await ask(asked({ headers: { authorization: "none" } }))).status).toBe(200);
+  const { call } = openProxy({ authenticate: "public" });
+  expect((await call(createRequest({ headers: { authorization: "none" } }))).status).toBe(200);
 });
 
 test.each([
-  ["case 47: http", { baseURL: "http://gateway.example" }],
-  ["case 47: a name and a password", { baseURL: "https://user:secret@gateway.example" }],
-  ["case 47: a query", { baseURL: "https://gateway.example?a=1" }],
-  ["case 47: an empty query, which would turn the path into one", { baseURL: "https://gateway.example?" }],
-  ["case 47: a fragment", { baseURL: "https://gateway.example#a" }],
-  ["case 47: no URL", { baseURL: "gateway.example" }],
+  ["http (case 47)", { baseURL: "http://gateway.example" }],
+  ["a name and a password (case 47)", { baseURL: "https://user:secret@gateway.example" }],
+  ["a query (case 47)", { baseURL: "https://gateway.example?a=1" }],
+  ["an empty query, which would turn the path into one (case 47)", { baseURL: "https://gateway.example?" }],
+  ["a fragment (case 47)", { baseURL: "https://gateway.example#a" }],
+  ["no URL (case 47)", { baseURL: "gateway.example" }],
   ["every origin", { origins: ["*"] }],
   ["an origin with a path", { origins: ["https://app.example/"] }],
   ["an origin in capitals", { origins: ["https://App.example"] }],
@@ -76,8 +76,8 @@ test.each([
   "https://gateway.example/v1",
   "http://127.0.0.1:1/v1/",
 ])("the base URL %s is taken", async (baseURL) => {
-  const { reached, ask } = openProxy({ baseURL });
-  await ask(asked());
+  const { reached, call } = openProxy({ baseURL });
+  await call(createRequest());
   expect(reached[0]?.url).toBe(`${new URL(baseURL).origin}/v1/chat/completions`);
 });
 
@@ -90,17 +90,17 @@ test.each([
   ["with its scheme", `Bearer ${KEY}`],
   ["with its scheme alone", "bearer"],
   ["with another alphabet", `${KEY}\u00e9`],
-])("case 46: a key that is %s gives 500, and is not said", async (_, key) => {
-  const { reached, ask } = openProxy();
-  const { status, error } = await ask(asked(), { KEY: key });
+])("a key that is %s gives 500, and is not said (case 46)", async (_, key) => {
+  const { reached, call } = openProxy();
+  const { status, error } = await call(createRequest(), { KEY: key });
   expect([status, error?.["code"]]).toEqual([500, "misconfigured"]);
   expect(log.mock.calls.flat().join()).toMatch(/apiKey: /);
   expect(reached).toEqual([]);
 });
 
 test.each([
-  ["case 47: the proxy's own host", { baseURL: () => "https://proxy.example/v1" }],
-  ["case 47: http", { baseURL: () => "http://gateway.example" }],
+  ["the proxy's own host (case 47)", { baseURL: () => "https://proxy.example/v1" }],
+  ["http (case 47)", { baseURL: () => "http://gateway.example" }],
   ["origins of everybody", { origins: () => ["*"] }],
   ["no models", { models: () => [] }],
   [
@@ -112,8 +112,8 @@ test.each([
     },
   ],
 ])("%s from the environment gives 500", async (_, options) => {
-  const { reached, ask } = openProxy(options);
-  const { status, error } = await ask(asked());
+  const { reached, call } = openProxy(options);
+  const { status, error } = await call(createRequest());
   expect([status, error?.["code"]]).toEqual([500, "misconfigured"]);
   expect(reached).toEqual([]);
 });
@@ -127,5 +127,5 @@ test("a host without env and context is served too", async () => {
     models: ["delta-5.3"],
     fetch: async () => Response.json({}),
   });
-  expect((await proxy.fetch(asked())).status).toBe(200);
+  expect((await proxy.fetch(createRequest())).status).toBe(200);
 });

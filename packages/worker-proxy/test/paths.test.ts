@@ -27,52 +27,52 @@ test("a listed path is forwarded, so that the refusals below mean something", as
   ]);
 });
 
-describe("a path that is not exactly in the table is answered with 404, and not sent", () => {
+describe("a path that is not exactly in the table gets 404 and is not sent", () => {
   test.each([
-    ["case 1: dots that are encoded", "/v1/chat/%2e%2e/%2e%2e/admin"],
-    ["case 1: dots that lead back to a listed path", "/v1/x/%2e%2e/chat/completions"],
-    ["case 1: dots that are not encoded", "/v1/x/../chat/completions"],
-    ["case 5: backslashes", "/v1\\chat\\completions"],
-    ["case 2: another host in the path", "//evil.example/v1/chat/completions"],
-    ["case 3: an empty segment", "/v1//chat/completions"],
-    ["case 3: a dot segment", "/.//v1/chat/completions"],
-    ["case 4: encoded slashes", "/v1%2fchat%2fcompletions"],
-    ["case 4: a task id that climbs", "/v1/video/generations/a%2f..%2f..%2fchat"],
-    ["case 5: a backslash before a host", "/\\evil.example"],
-    ["case 6: an encoded NUL", "/v1/chat/completions%00"],
-    ["case 6: an encoded line break", "/v1/chat/completions%0d%0a"],
-    ["case 6: an encoded space", "/v1/chat/completions%20"],
-    ["case 6: a path parameter", "/v1/chat/completions;x=1"],
-    ["case 6: a slash at the end", "/v1/chat/completions/"],
-    ["case 6: dots that are encoded twice", "/v1/%252e%252e/chat/completions"],
-    ["case 6: an escape that is none", "/v1/chat/completions%zz"],
-    ["case 6: an overlong slash", "/v1%c0%afchat/completions"],
-    ["case 6: a task id without letters", "/v1/video/generations/"],
-    ["case 6: a task id of 152 letters", `/v1/video/generations/${"a".repeat(152)}`],
-    ["case 7: capitals", "/V1/Chat/Completions"],
-    ["case 7: a fullwidth letter", "/v1/\u00ef\u00bd\u0083hat/completions"],
-    ["case 10: the list of models", "/v1/models"],
-    ["case 10: the balance", "/dashboard/billing/subscription"],
-    ["case 10: the account", "/api/user/self"],
+    ["dots that are encoded (case 1)", "/v1/chat/%2e%2e/%2e%2e/admin"],
+    ["dots that lead back to a listed path (case 1)", "/v1/x/%2e%2e/chat/completions"],
+    ["dots that are not encoded (case 1)", "/v1/x/../chat/completions"],
+    ["backslashes (case 5)", "/v1\\chat\\completions"],
+    ["another host in the path (case 2)", "//evil.example/v1/chat/completions"],
+    ["an empty segment (case 3)", "/v1//chat/completions"],
+    ["a dot segment (case 3)", "/.//v1/chat/completions"],
+    ["encoded slashes (case 4)", "/v1%2fchat%2fcompletions"],
+    ["a task id that climbs (case 4)", "/v1/video/generations/a%2f..%2f..%2fchat"],
+    ["a backslash before a host (case 5)", "/\\evil.example"],
+    ["an encoded NUL (case 6)", "/v1/chat/completions%00"],
+    ["an encoded line break (case 6)", "/v1/chat/completions%0d%0a"],
+    ["an encoded space (case 6)", "/v1/chat/completions%20"],
+    ["a path parameter (case 6)", "/v1/chat/completions;x=1"],
+    ["a slash at the end (case 6)", "/v1/chat/completions/"],
+    ["dots that are encoded twice (case 6)", "/v1/%252e%252e/chat/completions"],
+    ["an escape that is none (case 6)", "/v1/chat/completions%zz"],
+    ["an overlong slash (case 6)", "/v1%c0%afchat/completions"],
+    ["a task id without letters (case 6)", "/v1/video/generations/"],
+    ["a task id of 152 letters (case 6)", `/v1/video/generations/${"a".repeat(152)}`],
+    ["capitals (case 7)", "/V1/Chat/Completions"],
+    ["a fullwidth letter (case 7)", "/v1/\u00ef\u00bd\u0083hat/completions"],
+    ["the list of models (case 10)", "/v1/models"],
+    ["the balance (case 10)", "/dashboard/billing/subscription"],
+    ["the account (case 10)", "/api/user/self"],
     ["a route that is switched off", "/gamma/asset/CreateAsset"],
     ["the other vendor's routes", "/epsilon/v1/videos/text2video"],
   ])("%s", async (_, target) => {
     for (const method of ["GET", "POST"]) {
-      const answer = await request(
+      const response = await request(
         method,
         target,
         method === "POST" ? typed : "",
         method === "POST" ? json : "",
       );
-      expect(answer.status).toBe(404);
-      expect(answer.text).toMatch(/"code":"not_found"/);
+      expect(response.status).toBe(404);
+      expect(response.text).toMatch(/"code":"not_found"/);
     }
     expect(proxy.upstream.requests).toEqual([]);
   });
 });
 
 test.each(["http://evil.example/v1/models", "*", "evil.example:443"])(
-  "case 8: the target %s is no success and reaches nobody",
+  "the target %s is no success and reaches nobody (case 8)",
   async (target) => {
     const { status } = await request("POST", target, typed, json);
     expect(status).toBeGreaterThanOrEqual(400);
@@ -80,13 +80,13 @@ test.each(["http://evil.example/v1/models", "*", "evil.example:443"])(
   },
 );
 
-test("case 8: a target that names another host changes nothing of where the request goes", async () => {
+test("a target that names another host does not change where the request goes (case 8)", async () => {
   await request("POST", "http://evil.example/v1/chat/completions", typed, json);
   expect(proxy.upstream.requests.map(({ url }) => url)).toEqual(["/v1/chat/completions"]);
 });
 
 test.each(["?key=x", "?api_base=http://evil.example", "?", "?a=%zz"])(
-  "case 9: the query %s is refused with 400",
+  "the query %s is refused with 400 (case 9)",
   async (query) => {
     const { status, text } = await request("POST", `/v1/chat/completions${query}`, typed, json);
     expect([status, text]).toEqual([400, expect.stringContaining("query_not_allowed")]);
@@ -95,7 +95,7 @@ test.each(["?key=x", "?api_base=http://evil.example", "?", "?a=%zz"])(
 );
 
 test.each(["TRACE", "PROPFIND", "QUERY", "PUT", "DELETE", "PATCH", "GET", "HEAD"])(
-  "cases 11 and 12: %s on the chat path is answered with 405 and Allow",
+  "%s on the chat path gets 405 and Allow (cases 11 and 12)",
   async (method) => {
     const { status, text } = await request(method, "/v1/chat/completions");
     expect([status, text]).toEqual([405, expect.stringMatching(/^allow: POST, OPTIONS\r$/im)]);
@@ -103,7 +103,7 @@ test.each(["TRACE", "PROPFIND", "QUERY", "PUT", "DELETE", "PATCH", "GET", "HEAD"
   },
 );
 
-test("case 12: a GET with a body is refused", async () => {
+test("a GET with a body is refused (case 12)", async () => {
   const { status } = await request(
     "GET",
     `/v1/video/generations/${signed("t1")}`,
@@ -118,7 +118,7 @@ test("case 12: a GET with a body is refused", async () => {
   expect(proxy.upstream.requests).toEqual([]);
 });
 
-test("case 12: X-HTTP-Method-Override is ignored", async () => {
+test("X-HTTP-Method-Override is ignored (case 12)", async () => {
   const { status } = await request("GET", "/v1/chat/completions", "X-HTTP-Method-Override: POST\r\n");
   expect(status).toBe(405);
 });

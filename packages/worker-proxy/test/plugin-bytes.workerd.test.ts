@@ -131,7 +131,7 @@ describe("a public path of a plugin", () => {
 describe("a plugin that checks requests", () => {
   const post = { method: "POST", headers: { "content-type": "application/json" } };
 
-  test("ends a request by what it throws, before any plugin answers it", async () => {
+  test("ends a request by what it throws, before any plugin responds", async () => {
     const sent: string[] = [];
     const checkRequest = async ({ body }: AdmittedRequest<Env>) => {
       if (body?.["max_tokens"] === 7) throw new Error("not this one");
@@ -140,13 +140,13 @@ describe("a plugin that checks requests", () => {
       sent.push("plugin");
       return Response.json({ id: "1" });
     };
-    const { send: ask, reached } = openBytes({ plugins: [{ send }, { checkRequest }] });
-    const refused = await ask("/v1/chat/completions", {
+    const { send: call, reached } = openBytes({ plugins: [{ send }, { checkRequest }] });
+    const refused = await call("/v1/chat/completions", {
       ...post,
       body: JSON.stringify({ ...chat, max_tokens: 7 }),
     });
     expect([refused.status, sent, reached]).toEqual([503, [], []]);
-    expect((await ask("/v1/chat/completions", { ...post, body: JSON.stringify(chat) })).status).toBe(200);
+    expect((await call("/v1/chat/completions", { ...post, body: JSON.stringify(chat) })).status).toBe(200);
     expect(sent).toEqual(["plugin"]);
   });
 

@@ -2,7 +2,7 @@ import type { ProxyPlugin } from "@sluice/worker-proxy";
 import type { AdmittedRequest } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, chat, type Env, openProxy } from "./support/in-process.js";
+import { chat, createRequest, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 import { SECRET, signed } from "./support/sign.js";
 
@@ -20,7 +20,7 @@ type Options = Parameters<typeof openProxy>[0];
 
 /** A proxy with a plugin that has one path of each kind, and records what it is given. */
 function openPlugin(
-  answer: (admitted: AdmittedRequest<Env>) => Response | Promise<Response> = () =>
+  respond: (admitted: AdmittedRequest<Env>) => Response | Promise<Response> = () =>
     Response.json({ said: "by the plugin" }),
   options: Options = {},
   more: Partial<ProxyPlugin<Env>> = {},
@@ -28,7 +28,7 @@ function openPlugin(
   const served: AdmittedRequest<Env>[] = [];
   const serve = async (admitted: AdmittedRequest<Env>) => {
     served.push(admitted);
-    return answer(admitted);
+    return respond(admitted);
   };
   const plugin: ProxyPlugin<Env> = {
     routes: [
@@ -45,7 +45,7 @@ function openPlugin(
     plugins: [plugin],
     ...options,
   });
-  const request = (method: string, path: string) => opened.ask(asked({ method, path }));
+  const request = (method: string, path: string) => opened.call(createRequest({ method, path }));
   return {
     ...opened,
     served,
@@ -81,14 +81,14 @@ describe("a path of a plugin", () => {
     expect((await request("GET", "/v1/budget")).text).toBe('{"id":"none"}');
   });
 
-  test("A path that names a task is given the gateway's own id, and is marked in the answer", async () => {
+  test("a path that names a task gets the gateway's own id, and the response has the user's mark", async () => {
     const { watch, served } = openPlugin(({ id }) => Response.json({ data: { task_id: id } }));
     const { text } = await watch(signed("t-1"));
     expect(served).toMatchObject([{ id: "t-1", sentId: signed("t-1") }]);
     expect(JSON.parse(text)).toEqual({ data: { task_id: signed("t-1") } });
   });
 
-  test("case 34: that names a task is not found by anybody else", async () => {
+  test("that names a task is not found for another user (case 34)", async () => {
     const { watch, served } = openPlugin();
     const foreign = await watch(signed("t-1", "task", "user-2"));
     const unknown = await watch("t-1");
@@ -106,11 +106,13 @@ describe("a path of a plugin", () => {
   });
 
   test("has its methods named where another is used", async () => {
-    const { request, ask } = openPlugin();
+    const { request, call } = openPlugin();
     const { status, headers } = await request("POST", "/v1/chat/streams/s-1");
     expect([status, headers.get("allow")]).toEqual([405, "GET, DELETE, OPTIONS"]);
     const origin = { origin: "https://app.example" };
-    const preflight = await ask(asked({ method: "OPTIONS", path: "/v1/chat/streams/s-1", headers: origin }));
+    const preflight = await call(
+      createRequest({ method: "OPTIONS", path: "/v1/chat/streams/s-1", headers: origin }),
+    );
     expect(preflight.headers.get("access-control-allow-methods")).toBe("GET, DELETE");
   });
 
@@ -122,22 +124,24 @@ describe("a path of a plugin", () => {
   });
 
   test("takes no body", async () => {
-    const { served, ask } = openPlugin();
+    const { served, call } = openPlugin();
     const headers = { "content-length": "2" };
-    expect((await ask(asked({ method: "DELETE", path: "/v1/chat/streams/s-1", headers }))).status).toBe(400);
+    expect(
+      (await call(createRequest({ method: "DELETE", path: "/v1/chat/streams/s-1", headers }))).status,
+    ).toBe(400);
     expect(served).toEqual([]);
   });
 
   test("takes a DELETE with an empty stream for a body, as some hosts give it", async () => {
-    const { served, ask } = openPlugin();
+    const { served, call } = openPlugin();
     const init = { method: "DELETE", headers: { authorization: "Bearer user-token" }, body: "" };
     const request = new Request("https://proxy.example/v1/chat/streams/s-1", init);
     expect(request.body).not.toBeNull();
-    expect((await ask(request)).status).toBe(200);
+    expect((await call(request)).status).toBe(200);
     expect(served).toHaveLength(1);
   });
 
-  test("may be silent for longer than the gateway's answer may", async () => {
+  test("may be silent for longer than the gateway's response may", async () => {
     const headers = { "content-type": "text/event-stream" };
     const { watch } = openPlugin(
       () => {
@@ -162,9 +166,11 @@ describe("a path of a plugin", () => {
     expect((await closed.resume("s-1")).status).toBe(401);
     const limited = openPlugin(undefined, { rateLimit: () => ({ retryAfterMs: 1 }) });
     expect((await limited.resume("s-1")).status).toBe(429);
-    const { ask, served } = openPlugin();
+    const { call, served } = openPlugin();
     const headers = { origin: "https://evil.example" };
-    expect((await ask(asked({ method: "GET", path: "/v1/chat/streams/s-1", headers }))).status).toBe(403);
+    expect((await call(createRequest({ method: "GET", path: "/v1/chat/streams/s-1", headers }))).status).toBe(
+      403,
+    );
     expect([closed, limited, { served }].flatMap((each) => each.served)).toEqual([]);
   });
 
@@ -184,7 +190,7 @@ describe("a path of a plugin", () => {
       "stream_gone",
     ],
     [
-      "answers with a page",
+      "responds with a page",
       () => new Response("<h1>", { headers: { "content-type": "text/html" } }),
       502,
       "upstream_type",
@@ -197,9 +203,9 @@ describe("a path of a plugin", () => {
     ],
     ["quotes the key", () => Response.json({ key: KEY }), 502, "upstream_type"],
   ] as [string, () => Response, number, string][])(
-    "that %s is answered as the gateway's would be",
-    async (_, answer, status, code) => {
-      const { resume } = openPlugin(answer);
+    "that %s gets the response that the gateway's would get",
+    async (_, respond, status, code) => {
+      const { resume } = openPlugin(respond);
       const refused = await resume("s-1");
       expect([refused.status, refused.error?.["code"]]).toEqual([status, code]);
       expect(refused.headers.has("location")).toBe(false);
@@ -211,35 +217,35 @@ describe("a path of a plugin", () => {
     const late = new Promise<Response>((resolve) => {
       respond = resolve;
     });
-    const { ask, resume } = openPlugin(() => late, {
+    const { call, resume } = openPlugin(() => late, {
       timeout: { firstChunkMs: 5 },
       fetch: () => new Promise(() => {}),
     });
     const resumed = resume("s-1");
     // begun later, under the same limit
-    expect((await ask(asked())).error?.["code"]).toBe("upstream_timeout");
+    expect((await call(createRequest())).error?.["code"]).toBe("upstream_timeout");
     respond(Response.json({ said: "late" }));
     expect((await resumed).text).toBe('{"said":"late"}');
   });
 
-  test("A plugin that does not respond in the gateway's place is not waited for", async () => {
-    const { ask } = openPlugin(
+  test("does not wait for a plugin that does not respond for the gateway", async () => {
+    const { call } = openPlugin(
       undefined,
       { timeout: { firstChunkMs: 5 } },
       { send: () => new Promise(() => {}) },
     );
-    expect((await ask(asked())).error?.["code"]).toBe("upstream_timeout");
+    expect((await call(createRequest())).error?.["code"]).toBe("upstream_timeout");
   });
 });
 
-test("A feature is named on answers of its group, and on no others", async () => {
-  const { ask } = openPlugin();
-  const poll = () => ask(asked({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }));
+test("names a feature only on responses of its group", async () => {
+  const { call } = openPlugin();
+  const poll = () => call(createRequest({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }));
   expect((await poll()).headers.get("x-sluice-features")).toBe("video-events");
-  expect((await ask(asked())).headers.get("x-sluice-features")).toBeNull();
+  expect((await call(createRequest())).headers.get("x-sluice-features")).toBeNull();
   const without = openPlugin(undefined, {}, { features: {} });
-  const { headers } = await without.ask(
-    asked({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }),
+  const { headers } = await without.call(
+    createRequest({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }),
   );
   expect(headers.get("x-sluice-features")).toBeNull();
 });
@@ -253,22 +259,22 @@ const HEALTH = {
   isRaw: true,
 } as const;
 
-test("Refusals and /health name the features, too, because a lost answer says nothing", async () => {
+test("Refusals and /health name the features, too, because a lost response says nothing", async () => {
   const features = { chat: "resumable-streams", health: "resumable-streams" };
-  const { ask, resume } = openPlugin(
+  const { call, resume } = openPlugin(
     () => Response.json({ error: { message: "no" } }, { status: 502 }),
     { routes: ["chat", "videos"] },
     { features, createRoutes: () => [{ ...HEALTH, serve: async () => Response.json({}) }] },
   );
-  const health = await ask(
-    asked({ method: "GET", path: "/health", headers: { origin: "https://app.example" } }),
+  const health = await call(
+    createRequest({ method: "GET", path: "/health", headers: { origin: "https://app.example" } }),
   );
   expect([health.status, health.headers.get("x-sluice-features")]).toEqual([200, "resumable-streams"]);
   expect(health.headers.get("access-control-expose-headers")).toContain("x-sluice-features");
   const refused = [
     await resume("s-1"),
-    await ask(asked({ body: {} })),
-    await ask(asked({ headers: { authorization: "" } })),
+    await call(createRequest({ body: {} })),
+    await call(createRequest({ headers: { authorization: "" } })),
   ];
   expect(refused.map(({ status, headers }) => [status, headers.get("x-sluice-features")])).toEqual([
     [502, "resumable-streams"],
@@ -285,48 +291,50 @@ describe("another way to the gateway", () => {
       taken.push(admitted);
       return Promise.resolve(Response.json({ id: "taken" }));
     };
-    const { ask, reached } = openPlugin(undefined, {}, { send });
-    const streamed = await ask(asked({ body: { ...chat, stream: true } }));
+    const { call, reached } = openPlugin(undefined, {}, { send });
+    const streamed = await call(createRequest({ body: { ...chat, stream: true } }));
     expect([streamed.text, reached.length]).toEqual(['{"id":"taken"}', 0]);
     expect(taken).toMatchObject([
       { user: { id: "user-1" }, route: "chat", path: "/v1/chat/completions", model: "delta-5.3" },
     ]);
-    await ask(asked());
+    await call(createRequest());
     expect(reached).toHaveLength(1);
   });
 
   test("sees the body as it would leave, and nothing that a gate has refused", async () => {
     const bodies: unknown[] = [];
     const send = ({ body }: AdmittedRequest<Env>) => void bodies.push(body);
-    const { ask } = openPlugin(undefined, { models: { "delta-5.3": { max_tokens: 9 } } }, { send });
-    await ask(asked({ body: chat }));
-    await ask(asked({ body: { ...chat, max_tokens: 10 } }));
-    await ask(asked({ body: { model: "other" } }));
+    const { call } = openPlugin(undefined, { models: { "delta-5.3": { max_tokens: 9 } } }, { send });
+    await call(createRequest({ body: chat }));
+    await call(createRequest({ body: { ...chat, max_tokens: 10 } }));
+    await call(createRequest({ body: { model: "other" } }));
     expect(bodies).toEqual([{ ...chat, max_tokens: 9 }]);
   });
 
-  test("gets a request in turn, until one answers", async () => {
+  test("gets a request in turn, until one responds", async () => {
     const order: string[] = [];
-    const way = (name: string, takes: boolean): ProxyPlugin<Env> => ({
+    const createRoute = (name: string, takes: boolean): ProxyPlugin<Env> => ({
       routes: [],
       send() {
         order.push(name);
         return takes ? Promise.resolve(Response.json({ name })) : undefined;
       },
     });
-    const { ask } = openProxy({ plugins: [way("a", false), way("b", true), way("c", true)] });
-    expect((await ask(asked())).text).toBe('{"name":"b"}');
+    const { call } = openProxy({
+      plugins: [createRoute("a", false), createRoute("b", true), createRoute("c", true)],
+    });
+    expect((await call(createRequest())).text).toBe('{"name":"b"}');
     expect(order).toEqual(["a", "b"]);
   });
 
-  test("case 59: that fails is 503", async () => {
-    const { ask } = openPlugin(undefined, {}, { send: () => Promise.reject(new Error("at 10.0.0.1")) });
-    const { status, text } = await ask(asked());
+  test("that fails is 503 (case 59)", async () => {
+    const { call } = openPlugin(undefined, {}, { send: () => Promise.reject(new Error("at 10.0.0.1")) });
+    const { status, text } = await call(createRequest());
     expect([status, text.includes("10.0.0.1")]).toEqual([503, false]);
   });
 });
 
 test("a stream's id is the gateway's own affair where there is no plugin", async () => {
-  const { ask } = openProxy({}, () => Response.json({}, {}));
-  expect((await ask(asked())).headers.get("x-stream-id")).toBeNull();
+  const { call } = openProxy({}, () => Response.json({}, {}));
+  expect((await call(createRequest())).headers.get("x-stream-id")).toBeNull();
 });

@@ -15,7 +15,7 @@ afterEach(() => proxy.forget());
 
 const events = { "content-type": "text/event-stream" };
 const streamed = { ...chat, stream: true };
-/** A proxy of the test's own, whose answers may take so long in all. */
+/** A proxy of the test's own, whose responses may take so long in all. */
 async function impatient(totalMs: number) {
   const own = await startProxy({ options: { timeout: { totalMs } } });
   onTestFinished(() => own.close());
@@ -25,8 +25,8 @@ const many = Array.from({ length: 2000 }, (_, n) => chunk(String(n))).join("");
 
 test("a stream passes unchanged, and gives one event without usage and size", async () => {
   const text = many + finish + done;
-  proxy.upstream.answers(says(200, events, text));
-  expect((await proxy.ask(streamed)).text).toBe(text);
+  proxy.upstream.respondWith(says(200, events, text));
+  expect((await proxy.call(streamed)).text).toBe(text);
   const [event] = await proxy.events(1);
   expect(event).toMatchObject({ status: 200, outcome: "complete", firstByteMs: expect.any(Number) });
   expect(event).not.toHaveProperty("code");
@@ -36,8 +36,8 @@ test("a stream passes unchanged, and gives one event without usage and size", as
 test.each([
   ["whose connection is closed between two chunks", (end: () => void) => end()],
   ["whose connection is reset", (_: () => void, reset: () => void) => reset()],
-])("case 40: a stream %s ends in an error event", async (_, cut) => {
-  proxy.upstream.answers((response) => {
+])("a stream %s ends in an error event (case 40)", async (_, cut) => {
+  proxy.upstream.respondWith((response) => {
     const { socket } = response;
     response.writeHead(200, events);
     response.write(many, () =>
@@ -47,47 +47,47 @@ test.each([
       ),
     );
   });
-  const { text } = await proxy.ask(streamed);
+  const { text } = await proxy.call(streamed);
   expect(text).toMatch(/\n\nevent: error\ndata: .*"code":"upstream_cut"\}\}\n\n$/);
   expect(await proxy.events(1)).toMatchObject([{ status: 200, code: "upstream_cut", outcome: "truncated" }]);
 });
 
-test("case 40: so does a stream that is shorter than its content-length", async () => {
-  proxy.upstream.answers((response) => {
+test("so does a stream that is shorter than its content-length (case 40)", async () => {
+  proxy.upstream.respondWith((response) => {
     response.writeHead(200, { ...events, "content-length": String(many.length + 100) });
     response.write(many, () => response.socket?.end());
   });
-  expect((await proxy.ask(streamed)).text).toMatch(/"code":"upstream_cut"\}\}\n\n$/);
+  expect((await proxy.call(streamed)).text).toMatch(/"code":"upstream_cut"\}\}\n\n$/);
 });
 
 test("a stream that ends without [DONE] is passed on as it is: the client notices", async () => {
-  proxy.upstream.answers(says(200, events, many));
-  expect((await proxy.ask(streamed)).text).toBe(many);
+  proxy.upstream.respondWith(says(200, events, many));
+  expect((await proxy.call(streamed)).text).toBe(many);
 });
 
 test("the connection of a response that ends soon behind [DONE] is used for the next request", async () => {
   const sockets = new Set<unknown>();
-  proxy.upstream.answers((response) => {
+  proxy.upstream.respondWith((response) => {
     sockets.add(response.socket);
     response.writeHead(200, events).write(chunk("a") + finish + done);
     setTimeout(() => response.end(), 20);
   });
-  for (let times = 0; times < 3; times += 1) await proxy.ask(streamed);
+  for (let times = 0; times < 3; times += 1) await proxy.call(streamed);
   expect(sockets.size).toBe(1);
 });
 
 test("a gateway that stays connected behind [DONE] delays nothing but the end", async () => {
   const text = chunk("a") + finish + done;
-  proxy.upstream.answers((response) => void response.writeHead(200, events).write(text));
-  expect((await proxy.ask(streamed)).text).toBe(text);
+  proxy.upstream.respondWith((response) => void response.writeHead(200, events).write(text));
+  expect((await proxy.call(streamed)).text).toBe(text);
   expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
   const [event] = await proxy.events(1);
   expect(event).toMatchObject({ status: 200, outcome: "complete" });
   expect(event).not.toHaveProperty("code");
 });
 
-test("case 41: a client that leaves ends the gateway's connection, and gives one event with 499", async () => {
-  proxy.upstream.answers((response) => {
+test("a client that leaves ends the gateway's connection, and gives one event with 499 (case 41)", async () => {
+  proxy.upstream.respondWith((response) => {
     response.writeHead(200, events).write(chunk("a"));
     const more = setInterval(() => response.write(chunk("b")), 20);
     response.on("close", () => clearInterval(more));
@@ -104,14 +104,14 @@ test("case 41: a client that leaves ends the gateway's connection, and gives one
 
 test("a silent gateway is bounded by totalMs", async () => {
   const own = await impatient(400);
-  own.upstream.answers((response) => void response.writeHead(200, events).write(chunk("a")));
-  expect((await own.ask(streamed)).text).toMatch(/"code":"upstream_timeout"\}\}\n\n$/);
+  own.upstream.respondWith((response) => void response.writeHead(200, events).write(chunk("a")));
+  expect((await own.call(streamed)).text).toMatch(/"code":"upstream_timeout"\}\}\n\n$/);
   expect(await own.upstream.requests[0]?.hungUp).toBe("hung up");
 });
 
-test("case 58: a client that reads nothing holds the gateway's connection for totalMs at most", async () => {
+test("a client that reads nothing holds the gateway's connection for totalMs at most (case 58)", async () => {
   const own = await impatient(400);
-  own.upstream.answers((response) => {
+  own.upstream.respondWith((response) => {
     response.writeHead(200, events);
     const more = () => {
       while (!response.destroyed && response.write(many)) {}

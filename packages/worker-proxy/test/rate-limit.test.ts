@@ -8,11 +8,11 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-test("case 35: the platform's own limiter holds a user to their count, but for questions about tasks", async () => {
+test("the platform's limiter bounds a user's requests, except polls (case 35)", async () => {
   const statuses: number[] = [];
   // the minute is the clock's, and may begin anew between two of these: then there are two counts of two
   for (let n = 0; n < 5; n += 1) {
-    const { status, headers } = await proxy.ask();
+    const { status, headers } = await proxy.call();
     statuses.push(status);
     expect(headers.get("retry-after")).toBe(status === 429 ? "60" : null);
   }
@@ -22,6 +22,6 @@ test("case 35: the platform's own limiter holds a user to their count, but for q
   expect(proxy.upstream.requests).toHaveLength(passed.length);
 
   const poll = () =>
-    proxy.ask(undefined, { method: "GET", body: null }, `/v1/video/generations/${signed("t-1")}`);
+    proxy.call(undefined, { method: "GET", body: null }, `/v1/video/generations/${signed("t-1")}`);
   for (let n = 0; n < 3; n += 1) expect((await poll()).status).toBe(200);
 });

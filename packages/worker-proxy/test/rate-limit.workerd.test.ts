@@ -1,7 +1,7 @@
 import { type RateLimit, readStreams, workersRateLimit } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, type Env, openProxy } from "./support/in-process.js";
+import { createRequest, type Env, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
 
 expectLog("500 misconfigured", "503 rate_limit_unavailable");
@@ -10,7 +10,7 @@ type RateLimited = Parameters<RateLimit>[0];
 type Options = NonNullable<Parameters<typeof workersRateLimit<Env>>[1]>;
 
 /** A binding that lets `most` requests of one key through, for as long as the test lasts. */
-function bindingOf(most: number) {
+function createBinding(most: number) {
   const counts = new Map<string, number>();
   return {
     counts,
@@ -24,7 +24,7 @@ function bindingOf(most: number) {
 
 /** A proxy with videos behind such a binding. A bearer token is its user's id. */
 function openLimited(most: number, options: Options = {}) {
-  const binding = bindingOf(most);
+  const binding = createBinding(most);
   const opened = openProxy({
     routes: ["chat", "videos"],
     secret: () => SECRET,
@@ -35,10 +35,10 @@ function openLimited(most: number, options: Options = {}) {
   return {
     ...opened,
     counts: binding.counts,
-    chat: (user: string) => opened.ask(asked({ headers: as(user) })),
+    chat: (user: string) => opened.call(createRequest({ headers: as(user) })),
     poll: (user: string) =>
-      opened.ask(
-        asked({
+      opened.call(
+        createRequest({
           method: "GET",
           path: `/v1/video/generations/${signed("t", "task", user)}`,
           headers: as(user),
@@ -47,7 +47,7 @@ function openLimited(most: number, options: Options = {}) {
   };
 }
 
-test("case 35: one request too many is answered with 429 and Retry-After, and not sent", async () => {
+test("one request too many gets 429 with Retry-After and is not sent (case 35)", async () => {
   const { chat, reached, events } = openLimited(2);
   expect([(await chat("ann")).status, (await chat("ann")).status]).toEqual([200, 200]);
   const { status, error, headers } = await chat("ann");
@@ -57,22 +57,22 @@ test("case 35: one request too many is answered with 429 and Retry-After, and no
   expect(events.at(-1)).toMatchObject({ status: 429, code: "rate_limited", userId: "ann", route: "chat" });
 });
 
-test("case 35: each user has a count of their own", async () => {
+test("each user has a count of their own (case 35)", async () => {
   const { chat } = openLimited(1);
   expect((await chat("ann")).status).toBe(200);
   expect((await chat("bob")).status).toBe(200);
   expect((await chat("ann")).status).toBe(429);
 });
 
-test("case 57: polls are not counted with what costs", async () => {
+test("polls do not count as requests that cost (case 57)", async () => {
   const { poll, chat, counts } = openLimited(1);
   for (let n = 0; n < 3; n += 1) expect((await poll("ann")).status).toBe(200);
   expect(counts.size).toBe(0);
   expect((await chat("ann")).status).toBe(200);
 });
 
-test("case 57: polls have a bucket of their own", async () => {
-  const polls = bindingOf(2);
+test("polls have a bucket of their own (case 57)", async () => {
+  const polls = createBinding(2);
   const { poll, chat, counts } = openLimited(1, { polls: () => polls, periodSeconds: 10 });
   expect((await chat("ann")).status).toBe(200);
   expect([(await poll("ann")).status, (await poll("ann")).status]).toEqual([200, 200]);
@@ -82,7 +82,7 @@ test("case 57: polls have a bucket of their own", async () => {
   expect([counts.get("ann"), polls.counts.get("ann")]).toEqual([2, 3]);
 });
 
-test("case 35: several users can count together", async () => {
+test("several users can count together (case 35)", async () => {
   const { chat, counts } = openLimited(1, {
     by: ({ route, request }) => `${route}${new URL(request.url).host}`,
   });
@@ -90,13 +90,13 @@ test("case 35: several users can count together", async () => {
   expect([...counts]).toEqual([["chatproxy.example", 2]]);
 });
 
-test("case 35: a request without a user or a path is not counted", async () => {
-  const { counts, ask } = openLimited(1);
-  expect((await ask(asked({ headers: { authorization: "Bearer " } }))).status).not.toBe(200);
-  expect((await ask(asked({ path: "/v1/models" }))).status).toBe(404);
-  expect((await ask(asked({ method: "OPTIONS", headers: { origin: "https://app.example" } }))).status).toBe(
-    204,
-  );
+test("a request without a user or a path is not counted (case 35)", async () => {
+  const { counts, call } = openLimited(1);
+  expect((await call(createRequest({ headers: { authorization: "Bearer " } }))).status).not.toBe(200);
+  expect((await call(createRequest({ path: "/v1/models" }))).status).toBe(404);
+  expect(
+    (await call(createRequest({ method: "OPTIONS", headers: { origin: "https://app.example" } }))).status,
+  ).toBe(204);
   expect(counts.size).toBe(0);
 });
 
@@ -108,8 +108,8 @@ describe("a limiter of one's own", () => {
       expect(KEY).toMatch(/^sk-/);
       return { retryAfterMs: 1200 };
     };
-    const { ask, reached } = openProxy({ rateLimit });
-    const { status, headers } = await ask(asked());
+    const { call, reached } = openProxy({ rateLimit });
+    const { status, headers } = await call(createRequest());
     expect([status, headers.get("retry-after"), reached.length]).toEqual([429, "2", 0]);
     expect(told).toEqual([
       { user: { id: "user-1" }, route: "chat", method: "POST", isPoll: false, request: expect.any(Request) },
@@ -117,13 +117,13 @@ describe("a limiter of one's own", () => {
   });
 
   test("A limiter that returns no time gives at least a second", async () => {
-    const { ask } = openProxy({ rateLimit: () => ({ retryAfterMs: 0 }) });
-    expect((await ask(asked())).headers.get("retry-after")).toBe("1");
+    const { call } = openProxy({ rateLimit: () => ({ retryAfterMs: 0 }) });
+    expect((await call(createRequest())).headers.get("retry-after")).toBe("1");
   });
 
   test("A limiter that returns anything else refuses too", async () => {
-    const { ask } = openProxy({ rateLimit: () => ({ success: false }) as never });
-    const { status, headers } = await ask(asked());
+    const { call } = openProxy({ rateLimit: () => ({ success: false }) as never });
+    const { status, headers } = await call(createRequest());
     expect([status, headers.get("retry-after")]).toEqual([429, "1"]);
   });
 
@@ -136,19 +136,19 @@ describe("a limiter of one's own", () => {
     ],
     ["rejects", () => Promise.reject(new Error("at 10.0.0.1: refused"))],
   ] as [string, () => never][])(
-    "case 33: that %s lets nobody through: 503, without its words",
+    "that %s lets nobody through: 503, without its words (case 33)",
     async (_, rateLimit) => {
-      const { ask, reached, events } = openProxy({ rateLimit });
-      const { status, error, text } = await ask(asked());
+      const { call, reached, events } = openProxy({ rateLimit });
+      const { status, error, text } = await call(createRequest());
       expect([status, error?.["code"], reached.length]).toEqual([503, "rate_limit_unavailable", 0]);
       expect(text + JSON.stringify(events)).not.toContain("10.0.0.1");
     },
   );
 });
 
-test("case 35: of 50 requests at once with a budget for one, one reaches the gateway", async () => {
+test("of 50 requests at once with a budget for one, one reaches the gateway (case 35)", async () => {
   let left = 1;
-  const { ask, reached } = openProxy({
+  const { call, reached } = openProxy({
     plugins: [
       {
         ...readStreams(),
@@ -160,8 +160,8 @@ test("case 35: of 50 requests at once with a budget for one, one reaches the gat
       },
     ],
   });
-  const answers = await Promise.all(Array.from({ length: 50 }, () => ask(asked())));
-  const refused = answers.filter(({ status }) => status === 429);
+  const responses = await Promise.all(Array.from({ length: 50 }, () => call(createRequest())));
+  const refused = responses.filter(({ status }) => status === 429);
   expect([refused.length, reached.length]).toEqual([49, 1]);
   for (const { error, headers } of refused)
     expect([error?.["code"], headers.get("retry-after")]).toEqual(["budget_exhausted", "30"]);

@@ -1,7 +1,7 @@
 import { readStreams } from "@sluice/worker-proxy";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, chat, openProxy } from "./support/in-process.js";
+import { chat, createRequest, openProxy } from "./support/in-process.js";
 
 expectLog("502 upstream_cut");
 
@@ -54,14 +54,14 @@ function endless(filling = "") {
     },
     { highWaterMark: 0 },
   );
-  return { seen, answer: () => new Response(body, { headers: events }) };
+  return { seen, respond: () => new Response(body, { headers: events }) };
 }
 
-test("case 42: nothing is taken from the gateway that the client does not take", async () => {
+test("reads from the gateway only what the client reads (case 42)", async () => {
   // each as large as all that is gathered at most
-  const { seen, answer } = endless(" ".repeat(64 * 1024));
-  const { send } = openProxy(read, answer);
-  const reader = (await send(asked({ body: streamed }))).body?.getReader();
+  const { seen, respond } = endless(" ".repeat(64 * 1024));
+  const { send } = openProxy(read, respond);
+  const reader = (await send(createRequest({ body: streamed }))).body?.getReader();
   expect(seen.pulled).toBe(0);
   for (let n = 1; n <= 5; n += 1) {
     await reader?.read();
@@ -75,19 +75,21 @@ test.each([
 ])("a length and an encoding that are not true of %s stay here", async (_, body, text, headers) => {
   const lies = { ...headers, "content-length": "3", "content-encoding": "gzip" };
   for (const [, options] of both) {
-    const answer = await openProxy(options, () => new Response(text, { headers: lies })).ask(asked({ body }));
-    expect([answer.headers.get("content-length"), answer.headers.get("content-encoding")]).toEqual([
+    const response = await openProxy(options, () => new Response(text, { headers: lies })).call(
+      createRequest({ body }),
+    );
+    expect([response.headers.get("content-length"), response.headers.get("content-encoding")]).toEqual([
       null,
       null,
     ]);
-    expect(answer.text).toBe(text);
+    expect(response.text).toBe(text);
   }
 });
 
-test("case 42: what is pumped is at most a few pieces ahead of the client", async () => {
-  const { seen, answer } = endless(" ".repeat(64 * 1024));
-  const { send } = openProxy(pumped, answer);
-  const reader = (await send(asked({ body: streamed }))).body?.getReader();
+test("reads at most a few pieces ahead of the client (case 42)", async () => {
+  const { seen, respond } = endless(" ".repeat(64 * 1024));
+  const { send } = openProxy(pumped, respond);
+  const reader = (await send(createRequest({ body: streamed }))).body?.getReader();
   await reader?.read();
   for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setTimeout(resolve));
   expect(seen.pulled).toBeLessThan(4);
@@ -95,11 +97,11 @@ test("case 42: what is pumped is at most a few pieces ahead of the client", asyn
 });
 
 test.each(both)(
-  "case 41: a client that cancels a stream that is %s ends the gateway's, told once as 499",
+  "a client that cancels a stream that is %s ends the gateway's, told once as 499 (case 41)",
   async (_, options) => {
-    const { seen, answer } = endless();
-    const { send, events, reached } = openProxy(options, answer);
-    const reader = (await send(asked({ body: streamed }))).body?.getReader();
+    const { seen, respond } = endless();
+    const { send, events, reached } = openProxy(options, respond);
+    const reader = (await send(createRequest({ body: streamed }))).body?.getReader();
     await reader?.read();
     await reader?.cancel();
     await expect.poll(() => events).toMatchObject([{ status: 499, code: "client_left" }]);
@@ -109,16 +111,16 @@ test.each(both)(
 );
 
 test.each(both)(
-  "case 41: a request that is aborted ends a stream that is %s, also while nobody reads",
+  "a request that is aborted ends a stream that is %s, also while nobody reads (case 41)",
   async (_, options) => {
-    const { answer } = endless();
+    const { respond } = endless();
     let signal: AbortSignal | undefined;
     const { send, events } = openProxy(options, (request) => {
       signal = request.signal;
-      return answer();
+      return respond();
     });
     const client = new AbortController();
-    const reader = (await send(asked({ body: streamed, signal: client.signal }))).body?.getReader();
+    const reader = (await send(createRequest({ body: streamed, signal: client.signal }))).body?.getReader();
     await reader?.read();
     client.abort();
     expect(signal?.aborted).toBe(true);
@@ -126,11 +128,11 @@ test.each(both)(
   },
 );
 
-test("case 41: so does one that does not hear the abort, where it is read", async () => {
-  const { seen, answer } = endless();
-  const { send } = openProxy(read, answer);
+test("ends a stream that ignores the abort where it is read (case 41)", async () => {
+  const { seen, respond } = endless();
+  const { send } = openProxy(read, respond);
   const client = new AbortController();
-  const reader = (await send(asked({ body: streamed, signal: client.signal }))).body?.getReader();
+  const reader = (await send(createRequest({ body: streamed, signal: client.signal }))).body?.getReader();
   await reader?.read();
   client.abort();
   expect(seen.isCancelled).toBe(true);
@@ -138,7 +140,7 @@ test("case 41: so does one that does not hear the abort, where it is read", asyn
 
 describe("behind the [DONE] of a stream that is read, the gateway's connection", () => {
   test.each([
-    ["is kept where it ends", false, (controller: ReadableStreamDefaultController) => controller.close()],
+    ["is stored where it ends", false, (controller: ReadableStreamDefaultController) => controller.close()],
     ["is closed where more comes", true, (controller) => controller.enqueue(new Uint8Array([58, 10, 10]))],
     ["is closed where nothing comes for two seconds", true, () => new Promise<void>(() => {})],
   ])("%s", async (_, isClosed, next) => {
@@ -150,11 +152,11 @@ describe("behind the [DONE] of a stream that is read, the gateway's connection",
       { highWaterMark: 0 },
     );
     let signal: AbortSignal | undefined;
-    const { ask, events: reported } = openProxy(read, (request) => {
+    const { call, events: reported } = openProxy(read, (request) => {
       signal = request.signal;
       return new Response(body, { headers: events });
     });
-    expect((await ask(asked({ body: streamed }))).text).toBe("data: [DONE]\n\n");
+    expect((await call(createRequest({ body: streamed }))).text).toBe("data: [DONE]\n\n");
     await vi.advanceTimersByTimeAsync(2000);
     expect(signal?.aborted).toBe(isClosed);
     expect(reported).toMatchObject([{ status: 200, outcome: "unconfirmed" }]);
@@ -164,24 +166,24 @@ describe("behind the [DONE] of a stream that is read, the gateway's connection",
 test("a client that left before it was forwarded costs nothing", async () => {
   const client = new AbortController();
   let signal: AbortSignal | undefined;
-  const { ask, events } = openProxy({}, (request) => {
+  const { call, events } = openProxy({}, (request) => {
     signal = request.signal;
     return new Promise(() => {});
   });
-  const answer = ask(asked({ signal: client.signal }));
+  const response = call(createRequest({ signal: client.signal }));
   client.abort();
-  await answer;
+  await response;
   expect(signal === undefined || signal.aborted).toBe(true);
   expect(events).toMatchObject([{ status: 499 }]);
 });
 
 test.each(both)(
-  "with totalMs, an answer that goes on too long and is %s ends in an error event",
+  "with totalMs, a response that goes on too long and is %s ends in an error event",
   async (_, options) => {
     stopTime();
-    const { answer } = endless();
-    const { send, events } = openProxy({ ...options, timeout: { totalMs: 100 } }, answer);
-    const text = await inTime((await send(asked({ body: streamed }))).text());
+    const { respond } = endless();
+    const { send, events } = openProxy({ ...options, timeout: { totalMs: 100 } }, respond);
+    const text = await inTime((await send(createRequest({ body: streamed }))).text());
     expect(text).toMatch(/\n\nevent: error\ndata: {"error":{.*"code":"upstream_timeout"}}\n\n$/);
     expect(events).toMatchObject([{ status: 200, code: "upstream_timeout" }]);
   },
@@ -193,7 +195,7 @@ test.each([1, 7, 1000])(
     const text = `data: {"content":"${"\u00fc\u{1f600}".repeat(900)}"}\r\n\r\n: alive\n\ndata: [DONE]\n\n`;
     const bytes = new TextEncoder().encode(text);
     let at = 0;
-    const { ask } = openProxy(
+    const { call } = openProxy(
       read,
       () =>
         new Response(
@@ -207,7 +209,7 @@ test.each([1, 7, 1000])(
           { headers: events },
         ),
     );
-    expect((await ask(asked({ body: streamed }))).text).toBe(text);
+    expect((await call(createRequest({ body: streamed }))).text).toBe(text);
   },
 );
 
@@ -222,12 +224,12 @@ test("lines pass whole wherever their pieces were cut", async () => {
         controller.enqueue(piece);
       },
     });
-    const { ask } = openProxy(read, () => new Response(body, { headers: events }));
-    expect((await ask(asked({ body: streamed }))).text).toBe(text);
+    const { call } = openProxy(read, () => new Response(body, { headers: events }));
+    expect((await call(createRequest({ body: streamed }))).text).toBe(text);
   }
 });
 
-test("an event that does not end is not kept beyond 8 MB", async () => {
+test("an event without an end is buffered up to 8 MB", async () => {
   let sent = 0;
   const body = new ReadableStream<Uint8Array>(
     {
@@ -238,22 +240,22 @@ test("an event that does not end is not kept beyond 8 MB", async () => {
     },
     { highWaterMark: 0 },
   );
-  const { ask } = openProxy(read, () => new Response(body, { headers: events }));
-  const { text } = await ask(asked({ body: streamed }));
+  const { call } = openProxy(read, () => new Response(body, { headers: events }));
+  const { text } = await call(createRequest({ body: streamed }));
   expect(text).toMatch(/^\n\nevent: error\ndata: .*"upstream_type"/);
   expect(sent).toBe(9);
 });
 
 test.each(both)("a stream that is %s may end without a line break", async (_, options) => {
-  const { ask } = openProxy(options, () => new Response("data: [DONE]", { headers: events }));
-  expect((await ask(asked({ body: streamed }))).text).toBe("data: [DONE]");
+  const { call } = openProxy(options, () => new Response("data: [DONE]", { headers: events }));
+  expect((await call(createRequest({ body: streamed }))).text).toBe("data: [DONE]");
 });
 
 test("a function of the gateway that throws may have sent the request", async () => {
-  const { ask } = openProxy({}, () => {
+  const { call } = openProxy({}, () => {
     throw new Error("no binding");
   });
-  expect((await ask(asked())).error?.["code"]).toBe("upstream_cut");
+  expect((await call(createRequest())).error?.["code"]).toBe("upstream_cut");
 });
 
 test("events of a stream that is read go on as they come, and none of them waits for more", async () => {
@@ -263,8 +265,8 @@ test("events of a stream that is read go on as they come, and none of them waits
       send = (text) => controller.enqueue(new TextEncoder().encode(`data: ${text}\n\n`));
     },
   });
-  const { send: ask } = openProxy(read, () => new Response(body, { headers: events }));
-  const reader = (await ask(asked({ body: streamed }))).body
+  const { send: call } = openProxy(read, () => new Response(body, { headers: events }));
+  const reader = (await call(createRequest({ body: streamed }))).body
     ?.pipeThrough(new TextDecoderStream())
     .getReader();
   for (const text of ["a", "b", "c"]) send(text);
@@ -282,9 +284,12 @@ describe("the truth of endings", () => {
     `data: ${JSON.stringify({ choices: [{ index, delta: { content: text }, finish_reason: reason }] })}\n\n`;
   const usage = `data: ${JSON.stringify({ choices: [], usage: { total_tokens: 3 } })}\n\n`;
   const ends = async (text: string, body: object = streamed) => {
-    const { ask } = openProxy({ ...read, allowFields: ["n"] }, () => new Response(text, { headers: events }));
-    const answer = await ask(asked({ body }));
-    const [passed = "", error] = answer.text.split("\n\nevent: error\n");
+    const { call } = openProxy(
+      { ...read, allowFields: ["n"] },
+      () => new Response(text, { headers: events }),
+    );
+    const response = await call(createRequest({ body }));
+    const [passed = "", error] = response.text.split("\n\nevent: error\n");
     return { passed, isCut: error?.includes("upstream_cut") ?? false };
   };
 
@@ -294,7 +299,7 @@ describe("the truth of endings", () => {
     ["a finish reason and usage", delta("a", 0, "stop") + usage],
     ["both finish reasons of two choices", delta("a", 0, "stop") + delta("b", 1, "length")],
     ["an error of the gateway's", `${delta("a")}data: {"error":{"message":"overloaded"}}\n\n`],
-  ])("case 60: a stream is whole with %s", async (_, text) => {
+  ])("a stream is whole with %s (case 60)", async (_, text) => {
     expect(await ends(text)).toEqual({ passed: text, isCut: false });
   });
 
@@ -303,41 +308,41 @@ describe("the truth of endings", () => {
     ["one finish reason of two choices", delta("a", 0, "stop") + delta("b", 1)],
     ["a finish reason of another event's text", delta('"finish_reason":"stop"')],
     ["usage alone", delta("a") + usage],
-  ])("case 60: a stream is cut with %s", async (_, text) => {
+  ])("a stream is cut with %s (case 60)", async (_, text) => {
     expect(await ends(text)).toEqual({ passed: text, isCut: true });
   });
 
-  test("case 60: with `n` of two, a choice that never came is missing", async () => {
+  test("with `n` of two, a choice that never came is missing (case 60)", async () => {
     expect((await ends(delta("a", 0, "stop"), { ...streamed, n: 2 })).isCut).toBe(true);
   });
 
-  test("case 60: what breaks off behind the finish reason is whole, without the line that broke off", async () => {
+  test("a stream that breaks off after the finish reason is complete, without its broken line (case 60)", async () => {
     const whole = delta("a", 0, "stop");
     expect(await ends(`${whole}data: {"usage":{"total_to`)).toEqual({ passed: whole, isCut: false });
   });
 
-  test("case 60: behind a finish reason the rest is waited for, but not for long", async () => {
+  test("waits a short time for the rest after a finish reason (case 60)", async () => {
     stopTime();
-    const { ask, events: told } = openProxy(
+    const { call, events: told } = openProxy(
       { timeout: { chunkMs: 60_000 }, plugins: [readStreams()] },
       () => new Response(open(delta("a", 0, "stop")), { headers: events }),
     );
-    expect((await inTime(ask(asked({ body: streamed })))).text).toBe(delta("a", 0, "stop"));
+    expect((await inTime(call(createRequest({ body: streamed })))).text).toBe(delta("a", 0, "stop"));
     expect(told).toMatchObject([{ status: 200, outcome: "complete" }]);
   });
 
   test("behind [DONE] nothing is waited for", async () => {
     const text = `${delta("a")}data: [DONE]\n\n`;
-    const { ask } = openProxy(read, () => new Response(open(text), { headers: events }));
-    expect((await ask(asked({ body: streamed }))).text).toBe(text);
+    const { call } = openProxy(read, () => new Response(open(text), { headers: events }));
+    expect((await call(createRequest({ body: streamed }))).text).toBe(text);
   });
 
-  test("case 64: events whose lines end in CR alone go on as they come", async () => {
+  test("passes on events whose lines end in CR alone as they arrive (case 64)", async () => {
     const { send } = openProxy(
       read,
       () => new Response(open("data: a\r\rdata: b\r\rdata: c"), { headers: events }),
     );
-    const reader = (await send(asked({ body: streamed }))).body?.getReader();
+    const reader = (await send(createRequest({ body: streamed }))).body?.getReader();
     expect(new TextDecoder().decode((await reader?.read())?.value)).toBe("data: a\r\rdata: b\r\r");
     await reader?.cancel();
   });
@@ -352,32 +357,32 @@ describe("stalls", () => {
     ["events without choices", "data: {}\n\n"],
     ["nothing but a line without end", "x"],
   ];
-  test.each(beats)("case 67: %s do not keep a stream alive", async (_, beat) => {
-    const { ask } = openProxy(
+  test.each(beats)("%s do not keep a stream alive (case 67)", async (_, beat) => {
+    const { call } = openProxy(
       { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },
       () => new Response(drip(beat, 100), { headers: events }),
     );
-    expect((await inTime(ask(asked({ body: streamed })))).text).toContain('"code":"upstream_idle"');
+    expect((await inTime(call(createRequest({ body: streamed })))).text).toContain('"code":"upstream_idle"');
   });
 
-  test("case 67: content does", async () => {
+  test("content does (case 67)", async () => {
     const beat = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"a"}}]}\n\n';
-    const { ask } = openProxy(
+    const { call } = openProxy(
       { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },
       () => new Response(drip(beat, 500, 5), { headers: events }),
     );
-    const { text } = await inTime(ask(asked({ body: streamed })));
+    const { text } = await inTime(call(createRequest({ body: streamed })));
     expect(text).not.toContain("upstream_idle");
     expect(text.split("reasoning_content")).toHaveLength(6);
   });
 
-  test("case 58: a client that takes nothing loses its stream, and the gateway's is closed", async () => {
-    const { seen, answer } = endless();
+  test("a client that reads nothing loses its stream, and the gateway's stream is closed (case 58)", async () => {
+    const { seen, respond } = endless();
     const { send, events: told } = openProxy(
       { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },
-      answer,
+      respond,
     );
-    const reader = bodyOf(await send(asked({ body: streamed })));
+    const reader = getReader(await send(createRequest({ body: streamed })));
     await inTime(reader.read());
     await vi.advanceTimersByTimeAsync(2000);
     expect(told).toMatchObject([{ status: 499, code: "client_stalled" }]);
@@ -400,7 +405,7 @@ describe("stalls", () => {
       { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },
       () => new Response(body, { headers: events }),
     );
-    const reader = bodyOf(await send(asked({ body: streamed })));
+    const reader = getReader(await send(createRequest({ body: streamed })));
     let text = "";
     for (let part = await inTime(reader.read()); !part.done; part = await inTime(reader.read())) {
       text += new TextDecoder().decode(part.value);
@@ -410,7 +415,7 @@ describe("stalls", () => {
   });
 });
 
-function bodyOf({ body }: Response): ReadableStreamDefaultReader<Uint8Array> {
+function getReader({ body }: Response): ReadableStreamDefaultReader<Uint8Array> {
   return (body as ReadableStream<Uint8Array>).getReader();
 }
 

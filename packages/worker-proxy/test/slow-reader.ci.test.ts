@@ -6,14 +6,14 @@ test.each([
   ["passed on unread", {}],
   ["read", { chunkMs: 60_000 }],
 ])(
-  "case 42: a client that does not read a stream %s stops the gateway, however much it has",
+  "a client that does not read a stream %s stops the gateway, however much it has (case 42)",
   async (_, timeout) => {
     const slow = await startProxy({ options: { timeout } });
     const all = 200 * 1024 * 1024;
     const piece = `data: ${"x".repeat(64 * 1024)}\n\n`;
     let written = 0;
     let isBlocked = () => false;
-    slow.upstream.answers((response) => {
+    slow.upstream.respondWith((response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       isBlocked = () => response.writableNeedDrain;
       const write = () => {

@@ -1,7 +1,7 @@
 import type { ProxyOptions } from "@sluice/worker-proxy";
 import { gatewayHeaders, readStreams } from "@sluice/worker-proxy";
 import { afterEach, expect, test, vi } from "vitest";
-import { asked, chat, type Env, openProxy } from "./support/in-process.js";
+import { chat, createRequest, type Env, openProxy } from "./support/in-process.js";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -29,10 +29,10 @@ const broken = () =>
     }),
   );
 
-/** A proxy that lets one user stream `most` answers at a time. A bearer token is its user's id. */
+/** A proxy that lets one user stream `most` responses at a time. A bearer token is its user's id. */
 function openStreams(
   most: number,
-  answer: () => Response | Promise<Response>,
+  respond: () => Response | Promise<Response>,
   options: Partial<ProxyOptions<Env>> = {},
 ) {
   const opened = openProxy(
@@ -41,18 +41,18 @@ function openStreams(
       limits: { maxStreamsPerUser: most },
       ...options,
     },
-    () => answer(),
+    () => respond(),
   );
   const request = (user: string, init = {}) =>
-    asked({ headers: { authorization: `Bearer ${user}` }, body: { ...chat, stream: true }, ...init });
+    createRequest({ headers: { authorization: `Bearer ${user}` }, body: { ...chat, stream: true }, ...init });
   return {
     ...opened,
     open: (user = "ann", init = {}) => opened.send(request(user, init)),
-    stream: (user = "ann", init = {}) => opened.ask(request(user, init)),
+    stream: (user = "ann", init = {}) => opened.call(request(user, init)),
   };
 }
 
-test("case 58: one stream too many is 429 `too_many_streams`, and does not reach the gateway", async () => {
+test("one stream too many is 429 `too_many_streams`, and does not reach the gateway (case 58)", async () => {
   const { open, stream, reached, events: told } = openStreams(2, endless);
   const held = [await open(), await open()];
   const { status, error, headers } = await stream();
@@ -62,7 +62,7 @@ test("case 58: one stream too many is 429 `too_many_streams`, and does not reach
   for (const { body } of held) await body?.cancel();
 });
 
-test("case 58: a stream that ends makes room for one, beside those that are still open", async () => {
+test("a stream that ends allows one more, beside the open streams (case 58)", async () => {
   const { open, events: told } = openStreams(2, endless);
   const [first, second] = [await open(), await open()];
   await first.body?.cancel();
@@ -72,16 +72,17 @@ test("case 58: a stream that ends makes room for one, beside those that are stil
   for (const { body } of others) await body?.cancel();
 });
 
-test("case 58: each user has a count of their own, and what is no stream is not counted", async () => {
-  const { open, ask } = openStreams(1, endless);
+test("counts the streams of each user, and no other requests (case 58)", async () => {
+  const { open, call } = openStreams(1, endless);
   const held = [await open("ann"), await open("bob")];
   expect(held.map(({ status }) => status)).toEqual([200, 200]);
   const plain = openStreams(1, () => Response.json({ id: "1" }));
   await plain.open();
   const as = { headers: { authorization: "Bearer ann" } };
-  expect([(await plain.ask(asked(as))).status, (await ask(asked({ ...as, body: "{" }))).status]).toEqual([
-    200, 400,
-  ]);
+  expect([
+    (await plain.call(createRequest(as))).status,
+    (await call(createRequest({ ...as, body: "{" }))).status,
+  ]).toEqual([200, 400]);
   for (const { body } of held) await body?.cancel();
 });
 
@@ -97,10 +98,10 @@ test.each<[name: string, answer: () => Response | Promise<Response>, options?: P
     },
   ],
   ["the stream breaks off", broken],
-  ["the gateway answers with JSON", () => Response.json({ id: "1" })],
+  ["the gateway responds with JSON", () => Response.json({ id: "1" })],
   ["the gateway refuses", () => Response.json({ error: { message: "no" } }, { status: 400 })],
   ["the gateway fails", () => new Response("", { status: 500 })],
-  ["the gateway answers with a page", () => new Response("<p>")],
+  ["the gateway responds with a page", () => new Response("<p>")],
   ["the gateway can't be reached", () => Promise.reject(new Error("refused"))],
   [
     "the budget is used up",
@@ -114,9 +115,9 @@ test.each<[name: string, answer: () => Response | Promise<Response>, options?: P
   ],
   ["a header can't be set", whole, { plugins: [gatewayHeaders(() => ({ host: "x" }))] }],
   ["the plugin fails", whole, { plugins: [{ routes: [], send: () => Promise.reject(new Error("down")) }] }],
-])("case 58: the count is given back where %s", async (_, answer, options) => {
+])("the count is given back where %s (case 58)", async (_, respond, options) => {
   vi.spyOn(console, "error").mockImplementation(() => {});
-  const { stream } = openStreams(1, answer, options);
+  const { stream } = openStreams(1, respond, options);
   const first = await stream();
   const second = await stream();
   expect([second.status, second.error?.["code"]]).toEqual([first.status, first.error?.["code"]]);
@@ -124,7 +125,7 @@ test.each<[name: string, answer: () => Response | Promise<Response>, options?: P
   vi.restoreAllMocks();
 });
 
-test("case 58: the count is given back where the client leaves, in the stream or before it", async () => {
+test("stops counting a stream when its client disconnects, even before its start (case 58)", async () => {
   const { open, stream, events: told } = openStreams(1, endless);
   const client = new AbortController();
   const held = await open("ann", { signal: client.signal });
@@ -147,7 +148,7 @@ test("case 58: the count is given back where the client leaves, in the stream or
   }
 });
 
-test("case 58: a count that was never given back ends with `limits.totalMs`", async () => {
+test("a count that was never given back ends with `limits.totalMs` (case 58)", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const { open, stream } = openStreams(1, endless, {
     limits: { maxStreamsPerUser: 1 },
@@ -162,7 +163,7 @@ test("case 58: a count that was never given back ends with `limits.totalMs`", as
   await next.body?.cancel();
 });
 
-test("case 58: sixteen by default; under `public` all are one user, and none is counted", async () => {
+test("sixteen by default; under `public` all are one user, and none is counted (case 58)", async () => {
   const { open } = openStreams(1, endless, { limits: {} });
   const held = await Promise.all(Array.from({ length: 17 }, () => open()));
   expect(held.filter(({ status }) => status === 429)).toHaveLength(1);

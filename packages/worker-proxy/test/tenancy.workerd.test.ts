@@ -1,15 +1,15 @@
 import { describe, expect, test, vi } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
 
 expectLog("502 upstream_type");
 
 type Options = Parameters<typeof openProxy>[0];
-type Answer = Parameters<typeof openProxy>[1];
+type Respond = Parameters<typeof openProxy>[1];
 
 /** Videos and assets behind a secret. A bearer token is its user's id. */
-function openTenants(answer?: Answer, options: Options = {}) {
+function openTenants(respond?: Respond, options: Options = {}) {
   const opened = openProxy(
     {
       routes: ["chat", "videos", "assets"],
@@ -18,15 +18,15 @@ function openTenants(answer?: Answer, options: Options = {}) {
       gateway: { assetLookup: "/gamma/asset/GetAsset" },
       ...options,
     },
-    answer,
+    respond,
   );
   const as = (user: string) => ({ authorization: `Bearer ${user}` });
   return {
     ...opened,
     poll: (id: string, user = "user-1") =>
-      opened.ask(asked({ method: "GET", path: `/v1/video/generations/${id}`, headers: as(user) })),
+      opened.call(createRequest({ method: "GET", path: `/v1/video/generations/${id}`, headers: as(user) })),
     post: (path: string, body: unknown, user = "user-1") =>
-      opened.ask(asked({ path, headers: as(user), body })),
+      opened.call(createRequest({ path, headers: as(user), body })),
   };
 }
 
@@ -43,11 +43,11 @@ const result = {
     data: { output: [{ task_id: "t-1" }], usage: { duration: 5 } },
   },
 };
-/** A well-formed id that nobody was ever given. */
+/** A well-formed id that no user ever got. */
 const unknown = `t-1_${"A".repeat(22)}`;
 
 describe("an id of a task", () => {
-  test("leaves in its receipt with the mark of the user who made it, and nothing else is changed", async () => {
+  test("gets its user's mark in the receipt, and nothing else changes", async () => {
     const { post } = openTenants(() => Response.json(receipt));
     const { text } = await post(video, order);
     const marked = signed("t-1");
@@ -87,7 +87,7 @@ describe("an id of a task", () => {
     });
   });
 
-  test("keeps the letters that it may have, and is refused when the gateway could read others into it", async () => {
+  test("keeps its allowed characters, and is refused if the gateway could read others into it", async () => {
     const { poll, reached } = openTenants();
     const longest = `${"a_-Z9".repeat(25)}abc`;
     await poll(signed(longest));
@@ -96,30 +96,31 @@ describe("an id of a task", () => {
     expect(reached).toHaveLength(1);
   });
 
-  test("case 34: of another user is answered like one that does not exist, byte for byte", async () => {
+  test("of another user gets the response of one that does not exist, byte for byte (case 34)", async () => {
     const { poll, reached } = openTenants();
     const foreign = await poll(signed("t-1"), "user-2");
     const none = await poll(unknown, "user-2");
     expect([foreign.status, foreign.error?.["code"]]).toEqual([404, "task_not_found"]);
     expect(foreign.text).toBe(none.text);
-    const named = (answer: typeof none) => [...answer.headers].filter(([name]) => name !== "x-request-id");
+    const named = (response: typeof none) =>
+      [...response.headers].filter(([name]) => name !== "x-request-id");
     expect(named(foreign)).toEqual(named(none));
     expect(reached).toEqual([]);
   });
 
   test.each([
-    ["case 34: without a mark", "t-1"],
-    ["case 34: with a mark of nothing", "t-1_"],
-    ["case 34: with a mark that is cut", signed("t-1").slice(0, -1)],
-    ["case 34: with a mark that goes on", `${signed("t-1")}A`],
-    ["case 34: with a mark in capitals", signed("t-1").toUpperCase()],
-    ["case 34: with another task's mark", `t-2_${signed("t-1").slice(-22)}`],
-    ["case 34: with an asset's mark", signed("t-1", "asset")],
-    ["case 34: with a mark of another secret", signed("t-1", "task", "user-1", `${SECRET}!`)],
-    ["case 34: with a user's id in the task's", signed("t-1:user-1", "task", "").replace(":user-1", "")],
-    ["case 34: with two marks", signed(signed("t-1")).replace(/^t-1_/, "t-1__")],
-    ["case 34: that is a mark alone", `_${signed("t-1").slice(-22)}`],
-  ])("%s is not found, and the gateway is not asked", async (_, id) => {
+    ["without a mark (case 34)", "t-1"],
+    ["with a mark of nothing (case 34)", "t-1_"],
+    ["with a mark that is cut (case 34)", signed("t-1").slice(0, -1)],
+    ["with a mark that goes on (case 34)", `${signed("t-1")}A`],
+    ["with a mark in capitals (case 34)", signed("t-1").toUpperCase()],
+    ["with another task's mark (case 34)", `t-2_${signed("t-1").slice(-22)}`],
+    ["with an asset's mark (case 34)", signed("t-1", "asset")],
+    ["with a mark of another secret (case 34)", signed("t-1", "task", "user-1", `${SECRET}!`)],
+    ["with a user's id in the task's (case 34)", signed("t-1:user-1", "task", "").replace(":user-1", "")],
+    ["with two marks (case 34)", signed(signed("t-1")).replace(/^t-1_/, "t-1__")],
+    ["that is a mark alone (case 34)", `_${signed("t-1").slice(-22)}`],
+  ])("%s is not found, and nothing is sent to the gateway", async (_, id) => {
     const { poll, reached } = openTenants();
     expect([(await poll(id)).status, reached.length]).toEqual([404, 0]);
   });
@@ -147,7 +148,7 @@ describe("an id of a task", () => {
     expect(reached).toHaveLength(2);
   });
 
-  test("is not passed on in an answer that can't be read", async () => {
+  test("is not passed on in a response that can't be read", async () => {
     const broken = () => new Response('{"id":"t-1"', { headers: { "content-type": "application/json" } });
     const { post } = openTenants(broken);
     const { status, text, error } = await post(video, order);
@@ -202,7 +203,7 @@ describe("an asset", () => {
     expect(await sent()).toEqual(body("asset://a-1", "asset://b"));
   });
 
-  const places = (url: string) => [
+  const bodies = (url: string) => [
     { model: "gamma-video-2.0", content: [{ type: "image_url", image_url: { url } }] },
     { model: "gamma-video-2.0", content: [{ type: "video_url", video_url: { url } }] },
     { model: "gamma-video-2.0", content: [{ type: "audio_url", audio_url: { url } }] },
@@ -218,7 +219,7 @@ describe("an asset", () => {
     ["with a mark that is cut", `asset://${signed("a-1", "asset").slice(0, -1)}`],
   ])("%s is not found in a video's body, and nothing is sent", async (_, url) => {
     const { post, reached } = openTenants(undefined, { mediaURLs: "any", allowFields: ["input.anything"] });
-    for (const body of places(url)) {
+    for (const body of bodies(url)) {
       const { status, error } = await post(video, body);
       expect([status, error?.["code"]]).toEqual([404, "asset_not_found"]);
     }
@@ -226,7 +227,7 @@ describe("an asset", () => {
   });
 
   test.each(["a=bc", "folder/name", "=", "QUJDRA=="])(
-    "case 30: a text of the letters of Base64 that is no image is no file: %s",
+    "a text of the letters of Base64 that is no image is no file: %s (case 30)",
     async (url) => {
       const { post, reached } = openTenants();
       const body = { model: "beta3.0-video", input: { media: [{ type: "first_frame", url }] } };
@@ -249,9 +250,9 @@ describe("an asset", () => {
     ["with no slash", "asset:a-1"],
     ["with a path", `asset://${signed("a-1", "asset")}/../b`],
     ["with no id", "asset://"],
-  ])("case 85: an asset %s has a wrong shape, which is told before whose it is", async (_, url) => {
+  ])("an asset %s has a wrong shape, which is told before whose it is (case 85)", async (_, url) => {
     const { post, reached } = openTenants(undefined, { mediaURLs: "any", allowFields: ["input.anything"] });
-    for (const body of places(url)) {
+    for (const body of bodies(url)) {
       const { status, error } = await post(video, body);
       expect([status, error?.["code"]]).toEqual([400, "media_not_allowed"]);
       expect(error?.["message"]).toContain("must be asset://<id> for an asset");
@@ -266,7 +267,7 @@ describe("an asset", () => {
       (url: string) => ({ content: [{ type: "image_url", image_url: { url }, role: "first_frame" }] }),
     ],
   ])(
-    "case 85: a place of %s that takes no asset says so, also for an asset of the user",
+    "a place of %s that takes no asset says so, also for an asset of the user (case 85)",
     async (model, body) => {
       const { post, reached } = openTenants();
       for (const url of [`asset://${signed("a-1", "asset")}`, "asset://a-1", "asset://"]) {
@@ -331,7 +332,7 @@ test.each([
   log.mockRestore();
 });
 
-describe("case 29: the gateway gets of a user", () => {
+describe("what the gateway gets of a user (case 29)", () => {
   const flash = { model: "alpha-v4.1-flash", messages: [], user_id: "somebody-else" };
   const told = async (user: string, body: object, options: Options = {}) => {
     const { post, sent } = openTenants(undefined, options);

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
-import { asked, openProxy } from "./support/in-process.js";
+import { createRequest, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 
 expectLog("502 upstream_error");
 
 const own = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const idOf = ({ headers }: { headers: Headers }) => headers.get("x-request-id");
+const readId = ({ headers }: { headers: Headers }) => headers.get("x-request-id");
 
-describe("the request id of an answer", () => {
+describe("the request id of a response", () => {
   test.each([
     ["a success", () => Response.json({ id: "1" }, { headers: { "x-request-id": "gw-1:a.b" } })],
     [
@@ -23,9 +23,9 @@ describe("the request id of an answer", () => {
           headers: { "content-type": "text/event-stream", "x-request-id": "gw-1:a.b" },
         }),
     ],
-  ])("is the gateway's, of %s, and the log has the same", async (_, answer) => {
-    const { ask, events } = openProxy({}, answer);
-    expect(idOf(await ask(asked()))).toBe("gw-1:a.b");
+  ])("is the gateway's, of %s, and the log has the same", async (_, respond) => {
+    const { call, events } = openProxy({}, respond);
+    expect(readId(await call(createRequest()))).toBe("gw-1:a.b");
     expect(events).toMatchObject([{ requestId: "gw-1:a.b" }]);
   });
 
@@ -36,19 +36,19 @@ describe("the request id of an answer", () => {
     ["has one that could be markup", "<script>"],
     ["has the key in it", `req-${KEY}`],
   ])("is the proxy's where the gateway %s", async (_, id) => {
-    const { ask, events } = openProxy({}, () =>
+    const { call, events } = openProxy({}, () =>
       Response.json({}, { headers: id ? { "x-request-id": id } : {} }),
     );
-    const answer = await ask(asked());
-    expect(idOf(answer)).toMatch(own);
-    expect(events).toMatchObject([{ requestId: idOf(answer) }]);
+    const response = await call(createRequest());
+    expect(readId(response)).toMatch(own);
+    expect(events).toMatchObject([{ requestId: readId(response) }]);
   });
 
   test("is the proxy's on what it refuses itself, each time another, and never the client's", async () => {
-    const { ask, events } = openProxy();
+    const { call, events } = openProxy();
     const ids: unknown[] = [];
     for (const path of ["/v1/models", "/v1/chat/completions?a", "/v1/chat/completions"])
-      ids.push(idOf(await ask(asked({ path, body: "[]", headers: { "x-request-id": "mine" } }))));
+      ids.push(readId(await call(createRequest({ path, body: "[]", headers: { "x-request-id": "mine" } }))));
     for (const id of ids) expect(id).toMatch(own);
     expect(new Set(ids).size).toBe(3);
     expect(events.map(({ requestId }) => requestId)).toEqual(ids);
@@ -56,9 +56,9 @@ describe("the request id of an answer", () => {
 });
 
 test("pages may read these headers, and those of a refusal", async () => {
-  const { ask } = openProxy();
+  const { call } = openProxy();
   for (const path of ["/v1/chat/completions", "/v1/models"]) {
-    const { headers } = await ask(asked({ path, headers: { origin: "https://app.example" } }));
+    const { headers } = await call(createRequest({ path, headers: { origin: "https://app.example" } }));
     expect(headers.get("access-control-expose-headers")?.split(", ")).toEqual([
       "retry-after",
       "x-request-id",

@@ -20,12 +20,12 @@ async function impatient(timeout: { readonly firstChunkMs?: number; readonly chu
 
 const json = { "content-type": "application/json" };
 const streamed = { ...chat, stream: true };
-const errorOf = (fields: object) => JSON.stringify({ error: fields });
+const createError = (fields: object) => JSON.stringify({ error: fields });
 
 test("a whole stream passes unchanged, and gives one event", async () => {
   const events = chunk("a") + finish + done;
-  proxy.upstream.answers(says(200, { "content-type": "text/event-stream; charset=utf-8" }, events));
-  const { status, text } = await proxy.ask(streamed);
+  proxy.upstream.respondWith(says(200, { "content-type": "text/event-stream; charset=utf-8" }, events));
+  const { status, text } = await proxy.call(streamed);
   expect([status, text]).toEqual([200, events]);
   expect(await proxy.events(1)).toEqual([
     {
@@ -46,35 +46,35 @@ test("a whole stream passes unchanged, and gives one event", async () => {
 });
 
 test.each([401, 402, 403])(
-  "case 37: the gateway's %i is the operator's affair: 502, not its words",
+  "a %i of the gateway is the operator's fault: 502 without its text (case 37)",
   async (status) => {
-    proxy.upstream.answers(
-      says(status, json, errorOf({ message: `Incorrect API key: ${KEY}`, code: "invalid_api_key" })),
+    proxy.upstream.respondWith(
+      says(status, json, createError({ message: `Incorrect API key: ${KEY}`, code: "invalid_api_key" })),
     );
-    const answer = await proxy.ask();
-    expect([answer.status, answer.error?.["code"]]).toEqual([502, "upstream_auth"]);
-    expect(answer.text).not.toMatch(/Incorrect|invalid_api_key/);
+    const response = await proxy.call();
+    expect([response.status, response.error?.["code"]]).toEqual([502, "upstream_auth"]);
+    expect(response.text).not.toMatch(/Incorrect|invalid_api_key/);
     expect(await proxy.events(1)).toMatchObject([{ status: 502, code: "upstream_auth" }]);
   },
 );
 
-test.each([301, 302, 303, 307, 308])("case 38: a %i is not followed, elsewhere or here", async (status) => {
+test.each([301, 302, 303, 307, 308])("a %i is not followed, elsewhere or here (case 38)", async (status) => {
   const elsewhere = await startUpstream();
   for (const location of [`${elsewhere.url}/v1/chat/completions`, "/v1/models"]) {
-    proxy.upstream.answers(says(status, { location }));
-    const answer = await proxy.ask();
-    expect([answer.status, answer.error?.["code"]]).toEqual([502, "upstream_redirect"]);
-    expect(answer.headers.get("location")).toBeNull();
+    proxy.upstream.respondWith(says(status, { location }));
+    const response = await proxy.call();
+    expect([response.status, response.error?.["code"]]).toEqual([502, "upstream_redirect"]);
+    expect(response.headers.get("location")).toBeNull();
     expect(proxy.upstream.requests).toHaveLength(1);
   }
   expect(elsewhere.requests).toEqual([]);
   elsewhere.close();
 });
 
-test("case 39: a gateway that is silent before its headers gives 504, and its connection is closed", async () => {
+test("a gateway that is silent before its headers gives 504, and its connection is closed (case 39)", async () => {
   const own = await impatient({ firstChunkMs: 200 });
-  own.upstream.answers(() => {});
-  const { status, error } = await own.ask();
+  own.upstream.respondWith(() => {});
+  const { status, error } = await own.call();
   expect([status, error?.["code"]]).toEqual([504, "upstream_timeout"]);
   expect(await own.upstream.requests[0]?.hungUp).toBe("hung up");
 });
@@ -88,13 +88,13 @@ function splitError(text: string) {
   return { before, error: JSON.parse(data).error as Record<string, string> };
 }
 
-test("case 39: a gateway that is silent in mid-stream gives an error event, and its connection is closed", async () => {
+test("a gateway that is silent in mid-stream gives an error event, and its connection is closed (case 39)", async () => {
   const own = await impatient({ chunkMs: 200 });
-  own.upstream.answers((response) => {
+  own.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(chunk("a"));
   });
-  const { status, text } = await own.ask(streamed);
+  const { status, text } = await own.call(streamed);
   const { before, error } = splitError(text);
   expect(status).toBe(200);
   expect(before.trimEnd()).toBe(chunk("a").trimEnd());
@@ -103,51 +103,51 @@ test("case 39: a gateway that is silent in mid-stream gives an error event, and 
   expect(await own.events(1)).toMatchObject([{ status: 200, code: "upstream_idle" }]);
 });
 
-test("case 40: a connection that breaks within an event gives an error event, without the broken line", async () => {
-  proxy.upstream.answers((response) => {
+test("a connection that breaks within an event gives an error event, without the broken line (case 40)", async () => {
+  proxy.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(`${chunk("a")}data: {"choices":[{"del`, () => response.destroy());
   });
-  const { before, error } = splitError((await proxy.ask(streamed)).text);
+  const { before, error } = splitError((await proxy.call(streamed)).text);
   expect(before.trimEnd()).toBe(chunk("a").trimEnd());
   expect(error["code"]).toBe("upstream_cut");
 });
 
-test("case 40: a stream that ends without saying so gives an error event", async () => {
+test("a stream that ends without saying so gives an error event (case 40)", async () => {
   const quoted = chunk('\\"finish_reason\\": \\"stop\\" and data: [DONE]');
-  proxy.upstream.answers(says(200, { "content-type": "text/event-stream" }, quoted));
-  const { text } = await proxy.ask(streamed);
+  proxy.upstream.respondWith(says(200, { "content-type": "text/event-stream" }, quoted));
+  const { text } = await proxy.call(streamed);
   expect(text).toContain("event: error\n");
   expect(text).toContain("upstream_cut");
 });
 
 test("a stream that ends with its finish_reason, and usage behind it, is whole without [DONE]", async () => {
   const events = `${finish}data: {"choices":[],"usage":{"total_tokens":3,"x":"${"y".repeat(5000)}"}}\n\n`;
-  proxy.upstream.answers((response) => {
+  proxy.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(events.slice(0, 40), () => response.write(events.slice(40), () => response.end()));
   });
-  expect((await proxy.ask(streamed)).text).toBe(events);
+  expect((await proxy.call(streamed)).text).toBe(events);
 });
 
 test("a JSON answer that breaks off is no success", async () => {
-  proxy.upstream.answers((response) => {
+  proxy.upstream.respondWith((response) => {
     response.writeHead(200, json);
     response.write('{"id":', () => response.destroy());
   });
-  const { status, error } = await proxy.ask();
+  const { status, error } = await proxy.call();
   expect([status, error?.["code"]]).toEqual([502, "upstream_cut"]);
   expect(await proxy.events(1)).toMatchObject([{ code: "upstream_cut" }]);
 });
 
-test("case 41: a client that leaves before the headers, through a service binding, is left by the proxy too", async () => {
-  proxy.upstream.answers(() => {});
-  expect(await (await proxy.askAndLeave(chat)).text()).toBe("left");
+test("a client that leaves before the headers, through a service binding, is left by the proxy too (case 41)", async () => {
+  proxy.upstream.respondWith(() => {});
+  expect(await (await proxy.sendAndLeave(chat)).text()).toBe("left");
   expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
 });
 
-test("case 41: a client that leaves in mid-stream ends the gateway's connection, and gives one event with 499", async () => {
-  proxy.upstream.answers((response) => {
+test("a client that leaves in mid-stream ends the gateway's connection, and gives one event with 499 (case 41)", async () => {
+  proxy.upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(chunk("a"));
     const more = setInterval(() => response.write(chunk("b")), 20);
@@ -161,26 +161,28 @@ test("case 41: a client that leaves in mid-stream ends the gateway's connection,
   expect(await proxy.events(1)).toMatchObject([{ status: 499, code: "client_left", userId: "user-1" }]);
 });
 
-test("case 44: the gateway's 429 passes, with Retry-After and as the gateway's", async () => {
+test("the gateway's 429 passes, with Retry-After and as the gateway's (case 44)", async () => {
   const error = { message: "slow down", type: "rate_limit_error", code: "rate_limited" };
-  proxy.upstream.answers(says(429, { ...json, "retry-after": "7", "x-request-id": "r1" }, errorOf(error)));
-  const answer = await proxy.ask();
-  expect(answer.status).toBe(429);
-  expect(answer.error).toEqual(error);
-  expect(answer.headers.get("retry-after")).toBe("7");
-  expect(answer.headers.get("x-request-id")).toBe("r1");
-  expect(answer.headers.get("x-sluice-source")).toBe("upstream");
+  proxy.upstream.respondWith(
+    says(429, { ...json, "retry-after": "7", "x-request-id": "r1" }, createError(error)),
+  );
+  const response = await proxy.call();
+  expect(response.status).toBe(429);
+  expect(response.error).toEqual(error);
+  expect(response.headers.get("retry-after")).toBe("7");
+  expect(response.headers.get("x-request-id")).toBe("r1");
+  expect(response.headers.get("x-sluice-source")).toBe("upstream");
 });
 
-describe("case 44: the gateway's errors keep to the one shape", () => {
+describe("the gateway's errors get the proxy's shape (case 44)", () => {
   test.each([
     ["a 500 page that quotes the key", 500, "text/html", `<h1>${KEY}</h1>`, 502, "upstream_error"],
-    ["a 503 in JSON", 503, "application/json", errorOf({ message: "overloaded" }), 502, "upstream_error"],
+    ["a 503 in JSON", 503, "application/json", createError({ message: "overloaded" }), 502, "upstream_error"],
     [
       "a 400 with code and message alone",
       400,
       "application/json",
-      errorOf({ message: "no", code: "bad" }),
+      createError({ message: "no", code: "bad" }),
       400,
       "bad",
     ],
@@ -193,37 +195,44 @@ describe("case 44: the gateway's errors keep to the one shape", () => {
       "a 400 that quotes the key",
       400,
       "application/json",
-      errorOf({ message: `of ${KEY}` }),
+      createError({ message: `of ${KEY}` }),
       400,
       "upstream_refused",
     ],
-    ["a 400 whose code is the key", 400, "application/json", errorOf({ code: KEY }), 400, "upstream_refused"],
+    [
+      "a 400 whose code is the key",
+      400,
+      "application/json",
+      createError({ code: KEY }),
+      400,
+      "upstream_refused",
+    ],
     ["a 422 in another shape", 422, "application/json", '{"detail":[1]}', 422, "upstream_refused"],
     ["a 400 of null", 400, "application/json", "null", 400, "upstream_refused"],
   ])("%s", async (_, sent, type, text, status, code) => {
-    proxy.upstream.answers(says(sent, { "content-type": type }, text));
-    const answer = await proxy.ask();
-    expect(answer.status).toBe(status);
-    expect(answer.error).toEqual({ message: expect.any(String), type: expect.any(String), code });
-    expect(answer.text).not.toContain("<h1>");
+    proxy.upstream.respondWith(says(sent, { "content-type": type }, text));
+    const response = await proxy.call();
+    expect(response.status).toBe(status);
+    expect(response.error).toEqual({ message: expect.any(String), type: expect.any(String), code });
+    expect(response.text).not.toContain("<h1>");
   });
 });
 
-test("case 63: a refusal whose body never ends stays a refusal, and is not waited for", async () => {
+test("a refusal whose body never ends stays a refusal at once (case 63)", async () => {
   const own = await impatient({ chunkMs: 200 });
-  own.upstream.answers((response) => {
+  own.upstream.respondWith((response) => {
     response.writeHead(400, json).write('{"error":');
     // each byte comes well within `chunkMs`: only a total ends it
     const more = setInterval(() => response.write(" "), 20);
     response.on("close", () => clearInterval(more));
   });
-  const { status, error } = await own.ask();
+  const { status, error } = await own.call();
   expect([status, error?.["code"]]).toEqual([400, "upstream_refused"]);
   expect(await own.upstream.requests[0]?.hungUp).toBe("hung up");
 });
 
-test("case 63: a refusal of many megabytes is cut off", async () => {
-  proxy.upstream.answers((response) => {
+test("a refusal of many megabytes is cut off (case 63)", async () => {
+  proxy.upstream.respondWith((response) => {
     response.writeHead(400, json);
     const more = () => {
       while (response.write("x".repeat(100_000))) {}
@@ -231,29 +240,29 @@ test("case 63: a refusal of many megabytes is cut off", async () => {
     response.on("drain", more);
     more();
   });
-  const { status, error } = await proxy.ask();
+  const { status, error } = await proxy.call();
   expect([status, error?.["code"]]).toEqual([400, "upstream_refused"]);
   expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
 });
 
-test("case 63: a refusal whose connection breaks stays a refusal", async () => {
-  proxy.upstream.answers((response) => {
+test("a refusal whose connection breaks stays a refusal (case 63)", async () => {
+  proxy.upstream.respondWith((response) => {
     response.writeHead(422, json).write('{"error":', () => response.destroy());
   });
-  expect((await proxy.ask()).status).toBe(422);
+  expect((await proxy.call()).status).toBe(422);
 });
 
 test.each([
   ["a page", "<html><body>welcome</body></html>"],
   ["JSON that was cut", '{"id":"1","choices":[{"mess'],
   ["nothing", ""],
-])("case 61: %s that calls itself JSON is no success", async (_, text) => {
-  proxy.upstream.answers(says(200, json, text));
-  const { status, error } = await proxy.ask();
+])("%s that calls itself JSON is no success (case 61)", async (_, text) => {
+  proxy.upstream.respondWith(says(200, json, text));
+  const { status, error } = await proxy.call();
   expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
 });
 
-test("case 21: a body over the limit without a content-length is refused, and not read to its end", async () => {
+test("a body over the limit without a content-length is refused, and not read to its end (case 21)", async () => {
   const piece = `3e8\r\n${"x".repeat(1000)}\r\n`;
   const { status, text } = await proxy.raw(
     `POST /v1/chat/completions HTTP/1.1\r\nHost: ${proxy.url.host}\r\nConnection: close\r\n` +
@@ -264,18 +273,18 @@ test("case 21: a body over the limit without a content-length is refused, and no
   expect(proxy.upstream.requests).toEqual([]);
 });
 
-test("case 21: a body up to the limit passes", async () => {
-  proxy.upstream.answers(ok);
+test("a body up to the limit passes (case 21)", async () => {
+  proxy.upstream.respondWith(ok);
   const body = JSON.stringify({ ...chat, stop: "" });
   const full = JSON.stringify({ ...chat, stop: "x".repeat(1000 - body.length) });
   expect(full).toHaveLength(1000);
-  expect((await proxy.ask(full)).status).toBe(200);
-  expect((await proxy.ask(`${full} `)).status).toBe(413);
+  expect((await proxy.call(full)).status).toBe(200);
+  expect((await proxy.call(`${full} `)).status).toBe(413);
 });
 
 test("a gateway that closes the connection after the request may have done the work: no client is told to repeat it", async () => {
-  proxy.upstream.answers((response) => response.destroy());
-  const { status, error, headers } = await proxy.ask();
+  proxy.upstream.respondWith((response) => response.destroy());
+  const { status, error, headers } = await proxy.call();
   expect([status, error?.["code"], headers.get("retry-after")]).toEqual([502, "upstream_cut", null]);
   expect(proxy.upstream.requests).toHaveLength(1);
 });
@@ -283,7 +292,7 @@ test("a gateway that closes the connection after the request may have done the w
 test("a refused connection is no certainty in workerd: it throws the error of a connection that broke off", async () => {
   const closed = await startProxy();
   closed.upstream.close();
-  const { status, error, headers } = await closed.ask();
+  const { status, error, headers } = await closed.call();
   expect([status, error?.["code"], headers.get("retry-after")]).toEqual([502, "upstream_cut", null]);
   await closed.close();
 });

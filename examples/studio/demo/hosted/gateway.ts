@@ -14,7 +14,7 @@ import { openUploads } from "./uploads.ts";
  * cache, because the browser may end a Service Worker at any time.
  */
 
-/** Answers the page's requests to the gateway and for its files. */
+/** Responds to the page's requests to the gateway and for its files. */
 export type Gateway = (request: Request) => Promise<Response>;
 
 declare global {
@@ -49,13 +49,13 @@ globalThis.openGateway = async (base) => {
   const proxy = createProxy<ProxyEnv>(options);
   const env: ProxyEnv = { GATEWAY_URL: GATEWAY, GATEWAY_API_KEY: key, ORIGINS: origin };
   const uploads = openUploads(base);
-  const answer = storeStreams(async (request) =>
+  const respond = storeStreams(async (request) =>
     proxy.fetch(await toServerRequest(dropSignal(request), root, origin), env),
   );
-  answerFetch(async (request) => {
+  handleFetch(async (request) => {
     if (request.url.startsWith(`${files}/`)) return emulate(await toServerRequest(request, files, GATEWAY));
     if (request.url.startsWith(`${GATEWAY}/`)) return emulate(request);
-    return request.url.startsWith(base) ? ((await uploads(request)) ?? answer(request)) : undefined;
+    return request.url.startsWith(base) ? ((await uploads(request)) ?? respond(request)) : undefined;
   });
   return (request) => fetch(request);
 
@@ -82,13 +82,13 @@ async function readKey(state: StoredState): Promise<string> {
   return key;
 }
 
-/** Answers each `fetch` of this worker with `answer`. No request leaves the browser. */
-function answerFetch(answer: (request: Request) => Promise<Response | undefined>): void {
+/** Responds to each `fetch` of this worker with `respond`. No request leaves the browser. */
+function handleFetch(respond: (request: Request) => Promise<Response | undefined>): void {
   const { fetch: send } = globalThis;
   globalThis.fetch = async (input, init) => {
     const request = new Request(input, init);
     if (request.url.startsWith("data:")) return send(request);
-    const response = await answer(request);
+    const response = await respond(request);
     if (!response) throw new TypeError("the studio's Service Worker sends no request to another host");
     return response;
   };

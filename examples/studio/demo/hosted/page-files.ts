@@ -5,8 +5,8 @@
 
 /** The files of the page. */
 export interface PageFiles {
-  /** Answers a request for a file of the page. */
-  answer(request: Request, preloaded?: Promise<Response | undefined>): Promise<Response>;
+  /** Responds to a request for a file of the page. */
+  respond(request: Request, preloaded?: Promise<Response | undefined>): Promise<Response>;
   /** Loads the missing files that the page needs to open and to respond without a network. */
   loadCore(core: readonly string[]): Promise<void>;
   /** Forgets the files of earlier builds. */
@@ -17,9 +17,9 @@ export interface PageFiles {
 export function openPageFiles(base: string): PageFiles {
   const { fetch } = globalThis;
   const openCache = () => caches.open(`${base} files`);
-  return { answer, loadCore, forgetOthers };
+  return { respond, loadCore, forgetOthers };
 
-  async function answer(request: Request, preloaded?: Promise<Response | undefined>): Promise<Response> {
+  async function respond(request: Request, preloaded?: Promise<Response | undefined>): Promise<Response> {
     const cache = await openCache();
     const key = getKey(request.url);
     const hasHash = key.startsWith(`${base}assets/`);

@@ -24,17 +24,17 @@ interface Scope {
 
 export const scope = globalThis as unknown as Scope;
 
-/** Answer to a page that asks whether the server has started. */
+/** Response to a page that asks whether the server has started. */
 export interface Started {
   /** Why it has not; absent if it has. */
   readonly problem?: string;
 }
 
-/** Answers each page that waits in `startServiceWorker`, and takes control of pages that loaded without this worker. */
-export function answerStarts(start: () => Promise<unknown>, then?: () => Promise<unknown>): void {
-  scope.addEventListener("message", (event) => event.waitUntil(answer(event.ports)));
+/** Responds to each page that waits in `startServiceWorker`, and takes control of pages that loaded without this worker. */
+export function handleStarts(start: () => Promise<unknown>, then?: () => Promise<unknown>): void {
+  scope.addEventListener("message", (event) => event.waitUntil(respond(event.ports)));
 
-  async function answer([port]: readonly MessagePort[]): Promise<void> {
+  async function respond([port]: readonly MessagePort[]): Promise<void> {
     const started = await Promise.all([scope.clients.claim(), start()]).then(
       (): Started => ({}),
       (error: unknown): Started => ({ problem: String(error) }),

@@ -1,13 +1,13 @@
 import type { Gateway } from "./gateway.ts";
 import { openPageFiles } from "./page-files.ts";
-import { answerStarts, scope } from "./scope.ts";
+import { handleStarts, scope } from "./scope.ts";
 
 /*
- * The Service Worker of the hosted studio. It answers everything below the page's folder: files from the cache, and all
+ * The Service Worker of the hosted studio. It responds to everything below the page's folder: files from the cache, and all
  * else by the gateway, whose script it loads with the first request that needs it.
  */
 
-/** Set by the build: all files of the page, and those with which it opens and answers without a network. */
+/** Set by the build: all files of the page, and those with which it opens and responses without a network. */
 declare const FILES: readonly string[];
 declare const CORE: readonly string[];
 
@@ -28,13 +28,13 @@ scope.addEventListener("activate", (event) =>
     ]),
   ),
 );
-answerStarts(gateway, () => pageFiles.loadCore(CORE));
+handleStarts(gateway, () => pageFiles.loadCore(CORE));
 scope.addEventListener("fetch", (event) => {
   const { request } = event;
   if (!request.url.startsWith(base)) return;
   if (/^(?:v1|gamma|emulator)\//.test(request.url.slice(base.length)))
-    return event.respondWith(gateway().then((answer) => answer(request)));
-  if (request.method === "GET") event.respondWith(pageFiles.answer(request, event.preloadResponse));
+    return event.respondWith(gateway().then((respond) => respond(request)));
+  if (request.method === "GET") event.respondWith(pageFiles.respond(request, event.preloadResponse));
 });
 
 function gateway(): Promise<Gateway> {

@@ -4,7 +4,7 @@ import type { Started } from "./scope.ts";
 const LONGEST_STEP_MS = 120_000;
 
 /**
- * Registers a Service Worker that calls `answerStarts`, and waits until it answers this page.
+ * Registers a Service Worker that calls `handleStarts`, and waits until it serves this page.
  *
  * @throws {Error} where it can't be installed, where it says that its server did not start, and where it is silent
  */
@@ -12,7 +12,7 @@ export async function startServiceWorker(script: string | URL): Promise<void> {
   const { serviceWorker } = navigator;
   const registration = await serviceWorker.register(script);
   const worker = await limitTime(LONGEST_STEP_MS, waitForActivation(registration));
-  const { problem } = await limitTime(LONGEST_STEP_MS, askForStart(worker));
+  const { problem } = await limitTime(LONGEST_STEP_MS, requestStart(worker));
   if (problem) throw new Error(problem);
   await limitTime(LONGEST_STEP_MS, waitForControl(serviceWorker));
 }
@@ -29,7 +29,7 @@ async function waitForActivation(registration: ServiceWorkerRegistration): Promi
 }
 
 /** Asks the worker if its server is there. */
-function askForStart(worker: ServiceWorker): Promise<Started> {
+function requestStart(worker: ServiceWorker): Promise<Started> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
     port1.onmessage = ({ data }: MessageEvent<Started>) => {

@@ -13,7 +13,7 @@ export const hostedProblem = atom<HostedProblem | undefined>(undefined);
 
 let starting: Promise<void> | undefined;
 
-/** Starts the Service Worker that answers this page, once. Resolves when it does, and rejects where it can't. */
+/** Starts the Service Worker that serves this page, once. Resolves when it does, and rejects where it can't. */
 export function startService(): Promise<void> {
   starting ??= start();
   // the next request tries again

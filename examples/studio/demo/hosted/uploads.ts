@@ -12,7 +12,7 @@ const LENGTH = "x-upload-length";
  * Opens the uploads of the page.
  *
  * @param base address of the page, with a slash at its end
- * @returns a function that answers requests for uploads and their files; undefined for all others
+ * @returns a function that responds to requests for uploads and their files; undefined for all others
  */
 export function openUploads(base: string): (request: Request) => Promise<Response | undefined> {
   const openCache = () => caches.open(`${base} uploads`);

@@ -1,6 +1,6 @@
 import type { EmulatorOptions } from "@sluice/emulator";
-import { sceneOf } from "./art/scenes.ts";
-import { bitmapOf, type Picture } from "./picture.ts";
+import { findScene } from "./art/scenes.ts";
+import { createBitmap, type ImageInput } from "./image.ts";
 
 /**
  * Landscapes for the emulator's option `media`: each is painted from words of its prompt. Where no scene fits, the caption
@@ -8,6 +8,6 @@ import { bitmapOf, type Picture } from "./picture.ts";
  */
 export const landscapes: NonNullable<EmulatorOptions["media"]> = { image: paintOrSay, video: paintOrSay };
 
-function paintOrSay(picture: Picture) {
-  return sceneOf(picture.prompt, picture.base) ? bitmapOf(picture) : `No scene fits: ${picture.prompt}`;
+function paintOrSay(image: ImageInput) {
+  return findScene(image.prompt, image.base) ? createBitmap(image) : `No scene fits: ${image.prompt}`;
 }

@@ -8,7 +8,7 @@ import { Branches } from "@/components/sluice/branches";
 import { IconButton, onPressOnce } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { Elsewhere } from "@/components/sluice/devices";
-import { canRetry, Ending, Unanswered } from "@/components/sluice/ending";
+import { canRetry, Ending, FailedReply } from "@/components/sluice/ending";
 import { formatModel } from "@/components/sluice/format";
 import { UserMessage } from "@/components/sluice/message";
 import { runSoon } from "@/components/sluice/soon";
@@ -123,7 +123,7 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
         </AssistantMessage>
       )}
       {!last && isBusy && <Pending />}
-      {!last && !isBusy && isLast && <Unanswered error={chat.error} onRetry={retry} describe={describe} />}
+      {!last && !isBusy && isLast && <FailedReply error={chat.error} onRetry={retry} describe={describe} />}
     </div>
   );
 }, isSameTurn);

@@ -63,17 +63,17 @@ export function canRetry({ outcome, error, content }: ChatMessage): boolean {
   );
 }
 
-interface UnansweredProps extends Pick<EndingProps, "describe"> {
+interface FailedReplyProps extends Pick<EndingProps, "describe"> {
   /** Error of the chat: `error` of `useChatStream`. */
   readonly error: Error | undefined;
   readonly onRetry: () => unknown;
 }
 
 /** Shown for a response that never began. */
-export function Unanswered({ error, onRetry, describe }: UnansweredProps) {
+export function FailedReply({ error, onRetry, describe }: FailedReplyProps) {
   if (error) return <ErrorNote error={error} onRetry={onRetry} describe={describe} />;
   return (
-    <Note icon={<Info aria-hidden />} title={endingWords.unanswered}>
+    <Note icon={<Info aria-hidden />} title={endingWords.noReply}>
       <RetryButton onRetry={onRetry} />
     </Note>
   );

@@ -100,7 +100,7 @@ export function listURLs(values: FormValues, name: FieldName): readonly string[]
 }
 
 /** Path of a field in the request, and its unusual flags. */
-interface Place {
+interface FieldPosition {
   readonly path?: string;
   readonly isAdvanced?: boolean;
   readonly isShown?: boolean;
@@ -110,7 +110,7 @@ interface Place {
 export function pickParts<Kind extends FormField["kind"]>(
   kind: Kind,
   name: FieldName,
-  { path = name, isAdvanced = false, isShown = true }: Place = {},
+  { path = name, isAdvanced = false, isShown = true }: FieldPosition = {},
 ) {
   return { kind, name, path, ...fieldLabels.fields[name], isAdvanced, isShown } as const;
 }
@@ -152,10 +152,10 @@ function fits(field: FormField, value: NonNullable<FormValue>): boolean {
 export function setAt(request: Record<string, unknown>, path: string, value: unknown): void {
   const names = path.split(".");
   const last = names.pop() as string;
-  let place = request;
+  let parent = request;
   for (const name of names) {
-    place[name] ??= {};
-    place = place[name] as Record<string, unknown>;
+    parent[name] ??= {};
+    parent = parent[name] as Record<string, unknown>;
   }
-  place[last] = value;
+  parent[last] = value;
 }

@@ -11,7 +11,7 @@ const rules: readonly (readonly [rule: RegExp, field: FieldName, text: string])[
   [/prompt-required|content-empty/, "prompt", problemWords.promptOrImage],
   [/prompt-empty|one-text|\.text$/, "prompt", problemWords.prompt],
   [/last-frame-needs-first/, "first_frame", problemWords.firstFrame],
-  [/audio-needs-picture/, "reference_audio", problemWords.pictureForSound],
+  [/audio-needs-picture/, "reference_audio", problemWords.imageForSound],
   [/one-image|first-frame-count/, "first_frame", problemWords.oneImage],
   [/last-frame-count/, "last_frame", problemWords.oneImage],
   [/reference-video\.seconds-in-all/, "reference_video", problemWords.videoSeconds],
@@ -40,8 +40,8 @@ export function collectProblems(
   return problems;
 
   function describeProblem({ path, rule }: Issue): readonly [FieldName, string] {
-    const place = /^(?:input\.media|content)\.(\d+)/.exec(path)?.[1];
-    const item = place === undefined ? undefined : media[Number(place) - textItems];
+    const index = /^(?:input\.media|content)\.(\d+)/.exec(path)?.[1];
+    const item = index === undefined ? undefined : media[Number(index) - textItems];
     if (item) return [item, describeFileProblem(rule)];
     const known = rules.find(([pattern]) => pattern.test(rule));
     if (known) return [known[1], known[2]];

@@ -40,7 +40,7 @@ export const problemWords = {
   promptOrImage: "Add a prompt or a picture.",
   prompt: "Add a prompt.",
   firstFrame: "Add a first frame, too.",
-  pictureForSound: "Add a picture or a video, too.",
+  imageForSound: "Add a picture or a video, too.",
   oneImage: "Use one picture.",
   videoSeconds: "All videos: 15 s at most.",
   soundSeconds: "All sounds: 15 s at most.",

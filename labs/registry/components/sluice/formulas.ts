@@ -17,7 +17,7 @@ interface Formulas {
   /** The text with all formulas between `$$`: `\\( \\)`, `\\[ \\]` and `$ $` become that. */
   readonly tex: string;
   /** The text with a placeholder for each formula. */
-  readonly places: string;
+  readonly withPlaceholders: string;
   readonly hasMath: boolean;
 }
 
@@ -26,7 +26,7 @@ type OpenFormula = "place" | "nothing" | "text";
 
 /** Finds the formulas of a response. */
 export function findFormulas(text: string, open: OpenFormula): Formulas {
-  if (!/\$|\\[([]/.test(text)) return { tex: text, places: text, hasMath: false };
+  if (!/\$|\\[([]/.test(text)) return { tex: text, withPlaceholders: text, hasMath: false };
   const parts = text.split(CODE);
   const tex = parts.map((part, at) =>
     at % 2 === 1
@@ -35,10 +35,14 @@ export function findFormulas(text: string, open: OpenFormula): Formulas {
         ? replaceOpen(withTeX(part), open === "place" ? formatPlaceholder : () => "")
         : withTeX(part),
   );
-  const places = tex.map((part, at) =>
+  const withPlaceholders = tex.map((part, at) =>
     at % 2 === 1 ? part : part.replace(FORMULAS, (_, it) => formatPlaceholder(it)),
   );
-  return { tex: tex.join(""), places: places.join(""), hasMath: tex.some((part) => part.includes("$$")) };
+  return {
+    tex: tex.join(""),
+    withPlaceholders: withPlaceholders.join(""),
+    hasMath: tex.some((part) => part.includes("$$")),
+  };
 }
 
 function withTeX(part: string): string {

@@ -19,7 +19,7 @@ interface MarkdownProps {
 export const Markdown = memo(function Markdown(props: MarkdownProps) {
   const { text, isLive = false, isCut = false } = props;
   const isOpen = isLive || isCut;
-  const { tex, places, hasMath } = findFormulas(
+  const { tex, withPlaceholders, hasMath } = findFormulas(
     isOpen ? cutTableHead(text.replace(OPEN_MARK, "")) : text,
     isLive ? "place" : isCut ? "nothing" : "text",
   );
@@ -38,7 +38,7 @@ export const Markdown = memo(function Markdown(props: MarkdownProps) {
       plugins={math ?? noPlugins}
       controls={false}
     >
-      {math ? tex : places}
+      {math ? tex : withPlaceholders}
     </Streamdown>
   );
 });

@@ -29,7 +29,7 @@ export interface StepsProps {
 }
 
 /** Says if a tool call waits for the user. */
-export function isAsking(replies: readonly ChatMessage[]): boolean {
+export function needsUser(replies: readonly ChatMessage[]): boolean {
   return replies.some(({ toolCalls = [] }) =>
     toolCalls.some(({ state }) => state === "needs-approval" || state === "needs-output"),
   );
@@ -44,7 +44,7 @@ export function Steps(props: StepsProps) {
   const count = calls.length + replies.filter(({ reasoning }) => reasoning).length;
   if (count === 0) return null;
   const doing = isBusy ? describeStep(replies, toolTitles) : undefined;
-  const isOpen = chosen ?? (isAsking(replies) || doing !== undefined);
+  const isOpen = chosen ?? (needsUser(replies) || doing !== undefined);
   return (
     <div className="flex flex-col">
       <button

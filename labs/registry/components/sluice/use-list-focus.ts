@@ -20,13 +20,13 @@ interface FocusTarget {
  */
 export function useListFocus<T extends HTMLElement>() {
   const ref = useRef<T>(null);
-  const place = useRef<FocusTarget>(undefined);
+  const focused = useRef<FocusTarget>(undefined);
   /** The row that was removed with the focus in it, and the element that got the focus. */
   const gone = useRef<{ readonly row: string; readonly instead: Element }>(undefined);
   useEffect(() => {
     const keep = () => {
       const list = ref.current;
-      const last = place.current;
+      const last = focused.current;
       // the page changes with each word of a response
       if (!list || (!gone.current && last?.element.isConnected !== false)) return;
       const { activeElement: active, body } = document;
@@ -56,8 +56,8 @@ export function useListFocus<T extends HTMLElement>() {
       const rows = ref.current ? listRows(ref.current) : [];
       const at = rows.findIndex((row) => row.contains(target));
       const row = rows[at]?.dataset["row"];
-      if (row !== undefined) place.current = { element: target, row, at };
-      else if (place.current) place.current = { ...place.current, element: target };
+      if (row !== undefined) focused.current = { element: target, row, at };
+      else if (focused.current) focused.current = { ...focused.current, element: target };
     },
   };
 }

@@ -59,22 +59,22 @@ interface DeleteVideoProps {
 
 /** Deletes a video; asks before where it is still being made. */
 export function DeleteVideo({ isRunning, onRemove }: DeleteVideoProps) {
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   return (
     <>
-      <IconButton label={videoWords.remove} onClick={() => (isRunning ? setAsking(true) : onRemove())}>
+      <IconButton label={videoWords.remove} onClick={() => (isRunning ? setConfirming(true) : onRemove())}>
         <Trash2 aria-hidden />
       </IconButton>
-      {isAsking && (
-        <Dialog title={videoWords.removeTitle} isOpen onOpenChange={setAsking}>
+      {isConfirming && (
+        <Dialog title={videoWords.removeTitle} isOpen onOpenChange={setConfirming}>
           <div className="flex flex-col gap-4">
             <p className="text-sm">{videoWords.removeRunning}</p>
             <div className="flex justify-end gap-2">
-              <Button onClick={() => setAsking(false)}>{videoWords.keep}</Button>
+              <Button onClick={() => setConfirming(false)}>{videoWords.keep}</Button>
               <Button
                 look="danger"
                 onClick={() => {
-                  setAsking(false);
+                  setConfirming(false);
                   onRemove();
                 }}
               >

@@ -133,9 +133,9 @@ function createSwitches(model: VideoModel, mode: VideoMode): FormField[] {
   const on = (
     name: "audio" | "generate_audio" | "camera_fixed" | "return_last_frame" | "prompt_extend" | "watermark",
     value?: boolean,
-    place: { isShown?: boolean; isAdvanced?: boolean } = {},
+    flags: { isShown?: boolean; isAdvanced?: boolean } = {},
   ): FormField => ({
-    ...pickParts("switch", name, { path: formatPath(model, name), ...place }),
+    ...pickParts("switch", name, { path: formatPath(model, name), ...flags }),
     ...setDefault(value),
   });
   const advanced = { isAdvanced: true };
@@ -170,6 +170,6 @@ function createSwitches(model: VideoModel, mode: VideoMode): FormField[] {
 function createSeed(model: VideoModel): FormField[] {
   const row = models[model];
   if (!("seed" in row)) return [];
-  const place = { path: formatPath(model, "seed"), isAdvanced: true };
-  return [{ ...pickParts("number", "seed", place), min: row.seed.min, max: row.seed.max, step: 1 }];
+  const position = { path: formatPath(model, "seed"), isAdvanced: true };
+  return [{ ...pickParts("number", "seed", position), min: row.seed.min, max: row.seed.max, step: 1 }];
 }

@@ -17,7 +17,7 @@ export const messageWords = {
   userMessage: "Your message",
   assistant: "Answer",
   assistantMessage: "Assistant's answer",
-  film: "Film of the answer",
+  video: "Film of the answer",
   images: "Images",
   openImage: (number: number) => `Open image ${number}`,
   image: (number: number) => `Image ${number}`,
@@ -106,7 +106,7 @@ export const outcomeWords: { readonly [Outcome in NonNullable<ChatMessage["outco
 /** Words at the end of a response. */
 export const endingWords = {
   outcomes: outcomeWords,
-  unanswered: "No answer yet",
+  noReply: "No answer yet",
   retry: "Try again",
   retryIn: (seconds: number) => `Try again (${seconds} s)`,
   continue: "Continue",
@@ -116,7 +116,7 @@ export const endingWords = {
 /** The state of a chat, for screen readers, which are not told every word. */
 export const statusWords: Readonly<Record<ChatStatus | "complete", string>> = {
   submitted: "Waiting for the answer…",
-  streaming: "Answering…",
+  streaming: "Responding…",
   "requires-action": "The model waits for you.",
   error: "",
   ready: "",
@@ -138,8 +138,8 @@ export const conversationWords = {
   /** What a conversation does now. */
   states: {
     ready: "",
-    responding: "Answering",
-    "responding-elsewhere": "Answering in another tab",
+    responding: "Responding",
+    "responding-elsewhere": "Responding in another tab",
     "requires-action": "Waits for you",
     error: "Failed",
   },
@@ -154,7 +154,7 @@ export const conversationWords = {
 
 /** Words about other devices, and about what the server has. */
 export const deviceWords = {
-  elsewhere: "Answering elsewhere",
+  elsewhere: "Responding elsewhere",
   stop: "Stop",
   syncing: "Not sent yet",
   unsaved: (count: number) => `${count} ${count === 1 ? "message is" : "messages are"} not saved.`,

@@ -1,7 +1,7 @@
 import { type Batch, type BatchOptions, type BatchRequest, createBatch } from "@sluice/batch";
 import type { ClientEvent, ClientOptions, RecordStorage } from "@sluice/core";
 import { memoryStorage } from "@sluice/stores";
-import { clientOf, stoppedClock } from "../../../core/test/support/gateway.js";
+import { createTestClient, stoppedClock } from "../../../core/test/support/gateway.js";
 
 /** The response to one request; `nth` counts the requests for the same prompt from 1. */
 type Respond = (prompt: string, nth: number, request: Request) => Response | Promise<Response>;
@@ -73,7 +73,7 @@ export function openBatch(
   const prompts: string[] = [];
   const events: ClientEvent[] = [];
   const results: BatchResult[] = [];
-  const { client } = clientOf(
+  const { client } = createTestClient(
     async (request) => {
       const prompt = await readPrompt(request);
       prompts.push(prompt);

@@ -46,9 +46,9 @@ const MAX_NAMES = 100;
  * @throws {ConnectionError} | {TimeoutError} | {ResponseError} as everywhere
  * @example
  * ```ts
- * const kept = "https://cdn.example.com/reef.png";
- * const copies = await getArchivedMedia(client, { urls: [kept] });
- * show(copies.get(kept)?.url ?? kept);
+ * const original = "https://cdn.example.com/reef.png";
+ * const copies = await getArchivedMedia(client, { urls: [original] });
+ * show(copies.get(original)?.url ?? original);
  * ```
  */
 export async function getArchivedMedia(

@@ -64,9 +64,9 @@ export async function createAsset<const Model extends string, Checks extends boo
       },
       firstChunkMs: FIRST_CHUNK_MS,
       repeats: repeatIfStored,
-      read(answer) {
-        const id = findId(answer, "Id", "id");
-        if (id === undefined) throw answer.mismatch("Id");
+      read(response) {
+        const id = findId(response, "Id", "id");
+        if (id === undefined) throw response.mismatch("Id");
         return createAssetHandle(id);
       },
     },

@@ -89,8 +89,8 @@ export function createBackoff(
 
   /** Waits at least half of the exponential delay, so that `Retry-After: 0` does not cause a storm of requests. */
   function computeDelay(nth: number, cause: unknown): number {
-    const askedMs = (cause as { readonly retryAfterMs?: number } | undefined)?.retryAfterMs ?? 0;
+    const requestedMs = (cause as { readonly retryAfterMs?: number } | undefined)?.retryAfterMs ?? 0;
     const ownMs = (0.5 + random() / 2) * firstMs * 2 ** (nth - 1);
-    return Math.min(longestMs, Math.max(ownMs, askedMs));
+    return Math.min(longestMs, Math.max(ownMs, requestedMs));
   }
 }

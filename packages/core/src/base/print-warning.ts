@@ -5,9 +5,9 @@ const printed = new Set<string>();
 /** Largest number of printed warnings. Unknown fields can have any number of names. */
 const MAX_PRINTED = 1000;
 
-function isFirst(place: string): boolean {
-  if (printed.has(place) || printed.size === MAX_PRINTED) return false;
-  printed.add(place);
+function isFirst(key: string): boolean {
+  if (printed.has(key) || printed.size === MAX_PRINTED) return false;
+  printed.add(key);
   return true;
 }
 

@@ -47,8 +47,8 @@ export function findUnknownFields(schema: Shape, input: unknown): UnknownField[]
   }
 
   function add(field: UnknownField): void {
-    const place = field.path.replace(/\.\d+(?=\.)/g, "");
-    if (!found.has(place)) found.set(place, field);
+    const path = field.path.replace(/\.\d+(?=\.)/g, "");
+    if (!found.has(path)) found.set(path, field);
   }
 }
 

@@ -280,7 +280,7 @@ export function findIssues(request: unknown, rules: Rules): Issue[] {
 export function checkByModel<Request extends { readonly model: string }>(
   request: unknown,
   rules: Rules,
-  warnOf: (request: Request, warn: Warn) => void,
+  addWarnings: (request: Request, warn: Warn) => void,
 ): CheckResult {
   const issues = findIssues(request, rules);
   const warnings: Issue[] = [];
@@ -290,7 +290,7 @@ export function checkByModel<Request extends { readonly model: string }>(
   const warn: Warn = (path, name, message) => warnings.push({ path, message, rule: `${prefix}.${name}` });
   for (const { path, name, known } of findUnknownFields(rules.schemas[model] as v.GenericSchema, request))
     warn(path, "unknown-field", `is not a known field of this model${formatSuggestion(name, known)}`);
-  warnOf(request as Request, warn);
+  addWarnings(request as Request, warn);
   return { issues, warnings };
 }
 

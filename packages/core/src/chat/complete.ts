@@ -54,7 +54,7 @@ export async function completeChat<const Model extends string, Checks extends bo
         if (path !== undefined) throw mismatch(path);
         return parseResult(json, totalMs, client.warn, mismatch);
       },
-      readText: (answer) => parseStreamedResult(client, request, answer),
+      readText: (response) => parseStreamedResult(client, request, response),
       summary: (turn: ChatResult) => turn,
     },
     options,
@@ -72,9 +72,9 @@ function parseStreamedResult(
 ): ChatResult {
   const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
-  const answer = createResponseReader(fold.add, createCallReader, client.warn, several);
+  const reader = createResponseReader(fold.add, createCallReader, client.warn, several);
   const parser = createStreamParser(
-    answer,
+    reader,
     client.scrub,
     () => {},
     (body, context) => createAPIError({ status: 200 }, body, context),
@@ -84,7 +84,7 @@ function parseStreamedResult(
   parser.push(undefined);
   const { end, isWhole } = parser;
   const partial = fold.message;
-  if (isWhole) return answer.toResult(partial, { totalMs });
+  if (isWhole) return reader.toResult(partial, { totalMs });
   const isEmpty = end?.type === "refusal" || (end?.type === "cut" && partial === emptyMessage);
   // the body contained no part of a response
   throw (!isEmpty && end?.toError?.({ partial, requestId })) || reported(end?.fields);
@@ -97,11 +97,11 @@ function parseResult(
   mismatch: WholeResponse["mismatch"],
 ): ChatResult {
   const fold = createFold();
-  const answer = createResponseReader(fold.add, createCallReader, warn);
-  answer.read(completion);
-  if (answer.problem) throw mismatch("choices.message.tool_calls");
-  answer.finish();
-  return answer.toResult(fold.message, { totalMs });
+  const reader = createResponseReader(fold.add, createCallReader, warn);
+  reader.read(completion);
+  if (reader.problem) throw mismatch("choices.message.tool_calls");
+  reader.finish();
+  return reader.toResult(fold.message, { totalMs });
 }
 
 /** Finds the path of the first documented field with a wrong type. */

@@ -38,7 +38,7 @@ export function repairMessages(messages: readonly ChatRequestMessage[]): ChatReq
     entries.push({ message, results });
   }
   return entries.flatMap(({ message, results }) =>
-    message.role === "assistant" ? repairAnswer(message, results) : [message],
+    message.role === "assistant" ? repairToolCalls(message, results) : [message],
   );
 }
 
@@ -46,17 +46,17 @@ export function repairMessages(messages: readonly ChatRequestMessage[]): ChatReq
 type Results = Map<string, ToolMessage[]>;
 type ToolMessage = Extract<ChatRequestMessage, { role: "tool" }>;
 
-function repairAnswer(message: ChatRequestMessage, results: Results): ChatRequestMessage[] {
+function repairToolCalls(message: ChatRequestMessage, results: Results): ChatRequestMessage[] {
   const { tool_calls: given, ...rest } = message;
   const calls = given ?? [];
   const ids = new Set<string>();
   const sound: { call: ToolCall; result: ToolMessage }[] = [];
-  for (const [place, call] of calls.entries()) {
+  for (const [index, call] of calls.entries()) {
     const result = results.get(String(call.id))?.shift();
     if (call.function.name === "" || (!result && !hasJSON(call))) continue;
     // a truncated response may lack the id
     const given = String(call.id);
-    const id = given === "" || ids.has(given) ? `${given || "call"}-${place}` : given;
+    const id = given === "" || ids.has(given) ? `${given || "call"}-${index}` : given;
     ids.add(id);
     sound.push({
       call: repairCall(call, id),
@@ -67,10 +67,10 @@ function repairAnswer(message: ChatRequestMessage, results: Results): ChatReques
     });
   }
   if (sound.length === 0 && !message.content?.length) return [];
-  const isSound = sound.length === calls.length && sound.every(({ call }, place) => call === calls[place]);
+  const isSound = sound.length === calls.length && sound.every(({ call }, index) => call === calls[index]);
   const tool_calls = sound.map(({ call }) => call);
-  const answer = isSound ? message : sound.length > 0 ? { ...message, tool_calls } : rest;
-  return [answer, ...sound.map(({ result }) => result)];
+  const repaired = isSound ? message : sound.length > 0 ? { ...message, tool_calls } : rest;
+  return [repaired, ...sound.map(({ result }) => result)];
 }
 
 /** Replaces empty arguments by `{}`: a model may write none, but the gateway requires JSON. */

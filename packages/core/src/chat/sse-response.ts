@@ -61,10 +61,10 @@ function toWireError(error: unknown): object {
 }
 
 function createWireStream(
-  answer: OpenStream,
+  response: OpenStream,
   deltas: AsyncIterator<ChatDelta, undefined>,
 ): ReadableStream<Uint8Array> {
-  const { head } = answer;
+  const { head } = response;
   const encoder = new TextEncoder();
   const created = Math.floor(Date.now() / 1000);
   const ownId = `chatcmpl-${globalThis.crypto?.randomUUID?.() ?? Math.random()}`;
@@ -99,10 +99,10 @@ function createWireStream(
               value.type === "usage" ? encodeChunk({ choices: [], usage: value.usage }) : encodeDelta(value);
             if (bytes) return controller.enqueue(bytes);
           }
-          const { finishReason, refusal } = await answer.result();
+          const { finishReason, refusal } = await response.result();
           if (refusal !== undefined) controller.enqueue(encodeChoice({ refusal }));
           controller.enqueue(encodeChoice({}, finishReason));
-          if (answer.isDone) controller.enqueue(encodeEvent("[DONE]"));
+          if (response.isDone) controller.enqueue(encodeEvent("[DONE]"));
         } catch (error) {
           controller.enqueue(encodeEvent(JSON.stringify({ error: toWireError(error) })));
         }

@@ -205,10 +205,10 @@ function openReader(
   const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const warn = (issue: Issue) => client.warn(issue, callId);
-  const answer = createResponseReader(addDelta, createCallReader, warn, several);
-  const parser = createStreamParser(answer, client.scrub, noteContent, describeBody, specialCases);
+  const reader = createResponseReader(addDelta, createCallReader, warn, several);
+  const parser = createStreamParser(reader, client.scrub, noteContent, describeBody, specialCases);
 
-  const settlement = createSettlement(client, exchange, (timing) => answer.toResult(fold.message, timing));
+  const settlement = createSettlement(client, exchange, (timing) => reader.toResult(fold.message, timing));
   const { ended, settle } = settlement;
 
   let hasContent = false;
@@ -224,7 +224,7 @@ function openReader(
     exchange,
     headers: options.headers,
     id: request ? undefined : streamId,
-    isFinished: () => answer.finished,
+    isFinished: () => reader.finished,
     onConnect: () => body?.restart(),
   });
 
@@ -246,7 +246,7 @@ function openReader(
     if (opened || source.id) fail(signal.reason);
   });
 
-  return { settlement, opening, parser, fold, head: answer.head, exchange, readNext, readToEnd, getStreamId };
+  return { settlement, opening, parser, fold, head: reader.head, exchange, readNext, readToEnd, getStreamId };
 
   /**
    * Returns the next delta, at once if it is already read. Rejects with the error that ended the response: a stop at once,
@@ -307,7 +307,7 @@ function openReader(
   function readMore(): Promise<void> {
     if (ended.aborted) return Promise.resolve();
     if (parser.end) return Promise.resolve(parser.end.toError?.(getState())).then(fail);
-    if (answer.finished && body && !isInGrace) {
+    if (reader.finished && body && !isInGrace) {
       isInGrace = true;
       callAfter(client.clock, FINISH_GRACE_MS, ended, () => body?.cancel());
     }
@@ -324,7 +324,7 @@ function openReader(
 
   function lose(cause: unknown): void {
     reading = undefined;
-    if (!signal.aborted && !isGatewayError(cause) && answer.finished) parser.cut();
+    if (!signal.aborted && !isGatewayError(cause) && reader.finished) parser.cut();
     else fail(cause);
   }
 
@@ -382,7 +382,7 @@ function openReader(
 
   /** Handles an exceeded limit. The connection may have broken unnoticed, so a stored response is requested again. */
   function expire(reason: unknown): void {
-    if (body && answer.finished) body.cancel();
+    if (body && reader.finished) body.cancel();
     else if (!source.drop(reason)) exchange.abort(reason);
     else if (!hasContent) limitSilence();
   }

@@ -30,7 +30,7 @@ export type EpsilonRoute = keyof typeof PATHS;
  * @throws {ConnectionError} | {TimeoutError} when no response came
  * @example
  * ```ts
- * const answer = await createEpsilonTask(client, "text2video", { prompt: "A reef at dawn" });
+ * const task = await createEpsilonTask(client, "text2video", { prompt: "A reef at dawn" });
  * ```
  */
 export async function createEpsilonTask(
@@ -70,7 +70,7 @@ export async function createEpsilonTask(
  * @throws {ConnectionError} | {TimeoutError} when no response came. All errors keep the id, in `handle`.
  * @example
  * ```ts
- * const answer = await getEpsilonTask(client, "e-1");
+ * const task = await getEpsilonTask(client, "e-1");
  * ```
  */
 export async function getEpsilonTask(

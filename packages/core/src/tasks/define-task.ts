@@ -117,7 +117,7 @@ export interface TaskKind<
    * Merges the next snapshot into the last one. Returns the same object if nothing has changed. A finished task stays
    * finished, because another tab may only know an older snapshot.
    */
-  readonly merge: (last: Task | undefined, answer: Task) => Task;
+  readonly merge: (last: Task | undefined, next: Task) => Task;
 }
 
 /** Creates the functions of a kind of task. `createTaskStore` creates its store. */
@@ -149,7 +149,7 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
       ...options,
       clock,
       random,
-      intervalMs: (answer) => findInterval(intervalMs, answer?.task),
+      intervalMs: (next) => findInterval(intervalMs, next?.task),
       deadlineMs,
       knownUntil: handle.queryableUntil,
       late: definition.late(deadlineMs),
@@ -170,10 +170,10 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
     }
   }
 
-  function merge(last: Task | undefined, answer: Task): Task {
-    if (!last) return answer;
-    if (isFinal(last) && answer.state !== success) return last;
-    const next = definition.pick?.(last, answer) ?? answer;
+  function merge(last: Task | undefined, update: Task): Task {
+    if (!last) return update;
+    if (isFinal(last) && update.state !== success) return last;
+    const next = definition.pick?.(last, update) ?? update;
     return serializeSnapshot(next) === serializeSnapshot(last) ? last : next;
   }
 

@@ -72,9 +72,9 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
   const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => createDeadlineError(late, failure));
   const startedAt = clock.now();
   let failures = 0;
-  let doubt: string | undefined;
-  let doubts = 0;
-  let doubtedAt = 0;
+  let lastVerdict: string | undefined;
+  let consecutive = 0;
+  let verdictSince = 0;
   let seen = plan.seenBefore ?? false;
   let intervalMs = findInterval(plan.intervalMs, undefined);
   try {
@@ -87,7 +87,7 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
         failure = undefined;
         intervalMs = findInterval(plan.intervalMs, snapshot);
         failures = 0;
-        doubts = 0;
+        consecutive = 0;
         seen = true;
         yield snapshot;
       } catch (error) {
@@ -95,10 +95,11 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
         if (verdict === "passing") backoffMs = computeBackoff(error, intervalMs, ++failures);
         else {
           // counts only consecutive failures of one kind: an unreadable response does not confirm earlier 404s
-          if (verdict !== doubt) doubts = 0;
-          doubt = verdict;
-          if (++doubts === 1) doubtedAt = clock.now();
-          if (verdict === "stop" || (verdict === "absent" ? isForgotten() : doubts > DOUBTFUL)) throw error;
+          if (verdict !== lastVerdict) consecutive = 0;
+          lastVerdict = verdict;
+          if (++consecutive === 1) verdictSince = clock.now();
+          if (verdict === "stop" || (verdict === "absent" ? isForgotten() : consecutive > DOUBTFUL))
+            throw error;
         }
         failure = error as Error;
       }
@@ -113,7 +114,7 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
   function isForgotten(): boolean {
     if (!seen) return clock.now() - startedAt >= GRACE_MS;
     if (plan.knownUntil && plan.knownUntil <= Date.now()) return true;
-    return doubts > DOUBTFUL && clock.now() - doubtedAt >= ABSENT_MS;
+    return consecutive > DOUBTFUL && clock.now() - verdictSince >= ABSENT_MS;
   }
 }
 

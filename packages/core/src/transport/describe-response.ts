@@ -35,19 +35,19 @@ export interface ResponseContext extends Pick<APIErrorFields, "retryAfterMs" | "
  * HTML, text or nothing.
  */
 export function describeResponse(
-  answer: StatusLine,
+  response: StatusLine,
   body: string,
   { fields, ...more }: ResponseContext = {},
 ): ResponseDescription {
   // some gateways respond to a stream request with an error as an event
   const text = body.trim().replace(/^data:\s*(.*)[\s\S]*$/, "$1");
   const { message, type, code, param } = fields ?? findErrorFields(parseJSON(text)) ?? {};
-  const isForeign = message === undefined && isForeignResponse(answer.status, text);
+  const isForeign = message === undefined && isForeignResponse(response.status, text);
   // the proxy's own message already names the address or the option
   const isWrong = isForeign || (more.source === "proxy" && code === "not_found");
   return {
-    message: excerpt(message ?? describeBody(answer, text, isForeign)),
-    status: answer.status,
+    message: excerpt(message ?? describeBody(response, text, isForeign)),
+    status: response.status,
     type,
     code,
     param,
@@ -73,14 +73,14 @@ function isJSON(text: string): boolean {
 function describeBody({ status, statusText, url }: StatusLine, text: string, isForeign: boolean): string {
   const line = `HTTP ${status}${statusText ? ` ${statusText}` : ""}`;
   const words = excerpt(status < 400 ? readErrorText(text) : text, 500);
-  const said = text.startsWith("<") ? describePage(text) : words;
-  const place = url ? `; ${url} is neither the gateway nor the proxy` : "";
+  const content = text.startsWith("<") ? describePage(text) : words;
+  const advice = url ? `; ${url} is neither the gateway nor the proxy` : "";
   if (isForeign)
-    return `${line}: the response is ${said || "empty"} and not the gateway's JSON; check the base URL${place}`;
+    return `${line}: the response is ${content || "empty"} and not the gateway's JSON; check the base URL${advice}`;
   if (text === "") return `${line}: the response is empty`;
   // an unavailable gateway also responds with a page
   const hint = status < 500 ? "; check the base URL" : "";
-  if (text.startsWith("<")) return `${line}: the response is ${said} and not the gateway's JSON${hint}`;
+  if (text.startsWith("<")) return `${line}: the response is ${content} and not the gateway's JSON${hint}`;
   const end = words && `: ${words}`;
   if (isJSON(text))
     return parseJSON(text) === undefined

@@ -19,9 +19,9 @@ import {
 /** A request whose whole response is JSON. */
 export interface Call<Result, JSON = unknown> extends CallDescription, Omit<Outgoing, "headers"> {
   /** Creates the result from a response. Throws if the response does not fit the spec. */
-  readonly read: (answer: WholeResponse<JSON>) => Result | Promise<Result>;
+  readonly read: (response: WholeResponse<JSON>) => Result | Promise<Result>;
   /** Creates the result from a response that is not JSON. Without this function, such a response is an error. */
-  readonly readText?: (answer: WholeResponse<undefined>) => Result | Promise<Result>;
+  readonly readText?: (response: WholeResponse<undefined>) => Result | Promise<Result>;
   /** Returns the metadata of a result for the call's `end` event. */
   readonly summary?: (result: Result) => CallSummary;
 }
@@ -59,10 +59,10 @@ export async function requestJSON<Result>(
   const exchange = openExchange(client, call, options);
   let result: Result;
   try {
-    const answer = await requestText(client, exchange, call, options);
-    if (answer.json !== undefined) result = await call.read(answer);
-    else if (call.readText) result = await call.readText({ ...answer, json: undefined });
-    else throw answer.reported();
+    const response = await requestText(client, exchange, call, options);
+    if (response.json !== undefined) result = await call.read(response);
+    else if (call.readText) result = await call.readText({ ...response, json: undefined });
+    else throw response.reported();
   } catch (error) {
     closeExchange(client, exchange, {}, { error });
     throw error;
@@ -108,12 +108,14 @@ export function requestRecord<Result>(
   options: RequestOptions,
   ...landmarks: readonly string[]
 ): Promise<Result> {
-  const read = (answer: WholeResponse) => {
-    const { json } = answer;
-    if (!isRecord(json)) throw answer.reported();
-    const isAnswer = findRecords(json).some((record) => landmarks.some((name) => record[name] !== undefined));
-    if (!isAnswer && findErrorFields(json)?.message !== undefined) throw answer.reported();
-    return call.read({ ...answer, json });
+  const read = (response: WholeResponse) => {
+    const { json } = response;
+    if (!isRecord(json)) throw response.reported();
+    const hasResult = findRecords(json).some((record) =>
+      landmarks.some((name) => record[name] !== undefined),
+    );
+    if (!hasResult && findErrorFields(json)?.message !== undefined) throw response.reported();
+    return call.read({ ...response, json });
   };
   return requestJSON(client, { ...call, read }, options);
 }
@@ -171,16 +173,16 @@ async function readBodyText(client: Connection, exchange: Exchange, response: Re
   } catch (error) {
     const { signal } = exchange;
     if (signal.aborted || isGatewayError(error)) throw error;
-    const message = "the connection broke within the answer; the gateway may have billed it";
+    const message = "the connection broke within the response; the gateway may have billed it";
     throw new ConnectionError(message, "maybe", { cause: error });
   }
 }
 
 /** Creates the error of a response with its body. */
 export function createAPIError(
-  answer: StatusLine,
+  response: StatusLine,
   body: string,
   { requestId, ...context }: ResponseContext & { readonly requestId?: string | undefined },
 ): APIError {
-  return createRefusal(answer.status, body, requestId, describeResponse(answer, body, context));
+  return createRefusal(response.status, body, requestId, describeResponse(response, body, context));
 }

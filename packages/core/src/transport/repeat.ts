@@ -74,9 +74,9 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
     return true;
   }
 
-  async function waitBeforeRetry(failure: Error, askedMs: number | undefined): Promise<void> {
+  async function waitBeforeRetry(failure: Error, requestedMs: number | undefined): Promise<void> {
     const { callId, signal, retry } = exchange;
-    const delayMs = askedMs ?? Math.min(retry.maxRetryAfterMs, client.random() * 500 * 2 ** waits);
+    const delayMs = requestedMs ?? Math.min(retry.maxRetryAfterMs, client.random() * 500 * 2 ** waits);
     waits += 1;
     // one wait per failed and repeated attempt
     emitStep(client, exchange, { type: "retry", attempt: waits, delayMs, error: failure });
@@ -115,7 +115,7 @@ const LOCAL = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
 async function isOriginRefused(address: string): Promise<boolean> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), ASK_MS);
-  const ask = (mode: RequestMode) =>
+  const probe = (mode: RequestMode) =>
     fetch(address, { mode, credentials: "omit", signal: late.signal }).then(
       (response) => {
         response.body?.cancel().catch(() => {});
@@ -123,7 +123,7 @@ async function isOriginRefused(address: string): Promise<boolean> {
       },
       () => false,
     );
-  const [isThere, isReadable] = await Promise.all([ask("no-cors"), ask("cors")]);
+  const [isThere, isReadable] = await Promise.all([probe("no-cors"), probe("cors")]);
   clearTimeout(timer);
   return isThere && !isReadable;
 }

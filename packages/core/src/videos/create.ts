@@ -51,11 +51,11 @@ export async function createVideoTask<const Model extends string, Checks extends
       firstChunkMs: FIRST_CHUNK_MS,
       repeats: repeatIfStored,
       summary: ({ id, model }) => ({ id, ...(model && { model }) }),
-      read(answer) {
-        const id = findId(answer, "id", "task_id");
-        if (id === undefined) throw answer.mismatch("id");
-        const handle = createHandle(client, id, answer.json, (request as VideoRequest).model);
-        const isWatched = answer.headers.get("x-sluice-features")?.includes("video-watch");
+      read(response) {
+        const id = findId(response, "id", "task_id");
+        if (id === undefined) throw response.mismatch("id");
+        const handle = createHandle(client, id, response.json, (request as VideoRequest).model);
+        const isWatched = response.headers.get("x-sluice-features")?.includes("video-watch");
         return isWatched ? { ...handle, watchedBy: "proxy" } : handle;
       },
     },

@@ -146,10 +146,10 @@ function readTask(
 }
 
 /** Warns about a response for another task id. The response still counts, because a task may have several ids. */
-function warnOfOtherId(client: Client, json: unknown, asked: string): void {
+function warnOfOtherId(client: Client, json: unknown, requestedId: string): void {
   const { id } = parseVideoTask(json);
-  const message = `is "${id}" in the response for the task "${asked}": the video may be another one`;
-  if (id !== "" && id !== asked) client.warn({ path: "task_id", message, rule: "video.other-task" });
+  const message = `is "${id}" in the response for the task "${requestedId}": the video may be another one`;
+  if (id !== "" && id !== requestedId) client.warn({ path: "task_id", message, rule: "video.other-task" });
 }
 
 /** Yields pushed snapshots until the connection breaks. Then the task is polled again. */
@@ -212,9 +212,9 @@ function createResultCheck(): (task: VideoTask) => void {
 const ORDER: readonly string[] = ["queued", "running", "result-pending", "succeeded"];
 
 /** Keeps state and progress from decreasing: servers that share a task may respond with an older state. */
-function pickNewer(last: VideoTask, answer: VideoTask): VideoTask {
-  const place = ORDER.indexOf(answer.state);
-  if (place !== -1 && place < ORDER.indexOf(last.state)) return last;
-  const progress = Math.max(answer.progress ?? 0, last.progress ?? 0);
-  return progress > (answer.progress ?? 0) ? { ...answer, progress } : answer;
+function pickNewer(last: VideoTask, next: VideoTask): VideoTask {
+  const rank = ORDER.indexOf(next.state);
+  if (rank !== -1 && rank < ORDER.indexOf(last.state)) return last;
+  const progress = Math.max(next.progress ?? 0, last.progress ?? 0);
+  return progress > (next.progress ?? 0) ? { ...next, progress } : next;
 }

@@ -16,14 +16,14 @@ describeRecorded("recorded streams", streams, (all) => {
   for (const recorded of all.filter((_, index) => isSample(index))) {
     const bytes = decodeBase64(recorded.base64);
 
-    test(`${recorded.id} gives the recorded answer whole and in random cuts`, () =>
+    test(`${recorded.id} gives the recorded response whole and in random cuts`, () =>
       expectInRandomCuts(recorded, bytes));
 
     if (!isSlow(bytes))
-      test(`${recorded.id} gives the recorded answer byte by byte`, () =>
+      test(`${recorded.id} gives the recorded response byte by byte`, () =>
         expectAsRecorded(recorded, splitBytes(bytes, 1)));
 
-    test(`${recorded.id} cut before its end is truncated, and keeps what came`, () =>
+    test(`${recorded.id} cut before its end is truncated, and keeps the text that arrived`, () =>
       expectTruncated(recorded, bytes, 16));
   }
 });

@@ -9,16 +9,16 @@ import {
   ValidationError,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { catchError, clientOf, question } from "../support/gateway.js";
+import { catchError, createTestClient, question } from "../support/gateway.js";
 import { describeRecorded } from "../support/recorded.js";
 
 describeRecorded("recorded error answers", errorCases, (cases) => {
   for (const { id, status, headers, body, expected } of cases) {
     const { "content-length": _, ...rest } = headers;
-    const answer = () => new Response(body, { status, headers: rest });
+    const respond = () => new Response(body, { status, headers: rest });
 
     test(`${id} is an APIError with the recorded fields`, async () => {
-      const { client } = clientOf(answer, { retry: { limit: 0 } });
+      const { client } = createTestClient(respond, { retry: { limit: 0 } });
       if (expected.not_error_required) {
         expect((await completeChat(client, question)).message.content).not.toBe("");
         expect((await streamChat(client, question).result()).message.content).not.toBe("");
@@ -60,7 +60,7 @@ describe("the message of an error body", () => {
     ['{"detail":[{"loc":["body"],"msg":"missing"}]}', '[{"loc":["body"],"msg":"missing"}]', undefined],
   ])("is read from %s", async (body, message, code) => {
     for (const status of [200, 400]) {
-      const { client } = clientOf(() => new Response(body, { status }));
+      const { client } = createTestClient(() => new Response(body, { status }));
       const error = await catchError(completeChat(client, question));
       expect(error).toMatchObject({ name: "APIError", status, message: expect.stringContaining(message) });
       expect((error as APIError).code).toBe(code);
@@ -70,7 +70,7 @@ describe("the message of an error body", () => {
   test("is read from a body of any length and depth, and is bounded", async () => {
     const deep = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
     for (const body of [`{"detail":${deep}}`, `{"errors":${deep}}`, `{"message":"${"x".repeat(100_000)}"}`]) {
-      const { client } = clientOf(() => new Response(body, { status: 400 }));
+      const { client } = createTestClient(() => new Response(body, { status: 400 }));
       const error = (await catchError(completeChat(client, question))) as Error;
       expect(error).toMatchObject({ name: "APIError", status: 400 });
       expect(error.message.length).toBeLessThan(8200);
@@ -80,7 +80,7 @@ describe("the message of an error body", () => {
 });
 
 test("a fetch that rejects with nothing is a failed connection", async () => {
-  const { client } = clientOf(() => Promise.reject(), { retry: { limit: 0 } });
+  const { client } = createTestClient(() => Promise.reject(), { retry: { limit: 0 } });
   const error = await catchError(completeChat(client, question));
   expect(error).toMatchObject({ name: "ConnectionError", billing: "maybe" });
   expect((error as Error).cause).toBeUndefined();
@@ -88,12 +88,12 @@ test("a fetch that rejects with nothing is a failed connection", async () => {
 
 test("an error keeps 8,192 characters of the body, and marks a longer body as truncated", async () => {
   const whole = "x".repeat(8192);
-  for (const [body, kept] of [
+  for (const [body, expected] of [
     [whole, whole],
     [`${whole}x`, `${whole}…`],
   ]) {
-    const { client } = clientOf(() => new Response(body, { status: 400 }));
-    expect(await catchError(completeChat(client, question))).toMatchObject({ body: kept });
+    const { client } = createTestClient(() => new Response(body, { status: 400 }));
+    expect(await catchError(completeChat(client, question))).toMatchObject({ body: expected });
   }
 });
 
@@ -101,8 +101,8 @@ describe("the id of a request", () => {
   test.each([
     ["r-1", { "x-request-id": "r-1" }],
     [undefined, {}],
-  ])("is %j for an answer with the headers %j", async (requestId, headers) => {
-    const { client } = clientOf(() => new Response("{}", { status: 400, headers }));
+  ])("is %j for a response with the headers %j", async (requestId, headers) => {
+    const { client } = createTestClient(() => new Response("{}", { status: 400, headers }));
     const error = await catchError(completeChat(client, question));
     expect((error as APIError).requestId).toBe(requestId);
   });

@@ -2,14 +2,14 @@ import { type ChatDelta, type ClientOptions, streamChat, streamResumption } from
 import { describe, expect, test } from "vitest";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   DONE,
   event,
   frame,
   openBody,
   question,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
   waitForTurn,
 } from "../support/gateway.js";
 
@@ -27,25 +27,25 @@ const events = [
 const text = "Pay 100 to Bob.";
 const withId = (id: number | string, each: string) => `id: ${id}\n${each}`;
 /** Events of the log by their places, from 1. */
-const logged = (...places: number[]) => places.map((at) => withId(at, events[at - 1] as string)).join("");
+const logged = (...offsets: number[]) => offsets.map((at) => withId(at, events[at - 1] as string)).join("");
 const behind = (last: number) => logged(...events.map((_, at) => at + 1).filter((at) => at > last));
 
-/** A server that keeps an answer: the bytes of each connection, in turn; the last one again and again. */
+/** A server that keeps a response: the bytes of each connection, in turn; the last one again and again. */
 function storeEvents(
   connections: readonly (string | ((cursor: number) => string) | (() => Response))[],
   options: Partial<ClientOptions> = {},
 ) {
   const clock = stoppedClock();
   const cursors: string[] = [];
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     (request, nth) => {
       if (request.method === "DELETE") return new Response(null, { status: 204 });
       const cursor = request.headers.get("last-event-id");
       if (request.method === "GET") cursors.push(cursor ?? "none");
       const given = connections[Math.min(nth, connections.length) - 1] ?? "";
-      const answer = typeof given === "string" ? given : given(Number(cursor));
-      if (answer instanceof Response) return answer;
-      const response = streamAnswer(answer);
+      const content = typeof given === "string" ? given : given(Number(cursor));
+      if (content instanceof Response) return content;
+      const response = streamResponse(content);
       response.headers.set("x-stream-id", "s-1");
       return response;
     },
@@ -69,7 +69,7 @@ async function expectWhole(server: ReturnType<typeof storeEvents>): Promise<void
   expect([content, calls[0]?.function.arguments]).toEqual([text, '{"to":"Bob"}']);
 }
 
-/** Checks that the answer is not called whole, and that its text is a beginning of the right one. */
+/** Checks that the response is not called whole, and that its text is a beginning of the right one. */
 async function expectTruncated(server: ReturnType<typeof storeEvents>): Promise<void> {
   const { turn, content, calls } = await read(server);
   expect(turn).toMatchObject({ name: "StreamError", reason: "truncated", partial: { content } });
@@ -134,9 +134,9 @@ describe("A log of numbered events", () => {
   test("An event that repeats forever in one connection ends with a timeout", async () => {
     const clock = stoppedClock();
     const connections = Array.from({ length: 7 }, openBody);
-    const { client } = clientOf(
+    const { client } = createTestClient(
       (_, nth) => {
-        const response = streamAnswer((connections[nth - 1] ?? openBody()).body);
+        const response = streamResponse((connections[nth - 1] ?? openBody()).body);
         response.headers.set("x-stream-id", "s-1");
         return response;
       },
@@ -184,9 +184,9 @@ describe("A log of numbered events", () => {
 });
 
 describe("A log without numbers", () => {
-  const bare = (...places: number[]) => places.map((at) => events[at - 1]).join("");
-  const named = (...places: number[]) =>
-    places.map((at) => withId(`ev-${at}`, events[at - 1] as string)).join("");
+  const bare = (...offsets: number[]) => offsets.map((at) => events[at - 1]).join("");
+  const named = (...offsets: number[]) =>
+    offsets.map((at) => withId(`ev-${at}`, events[at - 1] as string)).join("");
 
   test("A continuation without ids is rejected, and the last id stays", async () => {
     const server = storeEvents([logged(1, 2), bare(1, 2, 3, 4, 5, 6, 7, 8)]);
@@ -216,7 +216,7 @@ describe("A log without numbers", () => {
   });
 
   test("Ids have no meaning without a proxy that stores the response", async () => {
-    const { client } = clientOf(() => streamAnswer(events.map((each) => withId(7, each)).join("")));
+    const { client } = createTestClient(() => streamResponse(events.map((each) => withId(7, each)).join("")));
     const deltas: ChatDelta[] = [];
     for await (const delta of streamChat(client, question)) deltas.push(delta);
     expect(deltas.at(-1)).toMatchObject({ type: "finish", outcome: "tool-calls" });
@@ -260,7 +260,7 @@ describe("A bad answer to the request for the rest", () => {
   });
 
   test.each([401, 403, 302])(
-    "A second %i ends the answer, with its id and the refusal as the cause",
+    "A second %i ends the response, with its id and the refusal as the cause",
     async (status) => {
       const bad = () => new Response(null, { status, headers: status === 302 ? { location: "/login" } : {} });
       const server = storeEvents([logged(1, 2), bad]);
@@ -304,7 +304,7 @@ describe("A bad answer to the request for the rest", () => {
   test.each<[string, () => Response]>([
     ["204", () => new Response(null, { status: 204 })],
     ["404 of the proxy", refusal(404, { "x-sluice-source": "proxy" })],
-  ])("A %s ends the answer at once", async (_, gone) => {
+  ])("A %s ends the response at once", async (_, gone) => {
     const server = storeEvents([logged(1, 2), gone]);
     expect((await read(server)).turn).toMatchObject({ reason: "truncated" });
     expect([server.cursors.length, server.stream.streamId]).toEqual([1, undefined]);
@@ -325,9 +325,9 @@ describe("A bad answer to the request for the rest", () => {
 test("A response that is not read for a minute loses its connection, and continues at the next read", async () => {
   const clock = stoppedClock();
   const first = openBody();
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     ({ method }) => {
-      const response = streamAnswer(method === "POST" ? first.body : behind(2));
+      const response = streamResponse(method === "POST" ? first.body : behind(2));
       response.headers.set("x-stream-id", "s-1");
       return response;
     },

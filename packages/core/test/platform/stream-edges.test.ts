@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 import { createChat } from "../../../stores/test/support/chat.js";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   DONE,
   event,
   frame,
@@ -21,7 +21,7 @@ import {
   settled,
   splitBytes,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
   trackListeners,
 } from "../support/gateway.js";
 
@@ -33,9 +33,9 @@ const json = (body: unknown) =>
   });
 
 /** A stream of `content`, and the events of its client. */
-function startStream(content: Parameters<typeof streamAnswer>[0], options: Partial<ClientOptions> = {}) {
+function startStream(content: Parameters<typeof streamResponse>[0], options: Partial<ClientOptions> = {}) {
   const events: ClientEvent[] = [];
-  const { client, requests } = clientOf(() => streamAnswer(content), {
+  const { client, requests } = createTestClient(() => streamResponse(content), {
     onEvent: (each) => events.push(each),
     ...options,
   });
@@ -44,7 +44,7 @@ function startStream(content: Parameters<typeof streamAnswer>[0], options: Parti
   return { stream: streamChat(client, question), client, requests, events, warnings };
 }
 
-const streamResult = (content: Parameters<typeof streamAnswer>[0]) => startStream(content).stream.result();
+const streamResult = (content: Parameters<typeof streamResponse>[0]) => startStream(content).stream.result();
 
 async function collect(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
   const deltas: ChatDelta[] = [];
@@ -66,7 +66,7 @@ describe("frames that differ in one text only", () => {
   const write = (content: string, name: string) =>
     `data: {"name":${name},"choices":[{"index":0,"delta":{"content":${content}},"finish_reason":null}]}\n\n`;
 
-  test("keep their own text, even if it stands elsewhere in another escape", async () => {
+  test("keep their own text, even if it occurs elsewhere in another escape", async () => {
     const frames = [write('"\\u0061"', '"a"'), write('"\\u0061"', '"b"'), write('"\\u0061"', '"c"')];
     const { message } = await startStream(frames.join("") + end).stream.result();
     expect(message.content).toBe("aaa");
@@ -143,7 +143,7 @@ describe("an unreadable part", () => {
     const listeners = trackListeners(caller.signal);
     const clock = stoppedClock();
     const events: string[] = [];
-    const { client } = clientOf(() => streamAnswer(connection.body), {
+    const { client } = createTestClient(() => streamResponse(connection.body), {
       clock,
       onEvent: ({ type }) => events.push(type),
     });
@@ -164,7 +164,7 @@ describe("an unreadable part", () => {
     expect(events.filter((type) => type === "end")).toHaveLength(1);
   });
 
-  test("a body beyond 16 MB in place of a stream is malformed, and the connection is closed", async () => {
+  test("a body beyond 16 MB instead of a stream is malformed, and the connection is closed", async () => {
     const connection = openBody();
     const error = catchError(streamResult(connection.body));
     connection.send('{"x":"');
@@ -183,7 +183,7 @@ describe("a tool call", () => {
   const streamIds = async (content: string) =>
     (await streamResult(content + end)).toolCalls.map(({ id }) => id);
 
-  test("has a number as id as text, and gets an id in place of an object", async () => {
+  test("turns a numeric id into text, and replaces an object by a new id", async () => {
     expect(await streamIds(call({ index: 0, id: 7, ...weather }))).toEqual(["7"]);
     expect(await streamIds(call({ index: 0, id: {}, ...weather }))).toEqual(["call-0"]);
   });
@@ -228,7 +228,7 @@ describe("a tool call", () => {
   });
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   test("has the first id and model that are not empty", async () => {
     const chunk = (id: string, model: string) =>
       event({ id, model, choices: [{ index: 0, delta: { content: "a" } }] });
@@ -269,7 +269,7 @@ describe("an answer", () => {
   test("JSON that breaks off leaves no timer behind", async () => {
     const clock = stoppedClock();
     const connection = openBody();
-    const { client } = clientOf(() => new Response(connection.body), { clock });
+    const { client } = createTestClient(() => new Response(connection.body), { clock });
     const error = catchError(completeChat(client, question));
     await connection.wanted();
     connection.drop();
@@ -279,7 +279,7 @@ describe("an answer", () => {
   });
 });
 
-describe("a body with status 200 is not an answer", () => {
+describe("a body with status 200 is not a response", () => {
   const bodies: [unknown, string?][] = [
     [{}],
     [{ detail: "Not Found" }, "Not Found"],
@@ -291,18 +291,18 @@ describe("a body with status 200 is not an answer", () => {
     [{ choices: [{ index: 0, message: null }] }],
     [{ choices: [{ index: 0 }] }],
   ];
-  const asks = [
+  const callers = [
     [
       "streamChat, whole",
-      (body: unknown) => streamChat(clientOf(() => json(body)).client, question).result(),
+      (body: unknown) => streamChat(createTestClient(() => json(body)).client, question).result(),
     ],
     ["streamChat, as a frame", (body: unknown) => streamResult(event(body) + DONE)],
-    ["completeChat", (body: unknown) => completeChat(clientOf(() => json(body)).client, question)],
+    ["completeChat", (body: unknown) => completeChat(createTestClient(() => json(body)).client, question)],
   ] as const;
 
-  for (const [name, ask] of asks)
+  for (const [name, call] of callers)
     test.each(bodies)(`if it is %j from ${name}`, async (body, words) => {
-      const error = await catchError(ask(body));
+      const error = await catchError(call(body));
       if (!isGatewayError(error)) throw error;
       expect(["APIError", "ResponseError"]).toContain(error.name);
       if (error.name === "APIError") expect(error.status).toBe(200);
@@ -365,7 +365,7 @@ describe("after the finish_reason", () => {
   function holdStream(options: Partial<ClientOptions> = {}) {
     const clock = stoppedClock();
     const connection = openBody();
-    const { client } = clientOf(() => streamAnswer(connection.body), { clock, ...options });
+    const { client } = createTestClient(() => streamResponse(connection.body), { clock, ...options });
     return { clock, connection, turn: streamChat(client, question).result() };
   }
 
@@ -402,7 +402,7 @@ describe("after the finish_reason", () => {
 
 test("usage is requested from models that send it only on request, unless the request sets it", async () => {
   const sentBy = async (request: object) => {
-    const { client, requests } = clientOf(() => streamAnswer(end));
+    const { client, requests } = createTestClient(() => streamResponse(end));
     await streamChat(client, request as typeof question).result();
     return (await (requests[0] as Request).json()).stream_options;
   };
@@ -418,9 +418,9 @@ test("usage is requested from models that send it only on request, unless the re
   expect((await (requests[0] as Request).json()).stream_options).toEqual({ include_usage: true });
 });
 
-test("includeUsage of the client asks every model for usage or none, unless the request sets it", async () => {
+test("includeUsage of the client requests usage from every model or none, unless the request sets it", async () => {
   const sentBy = async (includeUsage: boolean, request: object, checks = true) => {
-    const { client, requests } = clientOf(() => streamAnswer(end), { gateway: { includeUsage } });
+    const { client, requests } = createTestClient(() => streamResponse(end), { gateway: { includeUsage } });
     await streamChat(client, request as typeof question, { checks }).result();
     return (await (requests[0] as Request).json()).stream_options;
   };
@@ -438,7 +438,7 @@ test("includeUsage of the client asks every model for usage or none, unless the 
 });
 
 test("a failure before anything is sent is not a truncated stream", async () => {
-  const { client } = clientOf(() => streamAnswer(end), {
+  const { client } = createTestClient(() => streamResponse(end), {
     headers: () => Promise.reject(new Error("session expired")),
   });
   const error = (await catchError(streamChat(client, question).result())) as StreamError;

@@ -2,7 +2,7 @@ import { type ChatDelta, isGatewayError, StreamError, streamChat, toResponse } f
 import { describe, expect, test } from "vitest";
 import {
   catchError,
-  clientOf,
+  createTestClient,
   DONE,
   event,
   frame,
@@ -11,7 +11,7 @@ import {
   settled,
   splitBytes,
   stoppedClock,
-  streamAnswer,
+  streamResponse,
   trackListeners,
 } from "../support/gateway.js";
 
@@ -21,7 +21,7 @@ const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const whole = greeting + frame({}, "stop", { usage }) + DONE;
 
 function startStream(content: string) {
-  return streamChat(clientOf(() => streamAnswer(content)).client, question);
+  return streamChat(createTestClient(() => streamResponse(content)).client, question);
 }
 
 async function collect(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
@@ -30,7 +30,7 @@ async function collect(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
   return deltas;
 }
 
-describe("a whole answer", () => {
+describe("a whole response", () => {
   test("consists of deltas that end with usage and finish", async () => {
     expect(await collect(startStream(whole))).toEqual([
       { type: "text-delta", text: "Hel" },
@@ -76,7 +76,7 @@ describe("a whole answer", () => {
   });
 
   test("has no token rate if it arrived at once", async () => {
-    const { client } = clientOf(() => streamAnswer(whole), { clock: stoppedClock() });
+    const { client } = createTestClient(() => streamResponse(whole), { clock: stoppedClock() });
     const { timing } = await streamChat(client, question).result();
     expect(timing).toEqual({ firstTokenMs: 0, totalMs: 0 });
   });
@@ -91,7 +91,7 @@ describe("a whole answer", () => {
   });
 
   test("sends `stream` and adds nothing else to the request", async () => {
-    const { client, requests } = clientOf(() => streamAnswer(whole));
+    const { client, requests } = createTestClient(() => streamResponse(whole));
     await streamChat(client, question, { headers: { "x-trace": "7" } }).result();
     const [request] = requests as [Request];
     expect(request.url).toBe("https://gateway.test/v1/chat/completions");
@@ -135,7 +135,7 @@ describe("a whole answer", () => {
 
   test("is complete if the connection breaks after its finish reason", async () => {
     const connection = openBody();
-    const { client } = clientOf(() => streamAnswer(connection.body));
+    const { client } = createTestClient(() => streamResponse(connection.body));
     const turn = streamChat(client, question).result();
     connection.send(greeting + frame({}, "stop"));
     await connection.wanted();
@@ -157,7 +157,7 @@ describe("a whole answer", () => {
   test("measures the time to the first token and the speed after it", async () => {
     const clock = stoppedClock();
     const connection = openBody();
-    const { client } = clientOf(() => streamAnswer(connection.body), { clock });
+    const { client } = createTestClient(() => streamResponse(connection.body), { clock });
     const turn = streamChat(client, question).result();
     await connection.wanted();
     await clock.advance(400);
@@ -236,7 +236,7 @@ describe("tool calls", () => {
   });
 });
 
-describe("an answer without an end", () => {
+describe("a response without an end", () => {
   const endings: [string, string, object][] = [
     ["is cut", greeting, { reason: "truncated" }],
     ["is cut inside a frame", greeting + frame({ content: "!" }).slice(0, 40), { reason: "truncated" }],
@@ -257,7 +257,7 @@ describe("an answer without an end", () => {
     ],
     [
       "was cut before the proxy, which says so",
-      `${greeting}event: error\ndata: {"error":{"message":"the answer broke off","code":"upstream_cut"}}\n\n`,
+      `${greeting}event: error\ndata: {"error":{"message":"the response broke off","code":"upstream_cut"}}\n\n`,
       { reason: "truncated", code: "upstream_cut" },
     ],
     ["carries a frame that is no JSON", `${greeting}data: {"choices":[{"delta"\n\n`, { reason: "malformed" }],
@@ -280,7 +280,7 @@ describe("an answer without an end", () => {
 
   test("is truncated after a dropped connection, with its error as the cause", async () => {
     const connection = openBody();
-    const { client } = clientOf(() => streamAnswer(connection.body));
+    const { client } = createTestClient(() => streamResponse(connection.body));
     const stream = streamChat(client, question);
     const failure = catchError(stream.result());
     connection.send(greeting);
@@ -300,18 +300,18 @@ describe("an answer without an end", () => {
 });
 
 describe("a body that is not a stream", () => {
-  const answer = (body: string, type: string) =>
-    clientOf(() => new Response(body, { headers: { "content-type": type } })).client;
+  const createTypedClient = (body: string, type: string) =>
+    createTestClient(() => new Response(body, { headers: { "content-type": type } })).client;
 
   test("is an error that names the base URL for an HTML page with status 200", async () => {
-    const client = answer("<!doctype html><title>Console</title>", "text/html");
+    const client = createTypedClient("<!doctype html><title>Console</title>", "text/html");
     const error = await catchError(streamChat(client, question).result());
     expect(error).toMatchObject({ name: "APIError", status: 200 });
     expect((error as Error).message).toMatch(/200.*Console.*base URL/);
   });
 
   test("is a JSON error with status 200", async () => {
-    const client = answer('{"error":{"message":"no quota","code":"quota"}}', "application/json");
+    const client = createTypedClient('{"error":{"message":"no quota","code":"quota"}}', "application/json");
     expect(await catchError(streamChat(client, question).result())).toMatchObject({
       name: "APIError",
       message: "no quota",
@@ -326,7 +326,10 @@ describe("a body that is not a stream", () => {
       choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
       usage,
     };
-    const turn = await streamChat(answer(JSON.stringify(completion), "application/json"), question).result();
+    const turn = await streamChat(
+      createTypedClient(JSON.stringify(completion), "application/json"),
+      question,
+    ).result();
     expect(turn).toMatchObject({
       message: { content: "Hi" },
       finishReason: "stop",
@@ -336,7 +339,7 @@ describe("a body that is not a stream", () => {
   });
 
   test("is read as a stream, although its type is JSON", async () => {
-    const turn = await streamChat(answer(whole, "application/json"), question).result();
+    const turn = await streamChat(createTypedClient(whole, "application/json"), question).result();
     expect(turn.message.content).toBe("Hello");
   });
 });
@@ -344,7 +347,7 @@ describe("a body that is not a stream", () => {
 describe("stopping", () => {
   function openConnection() {
     const connection = openBody();
-    const { client, requests } = clientOf(() => streamAnswer(connection.body));
+    const { client, requests } = createTestClient(() => streamResponse(connection.body));
     return { connection, client, requests };
   }
 
@@ -368,7 +371,7 @@ describe("stopping", () => {
   test("The caller's signal rejects with its reason, before and after the headers", async () => {
     const reason = new Error("the page was closed");
     const before = new AbortController();
-    const { client } = clientOf(() => new Promise<never>(() => {}));
+    const { client } = createTestClient(() => new Promise<never>(() => {}));
     const pending = catchError(streamChat(client, question, { signal: before.signal }).result());
     before.abort(reason);
     expect(await pending).toBe(reason);
@@ -409,7 +412,7 @@ describe("stopping", () => {
     const { signal } = new AbortController();
     const listeners = trackListeners(signal);
     for (let turn = 0; turn < 3; turn += 1) {
-      await streamChat(clientOf(() => streamAnswer(whole)).client, question, { signal }).result();
+      await streamChat(createTestClient(() => streamResponse(whole)).client, question, { signal }).result();
     }
     expect([...listeners]).toEqual([]);
   });
@@ -419,7 +422,7 @@ describe("a time limit", () => {
   function startTimedStream(timeout: object) {
     const clock = stoppedClock();
     const connection = openBody();
-    const { client } = clientOf(() => streamAnswer(connection.body), { clock, timeout });
+    const { client } = createTestClient(() => streamResponse(connection.body), { clock, timeout });
     return { clock, connection, client };
   }
 
@@ -445,7 +448,7 @@ describe("a time limit", () => {
     ["the role alone", frame({ role: "assistant", content: "" })],
     ["a call's id and name again", call({ id: "a", function: { name: "f", arguments: "" } })],
     ["usage before the end", frame({}, null, { usage })],
-  ])("is not reset by %s, and the text so far is kept", async (_, beat) => {
+  ])("is not reset by %s, and keeps the text so far", async (_, beat) => {
     const { clock, connection, client } = startTimedStream({ chunkMs: 1000 });
     const failure = catchError(streamChat(client, question).result());
     connection.send(call({ id: "a", function: { name: "f", arguments: "" } }) + greeting);
@@ -493,8 +496,8 @@ describe("a time limit", () => {
   ])("for the first content counts from sending, and is longer than the next: %s", async (_, isOpen) => {
     const clock = stoppedClock();
     const connection = openBody();
-    const { client } = clientOf(
-      () => (isOpen ? streamAnswer(connection.body) : new Promise<never>(() => {})),
+    const { client } = createTestClient(
+      () => (isOpen ? streamResponse(connection.body) : new Promise<never>(() => {})),
       { clock },
     );
     const failure = catchError(streamChat(client, question).result());
@@ -551,14 +554,14 @@ describe("a time limit", () => {
   });
 
   test("chunkMs closes a text stream and a response whose reader stalls, and not those of a result()", async () => {
-    for (const ways of ["text", "response", "response and result"]) {
+    for (const how of ["text", "response", "response and result"]) {
       const { clock, connection, client } = startTimedStream({ chunkMs: 1000 });
       const stream = streamChat(client, question);
       connection.send(greeting);
-      const body = ways === "text" ? stream.textStream : (await toResponse(stream)).body;
+      const body = how === "text" ? stream.textStream : (await toResponse(stream)).body;
       const reader = (body as ReadableStream<unknown>).getReader();
       await reader.read();
-      const result = ways.endsWith("result") ? stream.result() : undefined;
+      const result = how.endsWith("result") ? stream.result() : undefined;
       await clock.advance(900);
       if (result) connection.send(frame({ content: "!" }));
       await clock.advance(900);
@@ -572,8 +575,9 @@ describe("a time limit", () => {
   // workerd takes ten seconds for them, and a busy machine many more
   test("chunkMs leaves no trace of 200 streams that are abandoned after one read", async () => {
     const clock = stoppedClock();
-    const { client } = clientOf(
-      () => streamAnswer(new ReadableStream({ pull: (c) => c.enqueue(new TextEncoder().encode(greeting)) })),
+    const { client } = createTestClient(
+      () =>
+        streamResponse(new ReadableStream({ pull: (c) => c.enqueue(new TextEncoder().encode(greeting)) })),
       { clock },
     );
     const { signal } = new AbortController();
@@ -585,7 +589,7 @@ describe("a time limit", () => {
   });
 
   test("has its own phase for the headers and for the whole request", async () => {
-    const silent = clientOf(() => new Promise<never>(() => {}), { clock: stoppedClock() });
+    const silent = createTestClient(() => new Promise<never>(() => {}), { clock: stoppedClock() });
     const clock = silent.client.clock as ReturnType<typeof stoppedClock>;
     const headers = catchError(
       streamChat(silent.client, question, { timeout: { firstChunkMs: 500 } }).result(),
@@ -614,7 +618,9 @@ describe("reading", () => {
       },
       { highWaterMark: 0 },
     );
-    const iterator = streamChat(clientOf(() => streamAnswer(body)).client, question)[Symbol.asyncIterator]();
+    const iterator = streamChat(createTestClient(() => streamResponse(body)).client, question)[
+      Symbol.asyncIterator
+    ]();
     await settled();
     expect(given).toBe(0);
     await iterator.next();
@@ -654,7 +660,7 @@ describe("reading", () => {
     let text = "";
     for await (const piece of startStream(whole).textStream) text += piece;
     expect(text).toBe("Hello");
-    const { client } = clientOf(() => streamAnswer(greeting));
+    const { client } = createTestClient(() => streamResponse(greeting));
     const left = streamChat(client, question);
     for await (const piece of left.textStream) {
       expect(piece).toBe("Hel");
@@ -673,11 +679,11 @@ describe("reading", () => {
   });
 
   test("gives a refusal as a response with its status, and throws an error of the client's own", async () => {
-    const refused = clientOf(() => Response.json({ error: { message: "no" } }, { status: 403 }));
+    const refused = createTestClient(() => Response.json({ error: { message: "no" } }, { status: 403 }));
     expect((await toResponse(streamChat(refused.client, question))).status).toBe(403);
     const invalid = { ...question, messages: [] };
     expect((await toResponse(streamChat(refused.client, invalid))).status).toBe(400);
-    const own = clientOf(() => streamAnswer(whole), {
+    const own = createTestClient(() => streamResponse(whole), {
       headers: () => {
         throw new Error("signed out");
       },
@@ -738,10 +744,10 @@ describe("reading", () => {
   test.each([
     [{ status: 429, headers: { "retry-after": "1.5", "x-request-id": "r-1" } }, 429, "2", "r-1"],
     [{ status: 307 }, 502, null, null],
-  ])("gives the answer %j as a response with its status and headers", async (init, status, wait, id) => {
+  ])("gives the response %j as a response with its status and headers", async (init, status, wait, id) => {
     const refusal = () =>
       Response.json({ error: { message: "no", type: "t", code: "c", param: "p" } }, { ...init });
-    const { client } = clientOf(refusal, { retry: { limit: 0 } });
+    const { client } = createTestClient(refusal, { retry: { limit: 0 } });
     const response = await toResponse(streamChat(client, question));
     expect(response.status).toBe(status);
     expect(response.headers.get("retry-after")).toBe(wait);
@@ -752,7 +758,7 @@ describe("reading", () => {
   });
 
   test("sends the same response to the next client, and a truncated one stays truncated", async () => {
-    const relayed = (content: string) => clientOf(() => toResponse(startStream(content))).client;
+    const relayed = (content: string) => createTestClient(() => toResponse(startStream(content))).client;
     const tools =
       frame({ reasoning_content: "Hm." }) +
       frame({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: "{}" } }] });

@@ -4,7 +4,7 @@ import { createEpsilonTask } from "@sluice/core/epsilon";
 /** Sends a request that is billed and that may not be repeated by a guess. */
 type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
 
-/** The functions that send such requests, and an answer for each. */
+/** The functions that send such requests, and a response for each. */
 export const creates: readonly (readonly [name: string, create: Create, answer: object])[] = [
   [
     "generateImages",

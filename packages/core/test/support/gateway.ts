@@ -90,8 +90,10 @@ export function event(json: unknown): string {
 
 export const DONE = "data: [DONE]\n\n";
 
-/** An answer of the gateway: an event stream in the given pieces. */
-export function streamAnswer(content: string | readonly Uint8Array[] | ReadableStream<Uint8Array>): Response {
+/** A response of the gateway: an event stream in the given pieces. */
+export function streamResponse(
+  content: string | readonly Uint8Array[] | ReadableStream<Uint8Array>,
+): Response {
   const body =
     content instanceof ReadableStream
       ? content
@@ -99,9 +101,9 @@ export function streamAnswer(content: string | readonly Uint8Array[] | ReadableS
   return new Response(body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
 }
 
-/** A client whose gateway is `answer`; `requests` has what was sent. */
-export function clientOf(
-  answer: (request: Request, nth: number) => Response | Promise<Response>,
+/** A client whose gateway is `respond`; `requests` has what was sent. */
+export function createTestClient(
+  respond: (request: Request, nth: number) => Response | Promise<Response>,
   options: Partial<ClientOptions> = {},
 ): { client: Client; requests: Request[] } {
   const requests: Request[] = [];
@@ -111,7 +113,7 @@ export function clientOf(
     onEvent: () => {},
     fetch: async (request) => {
       requests.push(request.clone());
-      return answer(request, requests.length);
+      return respond(request, requests.length);
     },
     ...options,
   });
@@ -206,7 +208,7 @@ const locks = globalThis.navigator?.locks as LockManager | undefined;
 
 /**
  * Resolves when everything has run that waits for nothing but promises, parts of the client that are loaded, and the
- * platform's locks. A browser's locks live in another process, which answers in the order of the questions: a clock must
+ * platform's locks. A browser's locks live in another process, which responds in the order of the questions: a clock must
  * not run ahead of them.
  */
 export async function settled(): Promise<void> {

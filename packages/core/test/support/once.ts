@@ -1,19 +1,19 @@
-import { clientOf } from "./gateway.js";
+import { createTestClient } from "./gateway.js";
 
-type ClientOptions = Parameters<typeof clientOf>[1];
+type ClientOptions = Parameters<typeof createTestClient>[1];
 
 /**
- * Fault that a POST meets: `request` loses it, `answer` loses its answer, a promise loses the answer when it resolves, and
+ * Fault that a POST meets: `request` loses it, `answer` loses its response, a promise loses the response when it resolves, and
  * a number is the status by which the proxy refuses it.
  */
 type Fault = "answer" | "request" | number | Promise<void>;
 
-/** Memory of a proxy: the answer to each key. */
-type Memory = Map<string, { readonly body: string; readonly answer: Promise<Response> }>;
+/** Memory of a proxy: the response to each key. */
+type Memory = Map<string, { readonly body: string; readonly response: Promise<Response> }>;
 
 /**
  * A proxy that keeps the contract of `idempotency()` (wire, 6.4), with a gateway behind it, and a network that loses what
- * the test says. `gateway` gives the answer to each request that reaches it.
+ * the test says. `gateway` gives the response to each request that reaches it.
  */
 export function openOnce(
   gateway: (nth: number, request: Request) => Response | Promise<Response>,
@@ -22,7 +22,7 @@ export function openOnce(
   const memory: Memory = new Map();
   const sent: string[] = [];
   const keys: (string | null)[] = [];
-  const asked: Request[] = [];
+  const healthRequests: Request[] = [];
   const lost: Fault[] = [];
   const headers: Record<string, string> = features === null ? {} : { "x-sluice-features": features };
 
@@ -32,8 +32,8 @@ export function openOnce(
     /** Keys of the POSTs of the page. */
     keys,
     /** Requests for `/health`. */
-    asked,
-    /** Loses the next POST on its way, or its answer on the way back, now or when the returned function is called. */
+    healthRequests,
+    /** Loses the next POST on its way, or its response on the way back, now or when the returned function is called. */
     lose(what: "answer" | "request" | "never" = "answer"): () => void {
       let end: () => void = () => {};
       const later = new Promise<void>((resolve) => {
@@ -45,12 +45,13 @@ export function openOnce(
     /** Refuses the next POST before anything looks at its key. */
     turnAway: (status: number) => void lost.push(status),
     /** Opens a page: its own client before the same proxy. */
-    page: (more: ClientOptions = {}) => clientOf(respond, { random: () => 0, ...options, ...more }).client,
+    page: (more: ClientOptions = {}) =>
+      createTestClient(respond, { random: () => 0, ...options, ...more }).client,
   };
 
   async function respond(request: Request): Promise<Response> {
     if (request.method === "GET") {
-      asked.push(request);
+      healthRequests.push(request);
       return Response.json({ status: "ok" }, { headers });
     }
     const key = request.headers.get("idempotency-key");
@@ -74,10 +75,10 @@ export function openOnce(
     const known = key === null ? undefined : memory.get(key);
     if (known && known.body !== body)
       return Response.json({ error: { code: "idempotency_mismatch", message: "another" } }, { status: 422 });
-    if (known) return (await known.answer).clone();
+    if (known) return (await known.response).clone();
     sent.push(body);
     const respond = Promise.resolve(gateway(sent.length, request));
-    if (key !== null && features !== null) memory.set(key, { body, answer: respond });
+    if (key !== null && features !== null) memory.set(key, { body, response: respond });
     const response = await respond;
     // what bills nothing may be asked again
     if (key !== null && response.status >= 400 && response.status < 500 && response.status !== 408)

@@ -10,12 +10,14 @@ export function read(...pieces: readonly string[]) {
 }
 
 /** Checks that `value` is a part of `whole`: strings are beginnings, literals are whole, and the order is the same. */
-export function isPartOf(value: unknown, whole: unknown): boolean {
+export function isIncludedIn(value: unknown, whole: unknown): boolean {
   if (typeof value === "string" && typeof whole === "string") return whole.startsWith(value);
   if (Array.isArray(value) && Array.isArray(whole))
-    return value.length <= whole.length && value.every((item, at) => isPartOf(item, whole[at]));
+    return value.length <= whole.length && value.every((item, at) => isIncludedIn(item, whole[at]));
   if (isObject(value) && isObject(whole))
-    return Object.keys(value).every((key) => Object.hasOwn(whole, key) && isPartOf(value[key], whole[key]));
+    return Object.keys(value).every(
+      (key) => Object.hasOwn(whole, key) && isIncludedIn(value[key], whole[key]),
+    );
   return Object.is(value, whole);
 }
 
@@ -98,8 +100,8 @@ export function expectGrowth(seed: number, rounds: number): void {
       const before = readings.at(-1)?.value;
       if (value === undefined) expect(before).toBeUndefined();
       else {
-        expect(isPartOf(value, whole), `${prefix} gave ${JSON.stringify(value)}`).toBe(true);
-        expect(before === undefined || isPartOf(before, value)).toBe(true);
+        expect(isIncludedIn(value, whole), `${prefix} gave ${JSON.stringify(value)}`).toBe(true);
+        expect(before === undefined || isIncludedIn(before, value)).toBe(true);
         expectShared(before, value);
       }
       expect(read(prefix).value).toStrictEqual(value);

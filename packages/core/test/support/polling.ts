@@ -1,5 +1,5 @@
 import type { Client, ClientOptions, Clock } from "@sluice/core";
-import { clientOf, stoppedClock, waitUntil } from "./gateway.js";
+import { createTestClient, stoppedClock, waitUntil } from "./gateway.js";
 
 /** Answers one query. */
 export type Step = (request: Request) => Response | Promise<Response>;
@@ -11,7 +11,7 @@ const REFUSAL_MS = 5000;
 
 /**
  * A client whose queries are answered by `steps`, the last one for ever, under a clock that goes on only when the loop
- * waits: for its pause, or for an answer that does not come. Runtimes differ in how many turns the rest takes.
+ * waits: for its pause, or for a response that does not come. Runtimes differ in how many turns the rest takes.
  */
 export function startPolling(
   steps: readonly Step[],
@@ -46,7 +46,7 @@ export function startPolling(
       else if (ms !== HEADERS_MS) isPending = false;
     },
   };
-  const { client } = clientOf(
+  const { client } = createTestClient(
     async (request, nth) => {
       polledAt.push(gateway.now() / 1000);
       isPending = true;

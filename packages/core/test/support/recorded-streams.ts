@@ -1,13 +1,20 @@
 import type { streams } from "virtual:conformance";
 import { type ChatResult, isGatewayError, streamChat } from "@sluice/core";
 import { expect } from "vitest";
-import { catchError, clientOf, createRandom, question, splitBytes, streamAnswer } from "./gateway.js";
+import {
+  catchError,
+  createRandom,
+  createTestClient,
+  question,
+  splitBytes,
+  streamResponse,
+} from "./gateway.js";
 
 /** One recorded stream, and what a client reads from it. */
 export type Recorded = NonNullable<typeof streams>[number];
 
 function readPieces(pieces: readonly Uint8Array[]): Promise<ChatResult> {
-  return streamChat(clientOf(() => streamAnswer(pieces)).client, question).result();
+  return streamChat(createTestClient(() => streamResponse(pieces)).client, question).result();
 }
 
 function pickEssence({ message, finishReason }: Pick<ChatResult, "message" | "finishReason">) {
@@ -34,7 +41,7 @@ function createExpectedEssence({
   };
 }
 
-/** Expects the recorded answer from a stream in the given pieces. */
+/** Expects the recorded response from a stream in the given pieces. */
 export async function expectAsRecorded({ expected }: Recorded, pieces: readonly Uint8Array[]): Promise<void> {
   const [first, ...others] = expected.choices as [Recorded["expected"]["choices"][number]];
   if (expected.error_field_lines.length > 0) {
@@ -54,8 +61,8 @@ export async function expectAsRecorded({ expected }: Recorded, pieces: readonly 
   expect(turn.outcome === "unconfirmed").toBe(first.finish_reason === null);
 }
 
-/** The first byte after which the stream has said that the answer is over. */
-function endOfAnswer(bytes: Uint8Array): number {
+/** The first byte after which the stream has said that the response is over. */
+function findEnd(bytes: Uint8Array): number {
   let lineStart = 0;
   for (let at = 0; at <= bytes.length; at += 1) {
     if (at < bytes.length && bytes[at] !== 0x0a) continue;
@@ -84,7 +91,7 @@ function chooseCuts(end: number, random: () => number, most: number): number[] {
 /** Cuts a stream in up to `most` places, and expects an error with the text that came. */
 export async function expectTruncated(recorded: Recorded, bytes: Uint8Array, most: number): Promise<void> {
   const whole = recorded.expected.choices[0] as Recorded["expected"]["choices"][number];
-  for (const cut of chooseCuts(endOfAnswer(bytes), createRandom(7), most)) {
+  for (const cut of chooseCuts(findEnd(bytes), createRandom(7), most)) {
     const error = await catchError(readPieces(splitBytes(bytes.slice(0, cut), 512)));
     if (!isGatewayError(error) || error.name !== "StreamError") throw error;
     expect(error.reason).toBe("truncated");
@@ -106,7 +113,7 @@ export function isSample(index: number): boolean {
   return index % 8 === 0;
 }
 
-/** Expects the recorded answer whole and in random cuts. */
+/** Expects the recorded response whole and in random cuts. */
 export async function expectInRandomCuts(recorded: Recorded, bytes: Uint8Array): Promise<void> {
   await expectAsRecorded(recorded, [bytes]);
   const random = createRandom(bytes.length);

@@ -4,7 +4,7 @@ interface MadeCall {
   readonly arguments: string;
 }
 
-/** The tool calls of an answer, as a gateway streams them. */
+/** The tool calls of a response, as a gateway streams them. */
 export interface CallStream {
   /** Entries of `tool_calls`, by chunk. */
   readonly chunks: readonly (readonly object[])[];
@@ -63,13 +63,15 @@ const cuts: Readonly<Record<string, (text: string) => readonly (string | null)[]
   "in pieces": (text) => [text.slice(0, 6), text.slice(6)],
   "in pieces between empty ones": (text) => [null, text.slice(0, 6), text.slice(6), ""],
 };
-type Place = readonly [call: number, fragment: number];
-const orders: Readonly<Record<string, (places: readonly Place[]) => readonly (readonly Place[])[]>> = {
-  "one after the other": (places) => places.map((place) => [place]),
-  interleaved: (places) => [...places].sort(([, a], [, b]) => a - b).map((place) => [place]),
-  "interleaved, the last call first": (places) =>
-    [...places].sort(([a, nth], [b, other]) => nth - other || b - a).map((place) => [place]),
-  "in one chunk": (places) => [places],
+type FragmentPosition = readonly [call: number, fragment: number];
+const orders: Readonly<
+  Record<string, (positions: readonly FragmentPosition[]) => readonly (readonly FragmentPosition[])[]>
+> = {
+  "one after the other": (positions) => positions.map((position) => [position]),
+  interleaved: (positions) => [...positions].sort(([, a], [, b]) => a - b).map((position) => [position]),
+  "interleaved, the last call first": (positions) =>
+    [...positions].sort(([a, nth], [b, other]) => nth - other || b - a).map((position) => [position]),
+  "in one chunk": (positions) => [positions],
 };
 
 /** Names of the styles of a stream. */
@@ -114,26 +116,28 @@ export function callStreams(lists: readonly string[]): CallStream[] {
     for (const names of tools.slice(0, list.length))
       for (const [cut, cutText] of Object.entries(cuts))
         for (const [order, inOrder] of Object.entries(orders))
-          for (const [id, idOf] of Object.entries(ids))
-            for (const [index, indexOf] of Object.entries(indexes))
+          for (const [id, createId] of Object.entries(ids))
+            for (const [index, createIndex] of Object.entries(indexes))
               for (const [name, hasName] of Object.entries(isNamed)) {
                 const noName = noNames[nth++ % noNames.length];
                 const made = Array.from(list, (which, call) => argumentTexts[Number(which)]?.(call) ?? "");
                 const fragments = made.map(cutText);
-                const places = inOrder(
-                  fragments.flatMap((texts, call) => texts.map((_, fragment): Place => [call, fragment])),
+                const positions = inOrder(
+                  fragments.flatMap((texts, call) =>
+                    texts.map((_, fragment): FragmentPosition => [call, fragment]),
+                  ),
                 );
-                const chunks = places.map((chunk) =>
+                const chunks = positions.map((chunk) =>
                   chunk.map(([call, fragment]) =>
                     createEntry(
-                      idOf(call, fragment),
-                      indexOf(call, fragment),
+                      createId(call, fragment),
+                      createIndex(call, fragment),
                       hasName(call, fragment) ? names[call] : noName,
                       fragments[call]?.[fragment],
                     ),
                   ),
                 );
-                const calls = [...new Set(places.flat().map(([call]) => call))].map((call) => ({
+                const calls = [...new Set(positions.flat().map(([call]) => call))].map((call) => ({
                   name: fragments[call]?.some((_, fragment) => hasName(call, fragment))
                     ? names[call]
                     : undefined,

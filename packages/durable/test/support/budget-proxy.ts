@@ -25,7 +25,7 @@ export function setClock(now = START): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** The answer of the gateway to a chat, by default a usage of 30 tokens. */
+/** The response of the gateway to a chat, by default a usage of 30 tokens. */
 export type Gateway = (request: Request) => Response | Promise<Response>;
 export const usage = (total_tokens: unknown) => Response.json({ choices: [], usage: { total_tokens } });
 
@@ -91,9 +91,9 @@ export function openBudget({
     const request = new Request(`https://proxy.example${path}`, { ...init, headers });
     return proxy.fetch(request, {}, context);
   };
-  const ask = async (...args: Parameters<typeof send>) => read(await send(...args));
+  const request = async (...args: Parameters<typeof send>) => read(await send(...args));
   const post = (user: string, path: string, body: object, headers: Record<string, string> = {}) =>
-    ask(user, path, { method: "POST", body: JSON.stringify(body), headers });
+    request(user, path, { method: "POST", body: JSON.stringify(body), headers });
   const payable = (max_tokens: number, id = "ann", given: object = {}): Payable => ({
     env: {},
     context: undefined,
@@ -110,7 +110,7 @@ export function openBudget({
     sent,
     events,
     send,
-    ask,
+    request,
     post,
     close,
     payable,
@@ -141,7 +141,7 @@ export function openBudget({
     settled: () => Promise.all(behind),
     async budgets(user = "ann") {
       await Promise.all(behind);
-      return JSON.parse((await ask(user, "/v1/budget")).text).budgets as Record<string, unknown>[];
+      return JSON.parse((await request(user, "/v1/budget")).text).budgets as Record<string, unknown>[];
     },
   };
 }

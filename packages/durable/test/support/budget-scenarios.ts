@@ -18,7 +18,7 @@ export interface BudgetServer<Env> {
 }
 
 /** Two processes with one database; the same one twice where there is one process. */
-export interface BudgetPlace<Env> {
+export interface BudgetServers<Env> {
   readonly one: BudgetServer<Env>;
   readonly other: BudgetServer<Env>;
 }
@@ -45,7 +45,7 @@ export function createBudgetServer<Env>(host: Host<Env>, env: Env): BudgetServer
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
     origins: [],
     models: ["delta-5.3"],
-    fetch: (request) => gateway.answer(request),
+    fetch: (request) => gateway.respond(request),
     host,
     plugins: [plugin, admin<Env>({ isOperator: ({ id }) => id === "operator" })],
   });
@@ -89,12 +89,12 @@ const payable = <Env>({ env }: BudgetServer<Env>, user: string, max_tokens: numb
   body: { max_tokens },
 });
 
-type Scenario = <Env>(place: BudgetPlace<Env>, name: string) => Promise<void>;
+type Scenario = <Env>(servers: BudgetServers<Env>, name: string) => Promise<void>;
 
 /** The scenarios by title. Each gets a name that no other one has, for its users. */
 export const BUDGET_SCENARIOS: Readonly<Record<string, Scenario>> = {
   async "lets one of twenty requests at once pass if there is money for one"({ one, other }, name) {
-    gateway.answers(respondWith(10));
+    gateway.respondWith(respondWith(10));
     const user = `10 ${name}`;
     const all = await Promise.all(Array.from({ length: 20 }, (_, nth) => chat(nth % 2 ? one : other, user)));
     expect(all.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -104,7 +104,7 @@ export const BUDGET_SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 
   async "adds each of forty requests at once, once"({ one, other }, name) {
-    gateway.answers(respondWith(3));
+    gateway.respondWith(respondWith(3));
     const user = `1000 ${name}`;
     const all = await Promise.all(Array.from({ length: 40 }, (_, nth) => chat(nth % 2 ? one : other, user)));
     expect(all.every(({ status }) => status === 200)).toBe(true);
@@ -122,7 +122,7 @@ export const BUDGET_SCENARIOS: Readonly<Record<string, Scenario>> = {
       [67, () => Response.json({ error: { message: "no" } }, { status: 400 })],
     ];
     for (const [spent, next] of ends) {
-      gateway.answers(next);
+      gateway.respondWith(next);
       await chat(one, user, 60);
       expect(await readOwn(other, user)).toMatchObject({ spent, reserved: 0 });
     }
@@ -135,7 +135,7 @@ export const BUDGET_SCENARIOS: Readonly<Record<string, Scenario>> = {
     const user = `100 ${name}`;
     let respond = () => {};
     const isSent = new Promise<void>((resolve) => {
-      gateway.answers(async () => {
+      gateway.respondWith(async () => {
         resolve();
         await new Promise<void>((end) => {
           respond = end;
@@ -153,7 +153,7 @@ export const BUDGET_SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 
   async "never lets more than a shared limit pass"({ one, other }, name) {
-    gateway.answers(respondWith(10));
+    gateway.respondWith(respondWith(10));
     const all = await Promise.all(
       Array.from({ length: 150 }, (_, nth) => chat(nth % 2 ? one : other, `1000 ${nth % 5} of ${name}`)),
     );
@@ -167,7 +167,7 @@ export const BUDGET_SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 
   async "is raised and reset by an operator"({ one, other }, name) {
-    gateway.answers(respondWith(10));
+    gateway.respondWith(respondWith(10));
     const user = `10 ${name}`;
     const operate = (server: typeof one, operation: string, more: object = {}) =>
       send(server, "operator", `/v1/admin/budgets/${operation}`, { by: "user", user, ...more });
@@ -179,8 +179,8 @@ export const BUDGET_SCENARIOS: Readonly<Record<string, Scenario>> = {
     expect((await send(one, user, "/v1/admin/budgets/reset", { by: "user", user })).status).toBe(404);
   },
 
-  async "case 133: is exported and erased with its user, and nobody else's"({ one, other }, name) {
-    gateway.answers(respondWith(7));
+  async "is exported and erased with its user, and nobody else's (case 133)"({ one, other }, name) {
+    gateway.respondWith(respondWith(7));
     const [user, stays] = [`100 ${name}`, `100 ${name} stays`];
     await chat(one, user);
     await chat(other, stays);

@@ -2,7 +2,7 @@ import type { ProxyPlugin } from "@sluice/worker-proxy";
 import type { DeadLetter } from "../../src/videos/dead-letters.js";
 
 /** The operations of an operator on the dead letters of a plugin. */
-export function operateDeadLetters<Env>(plugins: readonly ProxyPlugin<Env>[], env: Env) {
+export function createDeadLetterOperations<Env>(plugins: readonly ProxyPlugin<Env>[], env: Env) {
   const operations = plugins.flatMap((plugin) => plugin.operations ?? []);
   const run = async (name: string, body: object) =>
     operations.find((one) => one.name === `dead-letters/${name}`)?.run(env, body as never);

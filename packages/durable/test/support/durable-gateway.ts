@@ -4,31 +4,31 @@ import { readStreams } from "@sluice/worker-proxy";
 import type { Exhausted, Meter, Payable, Reservation, Usage } from "@sluice/worker-proxy/plugin";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 
-type Answer = (request: Request) => Response | Promise<Response>;
+type Respond = (request: Request) => Response | Promise<Response>;
 
 /** The gateway of the Durable Objects under test, which run in the tests' own process. */
 export const gateway = {
   /** The key that the operator has set; undefined for none. */
   key: KEY as string | undefined,
   requests: [] as Request[],
-  next: (() => task("QUEUED")) as Answer,
-  /** Forgets what was asked, and answers so from now on. */
-  answers(next: Answer) {
+  next: (() => task("QUEUED")) as Respond,
+  /** Clears the requests and sets how the gateway responds from now on. */
+  respondWith(next: Respond) {
     gateway.key = KEY;
     gateway.requests.length = 0;
     gateway.next = next;
   },
-  answer: async (request: Request): Promise<Response> => {
+  respond: async (request: Request): Promise<Response> => {
     gateway.requests.push(request);
     return gateway.next(request);
   },
 };
 
 /** Options of a proxy or an object that reach this gateway. */
-export const way = {
+export const clientOptions = {
   baseURL: "https://gateway.example",
   apiKey: () => KEY,
-  fetch: (request: Request) => gateway.answer(request),
+  fetch: (request: Request) => gateway.respond(request),
 };
 
 /** The ends of tasks that the objects under test told of. */
@@ -54,8 +54,8 @@ export const ledger = {
   next: (() => undefined) as () => Refused,
   /** A meter to ask instead. */
   over: undefined as Meter<never> | undefined,
-  /** Forgets what it was told, and answers so from now on. */
-  answers(next: () => Refused = () => undefined): void {
+  /** Clears the entries and sets how the meter responds from now on. */
+  respondWith(next: () => Refused = () => undefined): void {
     ledger.entries.length = 0;
     ledger.next = next;
   },

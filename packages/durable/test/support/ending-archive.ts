@@ -133,7 +133,7 @@ export async function openEndingArchive(given: Given = {}) {
     /** The events of all processes. */
     events: () => stores.flatMap((one) => one.jobEvents()),
     /** Does some work in a process that ends at a step of it. Returns false where it took fewer steps. */
-    async endIn(count: number, work: () => Promise<unknown>): Promise<boolean> {
+    async endDuring(count: number, work: () => Promise<unknown>): Promise<boolean> {
       const mine = process;
       steps = 0;
       endsAt = count;

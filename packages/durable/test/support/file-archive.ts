@@ -5,7 +5,7 @@ import { createFile, openFileStore, starts, type Upload, useClock } from "./file
 
 type Serve = (request: Request) => Response | Promise<Response>;
 
-export const picture = createFile(starts.png, 50_000);
+export const imageBytes = createFile(starts.png, 50_000);
 export const video = createFile(starts.mp4, 200_000);
 /** The host of results. */
 export const CDN = "https://cdn.example.com";
@@ -149,7 +149,7 @@ export function openArchive({ archive = true, options, ...stored }: Given = {}) 
       },
       /** Polls a task as a page does. */
       async poll(id: string, user = "user-1") {
-        const response = await store.ask(`/v1/video/generations/${id}`, { user });
+        const response = await store.request(`/v1/video/generations/${id}`, { user });
         const text = await response.text();
         await store.settle();
         return { response, text };

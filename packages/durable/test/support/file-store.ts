@@ -51,7 +51,7 @@ export interface Upload {
   readonly taskId?: string;
 }
 
-interface Asked extends Omit<RequestInit, "body"> {
+interface RequestFields extends Omit<RequestInit, "body"> {
   readonly user?: string;
   readonly body?: BodyInit | undefined;
 }
@@ -144,8 +144,8 @@ export function openFileStore({
     log.mockRestore();
   });
 
-  /** Sends a request of a user, of `user-1` unless told otherwise; of nobody for `user: ""`. */
-  const ask = (path: string, { user = "user-1", headers, ...init }: Asked = {}) => {
+  /** Sends a request of a user, of `user-1` unless told otherwise; without a user for `user: ""`. */
+  const request = (path: string, { user = "user-1", headers, ...init }: RequestFields = {}) => {
     const url = new URL(path.startsWith("http") ? path : `/api${path}`, "https://app.example");
     const all = { ...(user && { authorization: user }), ...(headers as Record<string, string>) };
     const context = { waitUntil: (promise: Promise<unknown>) => void behind.push(promise) };
@@ -155,20 +155,20 @@ export function openFileStore({
   /** Sends bytes as a file, or as a part. */
   const upload = (
     body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
-    { path = "/v1/uploads", method = "POST", ...asked }: Asked & { readonly path?: string } = {},
+    { path = "/v1/uploads", method = "POST", ...fields }: RequestFields & { readonly path?: string } = {},
   ) => {
     const length = body instanceof Uint8Array && { "content-length": String(body.length) };
-    const headers = { "content-type": "application/octet-stream", ...length, ...asked.headers };
+    const headers = { "content-type": "application/octet-stream", ...length, ...fields.headers };
     const duplex = { duplex: "half" };
-    return ask(path, { method, ...asked, ...duplex, headers, body: body as BodyInit });
+    return request(path, { method, ...fields, ...duplex, headers, body: body as BodyInit });
   };
 
   /** Sends a file that has to be stored. */
   const store = async (
     body: Uint8Array<ArrayBuffer> = png,
-    asked?: Parameters<typeof upload>[1],
+    fields?: Parameters<typeof upload>[1],
   ): Promise<Upload> => {
-    const response = await upload(body, asked);
+    const response = await upload(body, fields);
     const text = await response.text();
     expect([response.status, text]).toEqual([expect.toSatisfy((status) => status < 300), expect.any(String)]);
     return JSON.parse(text) as Upload;
@@ -181,7 +181,7 @@ export function openFileStore({
     plugin,
     sent,
     logs,
-    ask,
+    request,
     upload,
     close,
     /** Waits for work behind responses. */
@@ -203,7 +203,7 @@ export function openFileStore({
       }),
     /** Sends JSON. */
     post: (path: string, body: unknown, user = "user-1") =>
-      ask(path, {
+      request(path, {
         user,
         method: "POST",
         headers: {
@@ -214,7 +214,7 @@ export function openFileStore({
       }),
     /** Reads a page of the files of a user. */
     list: async (user = "user-1", cursor = "") =>
-      (await (await ask(`/v1/uploads${cursor && `?cursor=${cursor}`}`, { user })).json()) as {
+      (await (await request(`/v1/uploads${cursor && `?cursor=${cursor}`}`, { user })).json()) as {
         readonly files: readonly Upload[];
         readonly next?: string;
       },
@@ -239,8 +239,8 @@ export function openFileStore({
 /** Reads the code of an error. */
 export async function readCode(response: Response | Promise<Response>): Promise<readonly [number, string]> {
   const { status, text } = await (async () => {
-    const answer = await response;
-    return { status: answer.status, text: await answer.text() };
+    const settled = await response;
+    return { status: settled.status, text: await settled.text() };
   })();
   return [status, (JSON.parse(text) as { error: { code: string } }).error.code];
 }

@@ -12,7 +12,7 @@ interface Given {
   readonly bindings?: Readonly<Record<string, string>>;
 }
 
-interface Asked extends Omit<RequestInit, "headers"> {
+interface RequestFields extends Omit<RequestInit, "headers"> {
   readonly user?: string;
   readonly headers?: Record<string, string>;
 }
@@ -43,23 +43,27 @@ export async function startFilesInWorkerd({
   await miniflare.ready;
   const url = await miniflare.unsafeGetDirectURL(name);
   /** Sends a request of a user, of `user-1` unless told otherwise. */
-  const ask = (path: string, { user = "user-1", headers, ...init }: Asked = {}) =>
+  const request = (path: string, { user = "user-1", headers, ...init }: RequestFields = {}) =>
     fetch(new URL(path, url), { ...init, headers: { authorization: user, ...headers } });
 
   return {
     url,
     upstream,
-    ask,
+    request,
     /** Sends bytes as a file, or as a part. */
-    upload: (body: Blob | Uint8Array<ArrayBuffer>, { headers, ...asked }: Asked = {}, path = "/v1/uploads") =>
-      ask(path, {
+    upload: (
+      body: Blob | Uint8Array<ArrayBuffer>,
+      { headers, ...fields }: RequestFields = {},
+      path = "/v1/uploads",
+    ) =>
+      request(path, {
         method: "POST",
         body,
-        ...asked,
+        ...fields,
         headers: { "content-type": "application/octet-stream", ...headers },
       }),
     /** Moves the clock of the Worker. */
-    pass: (ms: number) => ask(`/tests/clock?ms=${ms}`),
+    pass: (ms: number) => request(`/tests/clock?ms=${ms}`),
     /** The names of all files in the bucket. */
     async keys() {
       const { objects } = await (await miniflare.getR2Bucket("MEDIA", name)).list();

@@ -41,25 +41,25 @@ export async function stopPostgres(): Promise<void> {
   server = undefined;
 }
 
-/** Where a proxy stores its data. Two proxies of one place share it, as two processes do. */
-export interface Place {
+/** Where a proxy stores its data. Two proxies of one location share it, as two processes do. */
+export interface Location {
   readonly kind: HostKind;
   /** A path or a schema. One process has a file at a time. */
   readonly name: string;
 }
 
-/** Makes an empty place: a file in memory, or a schema of its own. */
-export function createPlace(kind: HostKind): Place {
+/** Creates an empty location: a file in memory, or a new schema. */
+export function createLocation(kind: HostKind): Location {
   schemas += 1;
   return { kind, name: kind === "node" ? ":memory:" : `test_${process.pid}_${schemas}` };
 }
 
 /** Opens a proxy with these plugins. Its user is the text in `authorization`. */
-export async function openProxy(place: Place, options: OpenOptions): Promise<OpenedProxy> {
+export async function openProxy(location: Location, options: OpenOptions): Promise<OpenedProxy> {
   const host =
-    place.kind === "node"
-      ? nodeHost({ file: place.name })
-      : postgresHost({ url: await postgresURL(), schema: place.name });
+    location.kind === "node"
+      ? nodeHost({ file: location.name })
+      : postgresHost({ url: await postgresURL(), schema: location.name });
   const proxy = createProxy<unknown>({
     baseURL: "https://gateway.example",
     apiKey: () => GATEWAY_KEY,

@@ -21,9 +21,9 @@ export async function startProxy(runtime: Runtime) {
     send(user: string, path: string, { body, key, ...init }: SendInit = {}): Promise<Response> {
       const headers = { authorization: user, ...(key !== undefined && { "idempotency-key": key }) };
       const post = body && { method: "POST", body: JSON.stringify(body) };
-      return process.ask(path, { ...post, ...init, headers: { ...headers, ...init.headers } });
+      return process.request(path, { ...post, ...init, headers: { ...headers, ...init.headers } });
     },
-    /** Ends the process without a word, and starts another one in its place. */
+    /** Kills the process, and starts another one on the same port. */
     async restart(): Promise<void> {
       await process.kill();
       await process.start();
@@ -45,7 +45,7 @@ async function startNode(runtime: Exclude<Runtime, "workerd">) {
   return {
     upstream,
     logs: child.logs,
-    ask: (path: string, init: RequestInit = {}) =>
+    request: (path: string, init: RequestInit = {}) =>
       fetch(child.address + path, {
         ...init,
         headers: { "content-type": "application/json", ...(init.headers as object) },

@@ -61,7 +61,7 @@ export const runtimes = {
 } as const satisfies Record<string, Runtime>;
 
 /** Serves a fixture, `durable/test/fixture/….ts` with a `fetch` as its default export, in a runtime of its own process. */
-export async function startIn(name: keyof typeof runtimes, fixture: string) {
+export async function startRuntime(name: keyof typeof runtimes, fixture: string) {
   const { command, files } = runtimes[name];
   const folder = await mkdtemp(join(tmpdir(), "sluice-runtime-"));
   const written: Record<string, string> = { ...files, "worker.js": await bundle(fixture) };
@@ -70,7 +70,7 @@ export async function startIn(name: keyof typeof runtimes, fixture: string) {
   const [path, ...args] = command;
   const child = spawn(path, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
   const exit = once(child, "exit");
-  const port = await portOf(child);
+  const port = await readPort(child);
   return {
     url: `http://127.0.0.1:${port}`,
     async close() {
@@ -82,7 +82,7 @@ export async function startIn(name: keyof typeof runtimes, fixture: string) {
 }
 
 /** @throws {Error} with its lines, where it ends before it listens */
-async function portOf(child: ChildProcess): Promise<number> {
+async function readPort(child: ChildProcess): Promise<number> {
   const lines: string[] = [];
   createInterface(child.stderr as Readable).on("line", (line) => lines.push(line));
   for await (const line of createInterface(child.stdout as Readable)) {

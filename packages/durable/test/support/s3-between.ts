@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** An answer in the place of the bucket's, or a fault of the network. */
+/** A response instead of the bucket's, or a fault of the network. */
 export interface Fault {
   readonly status?: number;
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** `refused`: nothing reaches the bucket; `lost`: its answer is lost; `silent`: nothing happens. */
+  /** `refused`: nothing reaches the bucket; `lost`: its response is lost; `silent`: nothing happens. */
   readonly network?: "refused" | "lost" | "silent";
 }
 
@@ -63,12 +63,12 @@ export async function startBetween(bucket: string) {
     if (fault?.status !== undefined)
       return void outgoing.writeHead(fault.status, { ...fault.headers }).end(fault.body);
     const passed = request(new URL(url, bucket), { method, headers }).end(body);
-    const [answer] = (await once(passed, "response")) as [IncomingMessage];
+    const [response] = (await once(passed, "response")) as [IncomingMessage];
     if (fault?.network === "lost") {
-      await answer.toArray();
+      await response.toArray();
       return void outgoing.destroy();
     }
-    outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-    answer.pipe(outgoing);
+    outgoing.writeHead(response.statusCode ?? 500, response.headers);
+    response.pipe(outgoing);
   }
 }

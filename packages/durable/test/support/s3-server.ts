@@ -69,12 +69,12 @@ export async function startS3() {
   };
 }
 
-const folderOf = (store: Store, uploadId: string) =>
+const findFolder = (store: Store, uploadId: string) =>
   join(store.getResourcePath("media", undefined, "uploads"), uploadId);
 
 /** @throws {Error} 404 as S3 has it */
 async function checkUpload(store: Store, uploadId: string): Promise<void> {
-  await access(join(folderOf(store, uploadId), "key")).catch(() => {
+  await access(join(findFolder(store, uploadId), "key")).catch(() => {
     throw new S3Error("NoSuchUpload", "There is no such upload.");
   });
 }
@@ -132,7 +132,7 @@ function endsUploads(store: Store, inTurn: Turns): Server["middleware"][number] 
       if (!isEnd || (error as { code?: string }).code !== "MethodNotAllowed") throw error;
       await inTurn(async () => {
         await checkUpload(store, uploadId);
-        await rm(folderOf(store, uploadId), { recursive: true });
+        await rm(findFolder(store, uploadId), { recursive: true });
       });
       context.status = 204;
     }

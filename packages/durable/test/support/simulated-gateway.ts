@@ -33,7 +33,7 @@ export function simulateGateway(random: Random) {
     /** True once it has no trouble any more. */
     isWell: false,
     last: random.rarely(0.2) ? "FAILURE" : "SUCCESS",
-    /** Times at which it was asked for the task. */
+    /** Times at which it was polled. */
     polls: [] as number[],
     /** True once it has not known the task for so long that the watch may say so. */
     mayBeAbsent: false,

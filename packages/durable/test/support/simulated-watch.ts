@@ -2,7 +2,7 @@ import { copyFileSync, existsSync } from "node:fs";
 import { createProxy, type JobEvent, type ProxyEvent, type ProxyPlugin, videos } from "@sluice/worker-proxy";
 import { type BoundHost, definePlugin } from "@sluice/worker-proxy/plugin";
 import { onTestFinished } from "vitest";
-import { asked } from "../../../worker-proxy/test/support/in-process.js";
+import { createRequest } from "../../../worker-proxy/test/support/in-process.js";
 import type { Random } from "../../../worker-proxy/test/support/random.js";
 import { reading } from "../../src/host/define.js";
 import { nodeHost } from "../../src/host/node.js";
@@ -11,7 +11,7 @@ import type { EndedTask } from "../../src/videos/ends.js";
 import { videoWatch } from "../../src/videos/video-watch.js";
 import { webhook } from "../../src/webhooks/webhook.js";
 import { openFile } from "./database-file.js";
-import { operateDeadLetters } from "./dead-letters.js";
+import { createDeadLetterOperations } from "./dead-letters.js";
 import { type SimulatedGateway, simulateGateway } from "./simulated-gateway.js";
 
 export const USER = "ann";
@@ -29,7 +29,7 @@ interface Webhook {
 /** One process of the proxy. */
 interface Process {
   readonly plugin: ProxyPlugin<unknown>;
-  ask(more: Parameters<typeof asked>[0]): Promise<Response>;
+  request(more: Parameters<typeof createRequest>[0]): Promise<Response>;
   /** Ends as a crash does: what it does from now on reaches no row, no app and no gateway. Returns the file it leaves. */
   end(): string;
   close(): Promise<void>;
@@ -58,7 +58,7 @@ export async function simulateWatch(random: Random) {
     /** True while operations fail, and the app does. */
     isFaulty: true,
     /** Number of operations until the process ends. */
-    crashIn: Number.POSITIVE_INFINITY,
+    operationsUntilCrash: Number.POSITIVE_INFINITY,
     crashes: 0,
     /** Operations that failed, or whose commit was lost. */
     faults: 0,
@@ -111,12 +111,12 @@ export async function simulateWatch(random: Random) {
     });
     const close = () => host.close(0);
     onTestFinished(close);
-    const ask = (more: Parameters<typeof asked>[0]) =>
-      proxy.fetch(asked({ method: "GET", headers: { authorization: USER }, ...more }), {});
-    const deadLetters = operateDeadLetters([plugin], {});
+    const request = (more: Parameters<typeof createRequest>[0]) =>
+      proxy.fetch(createRequest({ method: "GET", headers: { authorization: USER }, ...more }), {});
+    const deadLetters = createDeadLetterOperations([plugin], {});
     return {
       plugin,
-      ask,
+      request,
       close,
       end,
       count,
@@ -141,9 +141,9 @@ export async function simulateWatch(random: Random) {
     ): Promise<Output> {
       const gateway = name === "videos.applyPoll" ? gateways.get((input as { id: string }).id) : undefined;
       if (isGone) return new Promise(() => {});
-      simulation.crashIn -= 1;
-      if (simulation.crashIn <= 0) {
-        simulation.crashIn = Number.POSITIVE_INFINITY;
+      simulation.operationsUntilCrash -= 1;
+      if (simulation.operationsUntilCrash <= 0) {
+        simulation.operationsUntilCrash = Number.POSITIVE_INFINITY;
         void crash();
         return new Promise(() => {});
       }

@@ -14,7 +14,7 @@ import {
 } from "@sluice/worker-proxy";
 import { type BoundHost, definePlugin, type HostSetup } from "@sluice/worker-proxy/plugin";
 import { expect, onTestFinished, vi } from "vitest";
-import { asked, chat } from "../../../worker-proxy/test/support/in-process.js";
+import { chat, createRequest } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { operation, reading } from "../../src/host/define.js";
 import type { ClosableHost } from "../../src/host/process-host.js";
@@ -257,25 +257,26 @@ export function openStoredProxy({
   const closing = new AbortController();
   onTestFinished(() => closing.abort());
   // a body that no test reads has a reader until its client leaves
-  const send = ({ signal = closing.signal, ...more }: Parameters<typeof asked>[0] = {}) =>
-    proxy.fetch(asked({ ...more, signal: AbortSignal.any([signal, closing.signal]) }), {});
+  const send = ({ signal = closing.signal, ...more }: Parameters<typeof createRequest>[0] = {}) =>
+    proxy.fetch(createRequest({ ...more, signal: AbortSignal.any([signal, closing.signal]) }), {});
   return {
     host,
     jobs,
     requests,
     send,
     proxy,
-    ask: (more: Parameters<typeof asked>[0] = {}) => send({ body: { ...chat, stream: true }, ...more }),
-    resume: (id: string, after?: number | string, more: Parameters<typeof asked>[0] = {}) =>
+    startStream: (more: Parameters<typeof createRequest>[0] = {}) =>
+      send({ body: { ...chat, stream: true }, ...more }),
+    resume: (id: string, after?: number | string, more: Parameters<typeof createRequest>[0] = {}) =>
       send({
         method: "GET",
         path: `/v1/chat/streams/${id}`,
         ...more,
         headers: { ...more.headers, ...(after !== undefined && { "last-event-id": String(after) }) },
       }),
-    stop: (id: string, more: Parameters<typeof asked>[0] = {}) =>
+    stop: (id: string, more: Parameters<typeof createRequest>[0] = {}) =>
       send({ method: "DELETE", path: `/v1/chat/streams/${id}`, ...more }),
-    create: (key: string | undefined, more: Parameters<typeof asked>[0] = {}) =>
+    create: (key: string | undefined, more: Parameters<typeof createRequest>[0] = {}) =>
       send({
         path: "/v1/images/generations",
         body: { model: "gamma-image-5-0-260128", prompt: "a bird" },
@@ -286,19 +287,19 @@ export function openStoredProxy({
 }
 
 /** The id of a response's stream. */
-export function idOf(response: Response): string {
+export function readStreamId(response: Response): string {
   const id = response.headers.get("x-stream-id") ?? "";
   expect(id).toMatch(/^[0-9a-f]{32}$/);
   return id;
 }
 
 /** The id of the stream that a user's key has. */
-export async function streamIdOf(key: string, user = "Bearer user-token"): Promise<string> {
+export async function computeStreamId(key: string, user = "Bearer user-token"): Promise<string> {
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${user}\n${key}`));
   return Buffer.from(hash).toString("hex").slice(0, 32);
 }
 
-export const codeOf = async (response: Response) =>
+export const readCode = async (response: Response) =>
   ((await response.json()) as { error: { code: string } }).error.code;
 
 /** An event with a text. */

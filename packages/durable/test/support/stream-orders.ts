@@ -33,14 +33,14 @@ export const orderOptions = {
 };
 
 /** Where an order happens. */
-export interface OrderPlace {
+export interface OrderEnvironment {
   readonly user: string;
   /** The events of jobs, of all processes. */
   readonly jobs: readonly JobEvent[];
   send(request: Request): Promise<Response>;
   /** Ends the process that has the user's streams, and lets its jobs have been silent for too long. */
   lose(): Promise<void>;
-  /** Lets the time come at which timers settle what nobody has asked for. */
+  /** Advances the clock until timers settle the streams that no client reads. */
   passTime(): Promise<void>;
 }
 
@@ -88,7 +88,7 @@ function checkText(text: string, after: number): void {
   const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
   expect(ids).toEqual(ids.map((_, nth) => after + 1 + nth));
   const pieces = [...text.matchAll(/"content":"\((\d+)\)"/g)].map(([, nth]) => Number(nth));
-  expect(pieces).toEqual(pieces.map((_, place) => after + 1 + place));
+  expect(pieces).toEqual(pieces.map((_, nth) => after + 1 + nth));
   if (text.includes("[DONE]")) expect(text).not.toContain("event: error");
 }
 
@@ -96,7 +96,7 @@ function checkText(text: string, after: number): void {
 export async function runOrder(
   random: Random,
   gateway: ReturnType<typeof openOrderGateway>,
-  place: OrderPlace,
+  environment: OrderEnvironment,
 ): Promise<void> {
   const ids = new Map<string, string>();
   const failures: unknown[] = [];
@@ -130,7 +130,7 @@ export async function runOrder(
       for (const client of clients) client.abort();
       clients = [];
       readings = [];
-      await place.lose();
+      await environment.lose();
     }
     await rest(random.below(12));
   }
@@ -138,11 +138,11 @@ export async function runOrder(
   await Promise.all(readings);
   for (const id of ids.values()) await send(`/v1/chat/streams/${id}`, { method: "DELETE" });
   expect(failures).toEqual([]);
-  await expectRest(gateway, place, ids);
+  await expectRest(gateway, environment, ids);
 
   async function expectRest(
     { streams }: typeof gateway,
-    { jobs, user }: OrderPlace,
+    { jobs, user }: OrderEnvironment,
     streamIds: ReadonlyMap<string, string>,
   ): Promise<void> {
     const readBudget = async () => {
@@ -151,7 +151,7 @@ export async function runOrder(
       };
       return budgets[0];
     };
-    await place.passTime();
+    await environment.passTime();
     await expect.poll(async () => (await readBudget()).reserved).toBe(0);
     // a crash takes events with it, but no money. That of a lost stream has all that was reserved
     const own = jobs.filter((job) => job.userId === user && job.outcome !== "lost");
@@ -167,7 +167,7 @@ export async function runOrder(
       const billed = jobs.filter((job) => job.id === id && (job.spent ?? 0) > 0);
       expect([key, billed.length <= 1]).toEqual([key, true]);
     }
-    // each place is free again
+    // each slot is free again
     gateway.isCalm = true;
     const more = ["five", "six", "seven"].map((key) => send("/v1/chat/completions", { key }));
     const responses = await Promise.all(more);
@@ -188,13 +188,13 @@ export async function runOrder(
     const request = new Request(`https://proxy.example${path}`, {
       method: method ?? (isPost ? "POST" : "GET"),
       headers: {
-        authorization: place.user,
+        authorization: environment.user,
         ...(isPost && { "content-type": "application/json", "idempotency-key": `${key}` }),
         ...(after !== undefined && !isPost && { "last-event-id": String(after) }),
       },
       ...(isPost && { body: JSON.stringify({ model: "delta-5.3", stream: true, messages }) }),
       ...(signal && { signal }),
     });
-    return place.send(request);
+    return environment.send(request);
   }
 }

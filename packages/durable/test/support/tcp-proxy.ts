@@ -12,11 +12,11 @@ export interface TCPProxy {
   hold(): void;
   goOn(): void;
   /**
-   * Cuts all connections when a request with this text comes: before the server has it, or once the server has answered
+   * Cuts all connections when a request with this text comes: before the server has it, or once the server has responded
    * it. Resolves when that has happened.
    */
   cutAt(when: "before" | "after", text: string): Promise<void>;
-  /** Cuts the next connection in the place of this answer of the server, the first of them 0. */
+  /** Cuts the next connection instead of passing this response of the server, counted from 0. */
   cutNext(nth: number): void;
   close(): void;
 }
@@ -26,15 +26,15 @@ export async function openTCPProxy(to: number): Promise<TCPProxy> {
   const sockets = new Set<Socket>();
   let isCut = false;
   let isHeld = false;
-  /** Answers that the next connection gets; undefined for all. */
-  let answers: number | undefined;
+  /** Number of responses that the next connection gets; undefined for all. */
+  let responseCount: number | undefined;
   let trap: { when: "before" | "after"; text: string; sprung: () => void } | undefined;
   const server = createServer((client) => {
     if (isCut) return client.destroy();
     const target = connect(to, "127.0.0.1");
-    let left = answers ?? Number.POSITIVE_INFINITY;
-    answers = undefined;
-    /** The way back to the client that is to be cut instead of answered. */
+    let left = responseCount ?? Number.POSITIVE_INFINITY;
+    responseCount = undefined;
+    /** Called when the connection to the client is cut instead of passing the response. */
     let sprung: (() => void) | undefined;
     for (const socket of [client, target]) {
       sockets.add(socket);
@@ -90,7 +90,7 @@ export async function openTCPProxy(to: number): Promise<TCPProxy> {
         trap = { when, text, sprung: resolve };
       }),
     cutNext(nth) {
-      answers = nth;
+      responseCount = nth;
     },
     close() {
       server.close();

@@ -9,7 +9,7 @@ import {
 import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { afterEach, beforeEach, vi } from "vitest";
 import { readEvents } from "../../../worker-proxy/test/support/event-stream.js";
-import { asked } from "../../../worker-proxy/test/support/in-process.js";
+import { createRequest } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY, read } from "../../../worker-proxy/test/support/key.js";
 import { nodeHost } from "../../src/host/node.js";
 import { type VideoWatchOptions, videoWatch } from "../../src/videos/video-watch.js";
@@ -20,7 +20,7 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-type Answer = (request: Request) => Response | Promise<Response>;
+type Respond = (request: Request) => Response | Promise<Response>;
 type Env = Readonly<Record<string, string>>;
 
 /** A task in the gateway's envelope. */
@@ -129,7 +129,7 @@ export function openWatchedProxy(
   const requests: Request[] = [];
   let tasks = 0;
   const plugin = videoWatch<Env>(options);
-  const gateway = { next: (() => task("QUEUED")) as Answer };
+  const gateway = { next: (() => task("QUEUED")) as Respond };
   const proxy = createProxy<Env>({
     baseURL: "https://gateway.example",
     apiKey: () => KEY,
@@ -155,7 +155,7 @@ export function openWatchedProxy(
       }),
     ],
   });
-  const ask = (path: string, user: string, init: RequestInit = {}) =>
+  const send = (path: string, user: string, init: RequestInit = {}) =>
     proxy.fetch(
       new Request(`https://proxy.example${path}`, {
         ...init,
@@ -164,25 +164,29 @@ export function openWatchedProxy(
       env,
     );
   return {
-    ...{ proxy, plugin, host, events, polls, requests, gateway, env, ask },
+    ...{ proxy, plugin, host, events, polls, requests, gateway, env, send },
     /** Creates a task. */
     async create(user = "ann") {
       const body = { model: "beta3.0-video", input: { prompt: "a bird" } };
-      const request = asked({ path: "/v1/video/generations", headers: { authorization: user }, body });
+      const request = createRequest({
+        path: "/v1/video/generations",
+        headers: { authorization: user },
+        body,
+      });
       const receipt = await read(await proxy.fetch(request, env));
       const id = (JSON.parse(receipt.text) as { id: string }).id;
       const path = `/v1/video/generations/${id}`;
       const follow = ({ as = user, lastEventId, signal }: Following = {}) =>
-        ask(`${path}/events`, as, {
+        send(`${path}/events`, as, {
           ...(lastEventId && { headers: { "last-event-id": lastEventId } }),
           ...(signal && { signal }),
         });
       return {
         ...{ id, path, receipt, follow, gatewayId: `t-${tasks}` },
         listen: async (following: Following = {}) => readEvents(await follow(following)),
-        poll: async (as = user) => read(await ask(path, as)),
+        poll: async (as = user) => read(await send(path, as)),
         async status() {
-          const { text } = await read(await ask(path, user));
+          const { text } = await read(await send(path, user));
           const { data, status } = JSON.parse(text) as { data?: { status: string }; status?: string };
           return data?.status ?? status;
         },

@@ -30,7 +30,7 @@ export async function startDurableProxy({
   const code = await bundle(fixture);
   await writeFile(join(folder, "worker.js"), code);
   const bindings = { UPSTREAM: upstream.url, GATEWAY_API_KEY: KEY, ...texts };
-  await writeFile(join(folder, "config.capnp"), configOf(bindings, classes, objects, flags));
+  await writeFile(join(folder, "config.capnp"), createConfig(bindings, classes, objects, flags));
   const logs: string[] = [];
   let running: ChildProcess;
   let address = "";
@@ -44,7 +44,7 @@ export async function startDurableProxy({
       return address;
     },
     /** A request of a signed-in user. */
-    ask: (path: string, init: RequestInit = {}) =>
+    request: (path: string, init: RequestInit = {}) =>
       fetch(address + path, {
         ...init,
         headers: { authorization: "user-1", "content-type": "application/json", ...(init.headers as object) },
@@ -73,9 +73,9 @@ export async function startDurableProxy({
     const program = spawn(workerd, args, { stdio: ["ignore", "ignore", "pipe", "pipe"], cwd: folder });
     createInterface(program.stderr as Readable).on("line", (line) => logs.push(line));
     for await (const line of createInterface(program.stdio[3] as Readable)) {
-      const said = JSON.parse(line) as { event: string; port?: number };
-      if (said.event !== "listen") continue;
-      return { program, address: `http://127.0.0.1:${said.port}` };
+      const message = JSON.parse(line) as { event: string; port?: number };
+      if (message.event !== "listen") continue;
+      return { program, address: `http://127.0.0.1:${message.port}` };
     }
     throw new Error(`workerd ended before it listened: ${logs.join("\n")}`);
   }
@@ -105,7 +105,7 @@ interface DurableProxy {
   readonly objects?: Readonly<Record<string, string>>;
 }
 
-function configOf(
+function createConfig(
   texts: Readonly<Record<string, string>>,
   classes: Readonly<Record<string, string>>,
   objects: string,

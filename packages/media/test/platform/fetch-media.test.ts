@@ -1,7 +1,7 @@
 import type { ClientOptions } from "@sluice/core";
 import { fetchMedia } from "@sluice/media";
 import { describe, expect, test } from "vitest";
-import { clientOf, openBody, stoppedClock } from "../../../core/test/support/gateway.js";
+import { createTestClient, openBody, stoppedClock } from "../../../core/test/support/gateway.js";
 
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13];
 const url = "https://files.test/reef.png?signature=abc";
@@ -12,7 +12,7 @@ function createFiles(
   options: Partial<ClientOptions> = {},
 ) {
   const events: unknown[] = [];
-  const opened = clientOf(respond, {
+  const opened = createTestClient(respond, {
     apiKey: "sk-0123456789",
     dangerouslyAllowBrowser: true,
     headers: { "x-user": "u-1", cookie: "a=b" },
@@ -177,7 +177,7 @@ describe("the time for the file of a result", () => {
   const waitForever = () => new Promise<Response>(() => {});
   test("ends without a response, and no timer remains", async () => {
     const clock = stoppedClock();
-    const { client } = clientOf(waitForever, { clock });
+    const { client } = createTestClient(waitForever, { clock });
     await expect(clock.advanceUntil(fetchMedia(client, url), 1000)).rejects.toMatchObject({
       name: "TimeoutError",
       phase: "first-chunk",
@@ -188,7 +188,7 @@ describe("the time for the file of a result", () => {
   test("ends if the response stalls", async () => {
     const clock = stoppedClock();
     const body = openBody();
-    const { client } = clientOf(() => new Response(body.body), { clock });
+    const { client } = createTestClient(() => new Response(body.body), { clock });
     await expect(clock.advanceUntil(fetchMedia(client, url), 1000)).rejects.toMatchObject({
       phase: "chunk",
     });
@@ -206,7 +206,7 @@ describe("the time for the file of a result", () => {
       },
       { highWaterMark: 0 },
     );
-    const { client } = clientOf(() => new Response(trickle), { clock });
+    const { client } = createTestClient(() => new Response(trickle), { clock });
     await expect(clock.advanceUntil(fetchMedia(client, url), 10_000)).rejects.toMatchObject({
       phase: "total",
     });

@@ -1,7 +1,7 @@
 import { createUploadStore, uploadMedia, uploads } from "@sluice/media";
 import { createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
-import { catchError, clientOf, shows, stoppedClock } from "../../../core/test/support/gateway.js";
+import { catchError, createTestClient, shows, stoppedClock } from "../../../core/test/support/gateway.js";
 import { createJPEG } from "../support/media.js";
 import { createRefusal, createUploads, PART, useSmallParts } from "../support/uploads.js";
 
@@ -17,7 +17,7 @@ function createPage(
 ) {
   const proxy = createUploads(next);
   const clock = stoppedClock();
-  const { client } = clientOf((request) => proxy.answer(request), {
+  const { client } = createTestClient((request) => proxy.answer(request), {
     clock,
     retry: { limit: 2 },
     uploads: uploads(options),

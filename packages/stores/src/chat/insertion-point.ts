@@ -28,10 +28,10 @@ export interface Question {
   /** Id of the message. @default a new id */
   readonly id?: string | undefined;
   readonly content: string;
-  /** Default: no images, or the images of `versionOf`. */
+  /** Default: no images, or the images of the original. */
   readonly images?: readonly ImageInput[] | undefined;
-  /** Id of the user's message that this one is another version of; absent from a new message. */
-  readonly versionOf?: string | undefined;
+  /** Id of the message of which this message is another version. Absent from a new message. */
+  readonly originalId?: string | undefined;
 }
 
 /**
@@ -42,14 +42,14 @@ export interface Question {
  */
 export function addQuestion(
   thread: Thread,
-  { id = createRandomId(), content, images, versionOf }: Question,
+  { id = createRandomId(), content, images, originalId }: Question,
   model: string,
   signal: AbortSignal,
 ): InsertionPoint | Promise<InsertionPoint> {
-  const original = thread.get(versionOf)?.message;
-  if (versionOf !== undefined && original?.role !== "user")
-    throw createUnknownIdError(versionOf, "message of the user");
-  const below = versionOf === undefined ? thread.path.at(-1)?.id : thread.getParent(versionOf);
+  const original = thread.get(originalId)?.message;
+  if (originalId !== undefined && original?.role !== "user")
+    throw createUnknownIdError(originalId, "message of the user");
+  const below = originalId === undefined ? thread.path.at(-1)?.id : thread.getParent(originalId);
   const inputs = images ?? original?.images ?? [];
   assertContent(content, inputs);
   return inputs.length > 0 ? addWithImages() : add({});

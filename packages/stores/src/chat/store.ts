@@ -174,7 +174,7 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     },
     regenerate: (messageId) => noteRefusal(startWhenReady(() => findVersionPoint(thread, messageId))),
     edit: (messageId, content, { images } = {}) =>
-      noteRefusal(sendWhenReady({ content, images, versionOf: messageId })),
+      noteRefusal(sendWhenReady({ content, images, originalId: messageId })),
     getThread: chat.getThread,
     switchBranch(messageId) {
       thread.choose(messageId);

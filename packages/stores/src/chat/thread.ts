@@ -233,7 +233,7 @@ function createTree(nodes: ReadonlyMap<string, MessageNode>): ThreadTree {
   const children = new Map<string | undefined, string[]>();
   for (const [id, { parent }] of nodes) getChildren(parent).push(id);
   const placed = new Set<string>();
-  place(getChildren(undefined));
+  markPlaced(getChildren(undefined));
 
   let before: string | undefined;
   const inOrder = placed.size < nodes.size ? [...new Set([...placed, ...nodes.keys()])].sort(compareAge) : [];
@@ -258,7 +258,7 @@ function createTree(nodes: ReadonlyMap<string, MessageNode>): ThreadTree {
     return none;
   }
 
-  function place(ids: readonly string[]): void {
+  function markPlaced(ids: readonly string[]): void {
     const below = [...ids];
     for (const id of below) {
       placed.add(id);
@@ -285,7 +285,7 @@ function createTree(nodes: ReadonlyMap<string, MessageNode>): ThreadTree {
     const moved = isCycle ? [top] : getChildren(parent);
     children.set(parent, isCycle ? getChildren(parent).filter((id) => id !== top) : []);
     for (const id of moved) getChildren(target).push(id);
-    place(moved);
+    markPlaced(moved);
   }
 
   function compareAge(one: string, other: string): number {

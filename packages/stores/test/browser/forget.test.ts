@@ -1,6 +1,6 @@
 import { indexedDBStorage, signOut, webStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
-import { clientOf } from "../../../core/test/support/gateway.js";
+import { createTestClient } from "../../../core/test/support/gateway.js";
 import { until } from "../support/chat.js";
 import { listStored, openPage } from "../support/scoped-pages.js";
 
@@ -21,7 +21,7 @@ describe("Signing out in a browser", () => {
       }
       localStorage.setItem(`${JSON.stringify(["sluice", 1, '"ann"/drafts'])}key`, "{ damaged");
       // another page, which has used no storage yet
-      const { client } = clientOf(() => new Response(), { user: "ann" });
+      const { client } = createTestClient(() => new Response(), { user: "ann" });
       expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
       expect(await listStored(storage, "ann")).toEqual([]);
       for (const scope of ["ann/x", "annabel"])

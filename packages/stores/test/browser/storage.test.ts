@@ -21,9 +21,9 @@ const settled = <Result>(request: IDBRequest<Result>) =>
 /** Opens the database directly, and never closes it for another page. */
 const opened = (name: string, version: number) => settled(indexedDB.open(`${name}/1`, version));
 
-async function put(name: string, place: [collection: string, key: string], value: unknown): Promise<void> {
+async function put(name: string, location: [collection: string, key: string], value: unknown): Promise<void> {
   const database = await opened(name, 1);
-  await settled(database.transaction("records", "readwrite").objectStore("records").put(value, place));
+  await settled(database.transaction("records", "readwrite").objectStore("records").put(value, location));
   database.close();
 }
 

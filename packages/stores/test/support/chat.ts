@@ -1,12 +1,17 @@
 import type { Store } from "@sluice/core";
 import { type ChatState, type ChatStoreOptions, createChatStore } from "@sluice/stores";
-import { clientOf, openBody, stoppedClock, streamAnswer } from "../../../core/test/support/gateway.js";
+import {
+  createTestClient,
+  openBody,
+  stoppedClock,
+  streamResponse,
+} from "../../../core/test/support/gateway.js";
 
 /** Creates a chat whose gateway sends `responses` in order; the last one is repeated. */
 export function createChat(responses: readonly string[], options: Partial<ChatStoreOptions> = {}) {
   const clock = stoppedClock();
-  const { client, requests } = clientOf(
-    (_, nth) => streamAnswer(responses[Math.min(nth, responses.length) - 1] ?? ""),
+  const { client, requests } = createTestClient(
+    (_, nth) => streamResponse(responses[Math.min(nth, responses.length) - 1] ?? ""),
     { clock },
   );
   const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...options } as ChatStoreOptions);
@@ -19,9 +24,12 @@ export function createChat(responses: readonly string[], options: Partial<ChatSt
 export function createLiveChat(options: Partial<ChatStoreOptions> = {}) {
   const clock = stoppedClock();
   const connections = Array.from({ length: 8 }, openBody);
-  const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
-    clock,
-  });
+  const { client, requests } = createTestClient(
+    (_, nth) => streamResponse(connections[nth - 1]?.body ?? ""),
+    {
+      clock,
+    },
+  );
   const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...options } as ChatStoreOptions);
   return { chat, clock, client, connections, requests };
 }

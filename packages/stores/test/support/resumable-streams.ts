@@ -1,7 +1,7 @@
 import { type ChatDelta, type ClientOptions, streamChat } from "@sluice/core";
 import { expect } from "vitest";
 import { createRandom, DONE, event, question, stoppedClock } from "../../../core/test/support/gateway.js";
-import { addIds, type Cut, type Ending, serveStored } from "../../../core/test/support/kept.js";
+import { addIds, type Cut, type Ending, serveStored } from "../../../core/test/support/stored-streams.js";
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 /** Creates a short frame, because the tests lose the connection at each of its bytes. */
@@ -19,10 +19,10 @@ export const storedEvents = [
   short({}, "tool_calls", { usage }),
   DONE,
 ];
-export const bytesOf = (events: readonly string[]) => new TextEncoder().encode(addIds(events)).length;
+export const countBytes = (events: readonly string[]) => new TextEncoder().encode(addIds(events)).length;
 /** Returns the cut after `count` complete events. */
 export const behind = (count: number, ending: Ending = "end"): Cut => ({
-  bytes: bytesOf(storedEvents.slice(0, count)),
+  bytes: countBytes(storedEvents.slice(0, count)),
   ending,
 });
 export async function readAll(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
@@ -52,8 +52,8 @@ export async function expectCompleteAfterCuts(step: number) {
   const expected = await whole();
   const random = createRandom(11);
   const endings: Ending[] = ["end", "drop"];
-  for (let bytes = 0; bytes <= bytesOf(storedEvents); bytes += step) {
-    const again = Math.floor(random() * bytesOf(storedEvents));
+  for (let bytes = 0; bytes <= countBytes(storedEvents); bytes += step) {
+    const again = Math.floor(random() * countBytes(storedEvents));
     const cuts = [bytes, again].map((at, nth) => ({
       bytes: at,
       ending: endings[(bytes + nth) % 2] as Ending,

@@ -6,8 +6,8 @@ import {
   createVideoTaskStore,
 } from "@sluice/stores";
 import { onTestFinished } from "vitest";
-import { textAnswer } from "../../../core/test/support/answers.js";
-import { clientOf, openBody, settled, streamAnswer } from "../../../core/test/support/gateway.js";
+import { createTestClient, openBody, settled, streamResponse } from "../../../core/test/support/gateway.js";
+import { streamText } from "../../../core/test/support/reply-streams.js";
 import { until } from "./chat.js";
 
 /** A valid request for a video. */
@@ -17,11 +17,11 @@ export const request = { model: "beta3.0-video", input: { prompt: "A reef at daw
 export function openPage(storage: ChatStorage, scope?: string) {
   const held = openBody();
   let chats = 0;
-  const { client, requests } = clientOf(
+  const { client, requests } = createTestClient(
     ({ url }) => {
       if (url.includes("/video/")) return Response.json({ id: `video-${scope}`, created_at: 1 });
       chats += 1;
-      return streamAnswer(chats === 1 ? textAnswer("Hi") : held.body);
+      return streamResponse(chats === 1 ? streamText("Hi") : held.body);
     },
     { user: scope },
   );

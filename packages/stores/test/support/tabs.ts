@@ -1,6 +1,11 @@
 import type { ClientEvent } from "@sluice/core";
 import { type ChatStorage, type ChatStoreOptions, createChatStore } from "@sluice/stores";
-import { clientOf, openBody, stoppedClock, streamAnswer } from "../../../core/test/support/gateway.js";
+import {
+  createTestClient,
+  openBody,
+  stoppedClock,
+  streamResponse,
+} from "../../../core/test/support/gateway.js";
 import { until } from "./chat.js";
 
 /** Opens a page with a chat in `storage`. Another page over the same storage is another tab, or a reload. */
@@ -8,10 +13,13 @@ export function openTab(storage: ChatStorage, options: Partial<ChatStoreOptions>
   const clock = stoppedClock();
   const connections = Array.from({ length: 4 }, openBody);
   const events: ClientEvent[] = [];
-  const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
-    clock,
-    onEvent: (event) => events.push(event),
-  });
+  const { client, requests } = createTestClient(
+    (_, nth) => streamResponse(connections[nth - 1]?.body ?? ""),
+    {
+      clock,
+      onEvent: (event) => events.push(event),
+    },
+  );
   const open = { id: "a", model: "alpha-v4.1-flash", storage, ...options } as ChatStoreOptions;
   const chat = createChatStore(client, open);
   const texts = () => chat.getSnapshot().messages.map(({ content }) => content);

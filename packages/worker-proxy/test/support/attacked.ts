@@ -18,7 +18,7 @@ interface Attacked {
   readonly gateway?: string;
 }
 
-/** The proxy in a workerd of its own, attacked over sockets, before a gateway that answers what the test writes. */
+/** The proxy in a workerd of its own, attacked over sockets, before a gateway that sends what the test writes. */
 export async function startAttacked(attacked: Attacked = {}) {
   const { options = {}, plan = {}, key = KEY, heapMB, chunkMs, gateway } = attacked;
   const upstream = await startRawGateway();
@@ -39,7 +39,7 @@ export async function startAttacked(attacked: Attacked = {}) {
     upstream,
     send,
     /** The same, read to its end; nothing of it has a part of the key. */
-    ask: async (...asked: Parameters<typeof send>) => read(await send(...asked)),
+    call: async (...request: Parameters<typeof send>) => read(await send(...request)),
     /** Returns what a user has spent, once nothing is reserved any more; the option `routes` has to have `budget`. */
     async spent(user: string, by = "user"): Promise<number> {
       for (;;) {
@@ -83,8 +83,8 @@ export const IMAGES = "/v1/images/generations";
 export const chat = { model: "delta-5.3", messages: [{ role: "user", content: "hi" }] };
 export const stream = { ...chat, stream: true };
 
-/** The ways on which a stream goes through the proxy: unread, counted for a budget, and kept for its readers. */
-export const ways: readonly [string, object][] = [
+/** How the proxy handles a stream: unread, counted for a budget, or stored for its readers. */
+export const streamPlans: readonly [string, object][] = [
   ["passed on unread", {}],
   ["counted", { budget: { user: 1_000_000_000 } }],
   ["that is stored", { resumable: true }],

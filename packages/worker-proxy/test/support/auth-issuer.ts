@@ -30,26 +30,26 @@ export type Issuer = Awaited<ReturnType<typeof openIssuer>>;
 
 /** A sign-in service of this process: it signs tokens, and its keys are at an address that counts who asks. */
 export async function openIssuer(alg = "RS256") {
-  const asked: Request[] = [];
-  const pairs = [await pairOf(alg, "key-1")];
-  let answer: (request: Request) => Response | Promise<Response> = () => Response.json({ keys: keys() });
+  const keyRequests: Request[] = [];
+  const pairs = [await createPair(alg, "key-1")];
+  let respond: (request: Request) => Response | Promise<Response> = () => Response.json({ keys: keys() });
   const keys = (): JWK[] => pairs.map(({ jwk }) => jwk);
 
   return {
     /** Requests for the keys so far. */
-    asked,
+    keyRequests,
     keys,
     fetch: async (request: Request) => {
-      asked.push(request);
-      return answer(request);
+      keyRequests.push(request);
+      return respond(request);
     },
-    /** Sets the answer of the keys' address from now on. @default the keys */
-    answers(next: typeof answer = () => Response.json({ keys: keys() })) {
-      answer = next;
+    /** Sets the response of the keys' address from now on. @default the keys */
+    respondWith(next: typeof respond = () => Response.json({ keys: keys() })) {
+      respond = next;
     },
     /** A new key beside the old ones; tokens are signed with it from now on. */
     async rotate() {
-      pairs.push(await pairOf(alg, `key-${pairs.length + 1}`));
+      pairs.push(await createPair(alg, `key-${pairs.length + 1}`));
     },
     /** A text that is signed like a token. */
     signed(text: string) {
@@ -75,7 +75,7 @@ export function secretToken(secret: string, claims: Claims = {}) {
 const PAIRS = 5;
 const made = new Map<string, { taken: number; readonly pairs: GenerateKeyPairResult[] }>();
 
-async function pairOf(alg: string, kid: string) {
+async function createPair(alg: string, kid: string) {
   const ring = made.get(alg) ?? { taken: 0, pairs: [] };
   made.set(alg, ring);
   const at = ring.taken % PAIRS;

@@ -1,15 +1,15 @@
 import type { Authenticate } from "@sluice/worker-proxy/auth";
 import { expect, vi } from "vitest";
-import { asked, type Env, openProxy } from "./in-process.js";
+import { createRequest, type Env, openProxy } from "./in-process.js";
 
-/** The proxy behind this door, and what happens to who knocks. The log has a line for each token that is refused. */
-export function openDoor(authenticate: Authenticate<Env>) {
+/** Opens a proxy with this sign-in, and visits it. The log has a line for each refused token. */
+export function openSite(authenticate: Authenticate<Env>) {
   /** The status, and the user's id or the refusal's code, {@link nobody} for both codes of 401; nothing reaches the gateway but for a user. */
   async function visit(headers: Record<string, string> = {}, path = "/v1/chat/completions") {
-    const { reached, events, ask } = openProxy({ authenticate });
-    const { status, error } = await ask(asked({ path, headers: { authorization: "", ...headers } }));
+    const { reached, events, call } = openProxy({ authenticate });
+    const { status, error } = await call(createRequest({ path, headers: { authorization: "", ...headers } }));
     expect(reached.length).toBe(status === 200 ? 1 : 0);
-    // one that was sent is not valid; without one there is nobody
+    // a token that was sent is not valid; without a token there is no user
     const isKey = /^bearer\s+\S/i.test(headers["authorization"] ?? "");
     if (status === 401 && error?.["code"] === (isKey ? "invalid_api_key" : "unauthenticated")) return nobody;
     return [status, error?.["code"] ?? events[0]?.userId];
@@ -28,6 +28,6 @@ export function listenToLog(): string[] {
 }
 
 /** No 8 characters of a secret or a token are in a text. */
-export function expectNothingOf(secret: string, text: string): void {
+export function expectNoPart(secret: string, text: string): void {
   for (let at = 0; at + 8 <= secret.length; at += 1) expect(text).not.toContain(secret.slice(at, at + 8));
 }

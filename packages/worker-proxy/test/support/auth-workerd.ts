@@ -6,21 +6,21 @@ import { ok, startUpstream } from "./upstream.js";
 
 /**
  * A proxy in a new workerd, where requests share an isolate and nothing else. The gateway and the sign-in service's
- * keys are on a real socket; keys are answered as `answersKeys` says.
+ * keys are on a real socket; `respondWithKeys` sets the response for the keys.
  */
 export async function startGuardedProxy() {
   const upstream = await startUpstream();
   const issuer = await openIssuer();
-  type Script = Parameters<typeof upstream.answers>[0] & object;
+  type Script = Parameters<typeof upstream.respondWith>[0] & object;
   const giveKeys: Script = (response) => {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ keys: issuer.keys() }));
   };
-  const answersKeys = (script: Script = giveKeys) =>
-    upstream.answers((response, request) =>
+  const respondWithKeys = (script: Script = giveKeys) =>
+    upstream.respondWith((response, request) =>
       (request.url.startsWith("/v1/") ? ok : script)(response, request),
     );
-  answersKeys();
+  respondWithKeys();
   const worker = {
     name: "worker",
     modules: [
@@ -42,11 +42,11 @@ export async function startGuardedProxy() {
 
   return {
     giveKeys,
-    answersKeys,
+    respondWithKeys,
     arrived: upstream.arrived,
-    /** The paths that were asked for at the gateway and the sign-in service. */
+    /** The paths of requests to the gateway and to the sign-in service. */
     paths: () => upstream.requests.map((request) => request.url),
-    async ask(init: RequestInit = {}) {
+    async sendAndReadStatus(init: RequestInit = {}) {
       const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
       const body = JSON.stringify({ model: "delta-5.3", messages: [] });
       return (await fetch(new URL("/v1/chat/completions", url), { method: "POST", headers, body, ...init }))

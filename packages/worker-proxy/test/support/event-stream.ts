@@ -47,7 +47,7 @@ export function readEvents({ body }: Response) {
 }
 
 /** An event stream, read as text, as far as a test wants. */
-export function readerOf({ body }: Response) {
+export function createTextReader({ body }: Response) {
   const reader = (body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();
   let text = "";

@@ -1,18 +1,18 @@
 import type { Random } from "./random.js";
 
-/** Text in each value for which no table lists a place. */
+/** Text in each value that no table lists. */
 export const UNLISTED = "unl1sted";
 
 interface Tree {
   [name: string]: unknown;
 }
 
-const picture = "https://cdn.example/a.png";
+const imageURL = "https://cdn.example/a.png";
 const bodies: readonly Tree[] = [
   {
     model: "alpha-v4.1-flash",
     messages: [
-      { role: "user", content: [{ type: "image_url", image_url: { url: picture } }] },
+      { role: "user", content: [{ type: "image_url", image_url: { url: imageURL } }] },
       {
         role: "assistant",
         tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }],
@@ -65,7 +65,7 @@ const small = ["0", "{}", "[]", '""', "null", '{"a":[[{"b":{}}]]}', '"\\u0061"',
 export function unlistedBody({ one, rarely }: Random): Tree {
   const body = structuredClone(one(bodies)) as Tree;
   do {
-    const [owner, name] = [one(objectsIn(body)), one(names)];
+    const [owner, name] = [one(listObjects(body)), one(names)];
     if (!Object.hasOwn(owner, name)) owner[name] = filling();
   } while (rarely(0.3));
   return body;
@@ -90,8 +90,8 @@ export function manyValues({ one, below }: Random): string {
   ]);
 }
 
-function objectsIn(value: unknown): Tree[] {
+function listObjects(value: unknown): Tree[] {
   if (typeof value !== "object" || value === null) return [];
-  const below = Object.values(value).flatMap(objectsIn);
+  const below = Object.values(value).flatMap(listObjects);
   return Array.isArray(value) ? below : [value as Tree, ...below];
 }

@@ -1,15 +1,15 @@
 import type { Socket } from "node:net";
 import { KEY } from "./key.js";
 import type { Random } from "./random.js";
-import { answered, done, said, stopped, streamHead, used } from "./raw-gateway.js";
+import { createPiece, createResponse, done, stopped, streamHead, used } from "./raw-gateway.js";
 
 /** Behaviour of a gateway for one request, and its bill for it. */
 export interface Behaviour {
   readonly name: string;
-  answer(socket: Socket): void;
+  respond(socket: Socket): void;
   /** Tokens that it bills; `any` where the proxy can't know, `all` where all that was reserved has to be paid. */
   readonly bill: number | "any" | "all";
-  /** True if the client gets all of the answer. */
+  /** True if the client gets all of the response. */
   readonly isWhole?: boolean;
 }
 
@@ -29,10 +29,12 @@ function trickle(socket: Socket, text: string | Buffer, size: number, end: () =>
   next(0);
 }
 
-/** One of the ways in which gateways answer a stream's request, well or badly. */
+/** Chooses how a gateway responds to a request for a stream, well or badly. */
 export function oneStream({ one, below, rarely }: Random): Behaviour {
   const tokens = 1 + below(900);
-  const words = Array.from({ length: below(6) }, (_, nth) => said(one(["a", "é🚀", "\n", `word ${nth}`])));
+  const words = Array.from({ length: below(6) }, (_, nth) =>
+    createPiece(one(["a", "é🚀", "\n", `word ${nth}`])),
+  );
   const whole = [...words, stopped(), used(tokens), done].join("");
   const lines = rarely(0.2) ? whole.replaceAll("\n", "\r\n") : whole;
   const size = one([1, 7, 100, 5000]);
@@ -41,130 +43,140 @@ export function oneStream({ one, below, rarely }: Random): Behaviour {
   const told = one([escaped, KEY, KEY.slice(0, 9) + escaped.slice(54)]);
 
   return one<Behaviour>([
-    { name: "well", bill: tokens, isWhole: true, answer: says(streamHead + lines) },
+    { name: "well", bill: tokens, isWhole: true, respond: says(streamHead + lines) },
     {
       name: "well, in pieces",
       bill: tokens,
       isWhole: true,
-      answer: (socket) => trickle(socket, streamHead + lines, size, end(socket)),
+      respond: (socket) => trickle(socket, streamHead + lines, size, end(socket)),
     },
     {
       name: "with lines that end in CR",
       bill: tokens,
       isWhole: true,
-      answer: says(streamHead + whole.replaceAll("\n", "\r")),
+      respond: says(streamHead + whole.replaceAll("\n", "\r")),
     },
     {
       name: "with a huge line",
       bill: tokens,
       isWhole: true,
-      answer: says(streamHead + said("x".repeat(1_500_000)) + whole),
+      respond: says(streamHead + createPiece("x".repeat(1_500_000)) + whole),
     },
     {
       name: "with comments between",
       bill: tokens,
       isWhole: true,
-      answer: says(streamHead + lines.replace(/^data/gm, ": alive\n\ndata")),
+      respond: says(streamHead + lines.replace(/^data/gm, ": alive\n\ndata")),
     },
     {
       name: "without [DONE]",
       bill: tokens,
       isWhole: true,
-      answer: says(streamHead + whole.replace(done, "")),
+      respond: says(streamHead + whole.replace(done, "")),
     },
     {
       name: "with a usage of null",
       bill: "all",
       isWhole: true,
-      answer: says(streamHead + said("a") + stopped() + used(null) + done),
+      respond: says(streamHead + createPiece("a") + stopped() + used(null) + done),
     },
     {
       name: "without usage",
       bill: "all",
       isWhole: true,
-      answer: says(streamHead + said("a") + stopped() + done),
+      respond: says(streamHead + createPiece("a") + stopped() + done),
     },
     {
       name: "cut, reset",
       bill: "any",
-      answer: (socket) => {
-        const text = said("a") + words.join("");
+      respond: (socket) => {
+        const text = createPiece("a") + words.join("");
         socket.write(`${chunkedHead}${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`, () =>
           setTimeout(() => socket.resetAndDestroy(), 5),
         );
       },
     },
-    { name: "cut, closed", bill: "any", answer: says(streamHead + said("a") + words.join("")) },
-    { name: "cut in a line", bill: "any", answer: says(streamHead + said("a") + whole.slice(0, 30)) },
-    { name: "with nothing", bill: "any", answer: says(streamHead) },
-    { name: "by hanging up", bill: "any", answer: says("") },
-    { name: "by a reset", bill: "any", answer: (socket) => void socket.resetAndDestroy() },
-    { name: "in no HTTP", bill: "any", answer: says(Buffer.from(`\u0000\u0001${"\uffff".repeat(50)}`)) },
-    { name: "with a page", bill: 0, answer: says(answered(200, "text/html", `<h1>${KEY}</h1>`)) },
+    { name: "cut, closed", bill: "any", respond: says(streamHead + createPiece("a") + words.join("")) },
+    { name: "cut in a line", bill: "any", respond: says(streamHead + createPiece("a") + whole.slice(0, 30)) },
+    { name: "with nothing", bill: "any", respond: says(streamHead) },
+    { name: "by hanging up", bill: "any", respond: says("") },
+    { name: "by a reset", bill: "any", respond: (socket) => void socket.resetAndDestroy() },
+    { name: "in no HTTP", bill: "any", respond: says(Buffer.from(`\u0000\u0001${"\uffff".repeat(50)}`)) },
+    { name: "with a page", bill: 0, respond: says(createResponse(200, "text/html", `<h1>${KEY}</h1>`)) },
     {
       name: "with a page as JSON",
       bill: 0,
-      answer: says(answered(200, "application/json", "<h1>Busy</h1>")),
+      respond: says(createResponse(200, "application/json", "<h1>Busy</h1>")),
     },
-    { name: "with broken JSON", bill: "any", answer: says(answered(200, "application/json", '{"id":"1"')) },
+    {
+      name: "with broken JSON",
+      bill: "any",
+      respond: says(createResponse(200, "application/json", '{"id":"1"')),
+    },
     {
       name: "with too short a length",
       bill: "any",
-      answer: says(answered(200, "text/event-stream", whole).replace(/Length: \d+/, "Length: 20")),
+      respond: says(createResponse(200, "text/event-stream", whole).replace(/Length: \d+/, "Length: 20")),
     },
     {
       name: "with too long a length",
       bill: "any",
-      answer: says(answered(200, "text/event-stream", said("a")).replace(/Length: \d+/, "Length: 9000")),
+      respond: says(
+        createResponse(200, "text/event-stream", createPiece("a")).replace(/Length: \d+/, "Length: 9000"),
+      ),
     },
     {
       name: "with a redirect",
       bill: 0,
-      answer: says(answered(302, "text/plain", "", `Location: https://a.example/${KEY}\r\n`)),
+      respond: says(createResponse(302, "text/plain", "", `Location: https://a.example/${KEY}\r\n`)),
     },
     {
       name: "with a refusal",
       bill: 0,
-      answer: says(answered(one([400, 401, 403, 404, 422, 429]), "application/json", error(told))),
+      respond: says(createResponse(one([400, 401, 403, 404, 422, 429]), "application/json", error(told))),
     },
     {
       name: "with a refusal that is a page",
       bill: 0,
-      answer: says(answered(400, "text/html", `<h1>${KEY}`)),
+      respond: says(createResponse(400, "text/html", `<h1>${KEY}`)),
     },
-    { name: "with a failure", bill: "any", answer: says(answered(one([500, 502, 503]), "text/html", KEY)) },
+    {
+      name: "with a failure",
+      bill: "any",
+      respond: says(createResponse(one([500, 502, 503]), "text/html", KEY)),
+    },
     {
       name: "with a timeout of its own",
       bill: "any",
-      answer: says(answered(one([504, 524]), "text/html", "")),
+      respond: says(createResponse(one([504, 524]), "text/html", "")),
     },
     {
       name: "with an error at once",
       bill: 0,
-      answer: says(`${streamHead}event: error\ndata: ${error("busy")}\n\n`),
+      respond: says(`${streamHead}event: error\ndata: ${error("busy")}\n\n`),
     },
     {
       name: "with the key in an event",
       bill: "any",
-      answer: says(`${streamHead}${words.join("")}data: {"a":"${told}"}\n\n${whole}`),
+      respond: says(`${streamHead}${words.join("")}data: {"a":"${told}"}\n\n${whole}`),
     },
     {
       name: "with the key over two events",
       bill: "any",
-      answer: (socket) =>
+      respond: (socket) =>
         trickle(
           socket,
-          streamHead + said(KEY.slice(0, 12)) + said(KEY.slice(12)) + whole,
+          streamHead + createPiece(KEY.slice(0, 12)) + createPiece(KEY.slice(12)) + whole,
           size * 3,
           end(socket),
         ),
     },
-    { name: "with the key in a comment", bill: "any", answer: says(`${streamHead}: ${KEY}\n\n${whole}`) },
+    { name: "with the key in a comment", bill: "any", respond: says(`${streamHead}: ${KEY}\n\n${whole}`) },
     {
       name: "with the key in headers",
       bill: tokens,
       isWhole: true,
-      answer: says(
+      respond: says(
         streamHead.replace("Connection", `X-Request-Id: ${KEY}\r\nRetry-After: ${KEY}\r\nConnection`) + lines,
       ),
     },

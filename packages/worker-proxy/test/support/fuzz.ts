@@ -12,7 +12,7 @@ export function openFuzz(seed: number, host: string) {
     const hasBody = usualBody !== undefined || rarely(0.05);
     let text = hasBody ? JSON.stringify(changedBody(usualBody ?? {})) : "";
     if (rarely(0.15)) text = spliced(text, one(texts), rarely(0.5) ? 1 : 0);
-    if (rarely(0.05)) text = text.slice(0, place(text));
+    if (rarely(0.05)) text = text.slice(0, choosePosition(text));
     if (rarely(0.1))
       text = text.replace("{", `{${JSON.stringify(one(keys))}:${JSON.stringify(one(values))},`);
     if (rarely(0.03)) text = text.replace("{", `{"a":${"[".repeat(5000)}${"]".repeat(5000)},`);
@@ -48,11 +48,11 @@ export function openFuzz(seed: number, host: string) {
   }
 
   function spliced(text: string, more: string, dropped: number): string {
-    const at = place(text);
+    const at = choosePosition(text);
     return text.slice(0, at) + more + text.slice(at + dropped);
   }
 
-  function place(text: string): number {
+  function choosePosition(text: string): number {
     return below(text.length + 1);
   }
 }

@@ -68,9 +68,9 @@ export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute
   const caller = await miniflare.unsafeGetDirectURL("caller");
   const { hostname, port } = url;
 
-  let asked = 0;
+  let requestCount = 0;
   const send = (body: unknown = chat, init: RequestInit = {}, path = "/v1/chat/completions") => {
-    asked += 1;
+    requestCount += 1;
     return fetch(new URL(path, url), {
       method: "POST",
       body: typeof body === "string" ? body : JSON.stringify(body),
@@ -95,25 +95,25 @@ export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute
     upstream,
     /** A chat request of a signed-in user, with what `init` changes. */
     send,
-    ask: async (...request: Parameters<typeof send>) => read(await send(...request)),
+    call: async (...request: Parameters<typeof send>) => read(await send(...request)),
     /** Counts a request that the test sends itself, so that its event is waited for. */
     expectRaw() {
-      asked += 1;
+      requestCount += 1;
     },
     raw: (text: string) => raw(hostname, Number(port), text),
-    /** A Worker that asks the proxy for this chat and leaves before the answer. */
-    askAndLeave(body: unknown) {
-      asked += 1;
+    /** A Worker that asks the proxy for this chat and leaves before the response. */
+    sendAndLeave(body: unknown) {
+      requestCount += 1;
       return fetch(caller, { method: "POST", body: JSON.stringify(body), headers: { ...user, ...json } });
     },
     events,
     /** Waits for what is still to be told of this test, so that the next begins with nothing. */
     async forget() {
-      await events(asked);
+      await events(requestCount);
       expectNoKey(logs.join("\n"));
-      asked = 0;
+      requestCount = 0;
       logs.length = 0;
-      upstream.answers();
+      upstream.respondWith();
     },
     async close() {
       expectNoKey(logs.join("\n"));
@@ -131,15 +131,15 @@ export const user = { authorization: "Bearer user-token" };
 function raw(host: string, port: number, text: string): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host, () => socket.write(text));
-    let answer = "";
+    let response = "";
     socket.setEncoding("latin1");
     socket.on("data", (data) => {
-      answer += data;
+      response += data;
     });
     socket.on("error", reject);
     socket.on("close", () => {
-      expectNoKey(answer);
-      resolve({ status: Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]), text: answer });
+      expectNoKey(response);
+      resolve({ status: Number(/^HTTP\/1\.1 (\d+)/.exec(response)?.[1]), text: response });
     });
   });
 }

@@ -1,9 +1,9 @@
-import { places } from "../fixture/host-process.js";
+import { runtimes } from "../fixture/host-process.js";
 import type { HostRow } from "./host-suite.js";
 
 /** Each host with both ways of a stream. */
-export const hostRows: readonly HostRow[] = places.flatMap((place) =>
-  [true, false].map((readsStreams) => ({ place, readsStreams })),
+export const hostRows: readonly HostRow[] = runtimes.flatMap((runtime) =>
+  [true, false].map((readsStreams) => ({ runtime, readsStreams })),
 );
 
 /** Hosts of `pnpm test`: one for each fetch server, one for Node's `http`, and one for a framework. */
@@ -15,5 +15,5 @@ const inTest = new Map([
 ]);
 
 /** True for a row of `pnpm test`; the others run in CI. */
-export const isInTest = ({ place, readsStreams }: HostRow): boolean =>
-  inTest.get(place.title) === readsStreams;
+export const isInTest = ({ runtime, readsStreams }: HostRow): boolean =>
+  inTest.get(runtime.title) === readsStreams;

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Host, type Place, startHost } from "../fixture/host-process.js";
+import { type Host, type Runtime, startHost } from "../fixture/host-process.js";
 import { chat } from "./in-process.js";
 import { KEY, read } from "./key.js";
 import { chunk, done, finish, type Recorded, says, startUpstream } from "./upstream.js";
@@ -10,7 +10,7 @@ const streamed = { ...chat, stream: true };
 
 /** A host, and whether the proxy reads its streams or pumps them. */
 export interface HostRow {
-  readonly place: Place;
+  readonly runtime: Runtime;
   readonly readsStreams: boolean;
 }
 
@@ -22,14 +22,14 @@ export function testHosts(rows: readonly HostRow[]): void {
   afterAll(() => upstream.close());
 
   describe.each(
-    rows.map((row) => ({ ...row, title: row.place.title, passed: row.readsStreams ? "read" : "pumped" })),
-  )("on $title, where streams are $passed", ({ place, readsStreams }) => {
+    rows.map((row) => ({ ...row, title: row.runtime.title, passed: row.readsStreams ? "read" : "pumped" })),
+  )("on $title, where streams are $passed", ({ runtime, readsStreams }) => {
     let host: Host;
     beforeAll(async () => {
-      host = await startHost(place, upstream.url, { readsStreams });
+      host = await startHost(runtime, upstream.url, { readsStreams });
     });
     afterEach(() => {
-      upstream.answers();
+      upstream.respondWith();
       host.forget();
     });
     afterAll(() => host.close());
@@ -45,7 +45,7 @@ export function testHosts(rows: readonly HostRow[]): void {
         url: "/v1/chat/completions",
         body: JSON.stringify(chat),
       });
-      expect(timesKeyIn(request)).toBe(1);
+      expect(countKeys(request)).toBe(1);
       expect(request?.rawHeaders).toContain(`Bearer ${KEY}`);
       expect(request?.rawHeaders.join("\n")).not.toContain("user-token");
       expect(await host.told(200)).toMatchObject({ route: "chat", userId: "user-1" });
@@ -60,9 +60,9 @@ export function testHosts(rows: readonly HostRow[]): void {
       expect([health.status, health.text]).toEqual([200, '{"status":"ok"}']);
     });
 
-    test("case 43: each event arrives when the gateway sends it", async () => {
+    test("each event arrives when the gateway sends it (case 43)", async () => {
       let next: (event: string) => void = () => {};
-      upstream.answers((response) => {
+      upstream.respondWith((response) => {
         response.writeHead(200, events).write(chunk("0"));
         next = (event) => response.write(event);
       });
@@ -79,47 +79,47 @@ export function testHosts(rows: readonly HostRow[]): void {
 
     test("a stream arrives whole, with the headers of one", async () => {
       const text = chunk("\u00fc\u{1f600}") + finish + done;
-      upstream.answers(says(200, events, text));
-      const answer = await read(await host.send(streamed));
-      expect([answer.status, answer.text]).toEqual([200, text]);
-      expect(answer.headers.get("content-type")).toBe("text/event-stream");
+      upstream.respondWith(says(200, events, text));
+      const response = await read(await host.send(streamed));
+      expect([response.status, response.text]).toEqual([200, text]);
+      expect(response.headers.get("content-type")).toBe("text/event-stream");
       expect(await host.told(200)).not.toHaveProperty("code");
     });
 
-    test.each([301, 302, 307, 308])("case 38: a redirect (%i) is not followed", async (status) => {
-      upstream.answers((response, { url }) =>
+    test.each([301, 302, 307, 308])("a redirect (%i) is not followed (case 38)", async (status) => {
+      upstream.respondWith((response, { url }) =>
         says(url === "/elsewhere" ? 200 : status, { location: `${upstream.url}/elsewhere` })(
           response,
           {} as never,
         ),
       );
-      const answer = await read(await host.send());
-      expect([answer.status, answer.error?.["code"]]).toEqual([502, "upstream_redirect"]);
+      const response = await read(await host.send());
+      expect([response.status, response.error?.["code"]]).toEqual([502, "upstream_redirect"]);
       expect(upstream.requests).toHaveLength(1);
     });
 
-    test(`the headers of a stream are there ${place.holdsHeaders ? "with" : "before"} its first event`, async () => {
+    test(`the headers of a stream are there ${runtime.holdsHeaders ? "with" : "before"} its first event`, async () => {
       let begin = () => {};
-      upstream.answers((response) => {
+      upstream.respondWith((response) => {
         response.writeHead(200, events).flushHeaders();
         begin = () => response.end(finish + done);
       });
-      const asked = host.send(streamed);
-      await (place.holdsHeaders ? upstream.arrived() : asked);
+      const response = host.send(streamed);
+      await (runtime.holdsHeaders ? upstream.arrived() : response);
       begin();
-      expect(await (await asked).text()).toBe(finish + done);
+      expect(await (await response).text()).toBe(finish + done);
       await host.told(200);
     });
 
     if (readsStreams)
-      test("case 40: a stream that ends without saying so ends in an error event", async () => {
-        upstream.answers(says(200, events, chunk("a")));
+      test("a stream that ends without saying so ends in an error event (case 40)", async () => {
+        upstream.respondWith(says(200, events, chunk("a")));
         expect((await read(await host.send(streamed))).text).toMatch(/event: error\n.*"upstream_cut"/);
       });
 
-    test("case 40: a stream that is cut in mid-event ends in an error event, and in no [DONE]", async () => {
+    test("a stream that is cut in mid-event ends in an error event, and in no [DONE] (case 40)", async () => {
       let cut = () => {};
-      upstream.answers((response) => {
+      upstream.respondWith((response) => {
         response.writeHead(200, events).write(chunk("a"));
         cut = () => response.write('data: {"cho', () => response.destroy());
       });
@@ -136,8 +136,8 @@ export function testHosts(rows: readonly HostRow[]): void {
       expect(await host.told(200)).toMatchObject({ code: "upstream_cut" });
     });
 
-    test("case 40: so does one that is cut as soon as it begins", async () => {
-      upstream.answers((response) => {
+    test("so does one that is cut as soon as it begins (case 40)", async () => {
+      upstream.respondWith((response) => {
         response.writeHead(200, events).write(chunk("a"), () => response.destroy());
       });
       const { status, text } = await read(await host.send(streamed));
@@ -147,8 +147,8 @@ export function testHosts(rows: readonly HostRow[]): void {
       expect(text).toMatch(/\n\nevent: error\ndata: \{.*"code":"upstream_cut"\}\}\n\n$/);
     });
 
-    test("case 41: a client that leaves in mid-stream ends the gateway's connection, with 499 in the event", async () => {
-      upstream.answers((response) => {
+    test("a client that leaves in mid-stream ends the gateway's connection, with 499 in the event (case 41)", async () => {
+      upstream.respondWith((response) => {
         response.writeHead(200, events).write(chunk("a"));
         const more = setInterval(() => response.write(chunk("b")), 20);
         response.on("close", () => clearInterval(more));
@@ -161,8 +161,8 @@ export function testHosts(rows: readonly HostRow[]): void {
       expect(await host.told(499)).toMatchObject({ code: "client_left", userId: "user-1" });
     });
 
-    test("case 41: a client that leaves while the gateway is silent in mid-stream is noticed as well", async () => {
-      upstream.answers((response) => void response.writeHead(200, events).write(chunk("a")));
+    test("a client that leaves while the gateway is silent in mid-stream is noticed as well (case 41)", async () => {
+      upstream.respondWith((response) => void response.writeHead(200, events).write(chunk("a")));
       const client = new AbortController();
       const response = await host.send(streamed, { signal: client.signal });
       await response.body?.getReader().read();
@@ -171,19 +171,19 @@ export function testHosts(rows: readonly HostRow[]): void {
       await host.told(499);
     });
 
-    test("case 41: a client that leaves before the headers is left by the gateway too", async () => {
-      upstream.answers(() => {});
+    test("a client that leaves before the headers is left by the gateway too (case 41)", async () => {
+      upstream.respondWith(() => {});
       const client = new AbortController();
-      const asked = host.send(chat, { signal: client.signal }).catch(() => "left");
+      const response = host.send(chat, { signal: client.signal }).catch(() => "left");
       await upstream.arrived();
       client.abort();
-      expect(await asked).toBe("left");
+      expect(await response).toBe("left");
       expect(await upstream.requests[0]?.hungUp).toBe("hung up");
       await host.told(499);
     });
   });
 }
 
-function timesKeyIn(request: Recorded | undefined): number {
+function countKeys(request: Recorded | undefined): number {
   return JSON.stringify(request).split(KEY).length - 1;
 }

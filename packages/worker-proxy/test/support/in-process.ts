@@ -9,16 +9,16 @@ import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { findGroups, type NamedOptions } from "./groups.js";
 import { KEY, read } from "./key.js";
 
-type Answer = (request: Request) => Response | Promise<Response>;
+type Respond = (request: Request) => Response | Promise<Response>;
 export interface Env {
   readonly KEY: string | undefined;
 }
 
 export const chat = { model: "delta-5.3", messages: [{ role: "user", content: "hi" }] };
-export const fine: Answer = () => Response.json({ id: "1" });
+export const fine: Respond = () => Response.json({ id: "1" });
 
 /** The proxy with a gateway of this same process, which records what reaches it. */
-export function openProxy(options: NamedOptions<Env> = {}, answer: Answer = fine) {
+export function openProxy(options: NamedOptions<Env> = {}, respond: Respond = fine) {
   const reached: Request[] = [];
   const events: RequestEvent[] = [];
   const noteEvents = definePlugin({
@@ -43,7 +43,7 @@ export function openProxy(options: NamedOptions<Env> = {}, answer: Answer = fine
       },
       fetch: async (request) => {
         reached.push(request.clone() as Request);
-        return answer(request);
+        return respond(request);
       },
       ...found,
       plugins: [...plugins, ...more],
@@ -63,11 +63,11 @@ export function openProxy(options: NamedOptions<Env> = {}, answer: Answer = fine
     /** The body of a request that reached the gateway. */
     sent: async (at = 0) => (await (reached[at] as Request).clone().json()) as Record<string, unknown>,
     send,
-    ask: async (...args: Parameters<typeof send>) => read(await send(...args)),
+    call: async (...args: Parameters<typeof send>) => read(await send(...args)),
   };
 }
 
-interface Asked {
+interface RequestFields {
   readonly method?: string;
   readonly path?: string;
   readonly headers?: Record<string, string>;
@@ -75,14 +75,14 @@ interface Asked {
   readonly signal?: AbortSignal;
 }
 
-/** A chat request of a signed-in user, but for what `asked` changes. */
-export function asked({
+/** Creates a chat request of a signed-in user. The fields given replace its own. */
+export function createRequest({
   method = "POST",
   path = "/v1/chat/completions",
   headers,
   body = chat,
   signal,
-}: Asked = {}) {
+}: RequestFields = {}) {
   return new Request(`https://proxy.example${path}`, {
     method,
     headers: {

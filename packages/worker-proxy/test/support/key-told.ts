@@ -1,4 +1,4 @@
-/** Tells whether a client could read the key out of an answer, however it is written there. */
+/** Tells whether a client could read the key out of a response, however it is written there. */
 export function tellsKey(text: string, key: string): boolean {
   const data = text.split(/\r\n\r\n|\n\n|\r\r/).map((event) =>
     event
@@ -9,10 +9,10 @@ export function tellsKey(text: string, key: string): boolean {
   );
   const values = [text, ...data].map(parsed).filter((value) => value !== undefined);
   const contents = values.map((value) =>
-    textsIn(value, /^(?:content|reasoning_content|arguments)$/).join(""),
+    listTexts(value, /^(?:content|reasoning_content|arguments)$/).join(""),
   );
   const seen = [text, data.join(""), text.replace(/[\r\n]+(?:data: ?)?/g, ""), contents.join("")];
-  return [...seen, ...values.flatMap((value) => textsIn(value))].some((one) => one.includes(key));
+  return [...seen, ...values.flatMap((value) => listTexts(value))].some((one) => one.includes(key));
 }
 
 function parsed(text: string): unknown {
@@ -23,12 +23,12 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The texts in a JSON value, or those under certain names; names of fields too where all are asked for. */
-function textsIn(value: unknown, names?: RegExp, name = ""): string[] {
+/** The texts in a JSON value, or those under certain names; names of fields too where all are requested. */
+function listTexts(value: unknown, names?: RegExp, name = ""): string[] {
   if (typeof value === "string") return !names || names.test(name) ? [value] : [];
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, entry]) => [
     ...(names ? [] : [key]),
-    ...textsIn(entry, names, Array.isArray(value) ? name : key),
+    ...listTexts(entry, names, Array.isArray(value) ? name : key),
   ]);
 }

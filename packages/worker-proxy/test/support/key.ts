@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-/** The gateway's key in all tests. Every part of it is unlike any word of an answer. */
+/** The gateway's key in all tests. Every part of it is unlike any word of a response. */
 export const KEY = "sk-7Qx2LmZp9Rt4Vw8YbN3cKd6Fg";
 
 /** The invariant of every case: no 8 characters of the key leave. */
@@ -8,7 +8,7 @@ export function expectNoKey(text: string): void {
   for (let at = 0; at + 8 <= KEY.length; at += 1) expect(text).not.toContain(KEY.slice(at, at + 8));
 }
 
-/** The status, headers and body of an answer, none of which holds a part of the key. */
+/** The status, headers and body of a response, none of which holds a part of the key. */
 export async function read(response: Response) {
   const text = await response.text();
   expectNoKey([...response.headers].join("\n") + text);

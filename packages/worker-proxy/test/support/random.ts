@@ -11,7 +11,7 @@ export const SEED = Number(SLUICE_SEED);
  *
  * @param share part of that number which is taken, for runs that are slow
  */
-export const runsOf = (usual: number, share = 1) =>
+export const countRuns = (usual: number, share = 1) =>
   SLUICE_RUNS ? Math.max(1, Math.round(Number(SLUICE_RUNS) * share)) : usual;
 
 export type Random = ReturnType<typeof openRandom>;

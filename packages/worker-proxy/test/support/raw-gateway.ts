@@ -14,14 +14,14 @@ export interface RawRequest {
   readonly closed: Promise<void>;
 }
 
-/** Writes an answer byte by byte, however wrong it is. */
-export type RawAnswer = (socket: Socket, request: RawRequest) => void;
+/** Writes a response byte by byte, however wrong it is. */
+export type RawResponse = (socket: Socket, request: RawRequest) => void;
 
-/** A gateway that is only a socket: what it answers need not be HTTP. One request for each connection. */
+/** A gateway that is only a socket: what it sends need not be HTTP. One request for each connection. */
 export async function startRawGateway() {
   const requests: RawRequest[] = [];
   const sockets = new Set<Socket>();
-  let script: RawAnswer = says(json('{"id":"1"}'));
+  let script: RawResponse = says(json('{"id":"1"}'));
   let notify = () => {};
 
   const server = createServer((socket) => {
@@ -32,7 +32,7 @@ export async function startRawGateway() {
     let received = "";
     socket.setEncoding("utf8").on("data", (piece: string) => {
       received += piece;
-      const request = requestIn(received);
+      const request = readRequest(received);
       if (!request) return;
       received = "";
       const whole = { ...request, closed };
@@ -49,12 +49,12 @@ export async function startRawGateway() {
     requests,
     /** Returns the number of open connections of the proxy. */
     open: () => sockets.size,
-    /** Forgets what was recorded, and answers the next requests so. */
-    answers(next: RawAnswer) {
+    /** Clears the requests, and sets the response to the next ones. */
+    respondWith(next: RawResponse) {
       requests.length = 0;
       script = next;
     },
-    /** Waits until so many requests have come since the last `answers`. */
+    /** Waits until so many requests have come since the last `respondWith`. */
     async arrived(count: number): Promise<void> {
       while (requests.length < count)
         await new Promise<void>((resolve) => {
@@ -69,7 +69,7 @@ export async function startRawGateway() {
 }
 
 /** The first request in what was received, once it is whole. */
-function requestIn(received: string): Omit<RawRequest, "closed"> | undefined {
+function readRequest(received: string): Omit<RawRequest, "closed"> | undefined {
   const [head = "", ...rest] = received.split("\r\n\r\n");
   if (rest.length === 0) return undefined;
   const [start = "", ...lines] = head.split("\r\n");
@@ -106,17 +106,17 @@ function unchunked(sent: string): string {
 }
 
 /** Writes this text and closes. */
-export function says(text: string | Buffer): RawAnswer {
+export function says(text: string | Buffer): RawResponse {
   return (socket) => socket.end(text);
 }
 
-/** An answer of this status and type, with its right length. */
-export function answered(status: number, type: string, body: string, more = ""): string {
+/** A response of this status and type, with its right length. */
+export function createResponse(status: number, type: string, body: string, more = ""): string {
   const length = Buffer.byteLength(body);
   return `HTTP/1.1 ${status} Said\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\nConnection: close\r\n${more}\r\n${body}`;
 }
 
-export const json = (body: string) => answered(200, "application/json", body);
+export const json = (body: string) => createResponse(200, "application/json", body);
 
 /** The head of an event stream that ends where the connection does. */
 export const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
@@ -125,7 +125,7 @@ export const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\
 export const streamed = (...events: string[]) => says(streamHead + events.join(""));
 
 /** An event of a chat with this text. */
-export const said = (content: string, index = 0) =>
+export const createPiece = (content: string, index = 0) =>
   `data: ${JSON.stringify({ id: "c", choices: [{ index, delta: { content }, finish_reason: null }] })}\n\n`;
 export const stopped = (index = 0) =>
   `data: ${JSON.stringify({ id: "c", choices: [{ index, delta: {}, finish_reason: "stop" }] })}\n\n`;

@@ -9,13 +9,13 @@ export interface Recorded {
   /** Names and values in turn, nothing joined or lower-cased. */
   readonly rawHeaders: readonly string[];
   readonly body: string;
-  /** Resolves when the connection has gone before the answer was complete. */
+  /** Resolves when the connection has gone before the response was complete. */
   readonly hungUp: Promise<unknown>;
 }
 
 type Script = (response: ServerResponse, request: Recorded) => void;
 
-/** A gateway on a real socket that answers as it is told and records what reached it. */
+/** A gateway on a real socket that responds as the test sets, and records its requests. */
 export async function startUpstream() {
   const requests: Recorded[] = [];
   let script: Script = ok;
@@ -33,7 +33,7 @@ export async function startUpstream() {
     const hungUp = new Promise((resolve) =>
       response.on("close", () => response.writableEnded || resolve("hung up")),
     );
-    const recorded = { ...(await recordOf(request)), hungUp };
+    const recorded = { ...(await readRecord(request)), hungUp };
     requests.push(recorded);
     script(response, recorded);
     arrive();
@@ -47,8 +47,8 @@ export async function startUpstream() {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     arrived: () => arrived,
-    /** Forgets what was recorded, and answers the next requests so. */
-    answers(next: Script = ok) {
+    /** Clears the requests, and sets the response to the next ones. */
+    respondWith(next: Script = ok) {
       requests.length = 0;
       script = next;
       arrived = new Promise((resolve) => {
@@ -62,7 +62,7 @@ export async function startUpstream() {
   };
 }
 
-async function recordOf(request: IncomingMessage) {
+async function readRecord(request: IncomingMessage) {
   let body = "";
   for await (const chunk of request.setEncoding("utf8")) body += chunk;
   const { method = "", url = "", rawHeaders } = request;
@@ -73,7 +73,7 @@ export const ok: Script = (response) => {
   response.writeHead(200, { "content-type": "application/json" }).end('{"id":"1"}');
 };
 
-/** An answer with this status, these headers and this text. */
+/** A response with this status, these headers and this text. */
 export function says(status: number, headers: Record<string, string | string[]>, text = ""): Script {
   return (response) => response.writeHead(status, headers).end(text);
 }

@@ -19,7 +19,7 @@ interface Program {
   readonly objects?: Readonly<Record<string, string>>;
   /** The largest heap of the isolate, in megabytes; Cloudflare's has 128. */
   readonly heapMB?: number | undefined;
-  /** True if `usedHeap` is to be asked. */
+  /** True if the test reads `usedHeap`. */
   readonly isInspected?: boolean;
 }
 
@@ -28,7 +28,7 @@ export async function startWorkerd(program: Program) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-workerd-"));
   await mkdir(join(folder, "objects"));
   await writeFile(join(folder, "worker.js"), program.code);
-  await writeFile(join(folder, "config.capnp"), configOf(folder, program));
+  await writeFile(join(folder, "config.capnp"), createConfig(folder, program));
   const inspector = program.isInspected ? ["--inspector-addr=127.0.0.1:0"] : [];
   const args = ["serve", "--control-fd=3", "--experimental", ...inspector, join(folder, "config.capnp")];
   const running = spawn(workerd, args, { stdio: ["ignore", "pipe", "pipe", "pipe"] });
@@ -40,7 +40,7 @@ export async function startWorkerd(program: Program) {
       logs.push(line);
       logged();
     });
-  const ports = await portsOf(running).catch(() => {
+  const ports = await readPorts(running).catch(() => {
     throw new Error(`workerd did not start: ${logs.join("\n")}`);
   });
   return {
@@ -72,7 +72,7 @@ export async function startWorkerd(program: Program) {
 }
 
 /** Waits for the port on which workerd listens, and for the one of its inspector, which is known before. */
-async function portsOf(running: ChildProcess): Promise<{ listen: number; inspector: number }> {
+async function readPorts(running: ChildProcess): Promise<{ listen: number; inspector: number }> {
   let inspector = 0;
   for await (const line of createInterface(running.stdio[3] as Readable)) {
     const told = JSON.parse(line) as { event: string; port?: number };
@@ -99,7 +99,7 @@ async function usedHeap(port: number, worker: number): Promise<number> {
   }
 
   function command(method: string): Promise<{ usedSize: number }> {
-    // an idle Worker answers its inspector only while a request wakes it, and may be idle again before the question comes
+    // an idle Worker responds to its inspector only while a request wakes it, and may be idle again before the question comes
     const waking = setInterval(wake, 100);
     return new Promise<{ usedSize: number }>((resolve, reject) => {
       socket.onmessage = ({ data }) => {
@@ -113,13 +113,13 @@ async function usedHeap(port: number, worker: number): Promise<number> {
 
   function wake(): void {
     void fetch(`http://127.0.0.1:${worker}/`).then(
-      (answer) => answer.body?.cancel(),
+      (response) => response.body?.cancel(),
       () => {},
     );
   }
 }
 
-function configOf(folder: string, { texts = {}, values = {}, objects = {}, heapMB }: Program): string {
+function createConfig(folder: string, { texts = {}, values = {}, objects = {}, heapMB }: Program): string {
   const quoted = (text: string) => JSON.stringify(text);
   const bindings = [
     ...Object.entries(texts).map(([name, text]) => `(name = "${name}", text = ${quoted(text)})`),

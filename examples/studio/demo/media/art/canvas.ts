@@ -1,7 +1,7 @@
 import type { Color } from "./color.ts";
 import type { Random } from "./noise.ts";
 
-/** A picture in the making: three numbers from 0 to 1 for each pixel. */
+/** An image in the making: three numbers from 0 to 1 for each pixel. */
 export interface Canvas {
   readonly width: number;
   readonly height: number;
@@ -11,7 +11,7 @@ export interface Canvas {
 /** Memory of the last canvas: painting ends before the next one begins. */
 let memory = new Float32Array();
 
-/** Creates a canvas. A painter has to fill it: it has the pixels of the last picture. */
+/** Creates a canvas. A painter has to fill it: it has the pixels of the last image. */
 export function createCanvas(width: number, height: number): Canvas {
   const length = 3 * width * height;
   if (memory.length < length) memory = new Float32Array(length);
@@ -30,11 +30,11 @@ export function put(
   if (x < 0 || y < 0 || x >= width || y >= height || cover <= 0) return;
   const at = 3 * (y * width + x);
   const share = Math.min(1, cover);
-  const kept = 1 - share;
+  const cached = 1 - share;
   const added = share * light;
-  pixels[at] = (pixels[at] as number) * kept + color[0] * added;
-  pixels[at + 1] = (pixels[at + 1] as number) * kept + color[1] * added;
-  pixels[at + 2] = (pixels[at + 2] as number) * kept + color[2] * added;
+  pixels[at] = (pixels[at] as number) * cached + color[0] * added;
+  pixels[at + 1] = (pixels[at + 1] as number) * cached + color[1] * added;
+  pixels[at + 2] = (pixels[at + 2] as number) * cached + color[2] * added;
 }
 
 /** Adds light to a pixel. */
@@ -169,7 +169,7 @@ const curve = Float32Array.from({ length: STEPS + 1 }, (_, step) => {
   return value * (229.5 + value * (76.5 - 51 * value));
 });
 
-/** Ends a picture: a little contrast, darker corners and grain that hides the steps of gradients. */
+/** Ends an image: a little contrast, darker corners and grain that hides the steps of gradients. */
 export function finish({ width, height, pixels }: Canvas, random: Random): Uint8Array<ArrayBuffer> {
   // clamped, so that the grain goes neither below black nor above white
   const bytes = new Uint8ClampedArray(3 * width * height);

@@ -1,7 +1,7 @@
 import { type Canvas, glow, mirror, put, shine } from "./canvas.ts";
 import { type Color, hex, lit, mix } from "./color.ts";
-import { noiseOf, type Random, randomOf } from "./noise.ts";
-import { type Light, lightOf, paintSky } from "./sky.ts";
+import { createNoise, createRandom, type Random } from "./noise.ts";
+import { computeLight, type Light, paintSky } from "./sky.ts";
 import type { Subject } from "./subject.ts";
 
 const lamps = ["#ffd58a", "#ffe8b8", "#fff4dc", "#ffc266", "#bfe0ff"].map(hex);
@@ -11,14 +11,14 @@ const ROWS = 4;
 /** Paints a skyline in rows of towers with lit windows, mirrored in the water or the wet street before it. */
 export function paintCity(canvas: Canvas, subject: Subject, seed: string, random: Random): void {
   const { height } = canvas;
-  const light = lightOf(subject);
+  const light = computeLight(subject);
   paintSky(canvas, subject, 0.8, seed, random);
   const shore = Math.round(height * 0.79);
   lightPollution(canvas, light, shore);
   const share = light.isDark ? 0.36 : subject.time === "day" ? 0 : 0.24;
   for (let row = 0; row < ROWS; row++)
-    paintRow(canvas, light, row / (ROWS - 1), shore, share, randomOf(`${seed} row ${row}`));
-  const noise = noiseOf(`${seed} water`);
+    paintRow(canvas, light, row / (ROWS - 1), shore, share, createRandom(`${seed} row ${row}`));
+  const noise = createNoise(`${seed} water`);
   const water = mix(hex("#0a1626"), light.sky[1] ?? light.haze, 0.35);
   // long ripples: lights become streaks
   mirror(canvas, shore, water, (x, y) => {

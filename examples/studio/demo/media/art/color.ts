@@ -23,17 +23,17 @@ export function lit(color: Color, factor: number): Color {
 
 /** Finds the color at `share` of a list of colors at equal distances. */
 export function along(colors: readonly Color[], share: number): Color {
-  const place = Math.min(0.9999, Math.max(0, share)) * (colors.length - 1);
-  const index = Math.floor(place);
+  const position = Math.min(0.9999, Math.max(0, share)) * (colors.length - 1);
+  const index = Math.floor(position);
   const first = colors[index] ?? BLACK;
-  return mix(first, colors[index + 1] ?? first, place - index);
+  return mix(first, colors[index + 1] ?? first, position - index);
 }
 
 /** Steps of a table of colors. */
 const STEPS = 1024;
 
 /** Tabulates {@link along}: `at(share)` is where red, green and blue of a color are in `values`. */
-export function tableOf(colors: readonly Color[]) {
+export function createTable(colors: readonly Color[]) {
   const values = new Float32Array(3 * (STEPS + 1));
   for (let step = 0; step <= STEPS; step++) values.set(along(colors, step / STEPS), 3 * step);
   const at = (share: number) => 3 * Math.round(Math.min(1, Math.max(0, share)) * STEPS);

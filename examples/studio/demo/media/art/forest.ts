@@ -1,8 +1,8 @@
 import { type Canvas, mirror, run } from "./canvas.ts";
 import { type Color, hex, lit, mix } from "./color.ts";
 import { tinted } from "./mountains.ts";
-import { layered, noiseOf, type Random, randomOf, smooth } from "./noise.ts";
-import { lightOf, paintSky, sampled } from "./sky.ts";
+import { createNoise, createRandom, layered, type Random, smooth } from "./noise.ts";
+import { computeLight, paintSky, sampled } from "./sky.ts";
 import type { Season, Subject } from "./subject.ts";
 
 const LAYERS = 6;
@@ -16,7 +16,7 @@ const leaves: Readonly<Record<Season, readonly Color[]>> = {
 /** Paints rows of trees that fade into the mist, with ground between them, and rays of a low sun. */
 export function paintForest(canvas: Canvas, subject: Subject, seed: string, random: Random): void {
   const { height } = canvas;
-  const light = lightOf(subject);
+  const light = computeLight(subject);
   const horizon = subject.aurora || light.isDark ? 0.78 : 0.66;
   const sun = paintSky(canvas, subject, horizon, seed, random);
   const floor = Math.round(height * (subject.lake ? 0.8 : 1));
@@ -26,7 +26,7 @@ export function paintForest(canvas: Canvas, subject: Subject, seed: string, rand
     veil(canvas, subject, near, light.haze, horizon, `${seed} mist ${layer}`);
   }
   if (subject.lake) {
-    const noise = layered(noiseOf(`${seed} lake`), 3);
+    const noise = layered(createNoise(`${seed} lake`), 3);
     mirror(canvas, floor, mix(light.sky[1] ?? light.haze, hex("#0d2a33"), 0.4), (x, y) =>
       noise((x / height) * 6, ((y - floor) / height) * 90),
     );
@@ -44,9 +44,9 @@ function paintTrees(
   seed: string,
 ) {
   const { width, height, pixels } = canvas;
-  const light = lightOf(subject);
-  const random = randomOf(seed);
-  const noise = noiseOf(seed);
+  const light = computeLight(subject);
+  const random = createRandom(seed);
+  const noise = createNoise(seed);
   const ground = layered(noise, 4);
   const layers = layered(noise, 2);
   const groundAt = (x: number) =>
@@ -179,7 +179,7 @@ function veil(
   seed: string,
 ) {
   if (near > 0.85) return;
-  const noise = layered(noiseOf(seed), 4);
+  const noise = layered(createNoise(seed), 4);
   const power = (mist ? 0.62 : time === "night" ? 0.2 : 0.34) * (1 - near * 0.75);
   const center = horizon + 0.05 + near * 0.16;
   const deep = 0.1 + 0.06 * near;
@@ -203,7 +203,7 @@ function veil(
 }
 
 function rays({ width, height, pixels }: Canvas, sunX: number, sunY: number, color: Color, seed: string) {
-  const noise = layered(noiseOf(`${seed} rays`), 3);
+  const noise = layered(createNoise(`${seed} rays`), 3);
   const amountAt = sampled(width, height, 4, (x, y) => {
     const dx = (x / width - sunX) * (width / height);
     const dy = y / height - sunY + 0.15;

@@ -1,8 +1,8 @@
 import { type Canvas, glow, paintBlurred } from "./canvas.ts";
-import { hex, lit, mix, tableOf } from "./color.ts";
-import { layered, noiseOf, type Random, smooth } from "./noise.ts";
+import { createTable, hex, lit, mix } from "./color.ts";
+import { createNoise, layered, type Random, smooth } from "./noise.ts";
 import { sampled } from "./sky.ts";
-import { colorsOf, type Subject } from "./subject.ts";
+import { chooseColors, type Subject } from "./subject.ts";
 
 /** Distance of the points at which the cloth is computed, in pixels. */
 const STEP = 3;
@@ -10,16 +10,16 @@ const STEP = 3;
 /** Paints a portrait of light: folded veils around a glowing shape, in the colors of the prompt. */
 export function paintLight(canvas: Canvas, subject: Subject, seed: string, random: Random): void {
   const { width, height } = canvas;
-  const named = colorsOf(subject, seed);
+  const named = chooseColors(subject, seed);
   const [one = hex("#14958f"), two = hex("#ff7a64"), three = mix(one, two, 0.5)] = named;
   const night = subject.time === "night" || subject.time === "dusk";
   const ground = lit(mix(one, hex("#0b1026"), 0.8), night ? 0.7 : 1);
-  const warp = layered(noiseOf(`${seed} folds`), 2);
+  const warp = layered(createNoise(`${seed} folds`), 2);
   const [cx, cy] = [0.5 + (random() - 0.5) * 0.24, 0.48 + (random() - 0.5) * 0.16];
   const [turn, folds] = [random() * Math.PI, 2.8 + random() * 1.8];
   const cos = Math.cos(turn);
   const sin = Math.sin(turn);
-  const ramp = tableOf([
+  const ramp = createTable([
     ground,
     lit(one, 0.55),
     one,

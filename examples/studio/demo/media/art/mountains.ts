@@ -1,7 +1,7 @@
 import { type Canvas, mirror } from "./canvas.ts";
 import { type Color, hex, lit, mix } from "./color.ts";
-import { crested, layered, noiseOf, type Random, smooth } from "./noise.ts";
-import { lightOf, paintSky } from "./sky.ts";
+import { createNoise, crested, layered, type Random, smooth } from "./noise.ts";
+import { computeLight, paintSky } from "./sky.ts";
 import type { Season, Subject } from "./subject.ts";
 
 const grounds: Readonly<Record<Season, readonly [rock: Color, meadow: Color]>> = {
@@ -17,7 +17,7 @@ const RIDGES = 6;
 export function paintMountains(canvas: Canvas, subject: Subject, seed: string, random: Random): void {
   const { width, height } = canvas;
   const horizon = subject.lake ? 0.66 : 0.74;
-  const light = lightOf(subject);
+  const light = computeLight(subject);
   const sun = paintSky(canvas, subject, horizon, seed, random);
   const [rock, meadow] = grounds[subject.season];
   const floor = Math.round(height * (subject.lake ? 0.7 : 1));
@@ -47,7 +47,7 @@ export function paintMountains(canvas: Canvas, subject: Subject, seed: string, r
     });
   }
   if (subject.lake) {
-    const noise = layered(noiseOf(`${seed} lake`), 3);
+    const noise = layered(createNoise(`${seed} lake`), 3);
     const water = mix(lit(light.sky[1] ?? light.haze, 0.8), hex("#123a4a"), light.isDark ? 0.4 : 0.35);
     mirror(canvas, floor, water, (x, y) => noise((x / height) * 5, ((y - floor) / height) * 90));
   }
@@ -67,7 +67,7 @@ function ridge(
   horizon: number,
 ): Float32Array {
   const near = at / (RIDGES - 1);
-  const noise = noiseOf(seed);
+  const noise = createNoise(seed);
   const sharp = crested(noise, 6);
   const soft = layered(noise, 5);
   const base = horizon * (mist ? 0.74 + 0.3 * near : 0.86 + 0.18 * near) + (lake ? -0.02 : 0.12 * near);
@@ -108,7 +108,7 @@ interface Face {
 function fill(canvas: Canvas, { mist, season, time }: Subject, face: Face) {
   const { width, height, pixels } = canvas;
   const { top, next, floor, base, haze, near, glare, sunX, seed } = face;
-  const folds = layered(noiseOf(seed), 3);
+  const folds = layered(createNoise(seed), 3);
   const snow = mix(
     mix(hex("#f6f9ff"), glare, 0.35),
     haze,

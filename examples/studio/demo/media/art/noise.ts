@@ -5,8 +5,8 @@ export type Random = () => number;
 export type Noise = (x: number, y: number) => number;
 
 /** Creates a source of numbers (mulberry32). */
-export function randomOf(seed: string): Random {
-  let state = numberOf(seed);
+export function createRandom(seed: string): Random {
+  let state = hashText(seed);
   return () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
@@ -16,7 +16,7 @@ export function randomOf(seed: string): Random {
 }
 
 /** Makes a number of a text (two lanes of FNV-1a). */
-function numberOf(text: string): number {
+function hashText(text: string): number {
   let left = 0x811c9dc5;
   let right = 0x3c6ef372;
   for (let at = 0; at < text.length; at++) {
@@ -30,23 +30,23 @@ function numberOf(text: string): number {
 const PRIME = 0x01000193;
 
 /** Creates gradient noise: a random slope at each whole point, joined by smooth curves. */
-export function noiseOf(seed: string): Noise {
-  const random = randomOf(`${seed} noise`);
+export function createNoise(seed: string): Noise {
+  const random = createRandom(`${seed} noise`);
   const order = new Uint8Array(512);
   for (let at = 0; at < 256; at++) order[at] = at;
   for (let at = 255; at > 0; at--) {
     const other = Math.floor(random() * (at + 1));
-    const kept = order[at] as number;
+    const cached = order[at] as number;
     order[at] = order[other] as number;
-    order[other] = kept;
+    order[other] = cached;
   }
   order.copyWithin(256, 0, 256);
   const slopes = Float32Array.from({ length: 512 }, (_, at) => {
     const turn = ((at >> 1) / 256) * 2 * Math.PI;
     return 1.5 * (at % 2 === 0 ? Math.cos(turn) : Math.sin(turn));
   });
-  const corner = (place: number, x: number, y: number) => {
-    const at = 2 * (order[place] as number);
+  const corner = (position: number, x: number, y: number) => {
+    const at = 2 * (order[position] as number);
     return (slopes[at] as number) * x + (slopes[at + 1] as number) * y;
   };
 

@@ -4,13 +4,13 @@ import { type Color, mix } from "./color.ts";
 import { paintForest } from "./forest.ts";
 import { paintLight } from "./light.ts";
 import { paintMountains } from "./mountains.ts";
-import { type Random, randomOf } from "./noise.ts";
+import { createRandom, type Random } from "./noise.ts";
 import { paintReef } from "./reef.ts";
 import type { Scene } from "./scenes.ts";
 import { paintSea } from "./sea.ts";
 import { readSubject, type Subject } from "./subject.ts";
 
-/** Request for a picture. The same order paints the same pixels. */
+/** Request for an image. The same order paints the same pixels. */
 export interface Order {
   readonly width: number;
   readonly height: number;
@@ -21,11 +21,11 @@ export interface Order {
   readonly seed: string;
   /** Place in a set, from 0. */
   readonly index: number;
-  /** Colors to keep, of a reference picture. */
+  /** Colors to keep, of a reference image. */
   readonly palette: readonly Color[];
 }
 
-/** Painted picture: three bytes for each pixel. */
+/** Painted image: three bytes for each pixel. */
 export interface Painting {
   readonly width: number;
   readonly height: number;
@@ -51,7 +51,7 @@ export function paint({ width, height, prompt, base, seed, index, palette }: Ord
       ? { ...read, tints: read.tints.length > 1 ? read.tints : [...read.tints, ...palette] }
       : read;
   const canvas = createCanvas(width, height);
-  const random = randomOf(`${seed} ${subject.scene}`);
+  const random = createRandom(`${seed} ${subject.scene}`);
   painters[subject.scene](canvas, subject, seed, random);
   if (subject.scene !== "light" && subject.scene !== "reef") paintWeather(canvas, subject, random);
   return { width, height, bytes: finish(canvas, random) };

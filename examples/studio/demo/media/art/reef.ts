@@ -1,6 +1,6 @@
 import { type Canvas, glow, put, run } from "./canvas.ts";
 import { along, type Color, hex, lit, mix } from "./color.ts";
-import { layered, noiseOf, type Random, smooth } from "./noise.ts";
+import { createNoise, layered, type Random, smooth } from "./noise.ts";
 import { sampled } from "./sky.ts";
 import type { Subject } from "./subject.ts";
 
@@ -17,7 +17,9 @@ export function paintReef(canvas: Canvas, subject: Subject, seed: string, random
   const plain = ["#bdf3ea", "#53c6d6", "#1c86b4", "#0f4f86", "#0a2d5c"].map(hex);
   const water = plain.map((color) => lit(tint ? mix(color, tint, 0.3) : color, dark));
   paintWater(canvas, water, seed, random);
-  const banks = Array.from({ length: 4 }, (_, layer) => bankOf(canvas, layer / 3, `${seed} bank ${layer}`));
+  const banks = Array.from({ length: 4 }, (_, layer) =>
+    createBank(canvas, layer / 3, `${seed} bank ${layer}`),
+  );
   for (const [layer, bank] of banks.entries()) {
     if (layer === 2) school(canvas, water, random);
     paintBank(canvas, bank, banks[layer + 1]?.tops, water, random);
@@ -31,7 +33,7 @@ function paintWater(
   seed: string,
   random: Random,
 ) {
-  const noise = layered(noiseOf(`${seed} rays`), 3);
+  const noise = layered(createNoise(`${seed} rays`), 3);
   const sunX = 0.25 + random() * 0.5;
   const table = Array.from({ length: height }, (_, y) => along(water, (y / height) ** 0.85));
   const rays = sampled(width, height, 3, (x, y) => {
@@ -55,11 +57,11 @@ function paintWater(
   }
 }
 
-type Bank = ReturnType<typeof bankOf>;
+type Bank = ReturnType<typeof createBank>;
 
 /** Shapes a bank of the reef; `near` is 0 for the farthest and 1 for the nearest. */
-function bankOf({ width, height }: Canvas, near: number, seed: string) {
-  const noise = noiseOf(seed);
+function createBank({ width, height }: Canvas, near: number, seed: string) {
+  const noise = createNoise(seed);
   const shape = layered(noise, 5);
   const tops = Float32Array.from({ length: width }, (_, x) => {
     const u = x / height;

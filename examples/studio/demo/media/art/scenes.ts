@@ -1,4 +1,4 @@
-/** Kind of picture. */
+/** Kind of image. */
 export type Scene = "reef" | "city" | "forest" | "sea" | "mountains" | "light";
 
 interface SceneWords {
@@ -45,7 +45,7 @@ const SNOW = /\b(?:winter|snow(?:y|ing|fall)?|ice|icy|frozen|frost|arctic)\b/i;
  * Finds the scene of a prompt; undefined where none fits. `base` is the prompt of a reference: it decides where the
  * prompt names no scene.
  */
-export function sceneOf(prompt: string, base = ""): Scene | undefined {
+export function findScene(prompt: string, base = ""): Scene | undefined {
   for (const text of [prompt, base]) {
     const found = order.find(([, { words }]) => words.test(text));
     if (found) return found[0];

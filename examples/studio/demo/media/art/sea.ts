@@ -1,17 +1,17 @@
 import type { Canvas } from "./canvas.ts";
 import { type Color, hex, lit, mix } from "./color.ts";
-import { layered, noiseOf, type Random, smooth } from "./noise.ts";
-import { lightOf, paintSky } from "./sky.ts";
+import { createNoise, layered, type Random, smooth } from "./noise.ts";
+import { computeLight, paintSky } from "./sky.ts";
 import type { Subject } from "./subject.ts";
 
 /** Paints the open sea: a horizon, waves that grow towards the viewer, a path of light, and a beach if there is one. */
 export function paintSea(canvas: Canvas, subject: Subject, seed: string, random: Random): void {
   const { width, height, pixels } = canvas;
-  const light = lightOf(subject);
+  const light = computeLight(subject);
   const horizon = 0.5 + random() * 0.08;
   const sun = paintSky(canvas, subject, horizon, seed, random);
-  const noise = layered(noiseOf(`${seed} waves`), 4);
-  const fine = noiseOf(`${seed} glitter`);
+  const noise = layered(createNoise(`${seed} waves`), 4);
+  const fine = createNoise(`${seed} glitter`);
   const shade = light.isDark ? 0.5 : 1;
   const deep = lit(mix(hex("#0c3b52"), light.sky[0] ?? light.haze, 0.45), 0.75 * shade);
   const shallow = mix(hex(subject.storm ? "#3b5a60" : "#2b8f95"), light.haze, 0.25);
@@ -63,8 +63,8 @@ export function paintSea(canvas: Canvas, subject: Subject, seed: string, random:
 }
 
 function paintBeach({ width, height, pixels }: Canvas, shoreAt: number, light: Color, seed: string) {
-  const bend = layered(noiseOf(`${seed} shore`), 4);
-  const grains = noiseOf(`${seed} sand`);
+  const bend = layered(createNoise(`${seed} shore`), 4);
+  const grains = createNoise(`${seed} sand`);
   const sand = hex("#d9bd8f");
   for (let x = 0; x < width; x++) {
     const u = x / height;

@@ -1,6 +1,6 @@
 import { type Canvas, glow, paintBlurred } from "./canvas.ts";
 import { along, type Color, hex, lit, mix } from "./color.ts";
-import { layered, noiseOf, type Random, smooth } from "./noise.ts";
+import { createNoise, layered, type Random, smooth } from "./noise.ts";
 import type { Subject, Time } from "./subject.ts";
 
 /** Colors of a time of day. */
@@ -39,7 +39,7 @@ function light(sky: readonly string[], sun: string, haze: string, ground: string
 }
 
 /** Chooses the light of a subject. Colors that it names go into the sky. */
-export function lightOf({ time, storm, rain, tints }: Subject): Light {
+export function computeLight({ time, storm, rain, tints }: Subject): Light {
   const plain = storm || (rain && time === "day") ? stormy : lights[time];
   const [first, second = first] = tints;
   if (!first || !second) return plain;
@@ -64,7 +64,7 @@ export function paintSky(
   seed: string,
   random: Random,
 ): Sun {
-  const light = lightOf(subject);
+  const light = computeLight(subject);
   const low = subject.time === "dawn" || subject.time === "dusk";
   const sun = {
     x: 0.2 + random() * 0.6,
@@ -144,7 +144,7 @@ function paintClouds(
   seed: string,
 ) {
   const { width, height, pixels } = canvas;
-  const noise = layered(noiseOf(`${seed} clouds`), 5);
+  const noise = layered(createNoise(`${seed} clouds`), 5);
   const cover = subject.storm || subject.rain ? 0.75 : subject.time === "night" ? 0.1 : 0.32;
   const bright = mix(light.sun, light.haze, light.isDark ? 0.85 : subject.storm ? 0.6 : 0.25);
   const dark = mix(light.sky[1] ?? light.haze, light.haze, subject.storm ? 0.25 : 0.55);
@@ -173,7 +173,7 @@ function paintClouds(
 /** Curtains of light with fine vertical rays. */
 function paintAurora(canvas: Canvas, horizon: number, seed: string, tints: readonly Color[]) {
   const { width, height, pixels } = canvas;
-  const noise = noiseOf(`${seed} aurora`);
+  const noise = createNoise(`${seed} aurora`);
   const bend = layered(noise, 2);
   const low = tints[0] ?? hex("#35f0a0");
   const high = tints[1] ?? hex("#7a4fe0");

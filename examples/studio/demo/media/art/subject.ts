@@ -1,6 +1,6 @@
 import { type Color, hex, hsl, lit, mix } from "./color.ts";
-import { randomOf } from "./noise.ts";
-import { AURORA, type Scene, sceneOf } from "./scenes.ts";
+import { createRandom } from "./noise.ts";
+import { AURORA, findScene, type Scene } from "./scenes.ts";
 
 /** Time of day. */
 export type Time = "dawn" | "day" | "dusk" | "night";
@@ -71,7 +71,7 @@ const names: Readonly<Record<string, string>> = {
   brown: "#7b5536",
 };
 
-/** Order in which the pictures of a set go through the seasons or the day. */
+/** Order in which the images of a set go through the seasons or the day. */
 const allSeasons = ["spring", "summer", "autumn", "winter"] as const;
 const allTimes = ["dawn", "day", "dusk", "night"] as const;
 
@@ -80,7 +80,7 @@ const allTimes = ["dawn", "day", "dusk", "night"] as const;
  * names none. The rest is decided by `seed`. `index` is the place in a set.
  */
 export function readSubject(prompt: string, base: string, seed: string, index: number): Subject {
-  const random = randomOf(`${seed} subject`);
+  const random = createRandom(`${seed} subject`);
   const find = <Name>(table: readonly (readonly [Name, RegExp])[]) =>
     [prompt, base]
       .map((text) => table.find(([, words]) => words.test(text))?.[0])
@@ -94,7 +94,7 @@ export function readSubject(prompt: string, base: string, seed: string, index: n
     /\b(?:through(?:out)? the day|four times of day|times of (?:the )?day|dawn to (?:dusk|night))\b/i,
   );
   return {
-    scene: sceneOf(prompt, base) ?? "light",
+    scene: findScene(prompt, base) ?? "light",
     // by day, the seasons differ most
     time:
       (cyclesTimes ? allTimes[index % 4] : undefined) ??
@@ -108,11 +108,11 @@ export function readSubject(prompt: string, base: string, seed: string, index: n
     lake: has(/\b(?:lakes?|river|pond|reflect\w*|fjord|mirror)\b/i),
     beach: has(/\b(?:beach(?:es)?|shore|sand|coast)\b/i),
     stars: has(/\bstar(?:s|ry|light)?\b/i),
-    tints: tintsOf(prompt).length > 0 ? tintsOf(prompt) : tintsOf(base),
+    tints: findTints(prompt).length > 0 ? findTints(prompt) : findTints(base),
   };
 }
 
-function tintsOf(prompt: string): Color[] {
+function findTints(prompt: string): Color[] {
   const words = prompt.toLowerCase().match(/[a-z]+/g) ?? [];
   return words
     .flatMap((word) => (Object.hasOwn(names, word) ? [hex(names[word] ?? "#888888")] : []))
@@ -120,14 +120,14 @@ function tintsOf(prompt: string): Color[] {
 }
 
 /** Returns the colors that a prompt names, with others that fit where it names fewer than two. */
-export function colorsOf({ tints }: Subject, seed: string): readonly Color[] {
+export function chooseColors({ tints }: Subject, seed: string): readonly Color[] {
   const [only, other] = tints;
   if (other) return tints;
   return only ? [only, mix(only, [1, 0.92, 0.8], 0.55), lit(only, 0.5)] : harmony(seed);
 }
 
 function harmony(seed: string): readonly Color[] {
-  const random = randomOf(`${seed} harmony`);
+  const random = createRandom(`${seed} harmony`);
   const start = random() * 360;
   const turn = random() < 0.5 ? 32 + random() * 30 : 150 + random() * 40;
   return [

@@ -136,13 +136,13 @@ export interface ChatResult {
   readonly outcome: Outcome;
   /** Tokens of the call; absent if the gateway did not report them. */
   readonly usage?: ChatUsage;
-  /** Model that answered. The request's model if the response names none. */
+  /** Model that responded. The request's model if the response names none. */
   readonly model: string;
   /** Id of the response; empty if it has none. */
   readonly id: string;
   /** Speed of the response. */
   readonly timing: ChatTiming;
-  /** Reason why the model refused to answer, if it gave one. */
+  /** Reason why the model refused to respond, if it gave one. */
   readonly refusal?: string;
   /** The other responses of a request with `n` > 1; absent if there is only one. */
   readonly alternatives?: readonly ChatAlternative[];

@@ -71,8 +71,8 @@ function findInnerError(body: Record<string, unknown>): unknown {
     if (name.startsWith("x_") && isRecord(value) && isMeaningful(value.error)) return value.error;
   }
   for (const choice of Array.isArray(body.choices) ? body.choices : [])
-    for (const place of [choice, choice?.delta, choice?.message]) {
-      const found = isRecord(place) ? findOwnError(place) : undefined;
+    for (const source of [choice, choice?.delta, choice?.message]) {
+      const found = isRecord(source) ? findOwnError(source) : undefined;
       if (found !== undefined) return found;
     }
   return undefined;

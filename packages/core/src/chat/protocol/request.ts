@@ -31,12 +31,12 @@ export function createStreamedRequest(client: Client, request: object, options: 
   assertChatRequest(client, request, options);
   assertStream(request, true);
   const { model, stream_options } = request as { model: ChatModel; stream_options?: object };
-  const isAsked =
+  const needsUsage =
     options.checks !== false && (client.gateway.includeUsage ?? "usageOnRequest" in chatModels[model]);
   return {
     ...request,
     stream: true,
-    ...(isAsked && { stream_options: { include_usage: true, ...stream_options } }),
+    ...(needsUsage && { stream_options: { include_usage: true, ...stream_options } }),
   };
 }
 

@@ -37,7 +37,7 @@ const CUT_CODES: readonly unknown[] = ["upstream_cut", "stream_interrupted"];
 
 /** Creates the reader of a stream from its first special case on. */
 export function createSpecialReader({
-  answer,
+  reader,
   scrub,
   createRefusal,
   hasEnded,
@@ -128,9 +128,9 @@ export function createSpecialReader({
       endBroken(`a frame of the stream is no JSON object ${excerpt(readErrorText(data), 80)}`.trimEnd());
   }
 
-  function failWithWords(said: string): void {
-    if (wordlessError === undefined && parseErrorText(said).message === undefined) wordlessError = said;
-    else fail(said);
+  function failWithWords(body: string): void {
+    if (wordlessError === undefined && parseErrorText(body).message === undefined) wordlessError = body;
+    else fail(body);
   }
 
   function closeStray(): void {
@@ -140,24 +140,24 @@ export function createSpecialReader({
   }
 
   /** Ends with an error: a refusal if no part of a response has arrived. */
-  function fail(said: string): void {
-    const json = parseJSON(said);
-    const fields = readReportedFields(said, json);
-    if (!answer.begun && isRecord(json)) refuse(said, fields);
+  function fail(body: string): void {
+    const json = parseJSON(body);
+    const fields = readReportedFields(body, json);
+    if (!reader.begun && isRecord(json)) refuse(body, fields);
     else failReported(fields);
   }
 
   function endWhole(): void {
     const { words } = stray;
-    if (!answer.begun) refuse(foreign ?? "", undefined);
+    if (!reader.begun) refuse(foreign ?? "", undefined);
     // text replaced the rest
-    else if (words && !answer.finished)
+    else if (words && !reader.finished)
       failReported({ message: readErrorText(words) || "a text came in place of the rest" });
     else endAs("done");
   }
 
   function cut(): void {
-    if (!answer.begun && foreign !== undefined) refuse(foreign, undefined);
+    if (!reader.begun && foreign !== undefined) refuse(foreign, undefined);
     else endCut(stray.words && excerpt(readErrorText(scrub(stray.words)), 500));
   }
 
@@ -180,10 +180,10 @@ export function createSpecialReader({
 }
 
 /** Reads the fields of an error, with a default message. */
-function readReportedFields(said: string, json: unknown): ErrorFields & { readonly message: string } {
+function readReportedFields(body: string, json: unknown): ErrorFields & { readonly message: string } {
   // choices beside an error may contain the model's text
   const rest = isRecord(json) && excerpt(toJSONText({ ...json, choices: undefined }) ?? "", 500);
-  const fields = parseErrorText(said);
+  const fields = parseErrorText(body);
   const instead = `the gateway reported an error without a message${rest ? `: ${rest}` : ""}`;
   return { ...fields, message: fields.message ?? instead };
 }

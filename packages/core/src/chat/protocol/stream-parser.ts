@@ -58,7 +58,7 @@ export interface StreamParser {
 
 /** What the reader of special cases needs of the parser that hands over to it. */
 export interface ParserContext {
-  readonly answer: ResponseReader;
+  readonly reader: ResponseReader;
   /** Removes the API key from error texts. */
   readonly scrub: (text: string) => string;
   /** Creates the error of a body that contains no response. */
@@ -82,12 +82,12 @@ export interface ParserContext {
 }
 
 /**
- * Creates the parser of one response. `answer` reads the chunks. `onContent` runs for each chunk with content. `scrub`
+ * Creates the parser of one response. `reader` reads the chunks. `onContent` runs for each chunk with content. `scrub`
  * removes the API key from error texts. `createRefusal` creates the error of a body that contains no response. `cases`
  * loads the code for tool calls, errors and text that is not an event. Until then, the parser reads plain chunks.
  */
 export function createStreamParser(
-  answer: ResponseReader,
+  reader: ResponseReader,
   scrub: (text: string) => string,
   onContent: () => void,
   createRefusal: CreateRefusal,
@@ -143,7 +143,7 @@ export function createStreamParser(
     order.run(
       () => (cases.loaded ? getSpecial().readEvent(event) : readPlain(event)),
       // what a stream without a response means depends on its text
-      () => isPlain(event) && (answer.begun || !isDone(event.data)),
+      () => isPlain(event) && (reader.begun || !isDone(event.data)),
     );
   }
 
@@ -173,7 +173,7 @@ export function createStreamParser(
   /** Returns the reader of all that follows the first special case. */
   function getSpecial(): SpecialReader {
     special ??= (cases.loaded as SpecialCases).createSpecialReader({
-      ...{ answer, scrub, createRefusal, readChunk, endAs, endBroken, endCut, close },
+      ...{ reader, scrub, createRefusal, readChunk, endAs, endBroken, endCut, close },
       hasEnded: () => parser.end !== undefined,
       pushEvents: events.push,
     });
@@ -181,16 +181,16 @@ export function createStreamParser(
   }
 
   function readChunk(chunk: WireObject): void {
-    if (answer.read(chunk)) onContent();
+    if (reader.read(chunk)) onContent();
   }
 
   function endCut(words?: string): void {
-    if (answer.finished) endAs("cut");
+    if (reader.finished) endAs("cut");
     else close("cut", (facts) => createCutError(facts, undefined, words));
   }
 
   function endAs(type: "done" | "cut"): void {
-    const { problem } = answer;
+    const { problem } = reader;
     if (problem) return endBroken(`the response can't be read: ${problem}`);
     close(type);
   }
@@ -204,7 +204,7 @@ export function createStreamParser(
     parser.end = { type, toError, fields };
     if (toError) return;
     parser.isWhole = true;
-    answer.finish();
+    reader.finish();
   }
 }
 

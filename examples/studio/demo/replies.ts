@@ -1,0 +1,75 @@
+import { readReplyFiles } from "#demo/reply-files";
+
+/** A scripted answer: a Markdown file of `replies/` with a small head. */
+export interface DemoReply {
+  /** Name of the file, without `.md`. */
+  readonly id: string;
+  /** Prompts that it responds to, normalized. */
+  readonly prompts: readonly string[];
+  /** Groups of words: a prompt that has all words of one group fits. */
+  readonly keywords: readonly (readonly string[])[];
+  /** Words of other questions: a prompt that has one of them does not fit its keywords. */
+  readonly exceptions: readonly string[];
+  /** Tool to whose result it responds, and how the call ended: `save_note`, `save_note denied`. */
+  readonly toolName: string | undefined;
+  /** Situation that it is for: `image`, `no-image`, `tools-off`. */
+  readonly situation: string | undefined;
+  /** Reply after which the words of `replies` mean this one. */
+  readonly after: string | undefined;
+  readonly replies: readonly string[];
+  /** Thinking before the response. */
+  readonly reasoning: string;
+  /** Tool call instead of a text; `{{…}}` is filled in. */
+  readonly call: { readonly name: string; readonly arguments: string } | undefined;
+  /** Text in Markdown; `{{…}}` is filled in. */
+  readonly content: string;
+  /** Beginning of the text, for a model whose responses are short. */
+  readonly brief: string;
+}
+
+/** Line after which a model whose responses are short says no more. */
+const BRIEF_END = "\n<!-- a brief model stops here -->\n";
+
+const FILE = /^---\n(.*?)\n---\n(.*)$/s;
+
+/** Reads all files of `replies/`. */
+export function readReplies(): readonly DemoReply[] {
+  return readReplyFiles()
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([id, text]) => parseReply(id, text));
+}
+
+function parseReply(id: string, file: string): DemoReply {
+  const [, head = "", content = ""] = FILE.exec(file) ?? [];
+  const fields = head.split("\n").map((line): readonly [string, string] => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon), line.slice(colon + 1).trim()];
+  });
+  const all = (name: string) => fields.flatMap(([field, value]) => (field === name ? [value] : []));
+  const [call, text = "{}"] = all("call")[0]?.split(/ (.*)/s) ?? [];
+  return {
+    id,
+    prompts: all("prompt").map(normalize),
+    keywords: all("keywords").flatMap((groups) =>
+      groups.split(";").map((group) => group.split(",").map(normalize)),
+    ),
+    exceptions: all("unless").flatMap((words) => words.split(";").map(normalize)),
+    toolName: all("result-of")[0],
+    situation: all("for")[0],
+    after: all("after")[0],
+    replies: all("reply").map(normalize),
+    reasoning: all("think").join(" "),
+    call: call === undefined ? undefined : { name: call, arguments: text },
+    content: content.replace(BRIEF_END, "").trim(),
+    brief: content.split(BRIEF_END, 1).join().trim(),
+  };
+}
+
+/** Makes prompts comparable: without scenes, case, punctuation and double spaces. */
+export function normalize(text: string): string {
+  return text
+    .replace(/\[\[[^\]]*\]\]/g, " ")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}_]+/gu, " ")
+    .trim();
+}

@@ -1,0 +1,84 @@
+import { type ClientOptions, createClient, streamResumption } from "@sluice/core";
+import { streamResponse } from "./gateway.js";
+
+const encoder = new TextEncoder();
+
+/** End of a connection: as if the response were over, with an error, not at all, or with the proxy's mark of a cut. */
+export type Ending = "end" | "drop" | "silence" | "upstream_cut";
+
+/** A connection that gives this many bytes of what was requested, and then ends so. */
+export interface Cut {
+  readonly bytes: number;
+  readonly ending: Ending;
+}
+
+/** A refusal in the place of a connection. */
+type Refused = Response | Error;
+
+/**
+ * A proxy that keeps a response: the first connection is the question's, the others take it up again. Each is cut as
+ * `cuts` say, in turn; those after them are whole.
+ */
+export function serveStored(
+  events: readonly string[],
+  cuts: readonly (Cut | Refused)[],
+  options: Partial<ClientOptions> = {},
+) {
+  const connections = [...cuts];
+  const requests: Request[] = [];
+  const client = createClient({
+    baseURL: "https://gateway.test",
+    random: () => 0,
+    resume: streamResumption(),
+    fetch: async (request) => {
+      requests.push(request);
+      if (request.method === "DELETE") return new Response(null, { status: 204 });
+      const cut = connections.shift();
+      if (cut instanceof Error) throw cut;
+      if (cut instanceof Response) return cut;
+      return openConnection(events, Number(request.headers.get("last-event-id")), cut);
+    },
+    ...options,
+  });
+  return { client, requests, attempts: () => requests.map(describeRequest) };
+}
+
+/** The events of a stored response, numbered, behind one of them. */
+export function addIds(events: readonly string[], behind = 0): string {
+  return events
+    .map((event, nth) => `id: ${nth + 1}\n${event}`)
+    .slice(behind)
+    .join("");
+}
+
+function openConnection(events: readonly string[], behind: number, cut: Cut | undefined): Response {
+  const bytes = encoder.encode(addIds(events, behind));
+  const pieces = [bytes.slice(0, cut?.bytes ?? bytes.length)].filter(({ length }) => length > 0);
+  if (cut?.ending === "upstream_cut") pieces.push(encoder.encode(writeError("upstream_cut")));
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const piece = pieces.shift();
+        if (piece) controller.enqueue(piece);
+        else if (cut?.ending === "drop") controller.error(new TypeError("terminated"));
+        else if (cut?.ending === "silence") return new Promise(() => {});
+        else controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const response = streamResponse(body);
+  response.headers.set("x-stream-id", "s-1");
+  return response;
+}
+
+/** An error inside a stream, as the proxy says it. */
+export function writeError(code: string): string {
+  return `\n\nevent: error\ndata: {"error":{"message":"the answer is over","code":"${code}"}}\n\n`;
+}
+
+/** `POST`, `GET`, `GET after 3`, `DELETE` */
+function describeRequest({ method, headers }: Request): string {
+  const behind = headers.get("last-event-id");
+  return behind === null ? method : `${method} after ${behind}`;
+}
