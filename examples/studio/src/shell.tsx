@@ -4,12 +4,20 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { ErrorBoundary } from "react-error-boundary";
 import { Button, IconButton } from "@/components/sluice/button";
 import { Tooltips } from "@/components/sluice/tooltips";
-import { isHosted, isOffline } from "./client.js";
-import { formatRoute, openRoute, type Room, rooms, useRoute } from "./rooms.js";
-import { chooseNextTheme, isInspectorOpen, isPaletteOpen, theme, toggleInspector } from "./state.js";
+import { FirstScreen } from "./first-screen.js";
+import { formatRoute, loadPart, openRoute, type Room, rooms, useRoute } from "./rooms.js";
+import {
+  chooseNextTheme,
+  isHosted,
+  isInspectorOpen,
+  isOffline,
+  isPaletteOpen,
+  theme,
+  toggleInspector,
+} from "./state.js";
 
-const Inspector = lazy(async () => ({ default: (await import("./inspector.js")).Inspector }));
-const Palette = lazy(async () => ({ default: (await import("./palette.js")).Palette }));
+const Inspector = loadPart(async () => (await import("./inspector.js")).Inspector);
+const Palette = loadPart(async () => (await import("./palette.js")).Palette);
 const Toasts = lazy(async () => ({ default: (await import("@/components/sluice/toasts")).Toasts }));
 
 /** The frame of every room: navigation, banner, inspector, palette and shortcuts. */
@@ -29,7 +37,7 @@ export function Shell() {
       <div className="flex min-h-0 grow">
         <main className="flex min-w-0 grow flex-col">
           <ErrorBoundary key={room.name} fallback={<Failed />}>
-            <Suspense>
+            <Suspense fallback={room.name === "chat" && <FirstScreen />}>
               <room.Room />
               <Mounted onMount={() => setRoomReady(true)} />
             </Suspense>

@@ -1,5 +1,18 @@
 import { Box, Clapperboard, Image, MessageSquare } from "lucide-react";
-import { lazy, useSyncExternalStore } from "react";
+import { type ComponentType, lazy, useSyncExternalStore } from "react";
+
+/** Loads a part of the page with the client. The first screen needs no client. */
+export function loadPart<Props extends object>(load: () => Promise<ComponentType<Props>>) {
+  return lazy(async () => {
+    const [{ ClientProvider }, Part] = await Promise.all([import("./client.js"), load()]);
+    const Provided = (props: Props) => (
+      <ClientProvider>
+        <Part {...props} />
+      </ClientProvider>
+    );
+    return { default: Provided };
+  });
+}
 
 /** The rooms. The navigation, the palette and the addresses read this list. */
 export const rooms = [
@@ -7,28 +20,28 @@ export const rooms = [
     name: "chat",
     label: "Chat",
     Icon: MessageSquare,
-    Room: lazy(async () => ({ default: (await import("./chat-start.js")).ChatStart })),
+    Room: loadPart(async () => (await import("./chat-room.js")).ChatRoom),
     loadSource: () => import("./chat-room.tsx?raw"),
   },
   {
     name: "images",
     label: "Images",
     Icon: Image,
-    Room: lazy(async () => ({ default: (await import("./images-room.js")).ImagesRoom })),
+    Room: loadPart(async () => (await import("./images-room.js")).ImagesRoom),
     loadSource: () => import("./images-room.tsx?raw"),
   },
   {
     name: "videos",
     label: "Videos",
     Icon: Clapperboard,
-    Room: lazy(async () => ({ default: (await import("./videos-room.js")).VideosRoom })),
+    Room: loadPart(async () => (await import("./videos-room.js")).VideosRoom),
     loadSource: () => import("./videos-room.tsx?raw"),
   },
   {
     name: "assets",
     label: "Assets",
     Icon: Box,
-    Room: lazy(async () => ({ default: (await import("./assets-room.js")).AssetsRoom })),
+    Room: loadPart(async () => (await import("./assets-room.js")).AssetsRoom),
     loadSource: () => import("./assets-room.tsx?raw"),
   },
 ] as const;
