@@ -40,7 +40,7 @@ export function ChatRoom() {
   const list = <ChatList activeId={isNew ? undefined : id} onOpen={() => setIsListOpen(false)} />;
   return (
     <div className="flex min-h-0 grow">
-      <div className="flex w-60 shrink-0 flex-col border-r bg-muted max-md:hidden">
+      <div className="flex w-60 shrink-0 flex-col border-e bg-muted max-md:hidden">
         <Suspense>{list}</Suspense>
       </div>
       <Suspense>

@@ -38,7 +38,7 @@ export function FirstScreen() {
   useLayoutEffect(() => takeFocus(field.current), []);
   return (
     <div className="flex min-h-0 grow">
-      <div className="w-60 shrink-0 border-r bg-muted max-md:hidden" />
+      <div className="w-60 shrink-0 border-e bg-muted max-md:hidden" />
       <div className="flex min-w-0 grow flex-col">
         <div className="flex min-h-0 grow flex-col overflow-y-auto">{id === undefined && <Welcome />}</div>
         {question && (
@@ -91,7 +91,7 @@ export function Welcome() {
       </div>
       <Recording />
       <fieldset aria-label="Break it" className="flex flex-wrap items-center gap-1.5">
-        <span className="flex items-center gap-2 pr-2 text-sm text-muted-foreground">
+        <span className="flex items-center gap-2 pe-2 text-sm text-muted-foreground">
           <Unplug aria-hidden className="size-4" />
           Break it
         </span>

@@ -78,6 +78,7 @@ function Source({ room }: { readonly room: Room }) {
           ref={box}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
           tabIndex={0}
+          dir="ltr"
           className="relative min-h-0 grow overflow-auto px-3 pb-3 font-mono text-xs -outline-offset-2"
         >
           <Highlighted code={code} language="tsx" isMarked={isRunning} onMarked={show} />

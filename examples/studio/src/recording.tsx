@@ -109,7 +109,7 @@ export function Recording() {
             <span className={runs === "resume:" ? "text-warning" : isOver ? "text-success" : ""}>
               {status}
             </span>
-            <IconButton label={`${label} the recording`} className="ml-auto" onClick={press}>
+            <IconButton label={`${label} the recording`} className="ms-auto" onClick={press}>
               <Icon aria-hidden />
             </IconButton>
           </div>
@@ -117,7 +117,8 @@ export function Recording() {
         <pre
           // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
           tabIndex={0}
-          className="overflow-x-auto border-t bg-muted p-3 font-mono text-xs text-muted-foreground -outline-offset-2 @xl:border-t-0 @xl:border-l"
+          dir="ltr"
+          className="overflow-x-auto border-t bg-muted p-3 font-mono text-xs text-muted-foreground -outline-offset-2 @xl:border-t-0 @xl:border-s"
         >
           {code.map((line, at) => (
             <code

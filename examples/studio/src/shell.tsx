@@ -46,7 +46,7 @@ export function Shell() {
         {hasInspector && isRoomReady && (
           <aside
             aria-label="Inspector"
-            className="flex w-[clamp(22.5rem,30vw,34rem)] shrink-0 flex-col border-l bg-card max-[72rem]:fixed max-[72rem]:inset-y-0 max-[72rem]:right-0 max-[72rem]:z-20 max-[72rem]:w-[min(30rem,92vw)] max-[72rem]:shadow-lg"
+            className="flex w-[clamp(22.5rem,30vw,34rem)] shrink-0 flex-col border-s bg-card max-[72rem]:fixed max-[72rem]:inset-y-0 max-[72rem]:end-0 max-[72rem]:z-20 max-[72rem]:w-[min(30rem,92vw)] max-[72rem]:shadow-lg"
           >
             <ErrorBoundary fallback={<Failed />}>
               <Suspense>
@@ -80,7 +80,7 @@ function Header({ room }: { readonly room: Room }) {
   return (
     <header className="flex h-12 shrink-0 items-center gap-1 border-b px-2 short:h-9">
       <img src={`${import.meta.env.BASE_URL}favicon.svg`} alt="" className="mx-1 size-6 max-sm:hidden" />
-      <span className="pr-3 font-semibold max-md:sr-only">Sluice</span>
+      <span className="pe-3 font-semibold max-md:sr-only">Sluice</span>
       <nav aria-label="Rooms" className="flex min-w-0 grow gap-1">
         {rooms.map(({ name, label, Icon }) => (
           <a
