@@ -1,5 +1,5 @@
 import { createClient, streamResumption } from "@sluice/core";
-import { devtoolsFetch, type Fault, playFault } from "@sluice/devtools/production";
+import { devtoolsFetch, type Fault, playFault, recordCalls } from "@sluice/devtools/production";
 import { GatewayProvider, indexedDBStorage, recordReceipts } from "@sluice/react";
 import type { ReactNode } from "react";
 import { playRecording } from "../demo/hosted/recorded-response.js";
@@ -82,6 +82,8 @@ export const client = createClient({
   fetch: devtoolsFetch(send),
 });
 
+// the inspector shows also the calls from before it was opened
+recordCalls(client);
 // each request is stored before it is sent, because it may be charged
 recordReceipts(client, { storage });
 

@@ -33,10 +33,11 @@ export function Inspector({ room }: { readonly room: Room }) {
       </div>
       {tab === "Code" && <Source key={room.name} room={room} />}
       {tab === "Receipts" && <Receipts />}
-      {/* it records calls from its first mount */}
-      <div hidden={tab !== "Calls"} className="min-h-0 grow">
-        <SluiceDevtoolsPanel prices={prices} />
-      </div>
+      {tab === "Calls" && (
+        <div className="min-h-0 grow">
+          <SluiceDevtoolsPanel prices={prices} />
+        </div>
+      )}
     </>
   );
 }
