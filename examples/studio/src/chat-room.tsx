@@ -1,6 +1,8 @@
 import { useStore } from "@nanostores/react";
 import { describeError, type UseChatStreamResult, useChatStream, useConversations } from "@sluice/react";
 import { PanelLeft } from "lucide-react";
+// with the room: another round trip would delay the first response on a slow line
+import "@/components/sluice/chat-turn";
 import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { IconButton } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
@@ -9,13 +11,22 @@ import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { changeSettings, chatSettings, createChatOptions } from "./chat-settings.js";
 import { isUnsent, playFaultNext, storage } from "./client.js";
 import { Welcome } from "./first-screen.js";
-import { openRoute, useRoute } from "./rooms.js";
-import { earlyText, isOffline, pendingQuestion, takeFocus, useRunningCode, useTitle } from "./state.js";
+import { openRoute, useChatId } from "./rooms.js";
+import {
+  earlyText,
+  isFirstResponseDue,
+  isOffline,
+  pendingQuestion,
+  takeFocus,
+  useRunningCode,
+  useTitle,
+  waitForFirstResponse,
+} from "./state.js";
 import { renderTool, toolTitles } from "./tools.js";
 
-/** Loads what is around a conversation after what shows it: on a slow line it would delay the first response. */
+/** Loads what is around a conversation. */
 async function loadControls() {
-  await import("@/components/sluice/chat-turn");
+  await waitForFirstResponse();
   return import("./chat-controls.js");
 }
 
@@ -35,7 +46,7 @@ const runningCode: Partial<Record<UseChatStreamResult["status"], string>> = {
 
 /** The room for chat: the conversations of this browser, and the open conversation. */
 export function ChatRoom() {
-  const { id, isNew } = useConversationId();
+  const { id, isNew } = useChatId();
   const [isListOpen, setIsListOpen] = useState(false);
   const list = <ChatList activeId={isNew ? undefined : id} onOpen={() => setIsListOpen(false)} />;
   return (
@@ -53,20 +64,6 @@ export function ChatRoom() {
       <Conversation key={id} id={id} isNew={isNew} onList={() => setIsListOpen(true)} />
     </div>
   );
-}
-
-/** Returns the conversation of the address. A new chat has an id before it has an address. */
-function useConversationId(): { readonly id: string; readonly isNew: boolean } {
-  const { id } = useRoute();
-  const [fresh, setFresh] = useState(() => ({ id: createId(), isUsed: false }));
-  if (id === fresh.id && !fresh.isUsed) setFresh({ ...fresh, isUsed: true });
-  if (id === undefined && fresh.isUsed) setFresh({ id: createId(), isUsed: false });
-  return { id: id ?? fresh.id, isNew: id === undefined };
-}
-
-/** Creates an id of 128 random bits. Pages without https have no `randomUUID`. */
-function createId(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("");
 }
 
 interface ConversationProps {
@@ -97,6 +94,12 @@ function Conversation({ id, isNew, onList }: ConversationProps) {
   const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => takeFocus(box.current?.querySelector("textarea")), []);
 
+  const question = useStore(pendingQuestion);
+  const hasResponse = chat.messages.length > 0 && chat.status !== "submitted";
+  useEffect(() => {
+    if (hasResponse && question === undefined) isFirstResponseDue.set(false);
+  }, [hasResponse, question]);
+
   const label = useRef<string>(undefined);
   useEffect(() => {
     if (!active || label.current === undefined) return;
@@ -107,7 +110,6 @@ function Conversation({ id, isNew, onList }: ConversationProps) {
   const newDraft = useDraft("chat/new", "");
   const draft = useDraft(`chat/${id}`, "");
   const written = isNew ? newDraft : draft;
-  const question = useStore(pendingQuestion);
   // takes what the user wrote and sent on the first screen
   useEffect(() => {
     if (written.isRestoring) return;

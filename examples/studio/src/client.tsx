@@ -4,7 +4,7 @@ import { GatewayProvider, indexedDBStorage, recordReceipts } from "@sluice/react
 import type { ReactNode } from "react";
 import { playRecording } from "../demo/hosted/recorded-response.js";
 import { startService } from "../demo/hosted/start.js";
-import { isHosted, isOffline } from "./state.js";
+import { isHosted, isOffline, waitForFirstResponse } from "./state.js";
 
 /** URL of the proxy. A hosted page may have any path. */
 export const baseURL =
@@ -44,8 +44,10 @@ async function checkNetwork(): Promise<boolean> {
 
 addEventListener("online", checkNetwork);
 addEventListener("offline", checkNetwork);
-// after the scripts of the room: what the Service Worker loads would delay them
-if (isHosted) startService().catch(() => {});
+if (isHosted)
+  waitForFirstResponse()
+    .then(startService)
+    .catch(() => {});
 
 /** Checks for the error of a request that never left. */
 export function isUnsent(error: unknown): boolean {

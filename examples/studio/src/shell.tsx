@@ -14,11 +14,15 @@ import {
   isPaletteOpen,
   theme,
   toggleInspector,
+  waitForFirstResponse,
 } from "./state.js";
 
 const Inspector = loadPart(async () => (await import("./inspector.js")).Inspector);
 const Palette = loadPart(async () => (await import("./palette.js")).Palette);
-const Toasts = lazy(async () => ({ default: (await import("@/components/sluice/toasts")).Toasts }));
+const Toasts = lazy(async () => {
+  await waitForFirstResponse();
+  return { default: (await import("@/components/sluice/toasts")).Toasts };
+});
 
 /** The frame of every room: navigation, banner, inspector, palette and shortcuts. */
 export function Shell() {

@@ -117,6 +117,22 @@ interface Question {
 /** Question that the chat has not sent yet. */
 export const pendingQuestion = atom<Question | undefined>(undefined);
 
+/** True from a question of the first screen until its response begins. */
+export const isFirstResponseDue = atom(false);
+
+pendingQuestion.listen((question) => question && isFirstResponseDue.set(true));
+
+/** Waits until no question of the first screen waits. On a slow line, what its response does not need would delay it. */
+export function waitForFirstResponse(): Promise<void> {
+  return new Promise((resolve) => {
+    if (!isFirstResponseDue.get()) return resolve();
+    const unsubscribe = isFirstResponseDue.listen(() => {
+      unsubscribe();
+      resolve();
+    });
+  });
+}
+
 /** Text that was written before the chat has loaded. The chat takes it. */
 export const earlyText = atom("");
 
