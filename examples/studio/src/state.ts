@@ -122,14 +122,15 @@ export const isFirstResponseDue = atom(false);
 
 pendingQuestion.listen((question) => question && isFirstResponseDue.set(true));
 
+/** Longest wait for the first response, in milliseconds. The user may have stopped it. */
+const LONGEST_WAIT_MS = 10_000;
+
 /** Waits until no question of the first screen waits. On a slow line, what its response does not need would delay it. */
 export function waitForFirstResponse(): Promise<void> {
   return new Promise((resolve) => {
     if (!isFirstResponseDue.get()) return resolve();
-    const unsubscribe = isFirstResponseDue.listen(() => {
-      unsubscribe();
-      resolve();
-    });
+    isFirstResponseDue.listen(() => resolve());
+    setTimeout(resolve, LONGEST_WAIT_MS);
   });
 }
 
