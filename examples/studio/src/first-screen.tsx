@@ -69,7 +69,7 @@ export function FirstScreen() {
 /** An empty chat: what this is, and one thing to press. */
 export function Welcome() {
   return (
-    <section aria-label="Welcome" className="m-auto flex w-full max-w-3xl flex-col items-start gap-6 p-4">
+    <section aria-label="Welcome" className="m-auto flex w-full max-w-3xl flex-col items-start gap-4 p-4">
       <div className="flex flex-col gap-2">
         <h2 className="text-2xl font-semibold tracking-tight text-balance">
           Sluice is a TypeScript client for chat, images and video models

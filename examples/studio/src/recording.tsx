@@ -124,7 +124,7 @@ export function Recording() {
             <code
               key={at}
               {...(line.includes(runs) && { "data-runs": true })}
-              className="block min-h-5 rounded-sm leading-5 data-runs:bg-primary/15 data-runs:text-foreground"
+              className="block min-h-5 w-max min-w-full rounded-sm leading-5 data-runs:bg-primary/15 data-runs:text-foreground"
             >
               {line}
             </code>
