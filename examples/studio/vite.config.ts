@@ -2,11 +2,15 @@ import { join } from "node:path";
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, loadEnv, type Plugin } from "vite";
+import manifest from "../../package.json" with { type: "json" };
 
 /** Address of the Worker that `pnpm demo` starts. */
 const worker = "http://127.0.0.1:8787";
 /** The emulator serves its files on this machine, at a port of its own. */
 const thisMachine = "http://127.0.0.1:*";
+
+/** URL of the repository. Empty until a release has set it. */
+const source = (manifest as { repository?: { url: string } }).repository?.url.replace(/^git\+|\.git$/g, "");
 
 export default defineConfig(({ mode }) => {
   const { VITE_GATEWAY, VITE_MEDIA = "" } = loadEnv(mode, import.meta.dirname);
@@ -15,6 +19,7 @@ export default defineConfig(({ mode }) => {
   return {
     // a hosted page may have any path
     base: isHosted ? "./" : "/",
+    define: { "import.meta.env.VITE_SOURCE": JSON.stringify(source ?? "") },
     plugins: [react(), tailwind(), leaveOut(), parseWithoutDOM(), addPolicy(hosts)],
     build: {
       // the policy refuses fonts that are part of a style sheet

@@ -353,21 +353,6 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     });
   });
 
-  test("two models reply to one question side by side", async () => {
-    await findButton("Compare").click();
-    await room.page.getByText("Ask both models one question").first().waitFor();
-    await room.studio.sendMessage("Hello");
-    await expect.poll(() => findButton("Regenerate").count()).toBe(2);
-    expect(room.studio.bodies.map(({ model }) => model).sort()).toEqual(["alpha-v4.1-flash", "delta-5.3"]);
-    await findButton("Close").click();
-    await room.page.getByRole("region", { name: "Welcome" }).waitFor();
-    // each side is a chat of the list, also after a reload
-    await room.page.reload();
-    await findEntry("Alpha 4.1 Flash · Hello").waitFor();
-    await findEntry("Delta 5.3 · Hello").click();
-    await room.studio.answer().waitFor();
-  });
-
   test("a long question is shown in part, and the messages have half of a small screen", async () => {
     const text = Array.from({ length: 40 }, (_, line) => `Line ${line} of a long question`).join("\n");
     await room.studio.sendMessage(text);

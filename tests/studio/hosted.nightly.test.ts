@@ -194,7 +194,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
   });
 
   test("A killed Service Worker says of the response in flight that it was cut, and replies to the next question", async () => {
-    await sendMessage(question.abilities);
+    await sendMessage(question.weekend);
     await answer().locator("p").first().waitFor();
     await kill();
     await page

@@ -76,6 +76,18 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
     await studio.button("Stop").click();
   });
 
+  test("The inspector shows the calls from before it was opened", async () => {
+    await inspector().waitFor();
+    await studio.page.keyboard.press("Control+.");
+    await inspector().waitFor({ state: "detached" });
+    await studio.field("Message").fill("Hello");
+    await studio.field("Message").press("Enter");
+    await studio.button("Regenerate").waitFor();
+    await studio.page.keyboard.press("Control+.");
+    await inspector().getByRole("button", { name: "Calls", exact: true }).click();
+    await inspector().getByText("alpha-v4.1-flash").first().waitFor();
+  });
+
   test.each(["%00", "x".repeat(201)])(
     "An address with an id that no chat can have shows a new chat: %s",
     async (id) => {

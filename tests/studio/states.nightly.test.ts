@@ -167,12 +167,6 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await sendMessage("Hello");
         await button("Stop").waitFor();
       },
-      "two models side by side": async () => {
-        await button("Compare").click();
-        await page.getByText("Ask both models one question").first().waitFor();
-        await sendMessage("Hello");
-        await page.getByRole("button", { name: "Regenerate" }).nth(1).waitFor();
-      },
     },
     images: {
       "without one": () => field("Prompt").waitFor(),

@@ -6,7 +6,7 @@ import { Clapperboard, Upload } from "lucide-react";
 import { atom } from "nanostores";
 import { useRef, useState } from "react";
 import { AssetCard } from "@/components/sluice/asset-card";
-import { DropHint, Refusals } from "@/components/sluice/attachments";
+import { Refusals } from "@/components/sluice/attachments";
 import { Button } from "@/components/sluice/button";
 import { listURLs } from "@/components/sluice/form-fields";
 import { createStoredList, isStoredItem, type StoredItem } from "@/components/sluice/stored-list";
@@ -62,7 +62,6 @@ export function AssetsRoom() {
   const assets = list.useItems();
   const sent = useStore(requests);
   const [refusals, setRefusals] = useState<readonly string[]>([]);
-  const [isDragging, setIsDragging] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const videoForm = useVideoForm();
   const isSending = [...sent.values()].includes("sending");
@@ -87,80 +86,64 @@ export function AssetsRoom() {
   };
 
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the button inside does the same by keyboard
-    <div
-      className="relative flex min-h-0 grow flex-col"
-      onDragOver={(event) => {
-        event.preventDefault();
-        setIsDragging(true);
-      }}
-      onDragLeave={() => setIsDragging(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setIsDragging(false);
-        void addFiles([...event.dataTransfer.files]);
-      }}
-    >
-      <Page title="Assets">
-        <section aria-label="New asset" className="flex flex-col gap-4 rounded-2xl border bg-card p-4">
-          <div className="flex flex-wrap items-center gap-3">
-            <p className="grow text-sm text-muted-foreground">Add a picture once. Use it in many videos.</p>
-            <Button look="primary" onClick={() => input.current?.click()}>
-              <Upload aria-hidden />
-              Choose pictures
-            </Button>
-            <input
-              ref={input}
-              type="file"
-              hidden
-              multiple
-              accept="image/png,image/jpeg,image/webp"
-              onChange={({ currentTarget }) => {
-                void addFiles([...(currentTarget.files ?? [])]);
-                currentTarget.value = "";
-              }}
-            />
-          </div>
-          <Refusals lines={refusals} onDismiss={() => setRefusals([])} />
-        </section>
-        {assets.length === 0 && (
-          <Examples
-            room="video"
-            note="Add this picture"
-            onPick={(example) => void loadThumbnail(example).then((file) => addFiles([file]))}
+    <Page title="Assets">
+      <section aria-label="New asset" className="flex flex-col gap-4 rounded-2xl border bg-card p-4">
+        <div className="flex flex-wrap items-center gap-3">
+          <p className="grow text-sm text-muted-foreground">Add a picture once. Use it in many videos.</p>
+          <Button look="primary" onClick={() => input.current?.click()}>
+            <Upload aria-hidden />
+            Choose pictures
+          </Button>
+          <input
+            ref={input}
+            type="file"
+            hidden
+            multiple
+            accept="image/png,image/jpeg,image/webp"
+            onChange={({ currentTarget }) => {
+              void addFiles([...(currentTarget.files ?? [])]);
+              currentTarget.value = "";
+            }}
           />
-        )}
-        <ul
-          aria-label="Assets"
-          className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,17rem),1fr))] gap-4"
-        >
-          {assets.map((asset) => (
-            <li key={asset.id}>
-              <AssetCard
-                name={asset.name}
-                picture={asset.picture}
-                handle={asset.handle}
-                request={sent.get(asset.id)}
-                onRetry={() => {
-                  list.remove(asset.id);
-                  void register(asset.name, asset.picture);
-                }}
-                onRemove={() => {
-                  list.remove(asset.id);
-                  toast("Asset deleted", { onUndo: () => list.put(asset) });
-                }}
-              >
-                <Button onClick={() => asset.handle && addToVideo(asset.handle.uri)}>
-                  <Clapperboard aria-hidden />
-                  Video
-                </Button>
-              </AssetCard>
-            </li>
-          ))}
-        </ul>
-      </Page>
-      {isDragging && <DropHint>Drop pictures here</DropHint>}
-    </div>
+        </div>
+        <Refusals lines={refusals} onDismiss={() => setRefusals([])} />
+      </section>
+      {assets.length === 0 && (
+        <Examples
+          room="video"
+          note="Add this picture"
+          onPick={(example) => void loadThumbnail(example).then((file) => addFiles([file]))}
+        />
+      )}
+      <ul
+        aria-label="Assets"
+        className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,17rem),1fr))] gap-4"
+      >
+        {assets.map((asset) => (
+          <li key={asset.id}>
+            <AssetCard
+              name={asset.name}
+              picture={asset.picture}
+              handle={asset.handle}
+              request={sent.get(asset.id)}
+              onRetry={() => {
+                list.remove(asset.id);
+                void register(asset.name, asset.picture);
+              }}
+              onRemove={() => {
+                list.remove(asset.id);
+                toast("Asset deleted", { onUndo: () => list.put(asset) });
+              }}
+            >
+              <Button onClick={() => asset.handle && addToVideo(asset.handle.uri)}>
+                <Clapperboard aria-hidden />
+                Video
+              </Button>
+            </AssetCard>
+          </li>
+        ))}
+      </ul>
+    </Page>
   );
 }
 

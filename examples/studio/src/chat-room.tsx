@@ -1,21 +1,39 @@
 import { useStore } from "@nanostores/react";
-import { describeError, type UseChatStreamResult, useChatStream } from "@sluice/react";
-import { Columns2, PanelLeft } from "lucide-react";
+import { describeError, type UseChatStreamResult, useChatStream, useConversations } from "@sluice/react";
+import { PanelLeft } from "lucide-react";
+// with the room: another round trip would delay the first response on a slow line
+import "@/components/sluice/chat-turn";
 import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
-import { Button, IconButton } from "@/components/sluice/button";
+import { IconButton } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
 import { useDraft } from "@/components/sluice/use-draft";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
-import { changeSettings, chatSettings, createChatOptions, useLabeledChat } from "./chat-settings.js";
-import { loadControls } from "./chat-start.js";
-import { isOffline, isUnsent, storage } from "./client.js";
-import { openRoute } from "./rooms.js";
-import { pendingQuestion, takeFocus, useRunningCode, useTitle } from "./state.js";
+import { changeSettings, chatSettings, createChatOptions } from "./chat-settings.js";
+import { isUnsent, playFaultNext, storage } from "./client.js";
+import { Welcome } from "./first-screen.js";
+import { openRoute, useChatId } from "./rooms.js";
+import {
+  earlyText,
+  isFirstResponseDue,
+  isOffline,
+  pendingQuestion,
+  takeFocus,
+  useRunningCode,
+  useTitle,
+  waitForFirstResponse,
+} from "./state.js";
 import { renderTool, toolTitles } from "./tools.js";
-import { Welcome } from "./welcome.js";
+
+/** Loads what is around a conversation. */
+async function loadControls() {
+  await waitForFirstResponse();
+  return import("./chat-controls.js");
+}
 
 const ChatControls = lazy(async () => ({ default: (await loadControls()).ChatControls }));
 const ChatCost = lazy(async () => ({ default: (await loadControls()).ChatCost }));
+const ChatList = lazy(async () => ({ default: (await loadControls()).ChatList }));
+const Dialog = lazy(async () => ({ default: (await import("@/components/sluice/popups")).Dialog }));
 const Markdown = lazy(async () => ({ default: (await import("@/components/sluice/markdown")).Markdown }));
 
 /** The code that runs in each state of the chat. */
@@ -26,23 +44,40 @@ const runningCode: Partial<Record<UseChatStreamResult["status"], string>> = {
   error: "describe={describe}",
 };
 
-interface ChatRoomProps {
+/** The room for chat: the conversations of this browser, and the open conversation. */
+export function ChatRoom() {
+  const { id, isNew } = useChatId();
+  const [isListOpen, setIsListOpen] = useState(false);
+  const list = <ChatList activeId={isNew ? undefined : id} onOpen={() => setIsListOpen(false)} />;
+  return (
+    <div className="flex min-h-0 grow">
+      <div className="flex w-60 shrink-0 flex-col border-e bg-muted max-md:hidden">
+        <Suspense>{list}</Suspense>
+      </div>
+      <Suspense>
+        {isListOpen && (
+          <Dialog title="Chats" isDrawer isPlain isOpen onOpenChange={setIsListOpen}>
+            {list}
+          </Dialog>
+        )}
+      </Suspense>
+      <Conversation key={id} id={id} isNew={isNew} onList={() => setIsListOpen(true)} />
+    </div>
+  );
+}
+
+interface ConversationProps {
   readonly id: string;
   /** True before the first message. */
   readonly isNew: boolean;
-  readonly onCompare: () => void;
   readonly onList: () => void;
 }
 
-/** The room for chat: one conversation. */
-export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
+function Conversation({ id, isNew, onList }: ConversationProps) {
   const settings = useStore(chatSettings);
   const { model } = settings;
   const chat = useChatStream({ id, storage, whenBusy: "queue", ...createChatOptions(settings) });
-  const question = useStore(pendingQuestion);
-  const [label, setLabel] = useState<string>();
-  if (question?.label && question.label !== label) setLabel(question.label);
-  const active = useLabeledChat(id, label);
+  const { active, update } = useConversations({ storage, activeId: id });
   const isBusy = chat.status === "submitted" || chat.status === "streaming";
   const [isBegunHere] = useState(isNew);
   const isRestoring = chat.persistence?.status === "restoring";
@@ -56,22 +91,47 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
   useRunningCode(runningCode[chat.status]);
   useLeaveWarning(chat.persistence?.status === "unsaved");
   const describe = useSendWhenOnline(chat);
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => takeFocus(box.current?.querySelector("textarea")), []);
+
+  const question = useStore(pendingQuestion);
+  const hasResponse = chat.messages.length > 0 && chat.status !== "submitted";
+  useEffect(() => {
+    if (hasResponse && question === undefined) isFirstResponseDue.set(false);
+  }, [hasResponse, question]);
+
+  const label = useRef<string>(undefined);
+  useEffect(() => {
+    if (!active || label.current === undefined) return;
+    update(id, { title: `${label.current} · ${active.title}` });
+    label.current = undefined;
+  }, [active, update, id]);
+
   const newDraft = useDraft("chat/new", "");
   const draft = useDraft(`chat/${id}`, "");
-  const box = useRef<HTMLDivElement>(null);
+  const written = isNew ? newDraft : draft;
+  // takes what the user wrote and sent on the first screen
   useEffect(() => {
-    if (question === undefined) return;
+    if (written.isRestoring) return;
+    const early = earlyText.get();
+    earlyText.set("");
+    const text = [written.draft, early].filter(Boolean).join("\n\n");
+    if (question === undefined) {
+      if (early) written.setDraft(text);
+      return;
+    }
     pendingQuestion.set(undefined);
+    label.current = question.label;
+    if (question.fault) playFaultNext(question.fault);
     // the pressed button leaves the page; a finger would open the keyboard with the field
     if (!matchMedia("(pointer: coarse)").matches) box.current?.querySelector("textarea")?.focus();
-    // what the user wrote after the question goes along to the chat's own address
-    if (isNew) draft.setDraft(newDraft.draft);
+    // the chat gets an address of its own, and the draft goes along
     if (isNew) newDraft.clearDraft();
+    draft.setDraft(text);
     void send(question.text);
   });
-  useLayoutEffect(() => takeFocus(box.current?.querySelector("textarea")), []);
   return (
-    <div ref={box} className="flex min-h-0 grow flex-col">
+    <div ref={box} className="flex min-w-0 grow flex-col">
       <header className="flex h-12 shrink-0 items-center gap-1 px-2 short:h-8">
         <IconButton label="Chats" className="md:hidden" onClick={onList}>
           <PanelLeft aria-hidden />
@@ -80,10 +140,6 @@ export function ChatRoom({ id, isNew, onCompare, onList }: ChatRoomProps) {
           {title}
         </h1>
         <Suspense>{ended.length > 0 && <ChatCost ended={ended} />}</Suspense>
-        <Button look="quiet" onClick={onCompare}>
-          <Columns2 aria-hidden />
-          <span className="max-[24rem]:sr-only">Compare</span>
-        </Button>
       </header>
       <div className="min-h-0 grow">
         <Chat
@@ -121,7 +177,7 @@ function Missing() {
 const JSON_START = /^\s*(?:\{\s*["}]|\[\s*[\]["{])/;
 
 /** Shows Markdown. The text is plain until the renderer has loaded. */
-export function renderText(text: string, isLive: boolean, isCut: boolean) {
+function renderText(text: string, isLive: boolean, isCut: boolean) {
   return (
     <Suspense fallback={<p className="wrap-anywhere whitespace-pre-wrap">{text}</p>}>
       <Markdown text={JSON_START.test(text) ? `\`\`\`json\n${text}` : text} isLive={isLive} isCut={isCut} />

@@ -1,10 +1,8 @@
 import type { ChatModel } from "@sluice/core";
-import { type ChatTarget, useConversations } from "@sluice/react";
-import { useEffect, useRef } from "react";
+import type { ChatTarget } from "@sluice/react";
 import * as v from "valibot";
 import { createChatTarget, describeChatModel } from "@/components/sluice/chat-form";
 import type { FormValues } from "@/components/sluice/form-fields";
-import { storage } from "./client.js";
 import { storedAtom } from "./state.js";
 import { tools } from "./tools.js";
 
@@ -49,16 +47,4 @@ export function createChatOptions({ model, values, offersTools, wantsJSON, instr
     ...(instructions.trim() && { instructions: instructions.trim() }),
     ...(offersTools && support !== "no" && { tools }),
   };
-}
-
-/** Returns the entry of a chat in the list. Its title begins with the label that the chat has at its first message. */
-export function useLabeledChat(id: string, label: string | undefined) {
-  const { active, update } = useConversations({ storage, activeId: id });
-  const isLabeled = useRef(false);
-  useEffect(() => {
-    if (!active || isLabeled.current || label === undefined) return;
-    isLabeled.current = true;
-    update(id, { title: `${label} · ${active.title}` });
-  }, [active, update, id, label]);
-  return active;
 }

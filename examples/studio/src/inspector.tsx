@@ -33,10 +33,11 @@ export function Inspector({ room }: { readonly room: Room }) {
       </div>
       {tab === "Code" && <Source key={room.name} room={room} />}
       {tab === "Receipts" && <Receipts />}
-      {/* it records calls from its first mount */}
-      <div hidden={tab !== "Calls"} className="min-h-0 grow">
-        <SluiceDevtoolsPanel prices={prices} />
-      </div>
+      {tab === "Calls" && (
+        <div className="min-h-0 grow">
+          <SluiceDevtoolsPanel prices={prices} />
+        </div>
+      )}
     </>
   );
 }
@@ -78,6 +79,7 @@ function Source({ room }: { readonly room: Room }) {
           ref={box}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
           tabIndex={0}
+          dir="ltr"
           className="relative min-h-0 grow overflow-auto px-3 pb-3 font-mono text-xs -outline-offset-2"
         >
           <Highlighted code={code} language="tsx" isMarked={isRunning} onMarked={show} />

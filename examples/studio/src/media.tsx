@@ -135,7 +135,7 @@ export function Examples({ room, note, onPick }: ExamplesProps) {
             <button
               type="button"
               onClick={() => onPick(example)}
-              className="flex h-full w-full cursor-pointer flex-col overflow-hidden rounded-xl border bg-card text-left hover:border-primary"
+              className="flex h-full w-full cursor-pointer flex-col overflow-hidden rounded-xl border bg-card text-start hover:border-primary"
             >
               <img
                 src={thumbnails[`../demo/thumbnails/${example.id}.webp`]}

@@ -29,7 +29,7 @@ export function Receipts() {
     <section aria-label="Receipts" className="flex min-h-0 grow flex-col">
       <div className="flex items-center gap-2 border-b px-3 py-2">
         <p className="grow text-sm tabular-nums">
-          {writeCost(receipts)}
+          <bdi>{writeCost(receipts)}</bdi>
           {uncertain > 0 && <span className="text-warning"> · {uncertain} may be charged</span>}
         </p>
         <Button onClick={() => saveFile(new File([formatReceiptsCSV(receipts)], "receipts.csv"))}>
@@ -66,7 +66,7 @@ export function Receipts() {
                 })}
               </time>
               <span className="grow">{describeOutcome(receipt)}</span>
-              <span>{writeCost([receipt])}</span>
+              <bdi>{writeCost([receipt])}</bdi>
             </p>
           </li>
         ))}

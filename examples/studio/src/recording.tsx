@@ -109,7 +109,7 @@ export function Recording() {
             <span className={runs === "resume:" ? "text-warning" : isOver ? "text-success" : ""}>
               {status}
             </span>
-            <IconButton label={`${label} the recording`} className="ml-auto" onClick={press}>
+            <IconButton label={`${label} the recording`} className="ms-auto" onClick={press}>
               <Icon aria-hidden />
             </IconButton>
           </div>
@@ -117,13 +117,14 @@ export function Recording() {
         <pre
           // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
           tabIndex={0}
-          className="overflow-x-auto border-t bg-muted p-3 font-mono text-xs text-muted-foreground -outline-offset-2 @xl:border-t-0 @xl:border-l"
+          dir="ltr"
+          className="overflow-x-auto border-t bg-muted p-3 font-mono text-xs text-muted-foreground -outline-offset-2 @xl:border-t-0 @xl:border-s"
         >
           {code.map((line, at) => (
             <code
               key={at}
               {...(line.includes(runs) && { "data-runs": true })}
-              className="block min-h-5 rounded-sm leading-5 data-runs:bg-primary/15 data-runs:text-foreground"
+              className="block min-h-5 w-max min-w-full rounded-sm leading-5 data-runs:bg-primary/15 data-runs:text-foreground"
             >
               {line}
             </code>

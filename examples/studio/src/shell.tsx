@@ -4,13 +4,25 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { ErrorBoundary } from "react-error-boundary";
 import { Button, IconButton } from "@/components/sluice/button";
 import { Tooltips } from "@/components/sluice/tooltips";
-import { isHosted, isOffline } from "./client.js";
-import { formatRoute, openRoute, type Room, rooms, useRoute } from "./rooms.js";
-import { chooseNextTheme, isInspectorOpen, isPaletteOpen, theme, toggleInspector } from "./state.js";
+import { FirstScreen } from "./first-screen.js";
+import { formatRoute, loadPart, openRoute, type Room, rooms, useRoute } from "./rooms.js";
+import {
+  chooseNextTheme,
+  isHosted,
+  isInspectorOpen,
+  isOffline,
+  isPaletteOpen,
+  theme,
+  toggleInspector,
+  waitForFirstResponse,
+} from "./state.js";
 
-const Inspector = lazy(async () => ({ default: (await import("./inspector.js")).Inspector }));
-const Palette = lazy(async () => ({ default: (await import("./palette.js")).Palette }));
-const Toasts = lazy(async () => ({ default: (await import("@/components/sluice/toasts")).Toasts }));
+const Inspector = loadPart(async () => (await import("./inspector.js")).Inspector);
+const Palette = loadPart(async () => (await import("./palette.js")).Palette);
+const Toasts = lazy(async () => {
+  await waitForFirstResponse();
+  return { default: (await import("@/components/sluice/toasts")).Toasts };
+});
 
 /** The frame of every room: navigation, banner, inspector, palette and shortcuts. */
 export function Shell() {
@@ -29,7 +41,7 @@ export function Shell() {
       <div className="flex min-h-0 grow">
         <main className="flex min-w-0 grow flex-col">
           <ErrorBoundary key={room.name} fallback={<Failed />}>
-            <Suspense>
+            <Suspense fallback={room.name === "chat" && <FirstScreen />}>
               <room.Room />
               <Mounted onMount={() => setRoomReady(true)} />
             </Suspense>
@@ -38,7 +50,7 @@ export function Shell() {
         {hasInspector && isRoomReady && (
           <aside
             aria-label="Inspector"
-            className="flex w-[clamp(22.5rem,30vw,34rem)] shrink-0 flex-col border-l bg-card max-[72rem]:fixed max-[72rem]:inset-y-0 max-[72rem]:right-0 max-[72rem]:z-20 max-[72rem]:w-[min(30rem,92vw)] max-[72rem]:shadow-lg"
+            className="flex w-[clamp(22.5rem,30vw,34rem)] shrink-0 flex-col border-s bg-card max-[72rem]:fixed max-[72rem]:inset-y-0 max-[72rem]:end-0 max-[72rem]:z-20 max-[72rem]:w-[min(30rem,92vw)] max-[72rem]:shadow-lg"
           >
             <ErrorBoundary fallback={<Failed />}>
               <Suspense>
@@ -72,7 +84,7 @@ function Header({ room }: { readonly room: Room }) {
   return (
     <header className="flex h-12 shrink-0 items-center gap-1 border-b px-2 short:h-9">
       <img src={`${import.meta.env.BASE_URL}favicon.svg`} alt="" className="mx-1 size-6 max-sm:hidden" />
-      <span className="pr-3 font-semibold max-md:sr-only">Sluice</span>
+      <span className="pe-3 font-semibold max-md:sr-only">Sluice</span>
       <nav aria-label="Rooms" className="flex min-w-0 grow gap-1">
         {rooms.map(({ name, label, Icon }) => (
           <a

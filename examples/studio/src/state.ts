@@ -1,5 +1,23 @@
+import type { Fault } from "@sluice/devtools/production";
 import { atom, type WritableAtom } from "nanostores";
-import { useEffect, useState } from "react";
+import { useEffect } from "react";
+
+declare global {
+  interface ImportMetaEnv {
+    /** URL of the proxy, if another server than the page's own responds. */
+    readonly VITE_GATEWAY?: string;
+    /** URL of the docs. */
+    readonly VITE_DOCS?: string;
+    /** URL of the repository. The build sets it. */
+    readonly VITE_SOURCE?: string;
+  }
+}
+
+/** True if the page is built as static files: its server is a Service Worker of this browser. */
+export const isHosted = import.meta.env.MODE === "hosted";
+
+/** True while the browser has no network and the server does not respond. A server on this machine responds. */
+export const isOffline = atom(false);
 
 /** Creates a value that the browser stores between visits. `isValid` checks a stored value. */
 export function storedAtom<State>(
@@ -89,20 +107,35 @@ export function useTitle(title: string): void {
   }, [title]);
 }
 
-/** Returns true after the first paint. What the first screen does not need waits for it. */
-export function useIsMounted(): boolean {
-  const [isMounted, setMounted] = useState(false);
-  useEffect(() => {
-    const frame = requestAnimationFrame(() => setMounted(true));
-    return () => cancelAnimationFrame(frame);
-  }, []);
-  return isMounted;
+/** A question of the first screen. The label of its button begins the title of the chat. */
+interface Question {
+  readonly text: string;
+  readonly label?: string;
+  readonly fault?: Fault;
 }
 
-/** Question of the first screen that the chat has not sent yet. */
-export const pendingQuestion = atom<{ readonly text: string; readonly label?: string } | undefined>(
-  undefined,
-);
+/** Question that the chat has not sent yet. */
+export const pendingQuestion = atom<Question | undefined>(undefined);
+
+/** True from a question of the first screen until its response begins. */
+export const isFirstResponseDue = atom(false);
+
+pendingQuestion.listen((question) => question && isFirstResponseDue.set(true));
+
+/** Longest wait for the first response, in milliseconds. The user may have stopped it. */
+const LONGEST_WAIT_MS = 10_000;
+
+/** Waits until no question of the first screen waits. On a slow line, what its response does not need would delay it. */
+export function waitForFirstResponse(): Promise<void> {
+  return new Promise((resolve) => {
+    if (!isFirstResponseDue.get()) return resolve();
+    isFirstResponseDue.listen(() => resolve());
+    setTimeout(resolve, LONGEST_WAIT_MS);
+  });
+}
+
+/** Text that was written before the chat has loaded. The chat takes it. */
+export const earlyText = atom("");
 
 /** Selection of a field that left the page with the focus. */
 let selection: readonly [start: number, end: number] | undefined;

@@ -12,10 +12,10 @@ import { type MediaDraft, useMediaForm } from "@/components/sluice/use-media-for
 import { createVideoForm, createVideoRequest } from "@/components/sluice/video-form";
 import { estimateTime, getVideoState } from "@/components/sluice/video-progress";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
-import { baseURL, isOffline, storage } from "./client.js";
+import { baseURL, storage } from "./client.js";
 import { MediaPage } from "./media.js";
 import { prices } from "./prices.js";
-import { useRunningCode } from "./state.js";
+import { isOffline, useRunningCode } from "./state.js";
 
 const options = { storage, intervalMs: 4000 } as const;
 

@@ -12,6 +12,9 @@ export function SluiceDevtoolsPanel(): null {
   return null;
 }
 
+/** Records nothing. */
+export function recordCalls(): void {}
+
 /** Plays no fault. */
 export function playFault(): void {}
 

@@ -90,6 +90,19 @@ export function getRecording(client: Client): Recording {
   return recording;
 }
 
+/**
+ * Records the calls of a client from now on. Otherwise the recording starts with the first mount of the panel.
+ *
+ * @example
+ * ```ts
+ * const client = createClient({ baseURL: "/api", fetch: devtoolsFetch() });
+ * recordCalls(client);
+ * ```
+ */
+export function recordCalls(client: Client): void {
+  getRecording(client).start();
+}
+
 function createRecording(client: Client): Recording {
   const tap = getTap(client);
   /** Calls by their id, oldest first. */

@@ -2,6 +2,7 @@
 export {
   devtoolsFetch,
   playFault,
+  recordCalls,
   SluiceDevtools,
   SluiceDevtoolsPanel,
 } from "./index.js";

@@ -37,7 +37,13 @@ test("A production build and a Server Component export the same names as a devel
   const listNames = async (path: string) =>
     Object.keys(await import(/* @vite-ignore */ join(import.meta.dirname, "..", path))).toSorted();
   const names = await listNames(development);
-  expect(names).toEqual(["SluiceDevtools", "SluiceDevtoolsPanel", "devtoolsFetch", "playFault"]);
+  expect(names).toEqual([
+    "SluiceDevtools",
+    "SluiceDevtoolsPanel",
+    "devtoolsFetch",
+    "playFault",
+    "recordCalls",
+  ]);
   for (const path of [inProduction, onServer.development, onServer.default])
     expect.soft(await listNames(path), path).toEqual(names);
   const server = readFileSync(join(import.meta.dirname, "..", onServer.development), "utf8");

@@ -1,10 +1,7 @@
 import { useStore } from "@nanostores/react";
-import { type ReactNode, useEffect } from "react";
+import type { ReactNode } from "react";
 import { Button } from "@/components/sluice/button";
 import { type HostedProblem, hostedProblem, startService } from "./start.js";
-
-/** True if the page is built as static files. */
-const isHosted = import.meta.env.MODE === "hosted";
 
 /** Reasons why this browser can't run the studio, and what to do. */
 const words: Readonly<Record<HostedProblem["kind"], { readonly title: string; readonly hint: string }>> = {
@@ -19,19 +16,10 @@ const words: Readonly<Record<HostedProblem["kind"], { readonly title: string; re
   },
 };
 
-/** Time from the first render until the Service Worker starts, in milliseconds. A request starts it at once. */
-const SETTLE_MS = 500;
-
-/** Starts the Service Worker of a hosted page when the first screen is there, and says so where it can't. */
+/** Shows a hosted page, or says why its Service Worker can't start. */
 export function HostedGuard({ children }: { readonly children: ReactNode }) {
   const problem = useStore(hostedProblem);
   const start = () => void startService().catch(() => {});
-  useEffect(() => {
-    if (!isHosted) return;
-    // after the first paint: what the worker loads would stand in its way
-    const timer = setTimeout(start, SETTLE_MS);
-    return () => clearTimeout(timer);
-  }, []);
   return problem ? <Unavailable problem={problem} onRetry={start} /> : children;
 }
 

@@ -57,7 +57,7 @@ export function Attachments(props: AttachmentsProps) {
       {images.length > 0 && !supportsImages && (
         <div
           role="alert"
-          className="flex flex-wrap items-center gap-2 rounded-xl bg-warning/10 p-1 pl-3 text-sm"
+          className="flex flex-wrap items-center gap-2 rounded-xl bg-warning/10 p-1 ps-3 text-sm"
         >
           <span className="grow">{attachmentWords.blind(model)}</span>
           {seeingModel !== undefined && (
@@ -111,7 +111,7 @@ interface RefusalsProps {
 export function Refusals({ lines, onDismiss }: RefusalsProps) {
   if (lines.length === 0) return null;
   return (
-    <div role="alert" className="flex items-start gap-2 pl-2 text-sm text-destructive">
+    <div role="alert" className="flex items-start gap-2 ps-2 text-sm text-destructive">
       <div className="flex min-w-0 grow flex-col gap-1 py-1 wrap-anywhere">
         {lines.map((line, index) => (
           <p key={index}>{line}</p>

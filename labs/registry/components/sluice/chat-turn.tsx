@@ -105,7 +105,7 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
             />
           )}
           {isOver && chat.status !== "requires-action" && (
-            <div className="-ml-2 flex items-center gap-x-1 text-muted-foreground">
+            <div className="-ms-2 flex items-center gap-x-1 text-muted-foreground">
               {versioned && <Branches message={versioned} onSwitch={switchBranch} />}
               {text !== "" && <CopyButton text={text} />}
               {!(isLast && canRetry(last)) && (

@@ -30,7 +30,7 @@ function Code({ code, language, isIncomplete }: CodeProps) {
   const name = language || markdownWords.noLanguage;
   return (
     <figure dir="ltr" aria-label={markdownWords.code(name)} className="overflow-hidden rounded-xl border">
-      <div className="flex items-center border-b bg-secondary/50 pr-1 pl-3 text-muted-foreground">
+      <div className="flex items-center border-b bg-secondary/50 pe-1 ps-3 text-muted-foreground">
         <span className="grow font-mono text-xs">{name}</span>
         <IconButton
           label={markdownWords.wrap}
@@ -53,6 +53,7 @@ function Code({ code, language, isIncomplete }: CodeProps) {
       <pre
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls long lines
         tabIndex={0}
+        dir="ltr"
         className={cn(
           "overflow-x-auto p-3 font-mono text-sm -outline-offset-2",
           isWrapped && "wrap-anywhere whitespace-pre-wrap",

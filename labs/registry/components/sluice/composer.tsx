@@ -76,7 +76,7 @@ export function Composer(props: ComposerProps) {
               label={composerWords.stop}
               keys={composerWords.stopKeys}
               look={isEmpty ? "primary" : "secondary"}
-              className="ml-auto rounded-full! [@media(height<32rem)]:order-4"
+              className="ms-auto rounded-full! [@media(height<32rem)]:order-4"
               onClick={props.onStop}
             >
               <Square aria-hidden className="fill-current" />
@@ -88,7 +88,7 @@ export function Composer(props: ComposerProps) {
               label={isBusy ? composerWords.queue : composerWords.send}
               look="primary"
               disabled={!canSend}
-              className={cn("rounded-full! [@media(height<32rem)]:order-5", !isBusy && "ml-auto")}
+              className={cn("rounded-full! [@media(height<32rem)]:order-5", !isBusy && "ms-auto")}
             >
               <ArrowUp aria-hidden />
             </IconButton>
@@ -117,7 +117,7 @@ export function Queue({ queued, isBusy, onCancel, onRetry }: QueueProps) {
       {queued.map(({ id, content }) => (
         <li
           key={id}
-          className="flex max-w-full items-center gap-2 rounded-full border bg-secondary/50 pl-3 text-sm"
+          className="flex max-w-full items-center gap-2 rounded-full border bg-secondary/50 ps-3 text-sm"
         >
           <Clock aria-hidden className="size-4 shrink-0 text-muted-foreground" />
           <span dir="auto" className="truncate">

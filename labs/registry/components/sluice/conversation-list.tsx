@@ -89,7 +89,7 @@ function Row({ conversation, isOpen, createHref, onOpen, onUpdate, onRemove }: R
     "aria-current": isOpen ? ("page" as const) : undefined,
     onClick: () => onOpen?.(id),
     className:
-      "flex min-h-8 min-w-0 grow cursor-pointer items-center gap-2 rounded-lg pl-3 text-left text-sm pointer-coarse:min-h-11",
+      "flex min-h-8 min-w-0 grow cursor-pointer items-center gap-2 rounded-lg ps-3 text-start text-sm pointer-coarse:min-h-11",
     children: (
       <>
         <span dir="auto" className="truncate">

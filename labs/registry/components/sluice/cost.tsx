@@ -22,7 +22,7 @@ export function Cost({ cost, title = costWords.title }: CostProps) {
     text && (
       <p data-tip={title} className="shrink-0 px-2 text-xs text-muted-foreground tabular-nums">
         <span className="sr-only">{title} </span>
-        {text}
+        <bdi>{text}</bdi>
       </p>
     )
   );
@@ -38,9 +38,9 @@ interface EstimateProps {
 export function Estimate({ estimate, children }: EstimateProps) {
   return (
     <span className="flex items-center justify-end gap-3">
-      <span className="text-right text-xs text-muted-foreground tabular-nums">
+      <span className="text-end text-xs text-muted-foreground tabular-nums">
         <span className="sr-only">{costWords.title} </span>
-        {formatEstimate(estimate)}
+        <bdi>{formatEstimate(estimate)}</bdi>
       </span>
       {children}
     </span>

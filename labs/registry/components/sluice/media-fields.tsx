@@ -238,7 +238,7 @@ function Thumbnail({ url, field: { media, label }, onRemove }: ThumbnailProps) {
         type="button"
         aria-label={mediaFormWords.remove(label)}
         onClick={onRemove}
-        className="absolute top-1 right-1 flex size-6 items-center justify-center rounded-full border bg-card pointer-coarse:size-11"
+        className="absolute top-1 end-1 flex size-6 items-center justify-center rounded-full border bg-card pointer-coarse:size-11"
       >
         <X aria-hidden className="size-3.5" />
       </button>

@@ -1,7 +1,10 @@
 "use client";
 
-import { Dialog } from "@/components/sluice/popups";
+import { lazy, Suspense, useState } from "react";
 import { messageWords } from "@/components/sluice/words";
+
+/** Loads when an image is pressed: a text needs no dialog. */
+const Dialog = lazy(async () => ({ default: (await import("@/components/sluice/popups")).Dialog }));
 
 interface MessageImagesProps {
   /** Addresses of the images. */
@@ -10,31 +13,40 @@ interface MessageImagesProps {
 
 /** Images of a message. One that is pressed opens at its full size. */
 export function MessageImages({ images }: MessageImagesProps) {
+  const [chosen, setChosen] = useState<number>();
+  const [isOpen, setIsOpen] = useState(false);
   if (images.length === 0) return null;
   return (
-    <ul aria-label={messageWords.images} className="flex flex-wrap justify-end gap-2">
-      {images.map((url, index) => (
-        <li key={url}>
-          <Dialog
-            title={messageWords.image(index + 1)}
-            trigger={
-              <button
-                type="button"
-                aria-label={messageWords.openImage(index + 1)}
-                className="block cursor-pointer"
-              >
-                <img src={url} alt="" className="size-32 rounded-xl border object-cover" />
-              </button>
-            }
-          >
+    <>
+      <ul aria-label={messageWords.images} className="flex flex-wrap justify-end gap-2">
+        {images.map((url, index) => (
+          <li key={url}>
+            <button
+              type="button"
+              aria-label={messageWords.openImage(index + 1)}
+              aria-haspopup="dialog"
+              className="block cursor-pointer"
+              onClick={() => {
+                setChosen(index);
+                setIsOpen(true);
+              }}
+            >
+              <img src={url} alt="" className="size-32 rounded-xl border object-cover" />
+            </button>
+          </li>
+        ))}
+      </ul>
+      <Suspense>
+        {chosen !== undefined && (
+          <Dialog title={messageWords.image(chosen + 1)} isOpen={isOpen} onOpenChange={setIsOpen}>
             <img
-              src={url}
-              alt={messageWords.attachment(index + 1)}
+              src={images[chosen]}
+              alt={messageWords.attachment(chosen + 1)}
               className="mx-auto max-h-[65vh] rounded-lg"
             />
           </Dialog>
-        </li>
-      ))}
-    </ul>
+        )}
+      </Suspense>
+    </>
   );
 }

@@ -47,8 +47,8 @@ export function UserMessage(props: UserMessageProps) {
       {content !== "" && <Bubble text={content} />}
       <div
         className={cn(
-          "-mr-1 flex items-center text-muted-foreground transition-opacity group-focus-within/message:opacity-100 group-hover/message:opacity-100 group-focus-within/turn:opacity-100 group-hover/turn:opacity-100 pointer-coarse:opacity-100",
-          branches.length < 2 && "opacity-0 pointer-fine:absolute pointer-fine:top-full pointer-fine:right-0",
+          "-me-1 flex items-center text-muted-foreground transition-opacity group-focus-within/message:opacity-100 group-hover/message:opacity-100 group-focus-within/turn:opacity-100 group-hover/turn:opacity-100 pointer-coarse:opacity-100",
+          branches.length < 2 && "opacity-0 pointer-fine:absolute pointer-fine:top-full pointer-fine:end-0",
         )}
       >
         {onSwitchBranch && <Branches message={message} onSwitch={onSwitchBranch} />}
@@ -85,7 +85,7 @@ function Bubble({ text }: { readonly text: string }) {
         {text}
       </p>
       {isLong && (
-        <Button look="quiet" className="-ml-3" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        <Button look="quiet" className="-ms-3" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           {isOpen ? messageWords.showLess : messageWords.showMore}
         </Button>
       )}

@@ -71,7 +71,7 @@ function ModelRow({ choice, group, isChosen, onChoose }: ModelRowProps) {
   return (
     <label
       className={cn(
-        "flex min-h-8 cursor-pointer items-center gap-3 rounded-lg px-2 py-1.5 text-left text-sm hover:bg-secondary",
+        "flex min-h-8 cursor-pointer items-center gap-3 rounded-lg px-2 py-1.5 text-start text-sm hover:bg-secondary",
         "pointer-coarse:min-h-11 has-focus-visible:outline-2 has-focus-visible:outline-primary",
       )}
     >

@@ -103,7 +103,7 @@ interface DialogProps {
 const middle =
   "fixed top-[10vh] left-1/2 z-40 flex max-h-[80vh] w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 flex-col overflow-hidden";
 const drawer =
-  "fixed inset-y-0 left-0 z-40 flex w-[min(22.5rem,calc(100vw-3rem))] flex-col bg-popover text-popover-foreground border-r outline-none transition-transform data-ending-style:-translate-x-full data-starting-style:-translate-x-full";
+  "fixed inset-y-0 left-0 z-40 flex w-[min(22.5rem,calc(100vw-3rem))] flex-col bg-popover text-popover-foreground border-e outline-none transition-transform data-ending-style:-translate-x-full data-starting-style:-translate-x-full";
 
 /** A box above the page that has to be closed first. */
 export function Dialog({
@@ -133,7 +133,7 @@ export function Dialog({
           {isPlain ? (
             <BaseDialog.Title className="sr-only">{title}</BaseDialog.Title>
           ) : (
-            <div className="flex items-center justify-between gap-2 p-2 pl-4">
+            <div className="flex items-center justify-between gap-2 p-2 ps-4">
               <BaseDialog.Title className="font-medium">{title}</BaseDialog.Title>
               <BaseDialog.Close
                 render={

@@ -88,7 +88,7 @@ export function PromptForm(props: PromptFormProps) {
         )}
         <div className="flex flex-wrap items-end gap-2">
           {children}
-          <span className="ml-auto">
+          <span className="ms-auto">
             {estimate ? <Estimate estimate={estimate}>{button}</Estimate> : button}
           </span>
         </div>

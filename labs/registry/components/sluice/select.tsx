@@ -38,7 +38,7 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
         <BaseSelect.Trigger
           aria-label={label}
           className={cn(
-            "inline-flex min-h-8 cursor-pointer items-center justify-between gap-2 rounded-lg border border-input bg-card px-3 text-left text-sm",
+            "inline-flex min-h-8 cursor-pointer items-center justify-between gap-2 rounded-lg border border-input bg-card px-3 text-start text-sm",
             "hover:bg-secondary data-disabled:opacity-50 pointer-coarse:min-h-11 pointer-coarse:min-w-11",
           )}
         >

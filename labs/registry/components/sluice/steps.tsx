@@ -52,14 +52,14 @@ export function Steps(props: StepsProps) {
         aria-expanded={isOpen}
         aria-controls={id}
         onClick={() => setChosen(!isOpen)}
-        className="-ml-2 inline-flex min-h-8 pointer-coarse:min-h-11 items-center gap-2 self-start rounded-lg px-2 text-sm text-muted-foreground hover:bg-secondary hover:text-foreground"
+        className="-ms-2 inline-flex min-h-8 pointer-coarse:min-h-11 items-center gap-2 self-start rounded-lg px-2 text-sm text-muted-foreground hover:bg-secondary hover:text-foreground"
       >
         <ChevronRight aria-hidden className={cn("size-4 transition-transform", isOpen && "rotate-90")} />
         <span className={cn(doing && "animate-pulse")}>
           {doing ?? summarizeSteps(replies, calls, toolTitles)}
         </span>
       </button>
-      <ol id={id} hidden={!isOpen} className="ml-2 flex flex-col gap-4 border-l pt-2 pb-1 pl-5">
+      <ol id={id} hidden={!isOpen} className="ms-2 flex flex-col gap-4 border-s pt-2 pb-1 ps-5">
         {isOpen && replies.map((reply) => <MessageSteps key={reply.id} {...props} reply={reply} />)}
       </ol>
     </div>
@@ -101,7 +101,7 @@ function MessageSteps(props: StepsProps & { readonly reply: ChatMessage }) {
 function Step({ icon, children }: { readonly icon: ReactNode; readonly children: ReactNode }) {
   return (
     <li className="relative min-w-0">
-      <span className="absolute top-0.5 -left-[1.9rem] bg-background py-0.5 text-muted-foreground [&_svg]:size-4">
+      <span className="absolute top-0.5 -start-[1.9rem] bg-background py-0.5 text-muted-foreground [&_svg]:size-4">
         {icon}
       </span>
       {children}

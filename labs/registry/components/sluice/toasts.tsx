@@ -68,7 +68,7 @@ function ToastList() {
     <Toast.Root
       key={shown.id}
       toast={shown}
-      className="flex items-center gap-2 rounded-xl border bg-popover py-1 pr-1 pl-4 text-sm text-popover-foreground shadow-lg transition-[opacity,scale] data-ending-style:scale-97 data-ending-style:opacity-0 data-starting-style:scale-97 data-starting-style:opacity-0"
+      className="flex items-center gap-2 rounded-xl border bg-popover py-1 pe-1 ps-4 text-sm text-popover-foreground shadow-lg transition-[opacity,scale] data-ending-style:scale-97 data-ending-style:opacity-0 data-starting-style:scale-97 data-starting-style:opacity-0"
     >
       <Toast.Title className="grow" />
       {shown.actionProps && <Toast.Action render={<Button look="quiet" className="text-primary" />} />}

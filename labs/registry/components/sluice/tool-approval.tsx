@@ -43,7 +43,7 @@ export function ToolCallCard(props: ToolCallCardProps) {
           {title}
         </h3>
         <code className="text-xs text-muted-foreground">{name}</code>
-        <span className="ml-auto text-xs text-muted-foreground">{toolWords.states[state]}</span>
+        <span className="ms-auto text-xs text-muted-foreground">{toolWords.states[state]}</span>
       </div>
       <Values label={toolWords.arguments} value={input ?? call.arguments} />
       {state === "needs-approval" && (

@@ -62,7 +62,7 @@ export function VideoTaskCard(props: VideoTaskCardProps) {
         <div className="mt-auto flex flex-wrap items-center gap-1.5">
           <Badge>{formatModel(entry.model)}</Badge>
           {video && link.isUsable && <LinkBadge expiresAt={video.expiresAt} />}
-          <span className="ml-auto flex">
+          <span className="ms-auto flex">
             {video && link.isUsable && (
               <>
                 <IconButton label={videoWords.download} onClick={save}>

@@ -1,20 +1,11 @@
 import { createClient, streamResumption } from "@sluice/core";
-import { devtoolsFetch } from "@sluice/devtools/production";
-import { indexedDBStorage, recordReceipts } from "@sluice/react";
-import { atom } from "nanostores";
+import { devtoolsFetch, type Fault, playFault, recordCalls } from "@sluice/devtools/production";
+import { GatewayProvider, indexedDBStorage, recordReceipts } from "@sluice/react";
+import type { ReactNode } from "react";
+import { playRecording } from "../demo/hosted/recorded-response.js";
 import { startService } from "../demo/hosted/start.js";
+import { isHosted, isOffline, waitForFirstResponse } from "./state.js";
 
-declare global {
-  interface ImportMetaEnv {
-    /** URL of the proxy, if another server than the page's own answers. */
-    readonly VITE_GATEWAY?: string;
-    /** URL of the docs. */
-    readonly VITE_DOCS?: string;
-  }
-}
-
-/** True if the page is built as static files: its server is a Service Worker of this browser. */
-export const isHosted = import.meta.env.MODE === "hosted";
 /** URL of the proxy. A hosted page may have any path. */
 export const baseURL =
   import.meta.env.VITE_GATEWAY ||
@@ -23,18 +14,18 @@ export const baseURL =
 /** Storage of chats, tasks, images and drafts between visits. */
 export const storage = indexedDBStorage();
 
-/** True while the browser has no network and the server does not respond. A server on this machine responds. */
-export const isOffline = atom(false);
-
 /** Message of an error that the client takes for a request that never left. */
 const NOT_SENT = "Failed to fetch: ENETUNREACH";
 
 /** Sends a request. Without a network, a free request goes first, because a failed request may have arrived. */
 async function send(request: Request): Promise<Response> {
-  if (isHosted)
+  if (isHosted) {
+    const recorded = await playRecording(request);
+    if (recorded) return recorded;
     await startService().catch((cause: unknown) => {
       throw new TypeError(NOT_SENT, { cause });
     });
+  }
   if (!(await checkNetwork())) throw new TypeError(NOT_SENT);
   return fetch(request);
 }
@@ -53,14 +44,31 @@ async function checkNetwork(): Promise<boolean> {
 
 addEventListener("online", checkNetwork);
 addEventListener("offline", checkNetwork);
+if (isHosted)
+  waitForFirstResponse()
+    .then(startService)
+    .catch(() => {});
 
 /** Checks for the error of a request that never left. */
 export function isUnsent(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof Error && error.cause.message === NOT_SENT;
 }
 
-/** Id of the last call whose response began. */
-export const firstChunk = atom("");
+/** Milliseconds without a network. */
+const OFFLINE_MS = 4000;
+let isOfflineNext = false;
+
+/** Plays a fault on the next request. The network goes away after the first part of its response. */
+export function playFaultNext(fault: Fault): void {
+  isOfflineNext = fault === "offline";
+  if (!isOfflineNext) playFault(client, fault);
+}
+
+function goOffline(): void {
+  isOfflineNext = false;
+  playFault(client, "offline");
+  setTimeout(() => playFault(client, undefined), OFFLINE_MS);
+}
 
 /** The client of all rooms. It has no key: the proxy adds the key. */
 export const client = createClient({
@@ -70,11 +78,18 @@ export const client = createClient({
   resume: streamResumption(),
   // the emulator looks up assets at this path
   gateway: { includeUsage: true, assetLookup: "/gamma/asset/GetAsset" },
-  onEvent: (event) => event.type === "first-chunk" && firstChunk.set(event.callId),
+  onEvent: ({ type }) => type === "first-chunk" && isOfflineNext && goOffline(),
   // the emulator is silent for seconds at most: a stalled stream goes on soon
   ...(!import.meta.env.VITE_GATEWAY && { timeout: { chunkMs: 10_000 } }),
   fetch: devtoolsFetch(send),
 });
 
+// the inspector shows also the calls from before it was opened
+recordCalls(client);
 // each request is stored before it is sent, because it may be charged
 recordReceipts(client, { storage });
+
+/** Provides the client to a part of the page. */
+export function ClientProvider({ children }: { readonly children: ReactNode }) {
+  return <GatewayProvider client={client}>{children}</GatewayProvider>;
+}

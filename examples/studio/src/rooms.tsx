@@ -1,5 +1,18 @@
 import { Box, Clapperboard, Image, MessageSquare } from "lucide-react";
-import { lazy, useSyncExternalStore } from "react";
+import { type ComponentType, lazy, useState, useSyncExternalStore } from "react";
+
+/** Loads a part of the page with the client. The first screen needs no client. */
+export function loadPart<Props extends object>(load: () => Promise<ComponentType<Props>>) {
+  return lazy(async () => {
+    const [{ ClientProvider }, Part] = await Promise.all([import("./client.js"), load()]);
+    const Provided = (props: Props) => (
+      <ClientProvider>
+        <Part {...props} />
+      </ClientProvider>
+    );
+    return { default: Provided };
+  });
+}
 
 /** The rooms. The navigation, the palette and the addresses read this list. */
 export const rooms = [
@@ -7,28 +20,28 @@ export const rooms = [
     name: "chat",
     label: "Chat",
     Icon: MessageSquare,
-    Room: lazy(async () => ({ default: (await import("./chat-start.js")).ChatStart })),
+    Room: loadPart(async () => (await import("./chat-room.js")).ChatRoom),
     loadSource: () => import("./chat-room.tsx?raw"),
   },
   {
     name: "images",
     label: "Images",
     Icon: Image,
-    Room: lazy(async () => ({ default: (await import("./images-room.js")).ImagesRoom })),
+    Room: loadPart(async () => (await import("./images-room.js")).ImagesRoom),
     loadSource: () => import("./images-room.tsx?raw"),
   },
   {
     name: "videos",
     label: "Videos",
     Icon: Clapperboard,
-    Room: lazy(async () => ({ default: (await import("./videos-room.js")).VideosRoom })),
+    Room: loadPart(async () => (await import("./videos-room.js")).VideosRoom),
     loadSource: () => import("./videos-room.tsx?raw"),
   },
   {
     name: "assets",
     label: "Assets",
     Icon: Box,
-    Room: lazy(async () => ({ default: (await import("./assets-room.js")).AssetsRoom })),
+    Room: loadPart(async () => (await import("./assets-room.js")).AssetsRoom),
     loadSource: () => import("./assets-room.tsx?raw"),
   },
 ] as const;
@@ -87,4 +100,18 @@ function subscribe(onChange: () => void): () => void {
 /** Returns the address of the page. */
 export function useRoute(): Route {
   return parseRoute(useSyncExternalStore(subscribe, () => location.hash));
+}
+
+/** Returns the chat of the address. A new chat has an id before it has an address. */
+export function useChatId(): { readonly id: string; readonly isNew: boolean } {
+  const { id } = useRoute();
+  const [fresh, setFresh] = useState(() => ({ id: createId(), isUsed: false }));
+  if (id === fresh.id && !fresh.isUsed) setFresh({ ...fresh, isUsed: true });
+  if (id === undefined && fresh.isUsed) setFresh({ id: createId(), isUsed: false });
+  return { id: id ?? fresh.id, isNew: id === undefined };
+}
+
+/** Creates an id of 128 random bits. Pages without https have no `randomUUID`. */
+function createId(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("");
 }
