@@ -136,7 +136,7 @@ function openChat(choices: number) {
     isFinished: false,
     /** False if the stream is over before the `finish_reason` of a choice: it may lack its end. */
     isConfirmed: true,
-    /** True if the gateway said an error within the stream. */
+    /** True if the stream contains an error of the gateway. */
     hasFailed: false,
     /** Number of events that carried something: text, reasoning, tool calls, a finish reason, usage after it, an error. */
     contents: 0,
