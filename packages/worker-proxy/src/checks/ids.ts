@@ -1,6 +1,6 @@
 import type { User } from "../api/plugin.js";
 import type { IdKind, IdRules, Tenancy } from "../api/routes.js";
-import { MARK_LENGTH, signMark } from "../base/sign.js";
+import { isSameMark, MARK_LENGTH, signMark } from "../base/sign.js";
 import { refuseAs } from "../refusals/refusal.js";
 import { mediaRefusals } from "../refusals/texts.js";
 import { checkFields } from "./fields.js";
@@ -23,7 +23,7 @@ export function createTenancy(secrets: readonly string[], { id: userId }: User):
     async verify(kind, signed) {
       const id = signed.slice(0, -MARK_LENGTH - 1);
       for (const secret of secrets)
-        if (isSame(signed, `${id}_${await createMark(secret, kind, id)}`)) return id;
+        if (isSameMark(signed, `${id}_${await createMark(secret, kind, id)}`)) return id;
       return undefined;
     },
   };
@@ -32,13 +32,6 @@ export function createTenancy(secrets: readonly string[], { id: userId }: User):
   function createMark(secret: string, kind: string, id: string): Promise<string> {
     return signMark(secret, `${kind}:${id}:${userId}`);
   }
-}
-
-/** Takes the same time wherever they differ. */
-function isSame(one: string, other: string): boolean {
-  let difference = one.length ^ other.length;
-  for (let at = 0; at < one.length; at += 1) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
-  return difference === 0;
 }
 
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
