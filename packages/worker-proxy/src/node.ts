@@ -43,7 +43,7 @@ export function toNodeHandler(
     const leave = () => client.abort(new DOMException("The client has left.", "AbortError"));
     incoming.once("error", leave);
     outgoing.once("close", () => outgoing.writableFinished || leave());
-    // a write behind the end of the connection must not end the process
+    // a write after the end of the connection must not end the process
     outgoing.on("error", () => {});
     const request = createRequest(incoming, client.signal, () => outgoing.writableFinished);
     // the connection's next request comes after the rest of this body

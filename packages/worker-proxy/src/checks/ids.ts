@@ -39,7 +39,7 @@ const ID = /^[A-Za-z0-9_-]{1,128}$/;
 /**
  * Returns the gateway's own id for the id that a user sent.
  *
- * @throws {Refusal} 404 where there is none, or it is another user's
+ * @throws {Refusal} 404 for an id that is invalid, or belongs to another user
  */
 export async function verifyId(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string> {
   const id = tenancy ? await tenancy.verify(kind, sentId) : sentId;

@@ -29,7 +29,7 @@ export function createFindOperator<Env>(
 ): FindOperator<Env> {
   return async ({ authenticate, log }, { request, env, context }, { name, path }, { known, secrets }) => {
     known.route = name;
-    // browsers name the page in each POST: whatever cookie goes along, no page acts for an operator
+    // browsers send the origin of the page with each POST: no page acts for an operator, even with a cookie
     if (request.headers.has("origin")) return undefined;
     try {
       const user = await findUser(authenticate, request, env);

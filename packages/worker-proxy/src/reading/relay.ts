@@ -154,8 +154,8 @@ export function readEventStream(
   }
 }
 
-/** Time to wait for usage and `[DONE]` behind the last finish reason, and for the end behind those, in milliseconds. */
+/** Time to wait for usage and `[DONE]` after the last finish reason, and then for the end, in milliseconds. */
 const GRACE_MS = 2000;
 
-/** Room for each read, in bytes: what a gateway writes in chunks comes in no larger pieces. */
+/** Buffer of each read, in bytes. The chunks of a gateway are smaller. */
 const READ_BYTES = 4096;
