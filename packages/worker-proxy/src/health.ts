@@ -108,9 +108,9 @@ async function findProblem<Env>(
     check(watched),
   );
   const problems = (await Promise.allSettled(all)).filter((result) => result.status === "rejected");
-  const { apiKey, secret } = log;
   const reasons = new Map(problems.map(({ reason }) => [String(reason?.details?.problem ?? reason), reason]));
-  for (const reason of reasons.values()) await logCause("health", reason, { env, log: { apiKey, secret } });
+  for (const reason of reasons.values())
+    await logCause("health", reason, { env, log: { ...log, lines: undefined } });
   if (problems.length === 0) return undefined;
   if (names.size > 0) logError(`health: not set: ${[...names].join(", ")}`);
   return "misconfigured";

@@ -15,7 +15,8 @@ type Respond = (request: Request) => Response | Promise<Response>;
  * - Headers are sent at once, before the first byte of a body. A client that reads slowly holds the body back.
  * - A body that breaks off closes the connection, so that the client sees a cut, and not an end.
  * - The unread rest of a request is dropped.
- * - Where `respond` throws, the client gets 500, and the log has the cause. What can be no `Request` gets 400.
+ * - If `respond` throws, the client gets 500, and the log has the cause. A request with an invalid host, method or header
+ *   gets 400.
  *
  * @example
  * ```ts
@@ -42,10 +43,10 @@ export function toNodeHandler(
     const leave = () => client.abort(new DOMException("The client has left.", "AbortError"));
     incoming.once("error", leave);
     outgoing.once("close", () => outgoing.writableFinished || leave());
-    // a write behind the end of the connection must not end the process
+    // a write after the end of the connection must not end the process
     outgoing.on("error", () => {});
     const request = createRequest(incoming, client.signal, () => outgoing.writableFinished);
-    // the connection's next request stands behind the rest of this one
+    // the connection's next request comes after the rest of this body
     outgoing.once("finish", () => incoming.resume());
     if (!request) return void outgoing.writeHead(400).end();
     send(respond, request, outgoing).catch((error: unknown) => {
@@ -64,7 +65,7 @@ async function send(respond: Respond, request: Request, outgoing: ServerResponse
     return await body?.cancel();
   }
   const source = Readable.fromWeb(body as NodeStream);
-  // told here, since the client counts as gone when the connection is closed for it
+  // log it now: `pipeline` closes the connection, and then the signal says that the client has left
   source.once("error", (error) => logFailure(error, request.signal));
   await pipeline(source, outgoing);
 }
@@ -75,7 +76,7 @@ function logFailure(error: unknown, { aborted: hasLeft }: AbortSignal): void {
 
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
-/** Makes a request of what came in; undefined where it can be none: a method, a header or a host that is not allowed. */
+/** Creates a `Request` from a request of Node. Returns undefined for an invalid host, method or header. */
 function createRequest(
   incoming: IncomingMessage,
   signal: AbortSignal,
@@ -99,7 +100,7 @@ function createRequest(
   }
 }
 
-/** The body of a request, in pieces as they are asked for. The rest is dropped: a client that still sends gets its response. */
+/** Creates the body of a request, and reads it piece by piece. Once it is canceled, it drops the rest of the data. */
 function createBody(incoming: IncomingMessage, isOver: () => boolean): ReadableStream<Uint8Array> {
   let isDropped = false;
   return new ReadableStream({

@@ -41,7 +41,7 @@ export type {
 } from "./api/plugin.js";
 export { collectBytes, type OwnBytes } from "./base/bytes.js";
 export { hashText } from "./base/hash.js";
-export { signMark } from "./base/sign.js";
+export { isSameMark, signMark } from "./base/sign.js";
 export { limitTime, waitAtMost } from "./base/time.js";
 export { isPublicURL } from "./checks/addresses.js";
 export { readBody } from "./checks/body.js";

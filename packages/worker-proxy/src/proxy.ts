@@ -1,6 +1,6 @@
 import type { GatewayConnection } from "./api/host.js";
 import type { ProxyOptions } from "./api/options.js";
-import type { AdmittedRequest, ProxyContext, User } from "./api/plugin.js";
+import type { ProxyContext, User } from "./api/plugin.js";
 import { admit } from "./checks/admit.js";
 import { checkOrigin, createCorsHeaders, respondToPreflight } from "./checks/origin.js";
 import { findRoutes, listMethods, matchRequest } from "./checks/path.js";
@@ -14,7 +14,7 @@ import { passResponse } from "./gateway/respond.js";
 import { Refusal, toRefusal } from "./refusals/refusal.js";
 import { refuse } from "./refusals/refuse.js";
 import { type Incoming, openReport, type Report } from "./refusals/report.js";
-import { checkOptions, proxies, type Registered, type ServeAs, type Settings } from "./settings.js";
+import { checkOptions, proxies, type Registered, type Settings } from "./settings.js";
 
 /** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */
 export interface GatewayProxy<Env = unknown> {
@@ -42,9 +42,7 @@ export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayP
   const proxy: GatewayProxy<Env> = {
     fetch: (request, env, context) => respond(settings, { request, env: env as Env, context }),
   };
-  const serveAs: ServeAs<Env> = (request, user, env) =>
-    respond(settings, { request, env, context: undefined }, user);
-  proxies.set(proxy, { settings, serveAs } as unknown as Registered<never>);
+  proxies.set(proxy, { settings } as unknown as Registered<never>);
   settings.run?.connect(proxy);
   return proxy;
 }
@@ -55,7 +53,7 @@ export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayP
  *
  * @param sender the user of a request of the operator's own code, see `connectAs`
  */
-async function respond<Env>(
+export async function respond<Env>(
   settings: Settings<Env>,
   incoming: Incoming<Env>,
   sender?: User,
@@ -82,37 +80,39 @@ async function serve<Env>(
 ): Promise<Response> {
   const { request, env } = incoming;
   const { run, isPublic } = settings;
-  const { known, headers } = report;
   const origins = await settings.readOrigins(env);
   const origin = request.headers.get("origin");
-  Object.assign(headers, createCorsHeaders(origin, origins, settings.credentials));
+  Object.assign(report.headers, createCorsHeaders(origin, origins, settings.credentials));
   const found = findRoutes(request.url, settings);
   const operator = await run?.findOperator(settings, incoming, found, report, sender);
   const isPreflight = request.method === "OPTIONS" && origin !== null;
-  const match = isPreflight ? undefined : matchRequest(request, found, settings);
-  checkOrigin(origin, request, origins);
+  const match = isPreflight ? undefined : matchRequest(request.method, found, settings);
+  checkOrigin(request, origins);
   if (!match) return respondToPreflight(request, listMethods(found.matches));
   const { route } = match;
-  known.route = route.name;
-  run?.addOffers(route, headers);
+  run?.noteRoute(route, report);
   const granted = operator ?? sender ?? run?.findGuest(route);
   const user = granted ?? (await findUser(settings.authenticate, request, env));
   const isGuest = user.id === "";
-  if (!isGuest) known.userId = user.id;
+  if (!isGuest) report.known.userId = user.id;
   // in an outage, operators must get through
   if (settings.rateLimit && !operator && !isGuest)
     await checkRate(settings.rateLimit, { request, env, user }, route);
   const signedIn = { ...incoming, user, route: route.name, path: route.path, ...(isPublic && { isPublic }) };
   if (run && route.plugin?.isRaw) return await run.serveRaw(match, signedIn, report);
   const [gateway, models, secrets] = await Promise.all([
-    settings.connect(env, found.host),
+    settings.connect(env, found.parsed?.host),
     settings.readModels(env),
     settings.readSecrets(env),
   ]);
   const tenancy = secrets.length > 0 ? route.group?.ids?.createTenancy(secrets, user) : undefined;
   const admitted = await admit(match, signedIn, settings, { models, secrets, tenancy });
-  if (admitted.model !== undefined) known.model = admitted.model;
-  return await forward(admitted, gateway, { route, report, tenancy, settings });
+  return await forward({ route, report, tenancy, settings, admitted }, gateway);
+}
+
+/** An admitted request, before it is sent. */
+interface Begun<Env> extends Omit<Exchange<Env>, "call" | "keys"> {
+  readonly settings: Settings<Env>;
 }
 
 /**
@@ -120,32 +120,28 @@ async function serve<Env>(
  *
  * @throws {Refusal} the refusal of a plugin or of the gateway
  */
-async function forward<Env>(
-  request: AdmittedRequest<Env>,
-  gateway: GatewayConnection,
-  begun: Pick<Exchange<Env>, "route" | "report" | "tenancy"> & { readonly settings: Settings<Env> },
-): Promise<Response> {
-  const { route, report, settings } = begun;
+async function forward<Env>(begun: Begun<Env>, gateway: GatewayConnection): Promise<Response> {
+  const { route, report, settings, admitted } = begun;
   const { run, timeout } = settings;
   const { known } = report;
-  const { id, body } = request;
-  await run?.checkRequest(request, report);
-  if (body?.["stream"] === true) settings.countStream?.(request.user.id, report);
+  const { request, user, id, body } = admitted;
+  await run?.checkRequest(admitted, report);
+  if (body?.["stream"] === true) settings.countStream?.(user.id, report);
   const keys = [...gateway.apiKeys];
   const headers = {
     ...(known.traceparent && { traceparent: known.traceparent }),
-    ...(await run?.readHeaders(request, report, keys)),
+    ...(await run?.readHeaders(admitted, report, keys)),
     "x-request-id": known.requestId,
   };
-  const call = openCall(request.request.signal, route.plugin ? undefined : timeout.totalMs);
-  const exchange: Exchange<Env> = { ...begun, admitted: { ...request, headers }, call, keys };
+  const call = openCall(request.signal, route.plugin ? undefined : timeout.totalMs);
+  const exchange: Exchange<Env> = { ...begun, admitted: { ...admitted, headers }, call, keys };
   try {
     const own = await run?.send(exchange);
-    const path = id === undefined ? route.path : route.path.replace("{id}", id);
+    const path = route.path.replace("{id}", id ?? "");
     const response =
       own ?? (await sendRequest(gateway, { method: route.method, path, body, headers }, exchange));
     if (!response.ok) throw await readRefusal({ response, call }, keys, timeout.chunkMs);
-    return await passResponse(exchange, response, own && run?.findPasser(own));
+    return await passResponse(exchange, response, own && run?.findPasser(own, route));
   } catch (error) {
     exchange.account?.close((error instanceof Refusal && error.details.outcome) || "unknown");
     call.close();

@@ -1,10 +1,10 @@
 import type { PluginServer } from "./api/host.js";
 import type { ProxyOptions } from "./api/options.js";
 import type { AdmittedRequest, Meter, ProxyPlugin, User } from "./api/plugin.js";
-import type { MarkedId, RouteGroup } from "./api/routes.js";
+import type { MarkedId } from "./api/routes.js";
 import { isPublicURL } from "./checks/addresses.js";
 import type { FindOperator } from "./checks/operator.js";
-import { type Found, isPoll, type Match, type Route } from "./checks/path.js";
+import { type Found, isPoll, type Match, type OpenGroup, type Route } from "./checks/path.js";
 import type { Exchange, ReadStream } from "./gateway/exchange.js";
 import { findPasser } from "./gateway/stored.js";
 import { notifyAtEnd } from "./notify.js";
@@ -40,10 +40,10 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     boundsStreams: plugins.some(({ boundsStreams }) => boundsStreams),
     connect,
     watch: (report: Report, incoming: Incoming<Env>) => notifyAtEnd(server, report, incoming),
-    createRoutes: (groups: readonly RouteGroup[]) => createRoutes(plugins, groups),
+    createRoutes: (groups: readonly OpenGroup[]) => createRoutes(plugins, groups),
     allowURLs,
     findOperator,
-    addOffers,
+    noteRoute,
     findGuest: ({ plugin }: Route) => (plugin?.isPublic ? GUEST : undefined),
     serveRaw,
     adapt: (...body: Parameters<NonNullable<ProxyPlugin["adapt"]>>) =>
@@ -69,7 +69,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     return (url) => own.some((plugin) => plugin.allowsMediaURL?.(url)) || isGiven(url);
   }
 
-  /** Finds the operator of a request for a hidden path. For everybody else the path does not exist. */
+  /** Finds the operator of a request for a hidden path. For other users the path does not exist. */
   async function findOperator(
     settings: Parameters<FindOperator<Env>>[0],
     incoming: Incoming<Env>,
@@ -101,13 +101,16 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   }
 
   /** Adds the features of a group to the headers, on refusals, too: a client decides by them if it may repeat a request. */
-  function addOffers({ name }: Route, headers: Record<string, string>): void {
+  function noteRoute({ name }: Route, { known, headers }: Report): void {
+    known.route = name;
     const features = plugins.flatMap(({ features }) => features?.[name] ?? []);
     if (features.length > 0) headers["x-sluice-features"] = features.join(", ");
   }
 
-  async function checkRequest(admitted: AdmittedRequest<Env>, { known }: Report): Promise<void> {
-    const { route, body } = admitted;
+  async function checkRequest(admitted: AdmittedRequest<Env>, { known, headers }: Report): Promise<void> {
+    const { route, model, body, dropped = [] } = admitted;
+    if (model !== undefined) known.model = model;
+    if (dropped.length > 0) headers["x-sluice-dropped-fields"] = dropped.join(", ");
     if (route === "admin" && typeof body?.["user"] === "string") known.target = body["user"];
     for (const plugin of plugins) await runHook(() => plugin.checkRequest?.(admitted));
   }
@@ -188,7 +191,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
 /** Creates the routes of the plugins. A plugin's route in a group of the gateway is open with its group. */
 function createRoutes(
   plugins: readonly ProxyPlugin<never>[],
-  groups: readonly RouteGroup[],
+  groups: readonly OpenGroup[],
 ): readonly Route[] {
   const added = plugins.flatMap((plugin) => [
     ...(plugin.routes ?? []),
@@ -216,7 +219,7 @@ function createRoutes(
 /** Creates the check that a route has each parameter of a query, and that none comes twice. */
 function createQueryCheck(names: readonly string[]) {
   return (address: Found["parsed"]): boolean => {
-    const given = address && "searchParams" in address ? [...address.searchParams.keys()] : [];
+    const given = [...(address?.searchParams.keys() ?? [])];
     return given.every((name, at) => names.includes(name) && given.indexOf(name) === at);
   };
 }

@@ -1,6 +1,7 @@
 import type { PluginServer } from "./api/host.js";
 import type { User } from "./api/plugin.js";
 import { notify } from "./notify.js";
+import { respond } from "./proxy.js";
 import { logCause } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import { proxies, type Registered, type Settings } from "./settings.js";
@@ -81,13 +82,13 @@ export interface UserConnection {
  * ```
  */
 export function connectAs<Env>(proxy: object, user: User, env: Env): UserConnection {
-  const { settings, serveAs } = findProxy<Env>(proxy);
+  const { settings } = findProxy<Env>(proxy);
   ensure(
     typeof user?.id === "string" && user.id !== "",
     "user: a request needs the user that it is sent for",
   );
   return {
     baseURL: `https://inside.invalid${settings.basePath}`,
-    fetch: (request) => serveAs(request, user, env),
+    fetch: (request) => respond(settings, { request, env, context: undefined }, user),
   };
 }

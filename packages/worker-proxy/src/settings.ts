@@ -1,13 +1,11 @@
-import type { PluginServer } from "./api/host.js";
+import type { Log, PluginServer } from "./api/host.js";
 import type { Caps, Limits, ProxyOptions, Timeout } from "./api/options.js";
-import type { ProxyPlugin, User } from "./api/plugin.js";
-import type { RouteGroup } from "./api/routes.js";
-import { createRules, type FindRules, hasField, isList } from "./checks/fields.js";
+import type { ListedModels, RouteGroup } from "./api/routes.js";
+import { findRules, hasField, isList, readRules } from "./checks/fields.js";
 import { belongsTo } from "./checks/models.js";
-import type { Route } from "./checks/path.js";
+import type { OpenGroup, Route } from "./checks/path.js";
 import { createStreamCount } from "./checks/streams.js";
 import { createUpstream } from "./gateway/upstream.js";
-import { createLines } from "./refusals/log.js";
 import { checkTexts, createReader, ensure } from "./refusals/read-option.js";
 import { textChat } from "./routes/chat.js";
 import type { PluginRun } from "./run-plugins.js";
@@ -16,18 +14,17 @@ const isFunction = (value: unknown) => typeof value === "function";
 const isObject = (value: unknown) => typeof value === "object" && value !== null;
 const isPath = (path: string) => /^[a-z_]\w*(?:\.\w+)*$/i.test(path);
 
-const LIMITS = { maxBodyBytes: 33_554_432, maxDataURIBytes: 20_971_520, maxStreamsPerUser: 16 };
+const LIMITS = {
+  maxBodyBytes: 33_554_432,
+  maxDataURIBytes: 20_971_520,
+  maxStreamsPerUser: 16,
+  maxTokens: Infinity,
+};
 const TIMEOUT = { bodyMs: 30_000, firstChunkMs: 600_000, chunkMs: 60_000, totalMs: 900_000 };
 
-const USUAL = {
-  ...{ routes: [textChat], plugins: [], allowFields: [] },
-  ...{ basePath: "", mediaURLs: "public", limits: {}, timeout: {}, gateway: {} },
-} as const satisfies Partial<ProxyOptions>;
-
-/** The options without a default. */
-const OTHERS = "baseURL apiKey authenticate origins credentials models secret rateLimit host fetch".split(
-  " ",
-);
+/** The names of the options: a misspelled one would have no effect. */
+const NAMES =
+  /^(?:baseURL|apiKey|authenticate|origins|credentials|models|allowFields|routes|secret|rateLimit|mediaURLs|basePath|limits|timeout|gateway|plugins|host|fetch)$/;
 
 /** The options with their defaults, and with each check that needs no request done. */
 export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
@@ -35,80 +32,62 @@ export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
 export function checkOptions<Env>(given: ProxyOptions<Env>) {
   ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
-  for (const name of Object.keys(given))
-    ensure(name in USUAL || OTHERS.includes(name), `${name}: is no option of createProxy`);
-  const said = Object.entries(given).filter(([, value]) => value !== undefined);
-  const options = { ...USUAL, ...(Object.fromEntries(said) as typeof USUAL & ProxyOptions<Env>) };
-  const { apiKey, authenticate, secret, rateLimit, gateway, routes, allowFields, mediaURLs } = options;
+  for (const name of Object.keys(given)) ensure(NAMES.test(name), `${name}: is no option of createProxy`);
+  const { apiKey, authenticate, secret, gateway = {}, basePath = "", mediaURLs = "public" } = given;
+  const { routes = [textChat], plugins = [], allowFields = [] } = given;
+  const isPublic = authenticate === "public";
   // TypeScript checks the rest
   ensure(isFunction(apiKey), "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
-  const isPublic = authenticate === "public";
   const advice = 'authenticate: give a function that says who asks, or "public" if everybody may spend';
   ensure(isPublic || isFunction(authenticate), advice);
   ensure(!secret || isFunction(secret), "secret: give a function");
-  ensure(!rateLimit || isFunction(rateLimit), "rateLimit: give a function");
   checkTexts(allowFields, isPath, 'allowFields: give names or paths of fields, ["n", "extra_body.top_k"]');
   const isGroups = isList(routes) && routes[0] && routes.every((group: RouteGroup) => group?.paths);
   ensure(isGroups, "routes: give some of textChat, chat, images, videos, assets, epsilon");
-  const isRule = ["public", "any"].includes(mediaURLs) || isFunction(mediaURLs);
+  const isRule = ["public", "any"].includes(mediaURLs as string) || isFunction(mediaURLs);
   ensure(isRule, 'mediaURLs: give "public", "any" or a function');
-  ensure(/^(?:\/[\w-]+)*$/.test(options.basePath), 'basePath: give "" or a path like "/api"');
-  // a plugin that is not called would do nothing
-  ensure(isList(options.plugins) && options.plugins.every(isObject), "plugins: give a list, [budget(…)]");
-  const plugins: readonly ProxyPlugin<Env>[] = options.plugins;
-  const limits: typeof LIMITS & Limits = checkNumbers("limits", LIMITS, options.limits, "maxTokens");
-  const timeout: Required<Timeout> = checkNumbers("timeout", TIMEOUT, options.timeout);
-  const open = plugins.find((plugin) => plugin.run)?.run as OpenPlugins<Env> | undefined;
-  ensure(
-    open || plugins.length === 0,
-    "plugins: make each by definePlugin({ … }) of @sluice/worker-proxy/plugin",
-  );
-  const run = open?.(plugins);
-  const own = routes.flatMap((group) =>
+  ensure(/^(?:\/[\w-]+)*$/.test(basePath), 'basePath: give "" or a path like "/api"');
+  // a plugin that is not called, or not defined, would do nothing
+  const isPlugins = Array.isArray(plugins) && plugins.every((plugin) => plugin?.run);
+  ensure(isPlugins, "plugins: give a list, [budget(…)]; definePlugin({ … }) of /plugin makes your own");
+  const limits: Required<Limits> = checkNumbers("limits", LIMITS, given.limits);
+  const timeout: Required<Timeout> = checkNumbers("timeout", TIMEOUT, given.timeout);
+  const run = plugins[0]?.run?.(plugins) as PluginRun<Env> | undefined;
+  // under `public` all callers are one user
+  const isCounted = !isPublic && !run?.boundsStreams;
+  const groups = routes.map((group) => ({ ...group, rules: readRules(group, allowFields) }));
+  const own = groups.flatMap((group) =>
     group.paths(gateway).map((path) => ({ ...path, name: group.name, group })),
   );
-  const table: readonly Route[] = [...own, ...(run?.createRoutes(routes) ?? [])];
+  const table: readonly Route[] = [...own, ...(run?.createRoutes(groups) ?? [])];
   const owned = table.find(({ ids }) => ids)?.name;
   ensure(isPublic || secret || !owned, `secret: ${owned} needs one, which keeps users apart`);
-  const findRules = createRules(allowFields);
+  const readModels = (value: unknown) => checkModels(value, groups);
   return {
-    ...options,
-    ...createUpstream(options, timeout.firstChunkMs),
+    ...given,
+    ...createUpstream(given, timeout.firstChunkMs),
+    basePath,
+    plugins,
     table,
     limits,
     timeout,
     run,
     mediaURLs: run?.allowURLs(mediaURLs) ?? mediaURLs,
-    findRules,
     isPublic,
     /** Undefined without a meter: nothing reads the usage of streams. */
     asksUsage: run?.meter ? gateway.includeUsage : false,
-    /** Undefined where all callers are one user, and where a plugin bounds the streams. */
-    countStream:
-      isPublic || run?.boundsStreams
-        ? undefined
-        : createStreamCount(limits.maxStreamsPerUser, timeout.totalMs),
-    log: { apiKey, secret, lines: createLines() },
+    countStream: isCounted ? createStreamCount(limits.maxStreamsPerUser, timeout.totalMs) : undefined,
+    log: { apiKey, secret } as Log<Env>,
     readOrigins: createReader<Env, readonly string[]>("origins", given.origins, checkOrigins),
-    readModels: createReader<Env, ReadonlyMap<string, Caps>>("models", given.models, (value) =>
-      checkModels(value, routes, findRules),
-    ),
+    readModels: createReader<Env, ListedModels>("models", given.models, readModels),
     readSecrets: secret ? createReader<Env, readonly string[]>("secret", secret, checkSecrets) : () => [],
   };
 }
 
-/** The code that runs plugins, which comes with each of them. */
-type OpenPlugins<Env> = (plugins: readonly ProxyPlugin<Env>[]) => PluginRun<Env>;
-
 /** @throws {TypeError} for an unknown name, and for a value that is not a number: every comparison with it is false */
-function checkNumbers<Numbers extends object>(
-  subject: string,
-  usual: Numbers,
-  given: object,
-  more = "",
-): Numbers {
+function checkNumbers<Numbers extends object>(subject: string, usual: Numbers, given: object = {}): Numbers {
   for (const [name, value] of Object.entries(given)) {
-    ensure(name in usual || name === more, `${subject}.${name}: is no option of createProxy`);
+    ensure(name in usual, `${subject}.${name}: is no option of createProxy`);
     ensure(Number.isSafeInteger(value) && value > 0, `${subject}.${name}: give a whole number from 1 up`);
   }
   return { ...usual, ...given };
@@ -120,23 +99,18 @@ function checkOrigins(given: unknown): readonly string[] {
   return checkTexts(given, isOrigin, `origins: ${advice}`);
 }
 
-function checkModels(
-  given: unknown,
-  routes: readonly RouteGroup[],
-  findRules: FindRules,
-): ReadonlyMap<string, Caps> {
+function checkModels(given: unknown, open: readonly OpenGroup[]): ListedModels {
   const entries: [string, Caps][] = Array.isArray(given)
     ? given.map((id) => [id, {}])
     : Object.entries((isObject(given) ? given : {}) as Readonly<Record<string, Caps>>);
-  ensure(
-    entries.length > 0 && entries.every(([id]) => typeof id === "string" && id !== ""),
-    'models: give the ids that may be asked, ["delta-5.3"]',
-  );
+  const ids = entries.map(([id]) => id);
+  checkTexts(ids, Boolean, 'models: give the ids that may be asked, ["delta-5.3"]', 1);
   for (const [id, caps] of entries)
     for (const [field, cap] of Object.entries(caps)) {
       // a cap on a field that is never found would never hold
-      const groups = routes.filter(({ name }) => belongsTo(id, name));
-      const isField = groups.length === 0 || groups.some((group) => hasField(findRules(group, id), field));
+      const groups = open.filter(({ name }) => belongsTo(id, name));
+      const isField =
+        groups.length === 0 || groups.some((group) => hasField(findRules(group.rules, id), field));
       ensure(isField, `models: ${id}: ${field}: is no field of this model; correct it, or see allowFields`);
       const isHeld = groups.every(
         (group) => group.applyCaps || (field === "max_tokens" && !Array.isArray(cap)),
@@ -158,13 +132,9 @@ function checkSecrets(given: unknown): readonly string[] {
   );
 }
 
-/** Serves a request of the operator's own code for a user, who does not have to sign in. */
-export type ServeAs<Env> = (request: Request, user: User, env: Env) => Promise<Response>;
-
 /** A proxy, as its own code and its plugins reach it. */
 export interface Registered<Env> {
   readonly settings: Settings<Env>;
-  readonly serveAs: ServeAs<Env>;
   /** The proxy, as its plugins see it, once it is opened. */
   server?: PluginServer<Env>;
 }

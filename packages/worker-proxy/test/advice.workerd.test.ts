@@ -76,10 +76,10 @@ test.each([
         status,
         error: {
           code: "upstream_type",
-          message: "what answered is not the gateway; the proxy's operator checks `baseURL`",
+          message: "another server responded, not the gateway; the proxy's operator checks `baseURL`",
         },
       });
-    expect(lines()).toEqual([expect.stringMatching(/what answered is not the gateway.*: "baseURL"$/)]);
+    expect(lines()).toEqual([expect.stringMatching(/another server responded.*: "baseURL"$/)]);
   },
 );
 

@@ -57,7 +57,7 @@ const hook = (given: Partial<WebhookOptions<Env>>): Partial<ProxyOptions<Env>> =
 const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
   ["apiKey: is the secret set? Give one key", { apiKey: (env) => read(env, "GATEWAY_API_KEY") }],
   [
-    "baseURL: is no URL; give the gateway's address, https://gateway.example.com",
+    "baseURL: give the gateway's address, https://gateway.example.com, without a name, password",
     { baseURL: (env) => read(env, "GATEWAY_URL") as string },
   ],
   ["baseURL: is the proxy's own address", { baseURL: () => "https://proxy.example" }],

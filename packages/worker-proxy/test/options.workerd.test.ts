@@ -52,7 +52,7 @@ test.each([
   expectNoKey(String(error));
 });
 
-test("a plugin needs definePlugin, and the refusal says so", () => {
+test("each plugin needs definePlugin, and the refusal says so", () => {
   const options = {
     baseURL: "https://gateway.example",
     apiKey: () => KEY,
@@ -62,7 +62,9 @@ test("a plugin needs definePlugin, and the refusal says so", () => {
   };
   const onEvent = () => {};
   expect(() => createProxy({ ...options, plugins: [{ onEvent }] })).toThrow(/^plugins: .*definePlugin/);
-  expect(() => createProxy({ ...options, plugins: [definePlugin({ onEvent })] })).not.toThrow();
+  const defined = definePlugin({ onEvent });
+  expect(() => createProxy({ ...options, plugins: [defined, { onEvent }] })).toThrow(/definePlugin/);
+  expect(() => createProxy({ ...options, plugins: [defined] })).not.toThrow();
   expect(() => createProxy({ ...options, plugins: [onEvent as never] })).toThrow(/^plugins: give a list/);
 });
 

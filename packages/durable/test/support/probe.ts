@@ -1,5 +1,5 @@
 import type { ProxyPlugin } from "@sluice/worker-proxy";
-import type { PluginServer } from "@sluice/worker-proxy/plugin";
+import { definePlugin, type PluginServer } from "@sluice/worker-proxy/plugin";
 import { operation } from "../../src/host/define.js";
 
 /** Runs any statement in the database of a proxy, whose file its host may have locked. */
@@ -9,12 +9,12 @@ export function createProbe() {
     "probe",
     ({ query }, { sql }) => query(sql),
   );
-  const plugin: ProxyPlugin = {
+  const plugin = definePlugin<ProxyPlugin>({
     storage: { tables: [], operations: [probe] },
     connect(given) {
       server = given;
     },
-  };
+  });
   const query = async (sql: string) => (await server?.host({}).run("probe", probe, { sql })) ?? [];
   return { plugin, query };
 }

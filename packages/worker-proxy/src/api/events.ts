@@ -35,7 +35,7 @@ export type ProxyOutcome =
  * end, and one for each attempt before the last. It contains no body, address, header or key.
  */
 export interface JobEvent {
-  /** Tells it from a `RequestEvent`. */
+  /** Distinguishes a `JobEvent` from a `RequestEvent`. */
   readonly type: "job";
   /**
    * - `chat`: a chat stream of `resumableStreams()`.
@@ -59,7 +59,7 @@ export interface JobEvent {
   readonly model?: string | undefined;
   /** The `error.code` that was sent, or that says why the job ended. */
   readonly code?: string | undefined;
-  /** The HTTP status of the gateway or the app; absent where none answered. */
+  /** The HTTP status of the gateway or the app. Absent without a response. */
   readonly upstreamStatus?: number | undefined;
   /** The gateway's own count. */
   readonly usage?: Usage | undefined;
@@ -81,54 +81,54 @@ export interface JobEvent {
  * or key. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
  */
 export interface RequestEvent {
-  /** Tells it from a `JobEvent`. */
+  /** Distinguishes a `RequestEvent` from a `JobEvent`. */
   readonly type: "request";
   /** The response's `x-request-id`: the gateway's where it sent one, else the proxy's own. */
   readonly requestId: string;
-  /** Absent where the path is none of the proxy's. */
+  /** The group of the path. Absent for a path that the proxy does not serve. */
   readonly route?: RouteName;
   readonly method: string;
-  /** The `traceparent` of the request, where it is well-formed: the trace and the span that it belongs to. */
+  /** The `traceparent` of the request, if it is well-formed: the trace and the span of the client. */
   readonly traceparent?: string;
-  /** The `traceparent` of the proxy's own span, which went to the gateway: that of a plugin. */
+  /** The `traceparent` that a plugin created for the proxy's own span. The gateway received it. */
   readonly ownTraceparent?: string;
   /** The HTTP status that was sent; 499 if the client disconnected before the end. */
   readonly status: number;
   /** The `error.code` that was sent, also inside a stream. */
   readonly code?: string;
   readonly outcome: ProxyOutcome;
-  /** The reason of a 401 in words of `/auth`, which the caller does not learn: `unexpected "aud" claim value`. */
+  /** The reason of a 401, as `/auth` reports it: `unexpected "aud" claim value`. The response does not contain it. */
   readonly reason?: string;
-  /** The operation of an operator, `users/erase`; absent where the caller is none. */
+  /** The operation of an operator: `users/erase`. Absent for other users. */
   readonly operation?: string;
-  /** The user that an operation is about: the `user` of its body, where it has one. */
+  /** The user whose data an operation reads or changes: the `user` of its body. */
   readonly target?: string;
   /** The budget that refused the request: a name of the `limits` of `budget(…)`. */
   readonly budget?: string;
   /**
-   * The limit that refused the request with 429: `requests` or `polls` of `rateLimit`, or `streamsPerUser` of `limits`. For
-   * files and for readers of one stream the code says it.
+   * The limit that refused the request with 429: `requests` or `polls` of `rateLimit`, or `maxStreamsPerUser` of `limits`.
+   * Absent for limits of files and of readers of one stream, which `code` names.
    */
   readonly limit?: string;
-  /** The model of the request; absent where it names none or was refused before it was read. */
+  /** The model of the request. Absent if the request has no model, or was refused before its model was checked. */
   readonly model?: string;
   /** The id that `authenticate` returned. */
   readonly userId?: string;
   /**
-   * The gateway's own count, where the proxy reads it: in every JSON response, and in a stream with `readStreams()`. Absent where
-   * an object has asked the gateway: its `JobEvent` has it, once for each response.
+   * The gateway's own count. The proxy reads it in every JSON response, and with `readStreams()` also in streams. Absent if a
+   * job sent the request to the gateway: the `JobEvent` of the job has the count.
    */
   readonly usage?: Usage;
   /** The id of a stored stream, the response's `x-stream-id`. Its payment is in the `JobEvent` with this id. */
   readonly streamId?: string;
   /** True for a stored response: a create or a chat that was repeated with its key, or a stream that was read again. */
   readonly isReplay?: boolean;
-  /** The amounts that the meter has set aside and spent for this request, in its unit, where it says so. */
+  /** The amounts that the meter reserved and spent for this request, in its unit. Absent if the meter reports none. */
   readonly reserved?: number;
   readonly spent?: number;
-  /** Number of requests to the gateway, where a second key was tried. @default 1 */
+  /** Number of requests to the gateway, if a second key was tried. @default 1 */
   readonly attempts?: number;
-  /** The HTTP status of the gateway; absent where the proxy sent nothing to it, or got no response. */
+  /** The HTTP status of the gateway. Absent if the proxy sent no request to it, or got no response. */
   readonly upstreamStatus?: number;
   /** Time from the request's arrival to the first byte of the response's body, in milliseconds. */
   readonly firstByteMs?: number;
@@ -139,6 +139,6 @@ export interface RequestEvent {
 }
 
 /**
- * An event of a request or of a job: `type` tells them apart.
+ * An event of a request or of a job. `type` distinguishes them.
  */
 export type ProxyEvent = RequestEvent | JobEvent;

@@ -128,7 +128,7 @@ export interface BoundHost {
   ): Promise<Output>;
   /** Starts a job now, in the place that lives as long as the job. Nothing starts it again when that place ends. */
   start<Input extends JSONValue>(key: string, job: Job<Input>, input: Input): Promise<void>;
-  /** Opens a source. Its stream fails when the place ends: open another one then, from where it was. */
+  /** Opens a source. Its stream fails when its process or Durable Object ends. Then open the source again, at the last position. */
   open<Input extends JSONValue>(
     key: string,
     source: Source<Input>,
@@ -167,11 +167,13 @@ export interface GatewayConnection {
 
 /** The log of a proxy: the options with values that no line may show, and the lines that were written. */
 export interface Log<Env = unknown> extends Partial<Pick<ProxyOptions<Env>, "apiKey" | "secret">> {
-  /** @default each line is written */
-  readonly lines?: {
-    add(subject: string, text: string, about?: string): void;
-    flush(): void;
-  };
+  /** The lines of the last minute, which are written once. The first line opens them. */
+  lines?:
+    | {
+        add(subject: string, text: string, about?: string): void;
+        flush(): void;
+      }
+    | undefined;
 }
 
 /** The proxy, as its plugins see it. */
@@ -180,7 +182,7 @@ export interface PluginServer<Env = unknown> {
   readonly basePath: string;
   /** True under `authenticate: "public"`. */
   readonly isPublic: boolean;
-  readonly limits: Limits & Required<Omit<Limits, "maxTokens">>;
+  readonly limits: Required<Limits>;
   readonly timeout: Required<Timeout>;
   /** All plugins of the proxy. */
   readonly plugins: readonly ProxyPlugin<Env>[];

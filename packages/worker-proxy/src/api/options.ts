@@ -3,7 +3,7 @@ import type { AdmittedRequest, Checked, ProxyPlugin, User } from "./plugin.js";
 import type { RouteGroup } from "./routes.js";
 import type { SpecModelId } from "./spec-model-ids.js";
 
-/** One secret; while it is changed, all that are valid, the one in use first. */
+/** One secret, or all valid secrets while the secret is changed: first the secret in use. */
 export type Keys = string | undefined | readonly string[];
 
 /**
@@ -36,8 +36,8 @@ export interface Limits {
   /** The largest file in a data URI or in plain Base64, in bytes. @default 20_971_520: the spec's largest image */
   readonly maxDataURIBytes?: number;
   /**
-   * The largest `max_tokens` of a chat, at most the model's own; set where a chat request has none. What `models` says
-   * of a model's `max_tokens` takes its place.
+   * The largest `max_tokens` of a chat, at most the model's own. A chat request without the field gets this number. A cap of
+   * `max_tokens` in `models` replaces it.
    * @default none
    */
   readonly maxTokens?: number;
@@ -57,7 +57,7 @@ export interface Timeout {
   readonly firstChunkMs?: number;
   /**
    * The time for which a response that the proxy reads may stand still: the gateway sends no content (comments and empty
-   * deltas are none), or the client takes none. The proxy reads JSON, and with `readStreams()` also streams.
+   * deltas are none), or the client reads none. The proxy reads JSON, and with `readStreams()` also streams.
    * @default 60_000
    */
   readonly chunkMs?: number;

@@ -12,7 +12,7 @@ export interface User {
    * The network address that the request came from, for limits by address. An IPv6 address stands for its network of
    * 64 bits. @default `cf-connecting-ip`, which only Cloudflare's network sets and protects
    */
-  readonly address?: string;
+  readonly address?: string | undefined;
 }
 
 /** A part of the proxy's setup that can check its variables and bindings without a request. */
@@ -159,8 +159,8 @@ export interface PluginRoute<Env = unknown> {
    */
   readonly isPublic?: boolean;
   /**
-   * Finds the operator of a request, for a path that exists for operators alone: everybody else gets the 404 of a path that is
-   * not served. `createFindOperator` of `/plugin` makes it.
+   * Finds the operator of a request, for a path that exists for operators alone. Other users get the 404 of a path that is not
+   * served. `createFindOperator` of `/plugin` makes it.
    * @default the path exists for all users
    */
   readonly findOperator?: (...request: never[]) => Promise<User | undefined>;
@@ -228,7 +228,7 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    */
   readonly features?: Partial<Record<RouteName, string>>;
   /**
-   * Rewrites a body before its fields are checked. `hasField` tells which fields the model has. Returns the paths of the fields
+   * Rewrites a body before its fields are checked. `hasField` returns true for a field of the model. Returns the paths of the fields
    * that it deleted: the response names them in `x-sluice-dropped-fields`.
    */
   adapt?(

@@ -20,6 +20,20 @@ export async function signMark(secret: string, text: string): Promise<string> {
   return base64.slice(0, MARK_LENGTH).replaceAll("+", "-").replaceAll("/", "_");
 }
 
+/**
+ * Compares in constant time, so that a client can't guess a mark character by character.
+ *
+ * @example
+ * ```ts
+ * const isValid = isSameMark(sent, await signMark(env.PROXY_SECRET, "invite:ada"));
+ * ```
+ */
+export function isSameMark(one: string, other: string): boolean {
+  let difference = one.length ^ other.length;
+  for (let at = 0; at < one.length; at += 1) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
+  return difference === 0;
+}
+
 /** Signs the name of a user for the gateway: always the same, and no way back to the user. */
 export function signUser([secret = ""]: readonly string[], userId: string): Promise<string> {
   return signMark(secret, `user::${userId}`);

@@ -4,15 +4,14 @@ import type { Body, CheckRules } from "../api/routes.js";
 import { signUser } from "../base/sign.js";
 import { Refusal } from "../refusals/refusal.js";
 import { readBody } from "./body.js";
-import { checkFields, type FindRules, hasField } from "./fields.js";
-import { admitModels } from "./models.js";
+import { checkFields, findRules, hasField } from "./fields.js";
+import { belongsTo } from "./models.js";
 import type { Match } from "./path.js";
 
-/** The settings for what a request may say. */
+/** The settings for the check of a body. */
 interface BodySettings extends Pick<CheckRules, "mediaURLs"> {
-  readonly limits: Required<Omit<Limits, "maxTokens">> & Limits;
+  readonly limits: Required<Limits>;
   readonly timeout: Required<Timeout>;
-  readonly findRules: FindRules;
   /** True where each stream is asked for its usage; undefined for models with the field. */
   readonly asksUsage: boolean | undefined;
   readonly run: { readonly adapt: NonNullable<ProxyPlugin["adapt"]> } | undefined;
@@ -39,11 +38,8 @@ export async function admit<Env>(
   { models, tenancy, secrets }: UserRules,
 ): Promise<AdmittedRequest<Env>> {
   const { group, plugin, ids } = route;
-  const { limits, mediaURLs, findRules, asksUsage, run } = settings;
-  const body = await readBody(incoming.request, {
-    maxBytes: limits.maxBodyBytes,
-    ms: settings.timeout.bodyMs,
-  });
+  const { limits, timeout, mediaURLs, asksUsage, run } = settings;
+  const body = await readBody(incoming.request, { maxBytes: limits.maxBodyBytes, ms: timeout.bodyMs });
   if (!group || (plugin && !ids))
     return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
   if (ids && group.ids && (sentId !== undefined || route.isLookup)) {
@@ -53,14 +49,20 @@ export async function admit<Env>(
   if (!body) return incoming;
   const isChat = group.name === "chat";
   const rules = { models, mediaURLs, limits, tenancy };
-  const names = admitModels(body, group, models, findRules);
+  // a name that is not a string is not listed
+  const names = group.readModels?.(body) ?? ([body["model"]] as [string]);
+  if (!names.every((name) => models.has(name) && belongsTo(name, group.name))) {
+    // a body without a model may spell the field in another way, which the refusal names
+    if (body["model"] === undefined) checkFields(body, findRules(group.rules, "").fields);
+    throw new Refusal("model_not_allowed", { param: "model" });
+  }
   const [model] = names;
-  const own = findRules(group, model);
-  if (isChat) dropUserId(body, own.hasUserId === true);
+  const own = findRules(group.rules, model);
+  if (isChat) dropUserId(body, own.hasUserId);
   const dropped = run?.adapt(body, (path) => hasField(own, path), group.name, model) ?? [];
   const addresses = checkFields(body, own.fields);
   group.checkBody?.(body, rules, model);
-  const forAll = isChat && limits.maxTokens && { max_tokens: limits.maxTokens };
+  const forAll = isChat && { max_tokens: limits.maxTokens };
   for (const name of names) {
     const caps: Caps = { ...forAll, ...models.get(name) };
     capTokens(body, caps["max_tokens"], own.maxTokens);
@@ -89,7 +91,7 @@ const USER_ID = /^[\w-]{1,512}$/;
  *
  * @throws {Refusal} 400 for a value that the gateway would refuse: its sender would never learn of the mistake
  */
-function dropUserId(body: Body, hasUserId: boolean): void {
+function dropUserId(body: Body, hasUserId = false): void {
   const { user_id: id } = body;
   delete body["user_id"];
   if (hasUserId && id !== undefined && !(typeof id === "string" && USER_ID.test(id)))
@@ -103,7 +105,7 @@ function dropUserId(body: Body, hasUserId: boolean): void {
  * @throws {Refusal} 400 for a larger number, and for anything but a whole number from 1 up
  */
 function capTokens(body: Body, cap: Caps[string] | undefined, maxTokens = Infinity): void {
-  const max = typeof cap === "number" ? Math.min(cap, maxTokens) : Infinity;
+  const max = cap !== Infinity && typeof cap === "number" ? Math.min(cap, maxTokens) : Infinity;
   const tokens = body["max_tokens"] ?? (max === Infinity ? undefined : max);
   if (tokens === undefined) return;
   const what = max === Infinity ? "a whole number from 1 up" : `a whole number from 1 to ${max}`;

@@ -32,8 +32,8 @@ export async function readBody(
   if (!body) throw new Refusal("no_object");
   const pieces = length > READ_BYTES || length === 0 ? openPieces(body, length || undefined) : undefined;
   try {
-    // the platform's own read of what comes in one piece takes a third of the CPU, and can't be stopped
-    const reading = pieces ? readAll(pieces, maxBytes) : request.arrayBuffer().then((bytes) => decode(bytes));
+    // the platform's own read of a small body takes a third of the CPU, but can't be stopped
+    const reading = pieces ? readAll(pieces, maxBytes) : request.arrayBuffer().then(decode);
     const text = await waitAtMost(ms, reading);
     if (text !== undefined) return parseObject(text);
   } catch (error) {

@@ -10,25 +10,20 @@ export interface ModelRules {
   readonly hasUserId?: boolean;
 }
 
-/** Returns the rules of a model in a group of routes. */
-export type FindRules = (group: RouteGroup, model: string) => ModelRules;
+/** The rules of a group by model; under `""` the rules of all other models. */
+export type GroupRules = Readonly<Record<string, ModelRules>>;
 
-/** Creates the rules of one proxy: the spec's, with the fields that the operator adds to all models. */
-export function createRules(allowed: readonly string[]): FindRules {
-  const groups = new Map<RouteGroup, Record<string, ModelRules>>();
-  return (group, model) => {
-    const models = groups.get(group) ?? readModels(group);
-    groups.set(group, models);
-    // one table for all models that are not known: clients choose their names
-    return models[Object.hasOwn(models, model) ? model : ""] as ModelRules;
-  };
+/** Reads the rules of a group, with the fields that the operator adds to all models. */
+export function readRules({ models }: RouteGroup, allowed: readonly string[]): GroupRules {
+  const parsed: Record<string, { fields: Shape }> = JSON.parse(models);
+  for (const path of allowed)
+    for (const rules of Object.values(parsed)) rules.fields = allowField(rules.fields, path.split("."));
+  return parsed;
+}
 
-  function readModels({ models }: RouteGroup): Record<string, ModelRules> {
-    const parsed: Record<string, { fields: Shape }> = JSON.parse(models);
-    for (const path of allowed)
-      for (const rules of Object.values(parsed)) rules.fields = allowField(rules.fields, path.split("."));
-    return parsed;
-  }
+/** Returns the rules of a model. Clients choose the names of models. */
+export function findRules(rules: GroupRules, model: string): ModelRules {
+  return rules[Object.hasOwn(rules, model) ? model : ""] as ModelRules;
 }
 
 /** Adds a field that may hold anything. */
@@ -96,27 +91,22 @@ export function checkFields(body: Body, fields: Shape): readonly Address[] {
   function visit(owner: Owner, name: string | number, shape: Shape, path: string): void {
     const value = owner[name];
     const entry = isList(shape) ? shape[0] : shape;
+    const mark = typeof entry === "string" ? entry : (entry as { readonly "": string })[""];
     if (name === "__proto__") throw refuseField(path, "has a name that is not a field's");
     if (Array.isArray(value) && !isFree(entry)) {
       if (!isList(shape)) throw refuseField(path, "must not be a list here");
       for (const at of value.keys()) visit(value as never, at, entry, path);
     } else if (typeof value === "object" && value !== null) visitFields(value as Owner, entry, path);
-    else
-      checkPlain(
-        { owner, name, path },
-        value,
-        typeof entry === "string" ? entry : (entry as { "": string })[""],
-      );
+    else checkPlain({ owner, name, path, takesAssets: mark !== "@" }, value, mark);
   }
 
-  function checkPlain(field: Omit<Address, "takesAssets">, value: unknown, mark: string | undefined): void {
-    const { path } = field;
+  function checkPlain(address: Address, value: unknown, mark: string | undefined): void {
+    const { path } = address;
     if (mark === undefined && value !== null) throw refuseField(path, "must be an object");
     // 1e400 is read as Infinity, and would be written as null
     if (value === Infinity || value === -Infinity) throw refuseField(path, "is out of range");
     if (typeof value !== "string") return;
-    if (mark === "@" || mark === "$" || (mark === "+" && isLikeAddress(value)))
-      addresses.push({ ...field, takesAssets: mark !== "@" });
+    if (mark === "@" || mark === "$" || (mark === "+" && isLikeAddress(value))) addresses.push(address);
     if (addresses.length > MAX_ADDRESSES)
       throw new Refusal("too_much", { what: `has more than ${MAX_ADDRESSES} addresses` });
   }

@@ -1,6 +1,6 @@
 import type { User } from "../api/plugin.js";
 import type { IdKind, IdRules, Tenancy } from "../api/routes.js";
-import { MARK_LENGTH, signMark } from "../base/sign.js";
+import { isSameMark, MARK_LENGTH, signMark } from "../base/sign.js";
 import { refuseAs } from "../refusals/refusal.js";
 import { mediaRefusals } from "../refusals/texts.js";
 import { checkFields } from "./fields.js";
@@ -23,7 +23,7 @@ export function createTenancy(secrets: readonly string[], { id: userId }: User):
     async verify(kind, signed) {
       const id = signed.slice(0, -MARK_LENGTH - 1);
       for (const secret of secrets)
-        if (isSame(signed, `${id}_${await createMark(secret, kind, id)}`)) return id;
+        if (isSameMark(signed, `${id}_${await createMark(secret, kind, id)}`)) return id;
       return undefined;
     },
   };
@@ -34,19 +34,12 @@ export function createTenancy(secrets: readonly string[], { id: userId }: User):
   }
 }
 
-/** Takes the same time wherever they differ. */
-function isSame(one: string, other: string): boolean {
-  let difference = one.length ^ other.length;
-  for (let at = 0; at < one.length; at += 1) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
-  return difference === 0;
-}
-
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
 
 /**
  * Returns the gateway's own id for the id that a user sent.
  *
- * @throws {Refusal} 404 where there is none, or it is another user's
+ * @throws {Refusal} 404 for an id that is invalid, or belongs to another user
  */
 export async function verifyId(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string> {
   const id = tenancy ? await tenancy.verify(kind, sentId) : sentId;

@@ -15,8 +15,8 @@ export type FindOperator<Env> = (
 ) => Promise<User | undefined>;
 
 /**
- * Creates the `findOperator` of a route. Everybody but an operator has to get the response of a path that is not served, so
- * nothing is thrown: a 401 or 503 would show that there is a path.
+ * Creates the `findOperator` of a route. Other users get the response of a path that is not served. So the function never
+ * throws: a 401 or 503 would reveal the path.
  *
  * @param isOperator returns `true` for an operator. It runs before the body is read
  * @example
@@ -29,7 +29,7 @@ export function createFindOperator<Env>(
 ): FindOperator<Env> {
   return async ({ authenticate, log }, { request, env, context }, { name, path }, { known, secrets }) => {
     known.route = name;
-    // browsers name the page in each POST: whatever cookie goes along, no page acts for an operator
+    // browsers send the origin of the page with each POST: no page acts for an operator, even with a cookie
     if (request.headers.has("origin")) return undefined;
     try {
       const user = await findUser(authenticate, request, env);

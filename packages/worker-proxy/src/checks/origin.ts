@@ -5,11 +5,7 @@ const EXPOSED =
 const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
 
 /** The CORS headers of every response. They keep other pages from reading it; they authenticate no user. */
-export function createCorsHeaders(
-  origin: string | null,
-  allowed: readonly string[],
-  credentials = false,
-): Record<string, string> {
+export function createCorsHeaders(origin: string | null, allowed: readonly string[], credentials = false) {
   if (origin === null || !allowed.includes(origin)) return {};
   return {
     "access-control-allow-origin": origin,
@@ -22,11 +18,8 @@ export function createCorsHeaders(
  * @throws {Refusal} 403 for a page that is not allowed to call, and for a request that a browser calls cross-site without
  *   an origin. An image or a link of another site has none, and only reads.
  */
-export function checkOrigin(
-  origin: string | null,
-  { method, headers }: Request,
-  allowed: readonly string[],
-): void {
+export function checkOrigin({ method, headers }: Request, allowed: readonly string[]): void {
+  const origin = headers.get("origin");
   const isReading = method === "GET" || method === "HEAD";
   const isForeign = origin === null && !isReading && headers.get("sec-fetch-site") === "cross-site";
   if (isForeign || (origin !== null && !allowed.includes(origin)))

@@ -1,6 +1,12 @@
 import type { PluginRoute } from "../api/plugin.js";
 import type { IdKind, RouteGroup, RouteName } from "../api/routes.js";
 import { Refusal } from "../refusals/refusal.js";
+import type { GroupRules } from "./fields.js";
+
+/** A group of routes of one proxy. */
+export interface OpenGroup extends RouteGroup {
+  readonly rules: GroupRules;
+}
 
 /** A request that is allowed, and its constant path at the gateway. */
 export interface Route {
@@ -12,8 +18,8 @@ export interface Route {
   readonly ids?: IdKind | undefined;
   /** The body names an asset, and no model. */
   readonly isLookup?: boolean;
-  /** The group of the gateway. */
-  readonly group?: RouteGroup | undefined;
+  /** The group of the gateway, with the rules of its models. */
+  readonly group?: OpenGroup | undefined;
   /** Returns true if the route takes the query of an address. @default it takes none */
   readonly takesQuery?: (address: Found["parsed"]) => boolean;
   /** The plugin's route that responds instead of the gateway. */
@@ -23,7 +29,7 @@ export interface Route {
 /** An id of the gateway's, with or without a mark. */
 const SENT_ID = /^[A-Za-z0-9_-]{1,151}$/;
 
-/** Returns true for a route that is free and used often: it polls a task or an asset, or a plugin says so. */
+/** Returns true for a route that is free and used often: a poll of a task or an asset, or a free route of a plugin. */
 export function isPoll({ method, isLookup, plugin }: Route): boolean {
   return method === "GET" || isLookup === true || plugin?.isFree === true;
 }
@@ -34,10 +40,8 @@ export interface Match {
   readonly sentId: string | undefined;
 }
 
-/** Host, path and query of an address, as they were sent; a host that only writes paths has none. */
-const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/([^/?#\\]*))?([^?]*)(\?)?/i;
-/** An address without a query, that parsing does not change. */
-const PLAIN = /^https?:\/\/[a-z][\w.-]*(?::\d{1,4})?(?:\/[\w-][\w.-]*)+$/;
+/** The path and the begin of the query of an address, as they were sent. */
+const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*([^?]*)(\?)?/i;
 
 /** The routes for an address. */
 export interface Found {
@@ -45,37 +49,34 @@ export interface Found {
   matches: readonly Match[];
   /** `?` if the address has a query. */
   readonly query: string | undefined;
-  readonly parsed: URL | { readonly pathname: string } | null;
-  readonly host: string;
+  readonly parsed: URL | null;
+}
+
+/** The paths that a proxy serves. */
+interface Served {
+  readonly basePath: string;
+  readonly table: readonly Route[];
 }
 
 /**
  * Looks a request's address up in the table, exactly as it was sent. Parsing would change `..`, `\`, `//host` and control
- * characters: such a path is not served, because a key gets lost where one form is checked and another one is sent.
+ * characters. Such a path is not served: if the checked path were not the sent path, the key could reach another one.
  */
-export function findRoutes(
-  url: string,
-  { basePath, table }: { readonly basePath: string; readonly table: readonly Route[] },
-): Found {
-  const [, host = "", pathname = "", query] = ADDRESS.exec(url) ?? [];
-  // parsing takes longer than all other checks of a path
-  const parsed = PLAIN.test(url) ? { pathname } : URL.parse(url);
+export function findRoutes(url: string, { basePath, table }: Served): Found {
+  const [, pathname = "", query] = ADDRESS.exec(url) ?? [];
+  const parsed = URL.parse(url);
   const isOwn = parsed?.pathname === pathname && pathname.startsWith(basePath);
   const path = pathname.slice(basePath.length);
   const matches = isOwn ? table.flatMap((route) => matchRoute(route, path) ?? []) : [];
-  return { matches, query, parsed, host };
+  return { matches, query, parsed };
 }
 
 /**
  * @throws {Refusal} 404 for a path that is not served, 400 for a query that it does not take, 405 for a method that the path
  *   does not have
  */
-export function matchRequest(
-  { method }: Request,
-  { matches, query, parsed }: Found,
-  settings: { readonly basePath: string; readonly table: readonly Route[] },
-): Match {
-  if (matches.length === 0) throw refusePath(parsed?.pathname ?? "", settings);
+export function matchRequest(method: string, { matches, query, parsed }: Found, served: Served): Match {
+  if (matches.length === 0) throw refusePath(parsed?.pathname ?? "", served);
   const match = matches.find(({ route }) => route.method === method);
   if (query !== undefined && !match?.route.takesQuery?.(parsed)) throw new Refusal("query_not_allowed");
   if (match) return match;
@@ -89,10 +90,7 @@ export function listMethods(matches: readonly Match[]): string {
 }
 
 /** Names the paths that are served: the base URL of a client often has one `/v1` or `basePath` too many or too few. */
-function refusePath(
-  pathname: string,
-  { basePath, table }: { readonly basePath: string; readonly table: readonly Route[] },
-): Refusal {
+function refusePath(pathname: string, { basePath, table }: Served): Refusal {
   // a path like those of the spec
   if (!/\/(?:v1|chat|images|video|gamma|epsilon)\//.test(pathname)) return new Refusal("not_found");
   const open = table.flatMap(({ path, plugin }) => (plugin ? [] : basePath + path)).join(", ");

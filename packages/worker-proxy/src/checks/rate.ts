@@ -11,7 +11,7 @@ export interface RateLimitBinding {
 
 /** Options of {@link workersRateLimit}. */
 export interface WorkersRateLimitOptions<Env = unknown> {
-  /** The period of the bindings in wrangler.jsonc, in seconds; a refusal says to come back after it. @default 60 */
+  /** The period of the bindings in wrangler.jsonc, in seconds: the `retry-after` of a refusal. @default 60 */
   readonly periodSeconds?: 10 | 60;
   /** Another binding for polls, with a higher limit. @default none: polls are not counted */
   readonly polls?: (env: Env) => RateLimitBinding | undefined;

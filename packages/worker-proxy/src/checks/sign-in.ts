@@ -21,9 +21,8 @@ export async function findUser<Env>(
   env: Env,
 ): Promise<User> {
   const { headers } = request;
-  const address = headers.get("cf-connecting-ip");
-  const from = address === null ? {} : { address };
-  if (authenticate === "public") return { ...from, id: "public" };
+  const address = headers.get("cf-connecting-ip") ?? undefined;
+  if (authenticate === "public") return { address, id: "public" };
   const token = headers.get("authorization") ?? "";
   // two headers arrive joined, and a check could read either of them
   const isJoined = token.includes(",");
@@ -39,7 +38,7 @@ export async function findUser<Env>(
     throw refuseSetup('authenticate: must return { id: "…" } or null');
   const named = headers.get("x-sluice-user");
   if (named !== null && named !== hashUser(user.id)) throw new Refusal("user_mismatch");
-  return { ...from, ...user };
+  return { address, ...user };
 }
 
 /**

@@ -64,7 +64,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   let isPutOff = false;
   let isOpen = true;
   let interrupt: (() => void) | undefined;
-  const leave = () => stop("client_left");
+  const leave = () => call.stop("client_left");
   client.addEventListener("abort", leave);
   const call = {
     /** Signal of the `fetch` to the gateway. */
@@ -73,43 +73,64 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
     stopped: undefined as Failure | undefined,
     /** Called when `signal` aborts: a listener of the platform would cost more. */
     onAbort: () => {},
-    stop,
-    limit,
-    wait,
-    close,
+
+    /** Ends the call and closes the gateway's connection. The first reason stays. */
+    stop(reason: Failure): void {
+      if (!isOpen) return;
+      call.stopped = reason;
+      call.close();
+      interrupt?.();
+    },
+
+    /**
+     * Ends a call: releases the timer and the client, and closes the connection.
+     *
+     * @param isRead true where the response was read to its end: an abort would only cost time
+     */
+    close(isRead = false): void {
+      isOpen = false;
+      clearTimeout(timer);
+      client.removeEventListener("abort", leave);
+      if (isRead) return;
+      controller.abort(CLOSED);
+      call.onAbort();
+    },
+
+    /** Limits the present step from now on, in place of the last limit. @default no limit */
+    limit(step?: Limit): void {
+      stepEndsAt = step ? Date.now() + step.ms : Infinity;
+      late = step?.late ?? late;
+      isPutOff = false;
+      watch();
+    },
+
+    /**
+     * Waits for one step until the call is stopped: not every body fails when its request does.
+     *
+     * @param broken the failure to report when the step itself fails
+     * @throws {Refusal} the reason of the stop, or `broken`
+     */
+    async wait<T>(step: () => Promise<T>, broken: Failure, within?: Limit): Promise<T> {
+      if (within) call.limit(within);
+      else watch();
+      try {
+        // one slot, not a race against one long promise, which would keep a reaction for each chunk of a stream
+        return await new Promise<T>((resolve, reject) => {
+          interrupt = () => reject(call.stopped);
+          step().then(resolve, reject);
+          if (call.stopped) interrupt();
+        });
+      } catch (error) {
+        if (call.stopped) throw createFailure(call.stopped);
+        // an error of the platform may name an address or a header: only the log has it
+        throw error instanceof Refusal ? error : createFailure(broken, undefined, error);
+      } finally {
+        if (within) call.limit();
+      }
+    },
   };
   if (client.aborted) leave();
   return call;
-
-  /** Ends the call and closes the gateway's connection. The first reason stays. */
-  function stop(reason: Failure): void {
-    if (!isOpen) return;
-    call.stopped = reason;
-    close();
-    interrupt?.();
-  }
-
-  /**
-   * Ends a call: releases the timer and the client, and closes the connection.
-   *
-   * @param isRead true where the response was read to its end: an abort would only cost time
-   */
-  function close(isRead = false): void {
-    isOpen = false;
-    clearTimeout(timer);
-    client.removeEventListener("abort", leave);
-    if (isRead) return;
-    controller.abort(CLOSED);
-    call.onAbort();
-  }
-
-  /** Limits the present step from now on, in place of the last limit. @default no limit */
-  function limit(step?: Limit): void {
-    stepEndsAt = step ? Date.now() + step.ms : Infinity;
-    late = step?.late ?? late;
-    isPutOff = false;
-    watch();
-  }
 
   /** Keeps one timer for all limits, since a timer costs more than a read: only an earlier end sets a new one. */
   function watch(end = Math.min(stepEndsAt, endsAt)): void {
@@ -127,33 +148,8 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
     if (!isPutOff && Date.now() - now > BUSY_MS) {
       isPutOff = true;
       watch(Date.now() + BUSY_MS);
-    } else if (stepEndsAt <= now) stop(late);
-    else if (endsAt <= now) stop("upstream_timeout");
+    } else if (stepEndsAt <= now) call.stop(late);
+    else if (endsAt <= now) call.stop("upstream_timeout");
     else watch();
-  }
-
-  /**
-   * Waits for one step until the call is stopped: not every body fails when its request does.
-   *
-   * @param broken the failure to report when the step itself fails
-   * @throws {Refusal} the reason of the stop, or `broken`
-   */
-  async function wait<T>(step: () => Promise<T>, broken: Failure, within?: Limit): Promise<T> {
-    if (within) limit(within);
-    else watch();
-    try {
-      // one slot, not a race against one long promise, which would keep a reaction for each chunk of a stream
-      return await new Promise<T>((resolve, reject) => {
-        interrupt = () => reject(call.stopped);
-        step().then(resolve, reject);
-        if (call.stopped) interrupt();
-      });
-    } catch (error) {
-      if (call.stopped) throw createFailure(call.stopped);
-      // an error of the platform may name an address or a header: only the log has it
-      throw error instanceof Refusal ? error : createFailure(broken, undefined, error);
-    } finally {
-      if (within) limit();
-    }
   }
 }

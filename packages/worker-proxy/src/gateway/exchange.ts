@@ -55,7 +55,7 @@ export type ReadStream = <Env>(
 export interface StreamEnd {
   /** The `error.code` of what went wrong; absent if the response is whole. */
   readonly code?: string;
-  /** The failure behind the `code`; absent if the response is whole, or ended with an error of the gateway's. */
+  /** The failure behind the `code`; absent for a whole response, and for an error that the gateway sent. */
   readonly problem?: Refusal;
   /** The last `usage` of the stream. */
   readonly usage?: Usage;
@@ -80,9 +80,9 @@ export interface Account extends Pick<Reservation, "ticket"> {
 
 /** The end of a reservation. */
 export interface Paid {
-  /** The amounts, in the meter's unit; undefined where it does not say. */
+  /** The amounts, in the meter's unit; undefined if the meter reports none. */
   readonly reserved: number | undefined;
   readonly spent: number | undefined;
-  /** Resolves with false where it could not be settled, which is logged. */
+  /** Resolves with false after a settlement that failed. The failure is logged. */
   readonly settled: Promise<boolean>;
 }

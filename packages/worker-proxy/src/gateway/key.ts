@@ -1,4 +1,4 @@
-/** Shortest key that is looked for: a shorter word may well be part of an honest response. */
+/** Length of the shortest key that is searched: a shorter word can be part of any response. */
 export const SHORTEST_KEY = 8;
 /** Number of strings of JSON in each other that are decoded. */
 const MAX_ESCAPES = 3;

@@ -10,19 +10,16 @@ const HEAD_CHARACTERS = 8 * 1024;
 const EVENT = /^(?:data|event|error)\b[\s\S]*?(?:\n\r?\n|\r\r)/m;
 /** The end of an event or a comment. */
 const BLANK_LINE = /(?:\n\r?\n|\r\r)$/;
-const DONE = /^data: ?\[DONE\]/m;
-/** The same with its blank line: a client takes it for an event only then. */
-const WHOLE_DONE = /^data: ?\[DONE\][^\r\n]*(?:\r?\n\r?\n|\r\r)/m;
+/** The end of a chat with its blank line: a client takes it for an event only then. */
+const DONE = /^data: ?\[DONE\][^\r\n]*(?:\r?\n\r?\n|\r\r)/m;
 
-/** A piece below this size is copied while it is held, in bytes. */
-const SMALL_BYTES = 1024;
-/** Time to wait for the end of the gateway's connection behind the end of the response, in milliseconds. */
+/** Time to wait for the end of the gateway's connection after the end of the response, in milliseconds. */
 const GRACE_MS = 2000;
 /** Characters that lie in two pieces matter neither to a key nor to the end. */
 const utf8 = new TextDecoder();
 
 interface StreamOptions {
-  /** True for a chat, which says its end with `[DONE]`. Any other stream ends with its bytes. */
+  /** True for a chat, which ends with `[DONE]`. Any other stream ends with its last byte. */
   readonly isChat: boolean;
   /** Called when the stream is over, with the `error.code` of what went wrong, if anything did. Only the first call counts. */
   readonly onEnd: (code?: string) => void;
@@ -42,8 +39,8 @@ export function passStream(
   let head = "";
   /** True once the whole response has passed. */
   let isWhole = false;
-  // a client that takes nothing holds back the pump's own report
-  call.onAbort = () => call.stopped && tellEnd(call.stopped);
+  // a client that reads nothing holds back the pump's own report
+  call.onAbort = () => call.stopped && onEnd(isWhole ? undefined : call.stopped);
   pass().catch((error) => {
     end(error instanceof Refusal ? error : createFailure("upstream_cut"));
     call.close();
@@ -52,6 +49,7 @@ export function passStream(
 
   async function pass(): Promise<void> {
     isWhole = await passHead();
+    if (isChat) report.head = head;
     // the gateway's connection can be used again once its end is read
     if (isWhole) call.limit({ ms: GRACE_MS, late: "upstream_idle" });
     await body.pipeTo(writable, { preventClose: true, preventAbort: true, signal: call.signal });
@@ -63,24 +61,22 @@ export function passStream(
   async function passHead(): Promise<boolean> {
     const reader = body.getReader();
     const writer = writable.getWriter();
-    let held: Uint8Array[] = [];
+    const held: Uint8Array[] = [];
     try {
       for (;;) {
         const { done, value } = await call.wait(() => reader.read(), "upstream_cut");
         report.firstByte();
         // a copy: a piece of one letter may lie in a buffer of 4 KB
-        if (value) held.push(value.byteLength < SMALL_BYTES ? value.slice() : value);
+        if (value) held.push(value.slice());
         if (value) head += utf8.decode(value);
         // a client may take the lines of an event for one text
         if (containsKey(head.replace(/[\r\n]+data: ?/g, ""), keys)) throw new Refusal("upstream_type");
-        const isOver = isChat ? head.includes("[DONE]") && (done ? DONE : WHOLE_DONE).test(head) : done;
+        const isOver = isChat ? DONE.test(done ? `${head}\n\n` : head) : done;
         if (done && !isOver) throw createFailure("upstream_cut");
         const isRead = isOver || head.length >= HEAD_CHARACTERS || EVENT.test(head);
-        if (isRead || BLANK_LINE.test(head)) {
-          // not waited for: what follows queues behind them, and fails with them
-          for (const piece of held) writer.write(piece).catch(() => {});
-          held = [];
-        }
+        // not waited for: what follows queues behind them, and fails with them
+        if (isRead || BLANK_LINE.test(head))
+          for (const piece of held.splice(0)) writer.write(piece).catch(() => {});
         if (isRead) return isOver;
       }
     } finally {
@@ -94,15 +90,10 @@ export function passStream(
     // workerd keeps the lock of a pipe whose client has left
     const writer = writable.locked ? undefined : writable.getWriter();
     if (failure && writer?.desiredSize == null) call.stop("client_left");
-    const cause = call.stopped ? createFailure(call.stopped) : failure;
-    tellEnd(cause?.reason);
-    if (cause && !isWhole && cause.reason !== "client_left")
-      writer?.write(formatErrorEvent(cause)).catch(() => {});
+    const stopped = call.stopped ? createFailure(call.stopped) : failure;
+    const cause = isWhole ? undefined : stopped;
+    onEnd(cause?.reason);
+    if (cause && cause.reason !== "client_left") writer?.write(formatErrorEvent(cause)).catch(() => {});
     writer?.close().catch(() => {});
-  }
-
-  function tellEnd(code?: string): void {
-    if (isChat) report.head = head;
-    onEnd(isWhole ? undefined : code);
   }
 }

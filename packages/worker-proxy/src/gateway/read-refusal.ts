@@ -19,12 +19,8 @@ const ACCOUNT = [401, 402, 403, 407];
 /** Statuses of a wait or a connection that ended before the work did: it may be done all the same. */
 const MAY_HAVE_WORKED = [408, 504, 520, 524];
 
-/** Statuses of a server that does not have the path or the method: the gateway has both, and says other things in JSON. */
+/** Statuses of a server that does not have the path or the method: the gateway has both, and sends JSON. */
 const NO_SUCH_PATH = [404, 405];
-const OTHER_SERVER: Partial<Record<"code" | "message" | "param", string>> = {
-  code: "upstream_type",
-  message: "what answered is not the gateway; the proxy's operator checks `baseURL`",
-};
 
 /**
  * Creates a refusal from an error response of the gateway. Only mistakes of the caller keep the gateway's message.
@@ -55,9 +51,10 @@ export async function readRefusal(
   if (status >= 500) return refuse("upstream_error");
   if (ACCOUNT.includes(status)) return refuse("upstream_auth", `the gateway refused the key with ${status}`);
   const known = await readError(upstream, keys, Math.min(chunkMs, ERROR_MS), outcome);
-  // any server in between can respond with a page: only the gateway's JSON says that a task does not exist (spec, Errors)
+  // any server in between can respond with a page: only the gateway's JSON proves that a task does not exist (spec, Errors)
   const isForeign = known === undefined && NO_SUCH_PATH.includes(status);
-  const { param, ...said } = known ?? (isForeign ? OTHER_SERVER : {});
+  const message = "another server responded, not the gateway; the proxy's operator checks `baseURL`";
+  const { param, ...said }: GatewayError = known ?? (isForeign ? { code: "upstream_type", message } : {});
   return new Refusal("upstream_refused", {
     what: status,
     param,
@@ -68,13 +65,16 @@ export async function readRefusal(
   });
 }
 
+/** The fields of an error of the gateway (spec, Errors). */
+type GatewayError = Partial<Record<"message" | "type" | "code" | "param", string>>;
+
 /** Reads an error (spec, Errors), without parts that quote a key. Undefined for anything but a JSON object. */
 async function readError(
   upstream: GatewayResponse,
   keys: readonly string[],
   idleMs: number,
   outcome: CallOutcome,
-): Promise<Partial<Record<"message" | "type" | "code" | "param", string>> | undefined> {
+): Promise<GatewayError | undefined> {
   const isSaid = ([, value]: [string, unknown]) =>
     typeof value === "string" && value !== "" && !containsKey(value, keys);
   try {

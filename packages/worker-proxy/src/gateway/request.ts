@@ -73,8 +73,7 @@ export async function sendRequest(
       send(baseURL + path, init).catch((error: unknown) => {
         throw createFailure(isUnconnected(error) ? "upstream_unreachable" : "upstream_cut", undefined, error);
       });
-    const limit = { ms: headersMs, late: "upstream_timeout" } as const;
-    return await call.wait(connected, "upstream_unreachable", limit);
+    return await call.wait(connected, "upstream_unreachable", { ms: headersMs, late: "upstream_timeout" });
   }
 }
 

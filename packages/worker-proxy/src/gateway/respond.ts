@@ -15,33 +15,21 @@ export async function passResponse<Env>(
   response: Response,
   pass?: PassResponse,
 ): Promise<Response> {
-  const { route, report, admitted, keys } = exchange;
-  const { known } = report;
+  const { route, report, keys, settings } = exchange;
   const { status } = response;
   const headers = selectHeaders(response, keys);
   // the event of this request now has the gateway's id
-  known.requestId = headers["x-request-id"] ??= known.requestId;
+  report.known.requestId = headers["x-request-id"] ??= report.known.requestId;
   headers["x-sluice-source"] = "upstream";
-  if (admitted.dropped?.length) headers["x-sluice-dropped-fields"] = admitted.dropped.join(", ");
   if (pass) return await pass(exchange as unknown as Exchange<never>, response, headers);
-  if (status === 204 && route.plugin) return passEmpty(exchange, headers);
   const { type, body } = checkType(response, route.name === "chat" || route.plugin !== undefined);
   headers["content-type"] = type;
   if (type === "application/json") return await passJSON(exchange, response, headers);
   const onEnd = (code?: string) => report.end(code?.startsWith("client_") ? 499 : status, code);
-  const { run } = exchange.settings;
+  const readStream = route.plugin ? undefined : settings.run?.readStream;
   const stream =
-    run?.readStream && !route.plugin
-      ? run.readStream(exchange, body, onEnd)
-      : passStream(exchange, body, { isChat: !route.plugin, onEnd });
+    readStream?.(exchange, body, onEnd) ?? passStream(exchange, body, { isChat: !route.plugin, onEnd });
   return new Response(stream, { status, headers });
-}
-
-/** Passes a response without a body on. */
-export function passEmpty<Env>({ call, report }: Exchange<Env>, headers: Record<string, string>): Response {
-  call.close();
-  report.end(204);
-  return new Response(null, { status: 204, headers });
 }
 
 /** Reads a response of JSON, and passes it on. */
@@ -75,10 +63,12 @@ export function checkType(
 ): { readonly body: ReadableStream<Uint8Array>; readonly type: string } {
   const [type = ""] = (headers.get("content-type") ?? "").toLowerCase().split(/\s*;/, 1);
   const isFit = type === "application/json" || (canStream && type === "text/event-stream");
-  if (body && isFit) return { body, type };
-  body?.cancel().catch(() => {});
-  const what = ": no JSON and no event stream; the proxy's operator checks `baseURL`";
-  throw new Refusal("upstream_type", { what, outcome: "refused" });
+  if (!body || !isFit) {
+    body?.cancel().catch(() => {});
+    const what = ": no JSON and no event stream; the proxy's operator checks `baseURL`";
+    throw new Refusal("upstream_type", { what, outcome: "refused" });
+  }
+  return { body, type };
 }
 
 /** Passes the response of a plugin on unread. */

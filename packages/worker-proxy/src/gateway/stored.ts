@@ -1,6 +1,7 @@
+import type { Route } from "../checks/path.js";
 import { containsKey } from "./key.js";
 import { passStream } from "./pass-stream.js";
-import { checkType, type PassResponse, passEmpty, passJSON } from "./respond.js";
+import { checkType, type PassResponse, passJSON } from "./respond.js";
 
 /** Facts about a response that a plugin has requested, read, checked and paid for: it passes unread. */
 export interface StoredMark {
@@ -29,7 +30,7 @@ export function markStored(marked: Response, { streamId, isReplayed, endCode }: 
     if (isReplayed) known.isReplay = true;
     const id = response.headers.get("x-stream-id") ?? "";
     if (/^[\w-]{1,128}$/.test(id) && !containsKey(id, keys)) headers["x-stream-id"] = id;
-    if (status === 204 && route.plugin) return passEmpty(exchange, headers);
+    if (status === 204 && route.plugin) return passEmpty(exchange, response, headers);
     const { type, body } = checkType(response, true);
     headers["content-type"] = type;
     if (type !== "text/event-stream") {
@@ -40,7 +41,7 @@ export function markStored(marked: Response, { streamId, isReplayed, endCode }: 
       return passed;
     }
     let isOver = false;
-    // the stream passes unread, so that its job is asked for the code
+    // the stream passes unread: its job knows the code
     const onEnd = (code?: string) => {
       if (isOver) return;
       isOver = true;
@@ -57,7 +58,14 @@ export function markStored(marked: Response, { streamId, isReplayed, endCode }: 
 /** The functions that pass marked responses on. The responses of all others are checked as the gateway's. */
 const passers = new WeakMap<Response, PassResponse>();
 
-/** Returns the function that passes a response on; undefined without a mark. */
-export function findPasser(response: Response): PassResponse | undefined {
-  return passers.get(response);
+/** Returns the function that passes a response of a plugin on; undefined for a response to check as the gateway's. */
+export function findPasser(response: Response, { plugin }: Route): PassResponse | undefined {
+  return passers.get(response) ?? (response.status === 204 && plugin ? passEmpty : undefined);
 }
+
+/** Passes a response without a body on. */
+const passEmpty: PassResponse = async ({ call, report }, { status }, headers) => {
+  call.close();
+  report.end(status);
+  return new Response(null, { status, headers });
+};

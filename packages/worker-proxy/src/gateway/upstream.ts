@@ -8,12 +8,9 @@ import { refuseSetup } from "../refusals/refusal.js";
  *
  * @throws {TypeError} when an option can't work; the message says what to give
  */
-export function createUpstream<Env>(
-  { baseURL, apiKey, fetch: given }: Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch">,
-  headersMs: number,
-) {
-  const readBaseURL = createReader<Env, string>("baseURL", baseURL, checkBaseURL);
-  const readKeys = createReader<Env, readonly string[]>("apiKey", apiKey, checkKeys);
+export function createUpstream<Env>(options: ProxyOptions<Env>, headersMs: number) {
+  const readBaseURL = createReader<Env, string>("baseURL", options.baseURL, checkBaseURL);
+  const readKeys = createReader<Env, readonly string[]>("apiKey", options.apiKey, checkKeys);
   // the key that the gateway accepted last, for all requests
   const taken = {};
   return { readKeys, connect };
@@ -30,26 +27,24 @@ export function createUpstream<Env>(
     if (baseURL.split("/", 3)[2] === host) throw refuseSetup("baseURL: is the proxy's own address");
     // the platform's own `fetch` needs no object for a request
     const send: GatewayConnection["send"] = async (url, init) =>
-      given ? given(new Request(url, init), env) : fetch(url, init);
+      options.fetch ? options.fetch(new Request(url, init), env) : fetch(url, init);
     return { baseURL, apiKeys, taken, send, headersMs };
   }
 }
 
+/** An address as a parser writes it: https, or http on this machine, without a name, password, query or fragment. */
+const BASE_URL = /^(?:https:\/\/[^/@]+|http:\/\/(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?)\/[^?#]*$/;
+
 function checkBaseURL(given: unknown): string {
-  const url = URL.parse(String(given));
-  ensure(url, "baseURL: is no URL; give the gateway's address, https://gateway.example.com");
-  const { protocol, hostname, origin, username, password, pathname, href } = url;
-  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
-  const isSafe = protocol === "https:" || (protocol === "http:" && isLocal);
-  const isPlain = !username && !password && !/[?#]/.test(href);
-  ensure(isSafe && isPlain, "baseURL: must be https, without a name, password, query or fragment");
-  return origin + pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
+  const { href = "" } = URL.parse(String(given)) ?? {};
+  const advice = "https://gateway.example.com, without a name, password, query or fragment";
+  ensure(BASE_URL.test(href), `baseURL: give the gateway's address, ${advice}`);
+  return href.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
 const KEY = /^(?!bearer)(?:(?!["'`])[\x21-\x7e])+$/i;
 
 function checkKeys(given: unknown): readonly string[] {
   const advice = 'Give one key, or two while they are changed, without quotes, spaces and "Bearer"';
-  const isKey = (key: string) => KEY.test(key);
-  return checkTexts([given].flat(), isKey, `apiKey: is the secret set? ${advice}`, 1, 2);
+  return checkTexts([given].flat(), (key) => KEY.test(key), `apiKey: is the secret set? ${advice}`, 1, 2);
 }

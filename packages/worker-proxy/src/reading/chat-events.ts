@@ -103,7 +103,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
 const LINE_FEED = 10;
 const RETURN = 13;
 
-/** The place behind the last blank line that ends after `from`; 0 where there is none. */
+/** The position after the last blank line that ends after `from`; 0 without such a line. */
 function findEventsEnd(bytes: Uint8Array, from: number): number {
   for (let at = bytes.byteLength - 1; at > from; at -= 1) {
     if (!isLineEnd(bytes[at])) continue;
@@ -136,7 +136,7 @@ function openChat(choices: number) {
     isFinished: false,
     /** False if the stream is over before the `finish_reason` of a choice: it may lack its end. */
     isConfirmed: true,
-    /** True if the gateway said an error within the stream. */
+    /** True if the stream contains an error of the gateway. */
     hasFailed: false,
     /** Number of events that carried something: text, reasoning, tool calls, a finish reason, usage after it, an error. */
     contents: 0,
@@ -181,7 +181,7 @@ function openChat(choices: number) {
 /** The fields of a delta that carry something. */
 const CONTENT = ["content", "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call"];
 
-/** True if there is a text that is not empty in it; `type` only says of what kind a part is. */
+/** Returns true if it contains a text that is not empty. A `type` alone is no content. */
 function isFilled(value: unknown): boolean {
   if (typeof value === "string") return value !== "";
   if (typeof value !== "object" || value === null) return false;

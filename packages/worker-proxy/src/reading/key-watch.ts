@@ -1,6 +1,6 @@
 import { SHORTEST_KEY } from "../gateway/key.js";
 
-/** Deepest nesting that is searched; deeper JSON counts as a find. The spec's responses have fewer than ten levels. */
+/** Deepest nesting that is searched; deeper JSON is treated as if it contained a key. The spec's responses have fewer than ten levels. */
 const DEEPEST = 100;
 /** Largest number of places whose unfinished beginning of a key is kept. */
 const MOST_PLACES = 1000;

@@ -5,9 +5,9 @@ import { describeRefusal, formatErrorEvent, type Refusal } from "../refusals/ref
 import { type EventBytesOptions, openEventBytes } from "./chat-events.js";
 
 interface RelayOptions extends EventBytesOptions {
-  /** Called before the first piece goes on. */
+  /** Called before the first piece is passed on. */
   readonly onFirstByte?: () => void;
-  /** Called after each piece that goes on, with all its events. */
+  /** Called after each piece is passed on, with all its events. */
   readonly onPass?: () => void;
   /** Called once, when the stream is over. */
   readonly onEnd: (end: StreamEnd) => void;
@@ -35,7 +35,7 @@ export function relay(
           ...options,
           onEnd(end) {
             onEnd(end);
-            // a client that takes nothing does not ask for the error
+            // a client that reads nothing does not pull the error
             if (end.problem?.reason === "client_stalled") client.error(end.problem);
           },
         });
@@ -154,8 +154,8 @@ export function readEventStream(
   }
 }
 
-/** Time to wait for usage and `[DONE]` behind the last finish reason, and for the end behind those, in milliseconds. */
+/** Time to wait for usage and `[DONE]` after the last finish reason, and then for the end, in milliseconds. */
 const GRACE_MS = 2000;
 
-/** Room for each read, in bytes: what a gateway writes in chunks comes in no larger pieces. */
+/** Buffer of each read, in bytes. The chunks of a gateway are smaller. */
 const READ_BYTES = 4096;

@@ -19,8 +19,14 @@ const MINUTE_MS = 60_000;
 /** Most different lines that are written in that time; beyond it, one for each subject. */
 const MAX_LINES = 20;
 
+/** Writes a line to the log of a proxy, unless the last minute has it. */
+export function writeLine(log: Log<never>, subject: string, text: string, about?: string): void {
+  log.lines ??= createLines();
+  log.lines.add(subject, text, about);
+}
+
 /** Writes equal lines of one minute once, and then their number: in an outage each request has the same line. */
-export function createLines() {
+function createLines() {
   let since = 0;
   const written = new Set<string>();
   const more = new Map<string, number>();
@@ -49,7 +55,7 @@ export function createLines() {
 
 /** An error of a request, with what its line in the log needs. No secret of the request is in the line. */
 export interface LoggedError<Env> {
-  /** @default the error belongs to work that goes on without a request */
+  /** @default the error belongs to work without a request */
   readonly request?: Request | undefined;
   readonly env: Env;
   readonly log: Log<Env>;
@@ -98,8 +104,7 @@ export async function logCause<Env>(
     .replace(KEY_LIKE, "[…]")
     .replace(/\p{Cc}+/gu, " ")
     .slice(0, MAX_CHARACTERS);
-  const { lines = createLines() } = failed.log;
-  lines.add(subject, safe, requestId && `, request ${requestId}`);
+  writeLine(failed.log, subject, safe, requestId && `, request ${requestId}`);
 }
 
 /** Describes an error for the log, with the errors behind it. */

@@ -1,4 +1,4 @@
-import { refuseSetup } from "./refusal.js";
+import { decide, refuseSetup } from "./refusal.js";
 
 /**
  * Checks an option of a plugin when the proxy is created.
@@ -32,12 +32,7 @@ export async function readOption<Env, T>(
   env: Env,
   check: (value: unknown) => T | Promise<T>,
 ): Promise<T> {
-  let value: unknown;
-  try {
-    value = await read(env);
-  } catch (cause) {
-    throw refuseSetup(`${name}: its function threw`, cause);
-  }
+  const value = await decide(name, "misconfigured", () => read(env));
   try {
     return await check(value);
   } catch (error) {

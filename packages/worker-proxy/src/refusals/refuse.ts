@@ -1,4 +1,4 @@
-import { type LoggedError, logCause } from "./log.js";
+import { type LoggedError, logCause, writeLine } from "./log.js";
 import { describeRefusal, formatError, type Refusal } from "./refusal.js";
 import type { Report } from "./report.js";
 
@@ -9,22 +9,21 @@ export async function refuse<Env>(
   failed: LoggedError<Env>,
 ): Promise<Response> {
   const { known, secrets } = report;
-  const { lines } = failed.log;
   const { status, code, message } = describeRefusal(refusal);
   const { advice, headers, budget, limit, reason, outcome } = refusal.details;
   // `retry-after` on a request that may be done would tell clients to pay for it twice
   const isPassing = PASSING.test(refusal.reason) && outcome !== "unknown";
   known.requestId = headers?.["x-request-id"] ?? known.requestId;
-  if (advice) lines?.add(message, JSON.stringify(advice.slice(0, 100)));
-  lines?.flush();
-  // without `onEvent` nothing else tells an operator why a token is refused
+  if (advice) writeLine(failed.log, message, JSON.stringify(advice.slice(0, 100)));
+  failed.log.lines?.flush();
+  // without the plugin `events`, only the log has the reason why a token was refused
   const cause = status >= 500 ? refusal : reason;
   if (cause) await logCause(`${status} ${code}`, cause, { ...failed, secrets }, known.requestId);
   Object.assign(known, budget && { budget }, limit && { limit }, reason && { reason });
   report.end(status, code);
   const all = {
     "x-sluice-source": "proxy",
-    // clients wait as long as they are told: a random wait spreads clients that failed together
+    // a random wait spreads the retries of clients that failed together
     ...(isPassing && { "retry-after": String(1 + Math.floor(Math.random() * 3)) }),
     ...headers,
     "x-request-id": known.requestId,

@@ -4,17 +4,18 @@ import type { AdmittedRequest } from "../api/plugin.js";
 /** A request as it comes in. */
 export type Incoming<Env> = Pick<AdmittedRequest<Env>, "request" | "env" | "context">;
 
-/** The record of one request, of which plugins with `onEvent` get an event. */
+/** The fields of the event that are known so far. */
+type KnownFields = { -readonly [Field in keyof RequestEvent]?: RequestEvent[Field] } & { requestId: string };
+
+/** The record of one request. Plugins with `onEvent` get an event made from it. */
 export type Report = ReturnType<typeof openReport>;
 
 /** Opens the record of a request. Each check adds its facts. */
 export function openReport({ headers }: Request) {
   const traceparent = headers.get("traceparent");
   const startedAt = Date.now();
-  const known: { -readonly [Key in keyof RequestEvent]?: RequestEvent[Key] } & { requestId: string } = {
-    requestId: crypto.randomUUID(),
-    ...(isTraceparent(traceparent) && { traceparent }),
-  };
+  const known: KnownFields = { requestId: crypto.randomUUID() };
+  if (isTraceparent(traceparent)) known.traceparent = traceparent;
   const onEnd: ((status: number, code?: string) => void)[] = [];
   return {
     known,

@@ -68,7 +68,7 @@ export const assets: RouteGroup = {
       : [];
     return [{ method: "POST", path: "/gamma/asset/CreateAsset", ids: "asset" }, ...lookup];
   },
-  /** A cap alone says who may use which group. */
+  /** Only a cap allows the use of a group. */
   checkBody(_body, { models }, model) {
     if (Object.hasOwn(models.get(model) ?? {}, "GroupId")) return;
     throw refuseAs(mediaRefusals.no_groups, "no_groups", { what: model, param: "GroupId", advice: model });

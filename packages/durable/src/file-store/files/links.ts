@@ -1,4 +1,4 @@
-import { type AdmittedRequest, isFile, Refusal, signMark } from "@sluice/worker-proxy/plugin";
+import { type AdmittedRequest, isFile, isSameMark, Refusal, signMark } from "@sluice/worker-proxy/plugin";
 
 /**
  * Creates and verifies ids of files and links to them. An id contains a signature for its owner. Everyone who has a
@@ -67,7 +67,7 @@ export function createLinks(secrets: readonly string[]) {
   };
 
   async function isSigned(text: string, mark: string): Promise<boolean> {
-    for (const secret of secrets) if (isSame(mark, await signText(secret, text))) return true;
+    for (const secret of secrets) if (isSameMark(mark, await signText(secret, text))) return true;
     return false;
   }
 }
@@ -75,13 +75,6 @@ export function createLinks(secrets: readonly string[]) {
 /** Signs a text. The prefix separates these signatures from the proxy's signatures of ids. */
 function signText(secret: string, text: string): Promise<string> {
   return signMark(secret, `media:${text}`);
-}
-
-/** Compares in constant time, so that a client can't guess a signature character by character. */
-function isSame(one: string, other: string): boolean {
-  let difference = one.length ^ other.length;
-  for (let at = 0; at < one.length; at += 1) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
-  return difference === 0;
 }
 
 /**
