@@ -138,13 +138,14 @@ async function bundled(source: string): Promise<string> {
     plugins: [
       {
         name: "entry",
-        resolveId: (id) => (id.endsWith(entry) ? `\0${entry}` : null),
+        // the entry has no folder, so that its packages are resolved from this file
+        resolveId(id) {
+          if (id.endsWith(entry)) return `\0${entry}`;
+          return id.startsWith("@sluice/") ? createRequire(import.meta.url).resolve(id) : null;
+        },
         load: (id) => (id === `\0${entry}` ? source : null),
       },
     ],
-    resolve: {
-      alias: ["@sluice/durable", "@sluice/worker-proxy/plugin", "@sluice/worker-proxy"].map(createAlias),
-    },
     build: {
       write: false,
       lib: { entry, formats: ["es"] },
@@ -153,8 +154,4 @@ async function bundled(source: string): Promise<string> {
   });
   const [{ output } = { output: [] }] = built as { output: { code: string }[] }[];
   return output[0]?.code ?? "";
-}
-
-function createAlias(find: string): { find: string; replacement: string } {
-  return { find, replacement: createRequire(import.meta.url).resolve(find) };
 }

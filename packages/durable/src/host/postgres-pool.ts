@@ -1,6 +1,7 @@
 import type { Reader, SQL, Value } from "@sluice/worker-proxy/plugin";
 import pg from "pg";
 import type { PostgresConnection } from "./postgres-connection.js";
+import { StatementBatch } from "./statement-batch.js";
 import { createStorageError } from "./storage-error.js";
 import { checkValues, readSQL } from "./values.js";
 
@@ -221,126 +222,6 @@ function createQuery(client: pg.PoolClient, isNamed: boolean): Query {
     const statement = { ...(isNamed && { name }), text, values: checkValues(values) };
     return (await client.query(statement)).rows as Row[];
   };
-}
-
-/** Statements that return no rows. */
-const WRITE =
-  /^\s*(?:INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)|^\s*WITH\b.*\bINSERT INTO\b(?!.*\bRETURNING\b)/is;
-/** A write that begins with `WITH` can only be the last statement of a group. */
-const WITH = /^\s*WITH\b/i;
-const READ = /^\s*SELECT\b(?!.*\bFOR UPDATE\b)/is;
-/** Statements that can be part of a `WITH`. */
-const JOINABLE = /^\s*(?:SELECT|INSERT|UPDATE|DELETE)\b/i;
-const TABLE = /\b(?:FROM|INTO|JOIN|UPDATE)\s+(?!SET\b)(\w+)/gi;
-
-/** A statement that waits to be sent with its group. */
-interface WaitingStatement {
-  readonly sql: string;
-  readonly values: readonly Value[];
-  resolve(rows: readonly never[]): void;
-  reject(error: unknown): void;
-}
-
-/** The statements of a transaction. Statements without an `await` between them are sent as one. */
-class StatementBatch {
-  /** Writes without returned rows. The commit waits for them; operations do not. */
-  readonly writes: Promise<unknown>[] = [];
-  readonly #query: Query;
-  #waiting: WaitingStatement[] = [];
-  #isClosed = false;
-
-  constructor(query: Query) {
-    this.#query = query;
-  }
-
-  readonly query: Query = async <Row>(given: SQL, ...values: readonly Value[]): Promise<readonly Row[]> => {
-    const sql = readSQL(given, "postgres");
-    checkValues(values);
-    const done = new Promise<readonly Row[]>((resolve, reject) => {
-      if (this.#isClosed) throw new Error("the transaction is over");
-      // send after all code that can run now has added its statements
-      if (this.#waiting.push({ sql, values, resolve, reject }) === 1) process.nextTick(() => this.send());
-    });
-    if (!WRITE.test(sql)) return await done;
-    this.writes.push(done);
-    // without this the rejection is unhandled if another query fails the operation
-    done.catch(ignore);
-    return [];
-  };
-
-  send(): void {
-    for (const group of groupStatements(this.#waiting)) void this.#sendGroup(group);
-    this.#waiting = [];
-  }
-
-  /** Rejects all statements that were not sent. */
-  close(error: unknown): void {
-    this.#isClosed = true;
-    for (const { reject } of this.#waiting) reject(error);
-    this.#waiting = [];
-  }
-
-  /** Sends a group as one statement, with each statement as a part of its `WITH`. */
-  async #sendGroup(group: readonly WaitingStatement[]): Promise<void> {
-    const [only] = group;
-    try {
-      if (only && group.length === 1) return only.resolve(await this.#query(only.sql, ...only.values));
-      const values = group.flatMap((statement) => statement.values);
-      const parts = group.map(({ sql }, nth) => `q${nth} AS (${sql})`);
-      const last = group.at(-1)?.sql ?? "";
-      if (WITH.test(last)) {
-        await this.#query(last.replace(WITH, `WITH ${parts.slice(0, -1).join(", ")}, `), ...values);
-        for (const { resolve } of group) resolve([]);
-        return;
-      }
-      const results = group.map(({ sql }, nth) =>
-        WRITE.test(sql) ? "" : `(SELECT json_agg(q) FROM q${nth} q) AS r${nth}`,
-      );
-      const columns = results.filter((result) => result !== "").join(", ") || "1";
-      const [row] = await this.#query<Record<string, readonly never[] | null>>(
-        `WITH ${parts.join(", ")} SELECT ${columns}`,
-        ...values,
-      );
-      for (const [nth, { resolve }] of group.entries()) resolve(row?.[`r${nth}`] ?? []);
-    } catch (error) {
-      for (const { reject } of group) reject(error);
-    }
-  }
-}
-
-/**
- * Groups consecutive statements. All statements of a group see the tables as they were before the group, so a group
- * never contains a statement that uses a table which another statement of the group writes.
- */
-function groupStatements(statements: readonly WaitingStatement[]): readonly (readonly WaitingStatement[])[] {
-  const groups: WaitingStatement[][] = [];
-  /** The tables of the last group, with true for a table that it only reads. Undefined if the group is complete. */
-  let tables: Map<string, boolean> | undefined;
-  for (const statement of statements) {
-    const { sql } = statement;
-    const isRead = READ.test(sql);
-    const names = [...sql.matchAll(TABLE)].map(([, name = ""]) => lockedWith(name.toLowerCase()));
-    const isApart = names.every((name) => !tables?.has(name) || (isRead && tables.get(name)));
-    const isWith = WITH.test(sql) && WRITE.test(sql);
-    const isAlone =
-      !JOINABLE.test(sql) && !(isWith && groups.at(-1)?.every((other) => WRITE.test(other.sql)));
-    if (!tables || !isApart || isAlone) {
-      groups.push([]);
-      tables = new Map();
-    }
-    groups.at(-1)?.push(statement);
-    for (const name of names) tables.set(name, isRead);
-    if (!JOINABLE.test(sql)) tables = undefined;
-  }
-  return groups;
-}
-
-/**
- * Treats `timer_keys` as `timers`, so that a group never writes both. One statement locks rows in any order, but a
- * transaction must lock the row of a key before the rows of its timers.
- */
-function lockedWith(table: string): string {
-  return table === "timer_keys" ? "timers" : table;
 }
 
 /** Error codes of connections, of a server that stops or starts, and of transactions that lost a conflict. */
