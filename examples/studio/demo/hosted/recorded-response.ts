@@ -1,4 +1,4 @@
-import file from "../answers/show-me.md?raw";
+import file from "../replies/show-me.md?raw";
 
 /*
  * The example of the first screen, recorded. The page plays it while the script of the gateway, which is 97 kB, loads. It
