@@ -50,7 +50,9 @@ function measured(name: string): Promise<Report & { readonly title: string }> {
 
 /** The day, the machine and the runtimes. */
 function describeRun(): string {
-  const chromium = run(findChromium() ?? "chromium", "--version").replace(/ built on .*/s, "").trim();
+  const chromium = run(findChromium() ?? "chromium", "--version")
+    .replace(/ built on .*/s, "")
+    .trim();
   const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GB, ${process.platform}`;
   const rounds = process.env["BENCH_ROUNDS"];
   const note = rounds ? ` This was a trial with BENCH_ROUNDS=${rounds}: its figures mean little.` : "";

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { folderBucket } from "../src/buckets/folder/index.js";
+import { createAttempts } from "./support/attempts.js";
 import {
   createFile,
   DAY_MS,
@@ -74,6 +75,19 @@ describe("a file", () => {
     await clock.pass(2 * MINUTE_MS);
     expect([(await request(url)).status, await list()]).toEqual([404, { files: [] }]);
     await expect.poll(keys).toEqual([]);
+  });
+
+  test("is deleted later if its deletion has ended the process three times (case 75)", async () => {
+    const clock = useClock();
+    const { plugin, cutAttempts } = createAttempts();
+    const { store, keys, logs } = openFileStore({ before: [plugin] });
+    await store(png);
+    await cutAttempts("files/sweep", 3);
+    await clock.pass(DAY_MS + MINUTE_MS);
+    expect(logs.join()).toContain("job files/sweep, attempt 4: Error: it ended its process 3 times");
+    expect(keys()).toHaveLength(1);
+    await clock.pass(11 * MINUTE_MS);
+    expect(keys()).toEqual([]);
   });
 
   test("of an unknown type, of markup, or with another content type is refused (case 70)", async () => {

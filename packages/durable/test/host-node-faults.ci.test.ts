@@ -21,7 +21,9 @@ test("a job that ends its process each time is given up, and takes no other job 
     await process.host.run(`start ${deaths}`, reserve, { id: "served" });
   }
   await expect.poll(() => process.host.run("guilty", readTimers, null), { timeout: 60_000 }).toEqual([]);
-  expect(await process.host.run("guilty", readIds, null)).toEqual(["attempt 1", "attempt 2", "attempt 3"]);
+  expect(await process.host.run("guilty", readIds, null)).toEqual([
+    ...["attempt 1", "attempt 2", "attempt 3", "given up"],
+  ]);
   const all = ids.flatMap((id) => [`begin ${id}`, `end ${id}`]).sort();
   await expect.poll(() => process.host.run("innocent", readIds, null), { timeout: 60_000 }).toEqual(all);
   expect(process.logs.join("\n")).toContain("it ended its process 3 times");

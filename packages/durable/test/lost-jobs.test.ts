@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { idempotency, resumableStreams } from "@sluice/durable";
+import { budget, idempotency, resumableStreams } from "@sluice/durable";
 import { nodeHost } from "@sluice/durable/node";
+import type { ProxyPlugin } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createTextReader } from "../../worker-proxy/test/support/event-stream.js";
 import {
@@ -32,7 +33,7 @@ afterEach(() => {
 });
 
 /** Two processes one after the other, with one file and one purse. */
-function openProcesses() {
+function openProcesses(createMeter?: () => ProxyPlugin) {
   const folder = mkdtempSync(join(tmpdir(), "sluice-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "jobs.db");
@@ -42,7 +43,7 @@ function openProcesses() {
     openStoredProxy({
       host: nodeHost({ file, env: {} }),
       gateway,
-      plugins: [purse.plugin, resumableStreams(), idempotency()],
+      plugins: [createMeter?.() ?? purse.plugin, resumableStreams(), idempotency()],
     });
   return { purse, gateway, open };
 }
@@ -168,6 +169,47 @@ describe("a create whose process is gone (case 102)", () => {
     const second = open();
     await expect.poll(() => second.jobs).toMatchObject([{ outcome: "lost" }]);
     await expect.poll(() => purse.spent).toEqual([100]);
+  });
+});
+
+describe("a lost create whose checks fail", () => {
+  const failCheck = (operation: string) => operation === "creates.check";
+
+  test("is checked until one check succeeds, also after a thousand failures", async () => {
+    const lines = silenceLog();
+    const { purse, open } = await loseCreate();
+    const second = open();
+    second.host.fails = failCheck;
+    await second.setAttempts({ job: "creates.check", attempts: 1_000, deaths: 0 });
+    vi.setSystemTime(START + 61_000);
+    await expect.poll(() => lines.join()).toContain("job creates.check, attempt 1001");
+    expect(second.jobs).toEqual([]);
+    second.host.fails = () => false;
+    vi.setSystemTime(START + 61_000 + 3_600_000);
+    await expect.poll(() => second.jobs).toMatchObject([{ outcome: "lost", spent: 100 }]);
+    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [100]]);
+  });
+
+  test("spends its reservation in full after `reservationTtlMs` at the latest", async () => {
+    silenceLog();
+    const { gateway, open } = openProcesses(() =>
+      budget({ limits: { user: 1_000 }, windowMs: 86_400_000, reserve: () => 100 }),
+    );
+    gateway.hangs();
+    const first = open();
+    void first.create("one");
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    await first.host.crash();
+    const second = open();
+    second.host.fails = failCheck;
+    const readBudget = async () => {
+      const response = await second.send({ method: "GET", path: "/v1/budget" });
+      return ((await response.json()) as { budgets: unknown }).budgets;
+    };
+    vi.setSystemTime(START + 3_599_000);
+    expect(await readBudget()).toMatchObject([{ spent: 0, reserved: 100 }]);
+    vi.setSystemTime(START + 3_600_000);
+    expect(await readBudget()).toMatchObject([{ spent: 100, reserved: 0 }]);
   });
 });
 

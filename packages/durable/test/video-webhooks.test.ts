@@ -326,6 +326,26 @@ describe("a dead letter (case 127)", () => {
     run.mockRestore();
   });
 
+  test("is made of a delivery whose process ends at each attempt, and can be sent again", async () => {
+    const { create, gateway, app, cutAttempts, listDeadLetters, resend, of, sent } = openNotifyingProxy();
+    app.next = () => new Response(null, { status: 503 });
+    gateway.next = done;
+    await create();
+    await until(() => of("webhook").length === 1);
+    while (of("webhook").at(-1)?.outcome === "retrying") {
+      await cutAttempts("videos.deliver", 3);
+      await jump(HOUR);
+    }
+    await advance(2 * SECOND);
+    expect(lines()).toContain("job videos.deliver, attempt 4: Error: it ended its process 3 times");
+    const [deadLetter] = await listDeadLetters();
+    expect(deadLetter).toMatchObject({ attempts: 9, cause: expect.stringContaining("the process ended") });
+    expect(sent).toHaveLength(1);
+    app.next = () => new Response(null, { status: 204 });
+    expect(await resend(deadLetter?.id ?? "")).toBe(true);
+    await until(() => of("webhook").at(-1)?.outcome === "complete");
+  });
+
   test("makes room as the oldest of 10,000, and an event tells that", async () => {
     const { plugin, create, gateway, app, listDeadLetters, of } = openNotifyingProxy();
     app.next = () => new Response(null, { status: 410 });

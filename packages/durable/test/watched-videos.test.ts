@@ -539,6 +539,33 @@ describe("a task that is watched from its create", () => {
     expect(events).toHaveLength(1);
   });
 
+  test("a poll that has ended its process three times is reported, and the next one follows", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { create, gateway, polls, events, cutAttempts } = openWatchedProxy();
+    await create();
+    await until(() => polls.length === 1);
+    await cutAttempts("videos.poll", 3);
+    gateway.next = done;
+    await until(() => events.length === 1);
+    expect(log.mock.calls.join()).toContain(
+      "job videos.poll, attempt 4: Error: it ended its process 3 times",
+    );
+    expect(polls).toHaveLength(2);
+    expect(events).toMatchObject([{ job: "watch", outcome: "complete" }]);
+  });
+
+  test("a watch whose polls always end their process ends after 24 hours, as any other", async () => {
+    const { create, polls, events, cutAttempts } = openWatchedProxy();
+    await create();
+    await until(() => polls.length === 1);
+    for (let hour = 0; hour < 25; hour += 1) {
+      await cutAttempts("videos.poll", 1);
+      await jump(HOUR);
+    }
+    expect(events).toMatchObject([{ job: "watch", outcome: "lost", code: "watch_timeout" }]);
+    expect(polls).toHaveLength(1);
+  });
+
   test("the people of a public proxy share a bound of 10,000 watched tasks", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const watch = videoWatch<Readonly<Record<string, string>>>();

@@ -1,5 +1,5 @@
 import { type Job, logError, type StoredPart, type Transaction } from "@sluice/worker-proxy/plugin";
-import { job, operation, reading } from "../host/define.js";
+import { operation, persistentJob, reading } from "../host/define.js";
 import {
   calculateWindowEnd,
   deletePage,
@@ -209,13 +209,16 @@ const sweep = operation<{ readonly jitterMs: number }, Swept>(
 );
 
 /** Sweeps a key after the end of its window. */
-const sweepJob: Job<{ readonly jitterMs: number }> = job("budget.sweep", 5, async ({ host, key }, input) => {
-  for (;;) {
-    const { hasMore, lost } = await host.run(key, sweep, input);
-    logLost(lost);
-    if (!hasMore) return;
-  }
-});
+const sweepJob: Job<{ readonly jitterMs: number }> = persistentJob(
+  "budget.sweep",
+  async ({ host, key }, input) => {
+    for (;;) {
+      const { hasMore, lost } = await host.run(key, sweep, input);
+      logLost(lost);
+      if (!hasMore) return;
+    }
+  },
+);
 
 async function scheduleSweep(transaction: Transaction, resetsAt: number, jitterMs: number): Promise<void> {
   await transaction.schedule(sweepJob, { id: "", at: resetsAt + jitterMs, input: { jitterMs } });

@@ -21,6 +21,13 @@ export function job<Input>(name: string, attempts: number, run: Job<Input>["run"
   return { name, attempts, run };
 }
 
+/**
+ * Defines a job that is tried until it succeeds. It only reads and writes rows, so that it is never what ends its process.
+ */
+export function persistentJob<Input>(name: string, run: Job<Input>["run"]): Job<Input> {
+  return { name, attempts: Number.POSITIVE_INFINITY, run, onGivenUp: run };
+}
+
 /** Defines a source. See {@link Source}. */
 export function source<Input>(name: string, run: Source<Input>["run"]): Source<Input> {
   return { name, run };

@@ -165,7 +165,7 @@ export class Timers {
     this.#running.add(running);
     this.#renewal ??= setInterval(() => void this.#renew(), LEASE_MS / 3);
     running.ended = this.#run(running)
-      // if the end can't be stored, the lease ends, and the job is tried again
+      // if the end can't be stored, the lease ends, and the job is claimed again
       .catch((error) => this.#host.report(`job ${timer.job}`, error))
       .finally(() => {
         this.#running.delete(running);
@@ -193,35 +193,32 @@ export class Timers {
   async #run({ timer, controller }: RunningJob): Promise<void> {
     const { key, job: name, attempts, deaths, input } = timer;
     const job = this.#jobs.get(name) ?? UNKNOWN_JOB;
+    const context = this.#host.createContext(key, attempts, controller.signal);
     try {
       if (deaths > MAX_DEATHS) throw new Error(`it ended its process ${MAX_DEATHS} times`);
-      if (attempts > job.attempts)
-        throw new Error(`it ended its process at the last of ${job.attempts} attempts`);
-      await this.#runJob(job, this.#host.createContext(key, attempts, controller.signal), input, controller);
+      if (attempts > job.attempts) throw new Error(`the last of its ${job.attempts} attempts was cut off`);
+      await this.#runWithin(controller, () => job.run(context, JSON.parse(input) as never));
     } catch (error) {
       // `close` puts the timer back
       if (this.#isClosed) return;
       this.#host.report(`job ${name}, attempt ${Math.min(attempts, job.attempts)}`, error);
-      const isRetried = attempts < job.attempts && deaths <= MAX_DEATHS;
-      const pauseMs = Math.min(RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS);
-      return await this.#end(timer, isRetried ? pauseMs : null);
+      if (attempts < job.attempts && deaths <= MAX_DEATHS)
+        return await this.#end(timer, Math.min(RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS));
+      // if this fails, the lease ends, and it runs again
+      await this.#runWithin(controller, async () => job.onGivenUp?.(context, JSON.parse(input) as never));
     }
     await this.#end(timer, null);
   }
 
-  async #runJob(
-    job: Job<never>,
-    context: JobContext,
-    input: string,
-    controller: AbortController,
-  ): Promise<void> {
+  /** Runs work for up to {@link MAX_JOB_MS}, until the controller aborts. */
+  async #runWithin(controller: AbortController, work: () => Promise<void>): Promise<void> {
     const error = new Error(`it took longer than ${MAX_JOB_MS / 60_000} min`);
     const late = new Promise<never>((_, reject) => {
       controller.signal.addEventListener("abort", () => reject(controller.signal.reason), { once: true });
     });
     const timer = setTimeout(() => controller.abort(error), MAX_JOB_MS);
     try {
-      await Promise.race([job.run(context, JSON.parse(input) as never), late]);
+      await Promise.race([work(), late]);
     } finally {
       clearTimeout(timer);
     }

@@ -10,7 +10,7 @@ import {
   type StoredPart,
   type UserData,
 } from "@sluice/worker-proxy/plugin";
-import { job } from "../host/define.js";
+import { persistentJob } from "../host/define.js";
 import { createUserKey } from "../host/user-key.js";
 import { type Begin, createBegin, createFree } from "./begin.js";
 import { checkJob } from "./check.js";
@@ -65,7 +65,7 @@ export function createJobs(options: JobsOptions): Jobs {
     if (!connected) throw new Error(`${kind}: the plugin belongs to no proxy`);
     return connected;
   };
-  const check = job(`${kind}.check`, 20, (context, { id }: JobId) => checkJob(jobs, context, id));
+  const check = persistentJob(`${kind}.check`, (context, { id }: JobId) => checkJob(jobs, context, id));
   const store = createJobStore({ ...options, checkJob: check });
   const jobs: JobsContext = { ...options, store, getServer };
   const run = createRun(jobs);

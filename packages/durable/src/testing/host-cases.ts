@@ -188,11 +188,12 @@ export const TIMERS: HostCases = {
       ["begin first 1", "begin o 1", "end o 1", "go", ...third],
     );
   },
-  async "tries a job again that fails, as often as it says"({ host, key }) {
+  async "tries a job again that fails, as often as it says, and then calls its onGivenUp"({ host, key }) {
     await host.run(key, planFailing, null);
-    await waitFor(() => host.run(key, notes, null), ["failed 1", "failed 2"]);
+    const failed = ["failed 1", "failed 2", "given up"];
+    await waitFor(() => host.run(key, notes, null), failed);
     await runOther(host, key);
-    ensureSame(await host.run(key, notes, null), ["failed 1", "failed 2", "begin o 1", "end o 1"]);
+    ensureSame(await host.run(key, notes, null), [...failed, "begin o 1", "end o 1"]);
   },
   async "lets the timers of one key not delay those of others"({ host, key }) {
     const many = 3 * MAX_OF_KEY + 4;

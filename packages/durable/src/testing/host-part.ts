@@ -1,4 +1,4 @@
-import type { JobContext, SQL, StoredPart, Transaction, Value } from "@sluice/worker-proxy/plugin";
+import type { Job, JobContext, SQL, StoredPart, Transaction, Value } from "@sluice/worker-proxy/plugin";
 import { job, operation, reading, source } from "../host/define.js";
 import { catchError } from "./assert.js";
 
@@ -156,11 +156,18 @@ export const isMarking = source("hostTests.isMarking", async function* ({ key },
   yield new TextEncoder().encode(`${marking.has(key)}`);
 });
 
-/** Fails at each attempt. */
-const failing = job("hostTests.failing", 2, async ({ host, key, attempt }, _: null) => {
-  await host.run(key, note, { text: `failed ${attempt}` });
-  throw new Error("a job of the tests fails");
-});
+/** Fails at each attempt, and notes that it was given up. */
+const failing: Job<null> = {
+  name: "hostTests.failing",
+  attempts: 2,
+  async run({ host, key, attempt }) {
+    await host.run(key, note, { text: `failed ${attempt}` });
+    throw new Error("a job of the tests fails");
+  },
+  async onGivenUp({ host, key }) {
+    await host.run(key, note, { text: "given up" });
+  },
+};
 
 /** Schedules {@link mark}, or `count` of them. */
 export const plan = operation(

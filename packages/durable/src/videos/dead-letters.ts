@@ -8,7 +8,7 @@ import {
   type Value,
 } from "@sluice/worker-proxy/plugin";
 import { readCursor, readText } from "../admin/body.js";
-import { job, operation, reading } from "../host/define.js";
+import { operation, persistentJob, reading } from "../host/define.js";
 import { DEAD_LETTER_MS, resendDelivery } from "./deliveries.js";
 
 /**
@@ -64,7 +64,7 @@ type DeadLetterRow = { readonly user_key: string; readonly number: number; reado
 type Failure = { readonly id: string; readonly failedAt: number };
 
 /** Deletes an expired dead letter. */
-const expire = job<Failure>("deadLetters.expire", 1_000, async ({ host, key }, failure) => {
+const expire = persistentJob<Failure>("deadLetters.expire", async ({ host, key }, failure) => {
   await host.run(key, removeDeadLetter, failure);
 });
 

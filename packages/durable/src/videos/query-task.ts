@@ -20,8 +20,11 @@ const STEP_MS = 30_000;
 /** Timeout of one poll, in milliseconds. */
 const POLL_MS = 60_000;
 
-/** The response shows no task, is too large, is not JSON, or reports a failed query with HTTP 200. */
-const UNREADABLE: PollResult = { type: "failed", retryAfterMs: 0, ...ENDED_WITHOUT_STATE.unreadable };
+/**
+ * A poll without a readable response: it shows no task, is too large, is not JSON, reports a failed query with HTTP 200,
+ * or was lost with its process.
+ */
+export const UNREADABLE: PollResult = { type: "failed", retryAfterMs: 0, ...ENDED_WITHOUT_STATE.unreadable };
 
 /** Queries the gateway for a task once. Returns a failed poll as a result. */
 export async function queryTask<Env>(

@@ -15,7 +15,7 @@ import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { findResults } from "../shared/results.js";
 import { renameTask } from "./ends.js";
 import type { EventsRequest } from "./events.js";
-import { queryTask } from "./query-task.js";
+import { queryTask, UNREADABLE } from "./query-task.js";
 import { createWatchEvent, getOutcome } from "./report.js";
 import { isStale, type WatchedTask, type WatchRules } from "./task.js";
 import { createWatchRefusal, type FailedResponse, type PollResult, readTask } from "./task-response.js";
@@ -41,6 +41,19 @@ interface WatchParts<Env> {
   readonly events: Source<EventsRequest>;
 }
 
+/** The input of a poll. */
+interface Poll<Env> {
+  readonly id: string;
+  readonly userId: string;
+  readonly env: Env;
+  /** The watch before the poll; null if the task is not watched. */
+  readonly task: WatchedTask | null;
+  /** Maximum number of open watches of the user. */
+  readonly maxOpen: number;
+  /** A result that needs no request to the gateway. */
+  readonly result?: PollResult;
+}
+
 /** A watch after a poll, and the result of the poll. `task` is null if the task is not watched. */
 interface Polled {
   readonly task: WatchedTask | null;
@@ -54,32 +67,23 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
   /** Polls a task that is due. Deletes an ended task after its retention. */
   async function pollTask({ host, key, env, attempt }: JobContext, { id }: RowId): Promise<void> {
     const task = await host.run(key, findWatch, { id });
-    // if the process ended during a poll, the gateway may have received it: wait for the next interval
-    if (task?.end || attempt > 1) await host.run(key, checkTask, { id, intervalMs: rules.intervalMs });
-    else if (task) await poll(host, key, { id, userId: task.userId, env: env as Env, task, maxOpen: 0 });
+    if (task?.end) await host.run(key, checkTask, { id });
+    else if (task) {
+      const known = { id, userId: task.userId, env: env as Env, task, maxOpen: 0 };
+      // if the process ended during a poll, the gateway may have received it, so the poll counts as failed
+      await poll(host, key, { ...known, ...(attempt > 1 && { result: UNREADABLE }) });
+    }
   }
 
   /** Queries the gateway for a task once, and stores the result. */
   async function poll(
     host: BoundHost,
     key: string,
-    {
-      id,
-      userId,
-      env,
-      task,
-      maxOpen,
-    }: {
-      readonly id: string;
-      readonly userId: string;
-      readonly env: Env;
-      readonly task: WatchedTask | null;
-      readonly maxOpen: number;
-    },
+    { id, userId, env, task, maxOpen, result: known }: Poll<Env>,
   ): Promise<Polled> {
     const { connect, log, plugins, report } = server();
     const [result, hash] = await Promise.all([
-      queryTask({ connect, log }, id, env),
+      known ?? queryTask({ connect, log }, id, env),
       hashText(`end\n${userId}\n${id}`),
     ]);
     // store the results first: if the process ends before `applyPoll`, the task is polled again

@@ -70,9 +70,11 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
   const handlers = nameHandlers(onEnd);
   const events = createEventSource(server);
   const serve = createServe({ server, rules, handlers: [...handlers.keys()], events });
+  const deliver: Job<RowId>["run"] = (context, input) => deliverEnd(server(), handlers, context, input);
+  // their second attempt only stores that the first one was lost, so it can always run
   const jobs: readonly Job<RowId>[] = [
-    { ...POLL, run: serve.pollTask },
-    { ...DELIVER, run: (context, input) => deliverEnd(server(), handlers, context, input) },
+    { ...POLL, run: serve.pollTask, onGivenUp: serve.pollTask },
+    { ...DELIVER, run: deliver, onGivenUp: deliver },
   ];
   const route = { name: "videos", path: "/v1/video/generations/{id}/events", id: "task" } as const;
   return definePlugin({

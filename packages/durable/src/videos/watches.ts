@@ -111,24 +111,16 @@ export const markRemoved = operation("videos.remove", async (transaction, { id }
   return null;
 });
 
-/**
- * Deletes an ended task after its retention. While deliveries are pending, checks again every hour instead. Postpones
- * the next poll of an open task whose process ended during a poll.
- */
-export const checkTask = operation(
-  "videos.check",
-  async (transaction, { id, intervalMs }: RowId & Pick<WatchRules, "intervalMs">) => {
-    const { now } = transaction;
-    const task = await readWatch(transaction, id);
-    if (!task) return null;
-    const isNeeded = task.end && (await hasDeliveries(transaction, id));
-    const pauseMs = isNeeded ? HOUR_MS : intervalMs;
-    const at = task.end && !isNeeded ? task.nextAt : now + pauseMs;
-    if (now < at) await transaction.schedule(POLL, { id, at, input: { id } });
-    else await deleteWatch(transaction, id);
-    return null;
-  },
-);
+/** Deletes an ended task after its retention. While deliveries are pending, checks again every hour instead. */
+export const checkTask = operation("videos.check", async (transaction, { id }: RowId) => {
+  const task = await readWatch(transaction, id);
+  if (!task?.end) return null;
+  const isNeeded = await hasDeliveries(transaction, id);
+  const at = isNeeded ? transaction.now + HOUR_MS : task.nextAt;
+  if (transaction.now < at) await transaction.schedule(POLL, { id, at, input: { id } });
+  else await deleteWatch(transaction, id);
+  return null;
+});
 
 /** Deletes up to {@link PAGE} watches of a user. Returns the watches that were open or had pending deliveries. */
 export const eraseWatches = operation("videos.erase", async (transaction, _: null) => {

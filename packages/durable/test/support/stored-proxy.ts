@@ -19,6 +19,7 @@ import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { operation, reading } from "../../src/host/define.js";
 import type { ClosableHost } from "../../src/host/process-host.js";
 import { createUserKey } from "../../src/host/user-key.js";
+import { createAttempts } from "./attempts.js";
 
 type Respond = (request: Request) => Response | Promise<Response>;
 const EVENTS = { "content-type": "text/event-stream", "x-request-id": "gateway-1" };
@@ -165,6 +166,8 @@ function watchHost(host: ClosableHost) {
     bury: () => bury(),
     /** Operations that fail, by their names. */
     fails: (_: string) => false,
+    /** Called after each operation, before its caller gets the result. */
+    onStored: async (_: string) => {},
     /** Number of sources that were opened. */
     opened: 0,
     /** The names of the operations that ran. */
@@ -195,7 +198,9 @@ function watchHost(host: ClosableHost) {
         if (watched.isGone) return gone;
         if (watched.fails(operation.name)) throw new Error("the database is gone");
         watched.operations.push(operation.name);
-        return run(key, operation, input);
+        const output = await run(key, operation, input);
+        await watched.onStored(operation.name);
+        return output;
       };
       bound.start = (key, job, input) => {
         const track: typeof job.run = (context, given) => {
@@ -235,6 +240,7 @@ export function openStoredProxy({
   });
   const jobs: JobEvent[] = [];
   const requests: RequestEvent[] = [];
+  const { plugin: attempts, setAttempts } = createAttempts();
   const proxy = createProxy<unknown>({
     baseURL: "https://gateway.example",
     apiKey: () => KEY,
@@ -248,6 +254,7 @@ export function openStoredProxy({
     ...options,
     plugins: [
       ...plugins,
+      attempts,
       definePlugin({
         onEvent: (event: ProxyEvent) =>
           void (event.type === "request" ? requests.push(event) : jobs.push(event)),
@@ -265,6 +272,7 @@ export function openStoredProxy({
     requests,
     send,
     proxy,
+    setAttempts,
     startStream: (more: Parameters<typeof createRequest>[0] = {}) =>
       send({ body: { ...chat, stream: true }, ...more }),
     resume: (id: string, after?: number | string, more: Parameters<typeof createRequest>[0] = {}) =>

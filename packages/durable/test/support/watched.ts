@@ -13,6 +13,7 @@ import { createRequest } from "../../../worker-proxy/test/support/in-process.js"
 import { KEY, read } from "../../../worker-proxy/test/support/key.js";
 import { nodeHost } from "../../src/host/node.js";
 import { type VideoWatchOptions, videoWatch } from "../../src/videos/video-watch.js";
+import { createAttempts } from "./attempts.js";
 
 export const START = Date.UTC(2040, 0, 1);
 export const SECOND = 1000;
@@ -129,6 +130,7 @@ export function openWatchedProxy(
   const requests: Request[] = [];
   let tasks = 0;
   const plugin = videoWatch<Env>(options);
+  const { plugin: attempts, cutAttempts } = createAttempts();
   const gateway = { next: (() => task("QUEUED")) as Respond };
   const proxy = createProxy<Env>({
     baseURL: "https://gateway.example",
@@ -148,6 +150,7 @@ export function openWatchedProxy(
     ...more,
     plugins: [
       ...(more.plugins ?? [plugin, health()]),
+      attempts,
       definePlugin({
         onEvent(event: ProxyEvent) {
           if (event.type !== "request") events.push(event);
@@ -164,7 +167,7 @@ export function openWatchedProxy(
       env,
     );
   return {
-    ...{ proxy, plugin, host, events, polls, requests, gateway, env, send },
+    ...{ proxy, plugin, host, events, polls, requests, gateway, env, send, cutAttempts },
     /** Creates a task. */
     async create(user = "ann") {
       const body = { model: "beta3.0-video", input: { prompt: "a bird" } };

@@ -70,9 +70,19 @@ export interface Reading<Input, Output> {
 /** Work outside a transaction: requests to others, and operations. It runs at least once for each timer. */
 export interface Job<Input> {
   readonly name: string;
-  /** Number of attempts, those included during which the process ended. After them the timer is kept as failed. */
+  /**
+   * Number of attempts, those included during which the process ended. Three in a row that end their process are the
+   * last. Each failure is logged. After the last attempt the timer is deleted.
+   */
   readonly attempts: number;
   run(context: JobContext, input: Input): Promise<void>;
+  /**
+   * Runs after the last attempt, and again until it succeeds. Only then the timer is deleted. Store here that the work
+   * was not done, or when to try it again, without the work that may have ended the process.
+   *
+   * @default the failures are only logged
+   */
+  onGivenUp?(context: JobContext, input: Input): Promise<void>;
 }
 
 /**

@@ -196,7 +196,15 @@ export const eraseFiles = operation(
  * and its last operation schedules the next run.
  */
 export function createSweep<Env>(store: Store<Env>): Job<UserInput> {
-  return { ...SWEEP, run: async (context, { userId }) => void (await sweepPage(store, context, userId)) };
+  return {
+    ...SWEEP,
+    run: async (context, { userId }) => void (await sweepPage(store, context, userId)),
+    /** Counts the deletion of the due files as failed, because it may have ended the process. */
+    async onGivenUp({ host, env }, { userId }) {
+      const { run } = await store.open(env as Env, userId, host);
+      await run(endRemoval, { gone: [], left: await run(findDue, null) });
+    },
+  };
 }
 
 /** Deletes a page of files. Returns their number, and an error if the bucket did not delete all of them. */
