@@ -4,6 +4,8 @@ import { type ComponentType, lazy, useState, useSyncExternalStore } from "react"
 /** Loads a part of the page with the client. The first screen needs no client. */
 export function loadPart<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   return lazy(async () => {
+    // after the render that shows the first screen
+    await new Promise((resolve) => setTimeout(resolve));
     const [{ ClientProvider }, Part] = await Promise.all([import("./client.js"), load()]);
     const Provided = (props: Props) => (
       <ClientProvider>
