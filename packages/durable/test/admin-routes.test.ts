@@ -281,7 +281,7 @@ describe("erasing a user (case 133)", () => {
 
   test("erases what the end of one part has written into another", async () => {
     const files = notesPart("files");
-    const ending: ProxyPlugin<Env> = {
+    const ending = definePlugin<ProxyPlugin<Env>>({
       userData: {
         name: "watches",
         eraseUser: async (_, id) => {
@@ -292,7 +292,7 @@ describe("erasing a user (case 133)", () => {
         },
         exportUser: async () => [],
       },
-    };
+    });
     let isWatched = true;
     const { post } = openAdmin({ parts: [files.part, ending] });
     await post("/v1/admin/users/erase", { user: "ann" });
@@ -302,9 +302,9 @@ describe("erasing a user (case 133)", () => {
   test("gives a part a minute, and does the others meanwhile", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const fine = notesPart("fine");
-    const stuck: ProxyPlugin<Env> = {
+    const stuck = definePlugin<ProxyPlugin<Env>>({
       userData: { name: "stuck", eraseUser: () => new Promise(() => {}), exportUser: async () => [] },
-    };
+    });
     const { post } = openAdmin({ parts: [stuck, fine.part] });
     const response = post("/v1/admin/users/erase", { user: "ann" });
     // two rounds, of a minute each
@@ -322,13 +322,13 @@ describe("exporting a user", () => {
   });
 
   test("has a key for each part, and names the parts that failed", async () => {
-    const broken: ProxyPlugin<Env> = {
+    const broken = definePlugin<ProxyPlugin<Env>>({
       userData: {
         name: "broken",
         eraseUser: async () => {},
         exportUser: () => Promise.reject(new Error("away")),
       },
-    };
+    });
     const { post } = openAdmin({ parts: [of("files", [1]), broken, of("nothing", undefined)] });
     expect(JSON.parse((await post(EXPORT, { user: "ann" })).text)).toEqual({
       user: "ann",

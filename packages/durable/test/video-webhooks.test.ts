@@ -1,5 +1,6 @@
 import type { ProxyPlugin } from "@sluice/worker-proxy";
 import type { Transaction } from "@sluice/worker-proxy/plugin";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { type EndedResult, offerResults } from "../src/shared/results.js";
@@ -516,7 +517,7 @@ describe("a handler of the app", () => {
 
 test("a plugin that copies results gets each final end before it is stored, and again if it fails", async () => {
   const ended: EndedResult<unknown>[] = [];
-  const files: ProxyPlugin<Readonly<Record<string, string>>> = {};
+  const files = definePlugin<ProxyPlugin<Readonly<Record<string, string>>>>({});
   offerResults(files, async (result) => {
     ended.push(result);
     if (ended.length === 1) throw new Error("the database is gone");

@@ -1,6 +1,7 @@
 import { createClient, createVideoTask, watchVideoTask } from "@sluice/core";
 import type { ProxyPlugin } from "@sluice/worker-proxy";
 import type { Transaction } from "@sluice/worker-proxy/plugin";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
@@ -579,12 +580,12 @@ describe("a task that is watched from its create", () => {
       return null;
     });
     let fillAll = async () => {};
-    const filler: ProxyPlugin<Readonly<Record<string, string>>> = {
+    const filler = definePlugin<ProxyPlugin<Readonly<Record<string, string>>>>({
       storage: { tables: [], operations: [fill] },
       connect(server) {
         fillAll = async () => void (await server.host({}).run(await createUserKey("public"), fill, null));
       },
-    };
+    });
     const { create, events } = openWatchedProxy({}, { authenticate: "public", plugins: [watch, filler] });
     await create();
     expect(events).toEqual([]);
