@@ -10,6 +10,7 @@ import { createUserKey } from "../src/host/user-key.js";
 import { videoWatch } from "../src/videos/video-watch.js";
 import {
   advance,
+  advanceUntil,
   DAY,
   done,
   HOUR,
@@ -607,8 +608,7 @@ test("a client creates a task and gets its video by pushed changes, without poll
     },
   });
   const creating = createVideoTask(client, { model: "beta3.0-video", input: { prompt: "a bird" } });
-  await advance(SECOND);
-  const handle = await creating;
+  const handle = await advanceUntil(creating);
   const seen: number[] = [];
   const watch = watchVideoTask(client, handle);
   const watching = (async () => {
@@ -621,8 +621,7 @@ test("a client creates a task and gets its video by pushed changes, without poll
   await until(() => seen.includes(0.6));
   gateway.next = done;
   await until(() => polls.length === 3);
-  await advance(SECOND);
-  await watching;
+  await advanceUntil(watching);
   expect((await watch.result()).url).toBe("https://cdn.example/v.mp4");
   expect(seen).toEqual(expect.arrayContaining([0.1, 0.6]));
   const path = `/v1/video/generations/${handle.id}`;

@@ -107,6 +107,17 @@ export async function jump(ms: number, turns?: number): Promise<void> {
   await settle(turns);
 }
 
+/** Moves the clock in steps until a promise has ended. Work of other threads may be in between. */
+export async function advanceUntil<Result>(promise: Promise<Result>): Promise<Result> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  promise.then(end, end);
+  await until(() => isOver);
+  return await promise;
+}
+
 /** Moves the clock in steps until something holds. */
 export async function until(holds: () => boolean, ms = SECOND): Promise<void> {
   for (let turn = 0; !holds(); turn += 1) {
