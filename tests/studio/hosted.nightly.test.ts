@@ -142,6 +142,21 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     expect(await page.evaluate(() => globalThis.couldWriteAtStart)).toBe(true);
   });
 
+  test("The example is a recording while the Service Worker loads. It says so, and continues after a reload", async () => {
+    await context.close();
+    context = await browser.newContext({ reducedMotion: "reduce" });
+    context.setDefaultTimeout(30_000);
+    await context.addInitScript(() => {
+      ServiceWorkerContainer.prototype.register = () => new Promise(() => {});
+    });
+    page = await openTab(site.address);
+    await button("Stream a response").click();
+    await answer().locator("p").first().waitFor();
+    await page.reload();
+    await waitForReply("This response is a recording");
+    await expect.poll(() => answer().getByRole("alert").count()).toBe(0);
+  });
+
   test("The first screen asks for as few scripts as that of the ordinary studio", async () => {
     const { scripts } = await measureFirstScreen(page, () => page.reload());
     expect(scripts.length).toBeGreaterThan(0);
