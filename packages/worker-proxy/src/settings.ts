@@ -47,12 +47,14 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
   const isRule = ["public", "any"].includes(mediaURLs as string) || isFunction(mediaURLs);
   ensure(isRule, 'mediaURLs: give "public", "any" or a function');
   ensure(/^(?:\/[\w-]+)*$/.test(basePath), 'basePath: give "" or a path like "/api"');
-  // a plugin that is not called, or not defined, would do nothing
-  const isPlugins = Array.isArray(plugins) && plugins.every((plugin) => plugin?.run);
-  ensure(isPlugins, "plugins: give a list, [budget(…)]; definePlugin({ … }) of /plugin makes your own");
+  // a plugin that is not called would do nothing
+  const isPlugins: boolean = Array.isArray(plugins) && plugins.every(isObject);
+  const open = isPlugins && plugins.find((plugin) => plugin.run)?.run;
+  const isRunnable = open || (isPlugins && plugins.length === 0);
+  ensure(isRunnable, "plugins: give a list, [budget(…)]; definePlugin({ … }) of /plugin makes your own");
   const limits: Required<Limits> = checkNumbers("limits", LIMITS, given.limits);
   const timeout: Required<Timeout> = checkNumbers("timeout", TIMEOUT, given.timeout);
-  const run = plugins[0]?.run?.(plugins) as PluginRun<Env> | undefined;
+  const run = open ? (open(plugins) as PluginRun<Env>) : undefined;
   // under `public` all callers are one user
   const isCounted = !isPublic && !run?.boundsStreams;
   const groups = routes.map((group) => ({ ...group, rules: readRules(group, allowFields) }));
