@@ -620,14 +620,16 @@ test("a client creates a task and gets its video by pushed changes, without poll
   gateway.next = () => task("IN_PROGRESS", { progress: "60%" });
   await until(() => seen.includes(0.6));
   gateway.next = done;
-  await until(() => polls.length === 3);
+  // a page that is slow to load has seen fewer states than the proxy
+  const before = polls.length;
+  await until(() => polls.length > before);
   await advanceUntil(watching);
   expect((await watch.result()).url).toBe("https://cdn.example/v.mp4");
   expect(seen).toEqual(expect.arrayContaining([0.1, 0.6]));
   const path = `/v1/video/generations/${handle.id}`;
   expect(paths).toEqual(["POST /v1/video/generations", `GET ${path}`, `GET ${path}/events`]);
   expect((await send(path, "ann")).status).toBe(200);
-  expect(polls).toHaveLength(3);
+  expect(polls).toHaveLength(before + 1);
 });
 
 describe("the data of a user", () => {
