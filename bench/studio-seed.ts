@@ -3,7 +3,7 @@ import { createChatStore, type InitialMessage, indexedDBStorage } from "@sluice/
 
 const TURNS = 200;
 
-const respond = `## A lock in five steps
+const reply = `## A lock in five steps
 
 Water does the work, and **nobody pumps**. See the table and the code.
 
@@ -24,7 +24,7 @@ for (const gate of gates) await gate.close();
 
 const messages = Array.from({ length: TURNS }, (_, at): readonly InitialMessage[] => [
   { role: "user", content: `How does lock ${at} work?` },
-  { role: "assistant", content: respond },
+  { role: "assistant", content: reply },
 ]).flat();
 
 const client = createClient({ baseURL: location.origin });
