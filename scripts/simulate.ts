@@ -36,7 +36,7 @@ const kinds: readonly (readonly [string, RegExp])[] = [
   ["restarts of the server", /^restart$/],
   ["restarts of the proxy", /^restart proxy/],
   ["crashes and broken calls of Durable Objects", /object/],
-  ["odd answers of the gateway, and forgotten tasks", /^(spoil answer|forget)/],
+  ["odd responses of the gateway, and forgotten tasks", /^(spoil response|forget)/],
   ["tabs crashed, frozen, hidden or reloaded", /^(crash|freeze|hide|reload)$/],
   ["components mounted, unmounted or hidden", /mount|^hide for a while/],
   ["pages offline", /^go offline/],

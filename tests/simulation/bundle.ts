@@ -17,7 +17,7 @@ const firstPlan: Plan = {
   tabs: 1,
   locks: "sound",
   whenBusy: "queue",
-  proxy: "kept",
+  proxy: "stored",
   view: "stores",
   budget: 1_000_000,
   steps: [{ afterMs: 0, do: "send", tab: 0, nth: 0 }],

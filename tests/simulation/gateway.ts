@@ -9,12 +9,12 @@ export const gatewayFaults = [
   "throttles",
   "is busy",
   "refuses, and falls silent",
-  "answers with other JSON",
+  "responds with other JSON",
   "ends with a call that is not there",
   "sends a frame of an odd type",
   "sends an odd receipt",
   "quotes the key",
-  "answers with the key",
+  "responds with the key",
 ] as const;
 export type GatewayFault = (typeof gatewayFaults)[number];
 
@@ -115,14 +115,14 @@ function createRefusal(fault: GatewayFault, key = "none"): Response | undefined 
   const error = { error: { message: "not now", code: "busy" } };
   if (fault === "throttles") return Response.json(error, { status: 429, headers: { "retry-after": "2" } });
   if (fault === "is busy") return Response.json(error, { status: 503 });
-  if (fault === "answers with other JSON") return Response.json({ detail: "quota used up" });
+  if (fault === "responds with other JSON") return Response.json({ detail: "quota used up" });
   const silence = new ReadableStream({}, { highWaterMark: 0 });
   return fault === "refuses, and falls silent" ? new Response(silence, { status: 400 }) : undefined;
 }
 
 function spoil(response: Response, fault: GatewayFault, key: string | undefined): Response {
   const withKey = (text: string) => (key ? text.replace("Answer", `Answer ${key}`) : text);
-  const replace = fault === "answers with the key" ? withKey : replacements[fault];
+  const replace = fault === "responds with the key" ? withKey : replacements[fault];
   if (!replace || !response.body) return response;
   const reader = response.body.getReader();
   const decoder = new TextDecoder();

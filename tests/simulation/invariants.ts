@@ -118,10 +118,10 @@ function sendsSoundHistories({ gateway }: Pick<Simulation, "gateway">): string |
       if (open.length > 0) return "a request has a call without its result";
       if (role !== "assistant") continue;
       open = (tool_calls ?? []).map(({ id }) => id);
-      if (!content && open.length === 0) return "a request has an empty answer";
+      if (!content && open.length === 0) return "a request has an empty assistant message";
     }
     if (open.length > 0) return "a request has a call without its result";
-    if (messages.at(-1)?.role === "assistant") return "a request asks nothing: it ends with an answer";
+    if (messages.at(-1)?.role === "assistant") return "a request ends with a message of the assistant";
   }
   return undefined;
 }
@@ -224,10 +224,10 @@ function keepsFinished({ finished, gateway, disk }: Simulation, { chat }: Tab): 
   const stored = disk.readTexts("chat/a");
   for (const { id, role, outcome, content } of chat.getSnapshot().messages) {
     if (outcome === "unconfirmed")
-      return `the end of an answer is unconfirmed, and the gateway sent all of them`;
+      return `the end of a response is unconfirmed, and the gateway sent all of it`;
     if (outcome !== "complete" && role !== "user") continue;
     if (outcome === "complete" && !gateway.texts.has(content))
-      return `a part of an answer is complete: "${content}"`;
+      return `a part of a response is complete: "${content}"`;
     const known = finished.get(id);
     if (known && known.content !== content) return `"${known.content}" became "${content}"`;
     const isStored = known?.isStored || (role === "user" || stored.get(id)?.includes('"complete"')) === true;
@@ -247,7 +247,7 @@ function isSettled({ locks }: Simulation, tab: Tab): string | undefined {
   if (!["ready", "error", "requires-action"].includes(status)) return `the chat is ${status} for ever`;
   if (hasPassedCall(tab)) return "a tool call waits in the middle of a thread, where no verb reaches it";
   for (const { role, outcome, toolCalls = [] } of listReachable(tab).values()) {
-    if (role === "assistant" && outcome === undefined) return "an answer streams for ever";
+    if (role === "assistant" && outcome === undefined) return "a response streams forever";
     const isRunning = toolCalls.some(({ state }) => state === "streaming" || state === "running");
     if (isRunning && locks.mode === "sound") return "a tool call runs for ever";
   }

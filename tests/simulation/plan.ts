@@ -48,7 +48,7 @@ const families = {
   tabs: { open: 4, reload: 4, crash: 4, freeze: 3, thaw: 4, hide: 2, show: 2 },
   clocks: { "jump clock": 3, "sign out": 2, "sign in": 3 },
   network: { "break connection": 10, "break all": 2, "go offline": 2, "go online": 3 },
-  gateway: { "spoil answer": 8, restart: 2, "come back": 3, forget: 1 },
+  gateway: { "spoil response": 8, restart: 2, "come back": 3, forget: 1 },
   disk: { "change disk": 6, "repair disk": 3, "send a long one": 4 },
   corruption: { "corrupt a record": 3, reload: 2 },
   videos: { create: 8, "create twice": 4, refetch: 3, "reset video": 3, "remove video": 1 },
@@ -109,7 +109,7 @@ export const diskModes: readonly DiskMode[] = ["tight", "slow", "full", "tight",
 /** Makes the plan of a seed. */
 export function createPlan(seed: number): Plan {
   const random = createRandom(seed, "plan");
-  const proxy = pickWeighted(random, { absent: 4, metered: 3, kept: 2 });
+  const proxy = pickWeighted(random, { absent: 4, metered: 3, stored: 2 });
   const chosen = Object.entries(families).filter(([name]) => {
     const isApart = ["views", "again", "stranger", "clears"].includes(name);
     if (isApart || (name === "proxy" && proxy === "absent")) return false;
@@ -368,7 +368,7 @@ function withOrders(
   { view, steps }: Pick<Plan, "view" | "steps">,
 ): Pick<Plan, "once" | "view" | "steps"> {
   const random = createRandom(seed, "orders");
-  if (proxy !== "kept" || random() < 0.3) return { view, steps };
+  if (proxy !== "stored" || random() < 0.3) return { view, steps };
   const step = (action: Action, most: number): Step => ({
     afterMs: pickBetween(random, 0, most),
     do: action,
@@ -399,7 +399,7 @@ function withOrders(
 /** Half of the logs are exact. The draw is its own, so that it changes no other part of a simulation. */
 function drawLogFault(seed: number, proxy: ProxyMode): LogFault | undefined {
   const random = createRandom(seed, "log");
-  return proxy === "kept" && random() < 0.5
+  return proxy === "stored" && random() < 0.5
     ? pickNth(logFaults, pickBetween(random, 0, logFaults.length - 1))
     : undefined;
 }
@@ -464,7 +464,7 @@ export function describeStep({ do: action, nth }: Step): string {
   const fault =
     action === "break connection" || action === "break upstream"
       ? ` (${pickNth(networkFaults, nth)}, after ${nth % 5} pieces)`
-      : action === "spoil answer"
+      : action === "spoil response"
         ? ` (${pickNth(gatewayFaults, nth)})`
         : action === "change disk"
           ? ` (${pickNth(diskModes, nth)})`

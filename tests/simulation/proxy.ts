@@ -29,8 +29,8 @@ import type { Timeline } from "./timeline.js";
 export const KEY = "sk-simulated-key-0123456789";
 const SECRET = "a secret of the proxy's own, of more than 32 letters";
 
-/** `metered`: the proxy has a budget. `kept`: it also stores responses and pushes changes of videos. */
-export type ProxyMode = "absent" | "metered" | "kept";
+/** `metered`: the proxy has a budget. `stored`: it also stores responses and pushes changes of videos. */
+export type ProxyMode = "absent" | "metered" | "stored";
 
 /** The environment of one request, or of one object. All that is done with it belongs together. */
 interface Env {
@@ -155,7 +155,7 @@ export function createProxyServer(
           reservationTtlMs: 2 * WINDOW_MS,
           reserve: ({ route, body }) => computeMax(route, JSON.stringify(body)),
         }),
-        ...(mode === "kept"
+        ...(mode === "stored"
           ? [...(isOnce ? [idempotency<Env>()] : []), resumableStreams<Env>(), videoWatch<Env>()]
           : []),
       ]),

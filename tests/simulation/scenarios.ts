@@ -16,7 +16,7 @@ const SILENT = networkFaults.indexOf("silent");
 /** Scenarios of all bugs that were found. `report` prints the steps of a new one. */
 export const scenarios: readonly Scenario[] = [
   {
-    name: "an answer of another tab streams for ever where the locks do not answer",
+    name: "a response of another tab streams forever if the lock manager stalls",
     plan: {
       seed: 132,
       tabs: 2,
@@ -46,7 +46,7 @@ export const scenarios: readonly Scenario[] = [
       whenBusy: "queue",
       ...alone,
       steps: [
-        step(1000, "spoil answer", 0, 2),
+        step(1000, "spoil response", 0, 2),
         step(10, "freeze", 1, 0),
         step(10, "create", 0, 0),
         step(60_000, "thaw", 1, 0),
@@ -78,7 +78,7 @@ export const scenarios: readonly Scenario[] = [
       tabs: 1,
       locks: "sound",
       whenBusy: "queue",
-      proxy: "kept",
+      proxy: "stored",
       view: "stores",
       budget: 1_000_000,
       steps: [
@@ -90,13 +90,13 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "the simulation itself: a page that was frozen gets a piece of an answer that it has left",
+    name: "the simulation itself: a page that was frozen gets a piece of a response that it has left",
     plan: {
       seed: 8747,
       tabs: 1,
       locks: "absent",
       whenBusy: "queue",
-      proxy: "kept",
+      proxy: "stored",
       view: "stores",
       budget: 1_000_000,
       steps: [
@@ -110,7 +110,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "an answer that its tab has removed comes back from a tab that gets the lock before the notice",
+    name: "a response that its tab has removed comes back from a tab that gets the lock before the notification",
     plan: {
       seed: 44477,
       tabs: 3,
@@ -172,7 +172,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "an answer that another tab has cleared comes back with a write of its own tab",
+    name: "a response that another tab has cleared comes back with a write of its own tab",
     plan: {
       seed: 1895,
       tabs: 3,
@@ -225,7 +225,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "an answer that a full storage has not taken is shown as it was before",
+    name: "a response that a full storage rejected is shown in its earlier state",
     plan: {
       seed: 91_096,
       tabs: 1,
@@ -243,13 +243,13 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "a film of a crashed tab is paid once, where another one asks for it at once",
+    name: "a video of a crashed tab is billed once if another tab requests it at once",
     plan: {
       seed: 1,
       tabs: 2,
       locks: "sound",
       whenBusy: "replace",
-      proxy: "kept",
+      proxy: "stored",
       once: true,
       view: "stores",
       budget: 1_000_000,
@@ -263,7 +263,7 @@ export const scenarios: readonly Scenario[] = [
       tabs: 3,
       locks: "refused",
       whenBusy: "queue",
-      proxy: "kept",
+      proxy: "stored",
       view: "stores",
       budget: 1_000_000,
       steps: [
@@ -282,7 +282,7 @@ export const scenarios: readonly Scenario[] = [
       tabs: 1,
       locks: "sound",
       whenBusy: "queue",
-      proxy: "kept",
+      proxy: "stored",
       view: "stores",
       budget: 8000,
       steps: [
@@ -301,13 +301,13 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "a whole answer that a full disk has not taken is the one of all tabs, though another tab has read on a part of it",
+    name: "all tabs show the complete response that a full disk rejected, though another tab has resumed a part of it",
     plan: {
       seed: 133_056,
       tabs: 2,
       locks: "sound",
       whenBusy: "replace",
-      proxy: "kept",
+      proxy: "stored",
       view: "stores",
       budget: 1_000_000,
       steps: [
@@ -315,18 +315,18 @@ export const scenarios: readonly Scenario[] = [
         step(10, "break connection", 0, 14),
         step(10, "change disk", 5, 0),
         step(10, "send a long one", 5, 2),
-        step(66_918, "spoil answer", 3, 21),
+        step(66_918, "spoil response", 3, 21),
       ],
     },
   },
   {
-    name: "a page adds little to a disk that hangs for hours, so that all is written soon after it answers slowly",
+    name: "a page adds little to a disk that stalls for hours, and writes everything soon after the disk recovers",
     plan: {
       seed: 150_197,
       tabs: 1,
       locks: "sound",
       whenBusy: "reject",
-      proxy: "kept",
+      proxy: "stored",
       once: true,
       view: "stores",
       budget: 1_000_000,
@@ -340,7 +340,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "a film that has ended stays so, though a tab that was frozen meanwhile asks a gateway that has forgotten it",
+    name: "a finished video stays finished, though a tab that was frozen polls a gateway that has forgotten it",
     plan: {
       seed: 166_665,
       tabs: 2,
@@ -369,7 +369,7 @@ export const scenarios: readonly Scenario[] = [
       tabs: 1,
       locks: "sound",
       whenBusy: "reject",
-      proxy: "kept",
+      proxy: "stored",
       view: "stores",
       budget: 1_000_000,
       steps: [step(10, "break connection", 0, SILENT), step(10, "send", 0, 0), step(90_000, "retry", 0, 0)],

@@ -15,7 +15,7 @@ test("no rule is broken in simulations with faults at any step", async () => {
 }, 600_000); // hundreds of simulations at night
 
 // a proxy that refuses every request breaks no rule
-test.each(["metered", "kept"] as const)("requests reach the gateway through a %s proxy", async (proxy) => {
+test.each(["metered", "stored"] as const)("requests reach the gateway through a %s proxy", async (proxy) => {
   const scenario = scenarios.find(({ plan }) => plan.proxy === proxy && plan.view === "stores");
   if (!scenario) throw new Error(`no scenario has a ${proxy} proxy`);
   const steps = [{ afterMs: 0, do: "send", tab: 0, nth: 0 }] as const;

@@ -98,7 +98,7 @@ export function createSimulation(plan: Plan) {
     /** Number of events for which a chat request may be sent once more. */
     reasons: 0,
     /** True if the proxy stores responses: a repeated request with the same key is not billed again. */
-    storesResponses: plan.proxy === "kept",
+    storesResponses: plan.proxy === "stored",
     /** Number of events after which such a simulation may bill a reply once more. */
     chatCount: 0,
     /** Ids of messages that a tab has cleared. */

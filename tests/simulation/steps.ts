@@ -30,7 +30,7 @@ const REASONS: ReadonlySet<Action> = new Set<Action>([
   "break all",
   "go offline",
   "restart",
-  "spoil answer",
+  "spoil response",
   "change disk",
   "corrupt a record",
   "sign out",
@@ -108,7 +108,7 @@ function actOnSimulation(simulation: Simulation, step: Step): boolean {
     case "open":
       if (tabs.length < 4) open();
       return true;
-    case "spoil answer":
+    case "spoil response":
       gateway.arm(pickNth(gatewayFaults, nth) ?? "throttles");
       return true;
     case "restart":
@@ -284,7 +284,7 @@ function actAsUser(simulation: Simulation, tab: Tab, { do: action, nth }: Step, 
   const toolCallId = pendingActions[0]?.toolCallId ?? "none";
   const question = isInCommonChat(tab) ? `question ${index}` : `aside ${index}`;
   const edited = `${question}, edited`;
-  const videoPrompt = `film ${index}`;
+  const videoPrompt = `video ${index}`;
   const image = `picture ${index}`;
   const send = (text = question) => call(text, () => chat.send(text));
   const orders: Record<OrderKind, Pick<Order, "name" | "submit">> = {

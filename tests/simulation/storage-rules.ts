@@ -4,7 +4,7 @@ import type { Tab } from "./tab.js";
 /* Rules about stored data and its user. Each rule returns a description if it is broken. */
 
 /** Words of the first user, which the other user never writes. */
-const FIRST_USERS = /(?:question|aside|film) \d/;
+const FIRST_USERS = /(?:question|aside|video) \d/;
 
 /** A closed page has tried to store everything that it shows. */
 export function findLostOnLeaving({ disk }: Simulation, tab: Tab): string | undefined {

@@ -20,13 +20,13 @@ const OUTSIDE = [-1, 0.5, SIZE + 1, SIZE + PART, Number.MAX_SAFE_INTEGER];
 const name = { lastModified: 1_790_000_000_000, type: "video/mp4" };
 
 /**
- * Faults of a request, with their weights. After `answer lost` and `forgets`, the proxy stores bytes that no page
+ * Faults of a request, with their weights. After `response lost` and `forgets`, the proxy stores bytes that no page
  * knows.
  */
 const faults = {
   none: 60,
   "request lost": 6,
-  "answer lost": 6,
+  "response lost": 6,
   "not found": 4,
   nonsense: 4,
   busy: 5,
