@@ -502,7 +502,7 @@ const mistakes: readonly Mistake[] = [
   [
     "a meter that is not called",
     ({ proxy }) => proxy({ plugins: [() => {}] }),
-    "plugins: give a list, [budget(…)]",
+    "plugins: give a list, [budget(…)]; definePlugin({ … }) of /plugin makes your own",
   ],
   [
     "a misspelt limit",

@@ -34,13 +34,14 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
   ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
   for (const name of Object.keys(given)) ensure(NAMES.test(name), `${name}: is no option of createProxy`);
   const { apiKey, authenticate, secret, gateway = {}, basePath = "", mediaURLs = "public" } = given;
-  const { routes = [textChat], plugins = [], allowFields = [] } = given;
+  const { routes = [textChat], plugins = [], allowFields = [], rateLimit } = given;
   const isPublic = authenticate === "public";
   // TypeScript checks the rest
   ensure(isFunction(apiKey), "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
   const advice = 'authenticate: give a function that says who asks, or "public" if everybody may spend';
   ensure(isPublic || isFunction(authenticate), advice);
   ensure(!secret || isFunction(secret), "secret: give a function");
+  ensure(!rateLimit || isFunction(rateLimit), "rateLimit: give a function");
   checkTexts(allowFields, isPath, 'allowFields: give names or paths of fields, ["n", "extra_body.top_k"]');
   const isGroups = isList(routes) && routes[0] && routes.every((group: RouteGroup) => group?.paths);
   ensure(isGroups, "routes: give some of textChat, chat, images, videos, assets, epsilon");

@@ -25,7 +25,8 @@ export async function signMark(secret: string, text: string): Promise<string> {
  *
  * @example
  * ```ts
- * const isValid = isSameMark(sent, await signMark(env.PROXY_SECRET, "invite:ada"));
+ * const mark = await signMark(env.PROXY_SECRET, "invite:ada");
+ * const isValid = isSameMark(mark, "a mark of a request");
  * ```
  */
 export function isSameMark(one: string, other: string): boolean {
