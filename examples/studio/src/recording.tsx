@@ -39,7 +39,15 @@ interface Scene {
   readonly ticks?: number;
 }
 
-const WORDS = paragraphs.join(" ").split(" ").length;
+const countWords = (texts: readonly string[]) => texts.join(" ").split(" ").length;
+const WORDS = countWords(paragraphs);
+
+/** Returns the part of a paragraph that has arrived with the first words of the response. */
+function cutParagraph(at: number, words: number): string {
+  const before = at === 0 ? 0 : countWords(paragraphs.slice(0, at));
+  const own = paragraphs[at]?.split(" ") ?? [];
+  return own.slice(0, Math.max(0, words - before)).join(" ");
+}
 const CUT = Math.round(WORDS / 2);
 const scenes: readonly Scene[] = [
   { status: "Sending", runs: "streamChat(", words: 0, ticks: 8 },
@@ -84,7 +92,6 @@ export function Recording() {
     setPaused(isPlaying);
   };
   const [label, Icon] = isOver ? ["Replay", RotateCcw] : isPaused ? ["Play", Play] : ["Pause", Pause];
-  let left = words;
   return (
     <figure
       aria-label="Recorded response"
@@ -93,10 +100,8 @@ export function Recording() {
       <div className="grid @xl:grid-cols-2">
         <div className="flex min-w-0 flex-col gap-2 p-3 text-sm">
           <p className="self-end rounded-2xl bg-secondary px-3 py-1">{QUESTION}</p>
-          {paragraphs.map((paragraph) => {
-            const all = paragraph.split(" ");
-            const shown = all.slice(0, Math.max(0, left)).join(" ");
-            left -= all.length;
+          {paragraphs.map((paragraph, at) => {
+            const shown = cutParagraph(at, words);
             return (
               <p key={paragraph}>
                 {shown}
