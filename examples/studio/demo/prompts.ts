@@ -1,4 +1,4 @@
-/** A prompt that the demo offers. The demo's emulator has a response for it in `replies/`, or paints what it says. */
+/** A prompt of the demo. The emulator has its response in `replies/`, or paints what the prompt describes. */
 export interface DemoPrompt {
   /** Name of the prompt; of a chat, also the name of its response's file. */
   readonly id: string;
@@ -19,7 +19,7 @@ export interface DemoPrompt {
   readonly count?: number;
 }
 
-/** Prompts with a response, in the order in which a page should offer them. */
+/** Prompts with a response. A page offers them in this order. */
 export const demoPrompts: readonly DemoPrompt[] = [
   { id: "show-me", room: "chat", prompt: "Show me what you can do" },
   {

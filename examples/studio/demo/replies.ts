@@ -1,4 +1,5 @@
 import { readReplyFiles } from "#demo/reply-files";
+import { parseReplyFile } from "./reply-head.ts";
 
 /** A scripted answer: a Markdown file of `replies/` with a small head. */
 export interface DemoReply {
@@ -30,8 +31,6 @@ export interface DemoReply {
 /** Line after which a model whose responses are short says no more. */
 const BRIEF_END = "\n<!-- a brief model stops here -->\n";
 
-const FILE = /^---\n(.*?)\n---\n(.*)$/s;
-
 /** Reads all files of `replies/`. */
 export function readReplies(): readonly DemoReply[] {
   return readReplyFiles()
@@ -40,12 +39,7 @@ export function readReplies(): readonly DemoReply[] {
 }
 
 function parseReply(id: string, file: string): DemoReply {
-  const [, head = "", content = ""] = FILE.exec(file) ?? [];
-  const fields = head.split("\n").map((line): readonly [string, string] => {
-    const colon = line.indexOf(":");
-    return [line.slice(0, colon), line.slice(colon + 1).trim()];
-  });
-  const all = (name: string) => fields.flatMap(([field, value]) => (field === name ? [value] : []));
+  const { listValues: all, content } = parseReplyFile(file);
   const [call, text = "{}"] = all("call")[0]?.split(/ (.*)/s) ?? [];
   return {
     id,

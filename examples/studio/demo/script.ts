@@ -194,7 +194,7 @@ function wantsJSON(request: ChatRequest): boolean {
   return "response_format" in request && request.response_format?.type === "json_object";
 }
 
-/** Says if the response has to fit a schema: the emulator makes one that does. */
+/** Checks for a request of structured output. The emulator then creates a response that fits the schema. */
 function hasSchema({ messages }: ChatRequest): boolean {
   return messages.some((message) => message.role === "system" && /JSON schema/i.test(readText(message)));
 }

@@ -24,7 +24,7 @@ import {
 } from "./state.js";
 import { renderTool, toolTitles } from "./tools.js";
 
-/** Loads what is around a conversation. */
+/** Loads the controls of a chat: its list, its settings and its cost. */
 async function loadControls() {
   await waitForFirstResponse();
   return import("./chat-controls.js");

@@ -1,14 +1,13 @@
 import file from "../replies/show-me.md?raw";
+import { parseReplyFile } from "../reply-head.ts";
 
 /*
- * The example of the first screen, recorded. The page plays it while the script of the gateway, which is 97 kB, loads. It
- * is the text that the emulator plays later, and its end says what it is.
+ * The example of the first screen, recorded. The page plays it while the script of the gateway, which is 97 kB, loads.
+ * The emulator plays the same text later. The end of the recording says that it is one.
  */
 
-const [, head = "", content = ""] = /^---\n(.*?)\n---\n(.*)$/s.exec(file) ?? [];
-const readField = (name: string) =>
-  [...head.matchAll(new RegExp(`^${name}: (.*)$`, "gm"))].map(([, text]) => text);
-const PROMPT = readField("prompt")[0];
+const { listValues, content } = parseReplyFile(file);
+const PROMPT = listValues("prompt")[0];
 const NOTE = "\n\n_This response is a recording: the emulator was still loading._";
 const ID = "recording";
 /** Milliseconds between two parts of the text. */
@@ -17,7 +16,7 @@ const PART_MS = 20;
 const PART = /.{1,12}/gsu;
 
 const events = [
-  ...split(readField("think").join(" ")).map((text) => ({ delta: { reasoning_content: text } })),
+  ...split(listValues("think").join(" ")).map((text) => ({ delta: { reasoning_content: text } })),
   ...split(content.replace(/^<!--.*\n/m, "").trim() + NOTE).map((text) => ({ delta: { content: text } })),
   { delta: {}, finish_reason: "stop" },
 ];

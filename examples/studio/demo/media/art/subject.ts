@@ -71,7 +71,7 @@ const names: Readonly<Record<string, string>> = {
   brown: "#7b5536",
 };
 
-/** Order in which the images of a set go through the seasons or the day. */
+/** A set of images shows the seasons or the times of a day in this order. */
 const allSeasons = ["spring", "summer", "autumn", "winter"] as const;
 const allTimes = ["dawn", "day", "dusk", "night"] as const;
 
