@@ -1,4 +1,4 @@
-import type { ProxyOutcome, User } from "@sluice/worker-proxy";
+import type { JobEvent, User } from "@sluice/worker-proxy";
 import {
   type CallOutcome,
   type GatewayCall,
@@ -54,7 +54,7 @@ export interface Sending {
 export interface Ending {
   readonly state: Exclude<JobState, "claimed" | "sending" | "refused" | "lost">;
   /** The outcome of the job in its event. */
-  readonly outcome: ProxyOutcome;
+  readonly outcome: JobEvent["outcome"];
   readonly code?: string | undefined;
   /** The outcome of the call to the gateway, for the meter. */
   readonly callOutcome: CallOutcome;
