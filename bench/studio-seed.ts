@@ -22,10 +22,13 @@ for (const gate of gates) await gate.close();
 
 `;
 
-const messages = Array.from({ length: TURNS }, (_, at): NonNullable<ChatStoreOptions["initialMessages"]> => [
-  { role: "user", content: `How does lock ${at} work?` },
-  { role: "assistant", content: reply },
-]).flat();
+const messages = Array.from(
+  { length: TURNS },
+  (_, at): NonNullable<ChatStoreOptions["initialMessages"]> => [
+    { role: "user", content: `How does lock ${at} work?` },
+    { role: "assistant", content: reply },
+  ],
+).flat();
 
 const client = createClient({ baseURL: location.origin });
 

@@ -66,7 +66,8 @@ function createWitness() {
   return {
     reported,
     onSuccess: (_: unknown, { status }: { readonly status: string }) => reported.push(status),
-    onError: (error: Error & { readonly billing?: Billing }) => reported.push(`${error.name}, ${error.billing}`),
+    onError: (error: Error & { readonly billing?: Billing }) =>
+      reported.push(`${error.name}, ${error.billing}`),
   };
 }
 
