@@ -46,6 +46,9 @@ export function openCall(client: Connection, description: CallDescription, optio
     /** Clock for the waits between the attempts of the call. `retryNow` ends these waits. */
     createRetryClock: (): Clock => createRetryClock(client, exchange.callId),
     /** Closes the call: emits its `end`, and sets the `billing` of an error. */
-    close: (failure?: { readonly error: unknown }): void => closeExchange(client, exchange, {}, failure),
+    close: (failure?: {
+      /** Error of the call. */
+      readonly error: unknown;
+    }): void => closeExchange(client, exchange, {}, failure),
   };
 }
