@@ -1,5 +1,5 @@
 import { createClient } from "@sluice/core";
-import { createChatStore, type InitialMessage, indexedDBStorage } from "@sluice/stores";
+import { type ChatStoreOptions, createChatStore, indexedDBStorage } from "@sluice/stores";
 
 const TURNS = 200;
 
@@ -22,10 +22,13 @@ for (const gate of gates) await gate.close();
 
 `;
 
-const messages = Array.from({ length: TURNS }, (_, at): readonly InitialMessage[] => [
-  { role: "user", content: `How does lock ${at} work?` },
-  { role: "assistant", content: reply },
-]).flat();
+const messages = Array.from(
+  { length: TURNS },
+  (_, at): NonNullable<ChatStoreOptions["initialMessages"]> => [
+    { role: "user", content: `How does lock ${at} work?` },
+    { role: "assistant", content: reply },
+  ],
+).flat();
 
 const client = createClient({ baseURL: location.origin });
 

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import type { ClientOptions } from "@sluice/core";
-import { type Assumption, type AssumptionName, assumptions } from "@sluice/emulator/assumptions";
+import { type Assumption, assumptions } from "@sluice/emulator/assumptions";
 import { expect, test } from "vitest";
 
 const root = `${import.meta.dirname}/../../`;
@@ -49,7 +49,7 @@ test("each source file of the client that assumes something cites a rule that ha
 });
 
 test("each setting of createClient for a gateway that differs belongs to an assumption", () => {
-  const settings: Readonly<Record<keyof NonNullable<ClientOptions["gateway"]>, AssumptionName>> = {
+  const settings: Readonly<Record<keyof NonNullable<ClientOptions["gateway"]>, keyof typeof assumptions>> = {
     assetLookup: "asset-lookup",
     includeUsage: "usage-option",
     parseVideoTask: "task-shape",

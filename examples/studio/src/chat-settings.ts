@@ -1,5 +1,5 @@
 import type { ChatModel } from "@sluice/core";
-import type { ChatTarget } from "@sluice/react";
+import type { ChatStoreOptions } from "@sluice/react";
 import * as v from "valibot";
 import { createChatTarget, describeChatModel } from "@/components/sluice/chat-form";
 import type { FormValues } from "@/components/sluice/form-fields";
@@ -43,7 +43,7 @@ export function createChatOptions({ model, values, offersTools, wantsJSON, instr
   const target = createChatTarget(model, values);
   const json = wantsJSON && hasJSONMode && { response_format: { type: "json_object" } };
   return {
-    ...({ ...target, params: { ...target.params, ...json } } as ChatTarget),
+    ...({ ...target, params: { ...target.params, ...json } } as ChatStoreOptions),
     ...(instructions.trim() && { instructions: instructions.trim() }),
     ...(offersTools && support !== "no" && { tools }),
   };

@@ -1,7 +1,6 @@
-import type { ImageModel } from "@sluice/core";
+import type { ImageModel, ImageRequest } from "@sluice/core";
 import { checkRequest } from "@sluice/core/schemas";
 import { estimateCost } from "@sluice/prices";
-import type { ImageRequestOf } from "@sluice/react";
 import { Clapperboard, ImagePlus, Shuffle } from "lucide-react";
 import { useRef } from "react";
 import { Field, NumberField } from "@/components/sluice/fields";
@@ -19,8 +18,6 @@ import { prices } from "./prices.js";
 import { openRoute } from "./rooms.js";
 import { useRunningCode } from "./state.js";
 import { useVideoForm } from "./videos-room.js";
-
-type Request = ImageRequestOf<ImageModel>;
 
 /** The requests of this browser. Each is stored before it is sent, because it may be billed. */
 const list = createImageOrders(storage);
@@ -41,7 +38,7 @@ export function ImagesRoom() {
   useLeaveWarning(isPending || isUnsaved);
   useRunningCode(isPending && "await generate(");
 
-  const send = async (next: Request) => {
+  const send = async (next: ImageRequest) => {
     button.current?.focus();
     await generate(next);
   };
@@ -145,7 +142,7 @@ function createValues({ prompt, ratio, count }: DemoPrompt, model: ImageModel): 
 }
 
 /** Reads the values of the form from a request. */
-function readRequest(request: Request): MediaDraft<ImageModel> {
+function readRequest(request: ImageRequest): MediaDraft<ImageModel> {
   const { model, sequential_image_generation: set, sequential_image_generation_options: options } = request;
   const { sequential_image_generation: _, sequential_image_generation_options: __, image, ...rest } = request;
   return {

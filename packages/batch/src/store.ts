@@ -1,10 +1,9 @@
 import { type Client, ConfigurationError } from "@sluice/core";
 import { assertClient, createOptionsReader, createStore, toError } from "@sluice/core/extend";
-import { getClientStorage, registerForget, reportStorageFailure } from "@sluice/stores/extend";
+import { getClientStorage, registerForget, reportStorageFailure, runAlone } from "@sluice/stores/extend";
 import { applyDecision, type Decision, giveUp, sendAgain } from "./decisions.js";
 import { createItemLists } from "./item-lists.js";
 import { assertSameRequests, createLedger, type Ledger, toItem, type Write } from "./ledger.js";
-import { runAlone } from "./lock.js";
 import type { BatchOptions } from "./options.js";
 import type { Pace } from "./pace.js";
 import { type BatchRequest, parseList } from "./request.js";
@@ -116,7 +115,7 @@ export function createBatch(
       readLedger().catch((cause) => fail(started, cause));
     };
     try {
-      await runAlone(client, storage, collection, stop.signal, handleBusy, (write) =>
+      await runAlone(client, storage, collection, { signal: stop.signal, onBusy: handleBusy }, (write) =>
         runLocked(started, write),
       );
     } catch (cause) {

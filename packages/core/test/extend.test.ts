@@ -1,5 +1,5 @@
 import { completeChat, isGatewayError } from "@sluice/core";
-import { checkBySchema, createRequest, getDelivery, openExchange, readChunks } from "@sluice/core/extend";
+import { checkBySchema, createRequest, getDelivery, openCall } from "@sluice/core/extend";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { catchError, createTestClient } from "./support/gateway.js";
@@ -40,14 +40,14 @@ test("an add-on reads a long body in pieces, and drops the connection when it le
     },
   });
   const { client } = createTestClient(() => new Response(body));
-  const exchange = openExchange(client, { kind: "archive", path: "/v1/files" }, {});
+  const call = openCall(client, { kind: "archive", path: "/v1/files" }, {});
   const response = await client.fetch(await createRequest(client, "/v1/files"));
   let size = 0;
-  for await (const bytes of readChunks(client, exchange, response)) {
+  for await (const bytes of call.read(response)) {
     size += bytes.length;
     if (size >= 9) break;
   }
-  exchange.end();
+  call.end();
   expect([size, isCancelled]).toEqual([9, true]);
 });
 

@@ -1,3 +1,2 @@
 export { folderBucket } from "./buckets/folder/index.js";
 export { nodeHost } from "./host/node.js";
-export type { ClosableHost } from "./host/process-host.js";

@@ -10,7 +10,9 @@ import {
   streamChat,
   watchVideoTask,
 } from "@sluice/core";
-import type { FaultCase, FaultOutcome } from "@sluice/emulator/faults";
+import type { FaultCase } from "@sluice/emulator/faults";
+
+type FaultOutcome = FaultCase["right"][number];
 
 /* What Sluice makes of a fault, in the words of its file. */
 

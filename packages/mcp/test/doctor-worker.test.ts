@@ -1,5 +1,5 @@
 import { createEmulator } from "@sluice/emulator";
-import { type AssumptionName, assumptions } from "@sluice/emulator/assumptions";
+import { assumptions } from "@sluice/emulator/assumptions";
 import { createProxy, health, type ProxyOptions } from "@sluice/worker-proxy";
 import { expect, test } from "vitest";
 import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
@@ -50,7 +50,7 @@ async function diagnoseWorker({ proxy, front, upstream }: Setup = {}) {
 
 const workerRows = Object.entries(assumptions)
   .filter(([, { group }]) => group === "Worker")
-  .map(([name]) => name as AssumptionName);
+  .map(([name]) => name as keyof typeof assumptions);
 
 test("finds a Worker whose origins, sign-in, health, models, limits, headers and aborts are right", async () => {
   const { report, code } = await diagnoseWorker();

@@ -7,14 +7,7 @@ import {
   TimeoutError,
   ValidationError,
 } from "@sluice/core";
-import {
-  callAfter,
-  type Exchange,
-  openExchange,
-  readChunks,
-  readRefusal,
-  rejectOnAbort,
-} from "@sluice/core/extend";
+import { callAfter, openCall, readRefusal, rejectOnAbort } from "@sluice/core/extend";
 import { readSignedType } from "@sluice/core/files";
 import { parseDataURI } from "./checks/data-uri.js";
 
@@ -30,6 +23,8 @@ export interface FetchMediaOptions {
    */
   readonly timeout?: RequestOptions["timeout"];
 }
+
+type Call = ReturnType<typeof openCall>;
 
 const MAX_BYTES = 104_857_600;
 const FIRST_CHUNK_MS = 60_000;
@@ -60,29 +55,29 @@ export async function fetchMedia(
   url: string | URL,
   { signal, maxBytes = MAX_BYTES, timeout }: FetchMediaOptions = {},
 ): Promise<Blob> {
-  const exchange = openExchange(
+  const call = openCall(
     client,
     { kind: "archive", path: "", firstChunkMs: FIRST_CHUNK_MS },
     { signal, timeout: { totalMs: client.timeout.totalMs ?? TOTAL_MS, ...timeout } },
   );
   try {
-    exchange.signal.throwIfAborted();
+    call.signal.throwIfAborted();
     const decoded = parseDataURI(String(url));
     // decode it here: a page's policy may forbid a request to it
     const response = decoded
       ? new Response(decoded)
-      : await fetchResponse(client, exchange, createRequest(url, exchange.signal));
-    if (!response.ok) throw await createRefusal(client, exchange, response);
-    return await setType(new Blob(await readParts(client, exchange, response, maxBytes)), response);
+      : await fetchResponse(client, call, createRequest(url, call.signal));
+    if (!response.ok) throw await createRefusal(client, call, response);
+    return await setType(new Blob(await readParts(call, response, maxBytes)), response);
   } catch (error) {
     if (isGatewayError(error)) throw error;
-    if (exchange.signal.aborted) throw exchange.signal.reason;
+    if (call.signal.aborted) throw call.signal.reason;
     throw createUnreadable(
       "the connection failed, or its server lets no page of another origin read it",
       error,
     );
   } finally {
-    exchange.end();
+    call.end();
   }
 }
 
@@ -105,7 +100,7 @@ function createRequest(url: string | URL, signal: AbortSignal): Request {
   });
 }
 
-async function fetchResponse(client: Client, { signal, abort, firstChunkMs }: Exchange, request: Request) {
+async function fetchResponse(client: Client, { signal, abort, firstChunkMs }: Call, request: Request) {
   signal.throwIfAborted();
   const received = new AbortController();
   const late = () =>
@@ -121,14 +116,14 @@ async function fetchResponse(client: Client, { signal, abort, firstChunkMs }: Ex
   }
 }
 
-async function createRefusal(client: Client, { signal }: Exchange, response: Response): Promise<Error> {
+async function createRefusal(client: Client, { signal }: Call, response: Response): Promise<Error> {
   const error = await readRefusal(response, client, signal);
   const isGone = [403, 404, 410].includes(error.status);
   error.message = `HTTP ${error.status}: the file could not be read${isGone ? "; its link has ended" : ""}`;
   return error;
 }
 
-async function readParts(client: Client, exchange: Exchange, response: Response, maxBytes: number) {
+async function readParts(call: Call, response: Response, maxBytes: number) {
   const declared = Number(response.headers.get("content-length"));
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
@@ -136,7 +131,7 @@ async function readParts(client: Client, exchange: Exchange, response: Response,
     response.body?.cancel().catch(() => {});
     throw createTooLarge(maxBytes);
   }
-  for await (const bytes of readChunks(client, exchange, response)) {
+  for await (const bytes of call.read(response)) {
     size += bytes.length;
     if (size > maxBytes) throw createTooLarge(maxBytes);
     chunks.push(bytes as Uint8Array<ArrayBuffer>);

@@ -1,5 +1,5 @@
-import type { ChatModel, ChatRequest, ImageRequest, VideoRequest } from "@sluice/core";
-import { chatModels, imageModels } from "@sluice/core/extend";
+import type { ChatModel, ChatRequest, ImageModel, ImageRequest, VideoRequest } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 import { isRecord } from "./is-record.js";
 import { pricePieces, priceTokens, writeAmount } from "./money.js";
 import { type Prices, type Rates, readRateTable } from "./prices.js";
@@ -60,7 +60,8 @@ type Request = Readonly<Record<string, unknown>> & { readonly model: string };
 function estimateRange(rates: Rates, request: Request): Range {
   const { model } = request;
   if (rates.asset !== undefined) return toExactRange(pricePieces(rates.asset as bigint, 1));
-  if (rates.image !== undefined || Object.hasOwn(imageModels, model)) return estimateImages(rates, request);
+  if (rates.image !== undefined || models[model as ImageModel]?.kind === "image")
+    return estimateImages(rates, request);
   if (rates.second !== undefined || findVideoModel(model)) return estimateVideo(rates, request);
   return estimateChat(rates, request);
 }
@@ -100,7 +101,7 @@ function toRange(min: Known | undefined, max: Known | undefined): Range {
 function estimateChat(rates: Rates, request: Request): Range {
   const { input, output } = rates as Partial<Record<keyof Rates, bigint>>;
   if (input === undefined || output === undefined) return "no-price";
-  const max = readCount(request["max_tokens"]) ?? chatModels[request.model as ChatModel]?.maxTokens;
+  const max = readCount(request["max_tokens"]) ?? models[request.model as ChatModel]?.maxTokens;
   if (max === undefined) return "no-limit";
   const tokens = readCount(max * countResponses(request["n"]));
   if (tokens === undefined) return "no-limit";

@@ -1,5 +1,5 @@
 import type { VideoModel } from "@sluice/core";
-import { videoModels } from "@sluice/core/extend";
+import { models } from "@sluice/core/schemas";
 import { isRecord } from "./is-record.js";
 import { priceSeconds, priceTokens } from "./money.js";
 import type { Rates } from "./prices.js";
@@ -58,8 +58,9 @@ export function readRequestMetadata(request: object): VideoMetadata {
 }
 
 /** Finds the row of a video model; undefined for an unknown id. */
-export function findVideoModel(id: string): (typeof videoModels)[VideoModel] | undefined {
-  return Object.hasOwn(videoModels, id) ? videoModels[id as VideoModel] : undefined;
+export function findVideoModel(id: string): (typeof models)[VideoModel] | undefined {
+  const row = models[id as VideoModel];
+  return row?.kind === "video" ? row : undefined;
 }
 
 interface Defaults {

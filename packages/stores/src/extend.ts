@@ -5,9 +5,8 @@
 
 export { cancelWith } from "./base/billing.js";
 export { reportStorageFailure } from "./base/platform-limits.js";
-export { addUserPrefix } from "./base/user-prefix.js";
 export { mergeRecords } from "./chat/merge-copies.js";
 export { getClientStorage } from "./storage/client-storage.js";
 export { registerForget } from "./storage/forget.js";
 export { waitForStorage } from "./storage/wait.js";
-export { isLocked, withLock } from "./tabs/locks.js";
+export { runAlone } from "./tabs/run-alone.js";

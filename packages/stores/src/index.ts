@@ -1,23 +1,14 @@
 // Chat
 
 export type { ChatState, ChatStatus, ChatStore, PendingAction, SendOptions } from "./chat/chat-store.js";
-export type { InitialMessage } from "./chat/initial-messages.js";
 export type {
   ChatMessage,
   ChatNode,
   ChatToolCall,
   ChatTurn,
-  ToolCallState,
 } from "./chat/message.js";
-export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/options.js";
-export {
-  type CallDecision,
-  type ChatRunner,
-  customRunner,
-  type RunnerEnd,
-  type RunnerTurn,
-  type TurnRunner,
-} from "./chat/runner.js";
+export type { ChatOptionsFor, ChatStoreOptions } from "./chat/options.js";
+export { type ChatRunner, customRunner, type TurnRunner } from "./chat/runner.js";
 export { createChatStore } from "./chat/store.js";
 
 // Conversations
@@ -29,19 +20,12 @@ export {
 } from "./conversations/list.js";
 export type { ConversationListState } from "./conversations/listing.js";
 export type { Conversation } from "./conversations/records.js";
-export type { ConversationMatch } from "./conversations/search.js";
 
 // Tasks and images
 
 export type { AssetState, AssetStoreOptions } from "./assets/store.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
-export type {
-  ImageOptionsFor,
-  ImageRequestOf,
-  ImageState,
-  ImageStoreOptions,
-  SettledImages,
-} from "./images/state.js";
+export type { ImageOptionsFor, ImageState, ImageStoreOptions } from "./images/state.js";
 export { createImageStore, type ImageStore } from "./images/store.js";
 export { createVideoTaskList, listVideoTasks, type VideoTaskList } from "./videos/list.js";
 export type {

@@ -1,11 +1,13 @@
-import { createChatStore, type InitialMessage } from "@sluice/stores";
+import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { createTestClient, frame, settled } from "../../core/test/support/gateway.js";
 import { streamText } from "../../core/test/support/reply-streams.js";
 import { createChat, createLiveChat } from "./support/chat.js";
 
 const hello = streamText("Hello");
-const given: readonly InitialMessage[] = [
+type InitialMessages = NonNullable<ChatStoreOptions["initialMessages"]>;
+
+const given: InitialMessages = [
   { role: "user", content: "Hi" },
   { role: "assistant", content: "How can I help?" },
 ];
@@ -39,7 +41,7 @@ describe("initial messages of a chat", () => {
     ["1.images", { role: "user", content: "", images: [{}] }, /URLs/],
     ["1", "Hi", /\{ role, content \}/],
   ])("are rejected if they are invalid, and the error names %s", (path, message, expected) => {
-    const messages = [{ id: "u-1", role: "user", content: "Hi" }, message] as InitialMessage[];
+    const messages = [{ id: "u-1", role: "user", content: "Hi" }, message] as InitialMessages;
     const { client } = createTestClient(() => new Response());
     const make = () => createChatStore(client, { model: "delta-5.3", initialMessages: messages });
     expect(make).toThrow(expected);

@@ -1,5 +1,5 @@
-import type { ClientOptions } from "@sluice/core";
-import { createImageStore, type ImageStoreOptions, type SettledImages } from "@sluice/stores";
+import type { Billing, ClientOptions } from "@sluice/core";
+import { createImageStore, type ImageStoreOptions } from "@sluice/stores";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { createTestClient, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
@@ -65,8 +65,9 @@ function createWitness() {
   const reported: string[] = [];
   return {
     reported,
-    onSuccess: (_: unknown, { status }: SettledImages) => reported.push(status),
-    onError: (error: NonNullable<SettledImages["error"]>) => reported.push(`${error.name}, ${error.billing}`),
+    onSuccess: (_: unknown, { status }: { readonly status: string }) => reported.push(status),
+    onError: (error: Error & { readonly billing?: Billing }) =>
+      reported.push(`${error.name}, ${error.billing}`),
   };
 }
 

@@ -12,7 +12,6 @@ import {
   signOut,
   webStorage,
 } from "@sluice/stores";
-import { isLocked } from "@sluice/stores/extend";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   createTestClient,
@@ -22,7 +21,7 @@ import {
   waitUntil,
 } from "../../core/test/support/gateway.js";
 import { streamText } from "../../core/test/support/reply-streams.js";
-import { hasLocks } from "../src/tabs/locks.js";
+import { hasLocks, isLocked } from "../src/tabs/locks.js";
 
 const video = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 const refusal = () => new DOMException("access is denied in this context", "SecurityError");

@@ -7,7 +7,7 @@ import { readRefusal } from "./gateway/read-refusal.js";
 import { sendRequest } from "./gateway/request.js";
 import { checkType } from "./gateway/respond.js";
 import { logCause, logError } from "./refusals/log.js";
-import { describeRefusal, refuseSetup, toRefusal } from "./refusals/refusal.js";
+import { Refusal, refuseSetup } from "./refusals/refusal.js";
 import type { Server } from "./server.js";
 
 const HEALTH = {
@@ -144,9 +144,9 @@ async function pollGateway<Env>(
     parseJSON(await readText({ response, call }, MAX_CHARACTERS));
     return "ok";
   } catch (error) {
-    const refusal = toRefusal(error);
+    const refusal = Refusal.from(error);
     await logCause("health", refusal, { env, log });
-    return describeRefusal(refusal).code;
+    return refusal.code;
   } finally {
     call.close();
   }

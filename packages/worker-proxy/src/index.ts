@@ -1,6 +1,6 @@
 export { adaptJSONSchema } from "./adapt-json-schema.js";
 export { adaptOpenAI } from "./adapt-openai.js";
-export type { JobEvent, ProxyEvent, ProxyOutcome, RequestEvent } from "./api/events.js";
+export type { JobEvent, ProxyEvent, RequestEvent } from "./api/events.js";
 export type { Host } from "./api/host.js";
 export type { Authenticate, ProxyOptions, RateLimit } from "./api/options.js";
 export type { ProxyContext, ProxyPlugin, User } from "./api/plugin.js";

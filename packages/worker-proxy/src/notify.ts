@@ -1,14 +1,10 @@
 import type { ProxyEvent } from "./api/events.js";
-import type { Log } from "./api/host.js";
-import type { AdmittedRequest, ProxyPlugin } from "./api/plugin.js";
-import { logCause } from "./refusals/log.js";
+import type { PluginServer } from "./api/host.js";
+import type { AdmittedRequest } from "./api/plugin.js";
 import type { Incoming, Report } from "./refusals/report.js";
 
 /** The receivers of events, and the log. */
-export interface Listeners<Env> {
-  readonly plugins: readonly ProxyPlugin<Env>[];
-  readonly log: Log<Env>;
-}
+export type Listeners<Env> = Pick<PluginServer<Env>, "plugins" | "log">;
 
 /** Hands an event to all plugins, and logs what one throws or rejects with. */
 export function notify<Env>(
@@ -20,7 +16,7 @@ export function notify<Env>(
     // it may be async: on some hosts an unhandled rejection ends the process
     const notified = async () => plugin.onEvent?.(event, env, context);
     notified().catch((error) => {
-      const logged = logCause("onEvent failed", error, { request, env, log });
+      const logged = log("onEvent failed", error, { request, env });
       context?.waitUntil(logged);
     });
   }

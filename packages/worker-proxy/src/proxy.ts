@@ -11,7 +11,7 @@ import type { Exchange } from "./gateway/exchange.js";
 import { readRefusal } from "./gateway/read-refusal.js";
 import { sendRequest } from "./gateway/request.js";
 import { passResponse } from "./gateway/respond.js";
-import { Refusal, toRefusal } from "./refusals/refusal.js";
+import { Refusal } from "./refusals/refusal.js";
 import { refuse } from "./refusals/refuse.js";
 import { type Incoming, openReport, type Report } from "./refusals/report.js";
 import { checkOptions, proxies, type Registered, type Settings } from "./settings.js";
@@ -61,7 +61,7 @@ export async function respond<Env>(
   const report = openReport(incoming.request);
   settings.run?.watch(report, incoming);
   const response = await serve(settings, incoming, report, sender).catch((error: unknown) =>
-    refuse(toRefusal(error), report, { ...incoming, log: settings.log }),
+    refuse(Refusal.from(error), report, { ...incoming, log: settings.log }),
   );
   for (const [name, value] of Object.entries(report.headers)) response.headers.set(name, value);
   return response;

@@ -3,14 +3,14 @@ import type { ProxyOptions } from "./api/options.js";
 import type { AdmittedRequest, Meter, ProxyPlugin, User } from "./api/plugin.js";
 import type { MarkedId } from "./api/routes.js";
 import { isPublicURL } from "./checks/addresses.js";
-import type { FindOperator } from "./checks/operator.js";
+import { findOperator } from "./checks/operator.js";
 import { type Found, isPoll, type Match, type OpenGroup, type Route } from "./checks/path.js";
 import type { Exchange, ReadStream } from "./gateway/exchange.js";
 import { findPasser } from "./gateway/stored.js";
 import { notifyAtEnd } from "./notify.js";
 import { noteJSON, settleJSON } from "./reading/json-outcome.js";
 import { openAccount } from "./reading/reservation.js";
-import { isCredential, logCause } from "./refusals/log.js";
+import { isCredential } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import { Refusal } from "./refusals/refusal.js";
 import { type Incoming, isTraceparent, type Report } from "./refusals/report.js";
@@ -42,7 +42,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     watch: (report: Report, incoming: Incoming<Env>) => notifyAtEnd(server, report, incoming),
     createRoutes: (groups: readonly OpenGroup[]) => createRoutes(plugins, groups),
     allowURLs,
-    findOperator,
+    findOperator: findRouteOperator,
     noteRoute,
     findGuest: ({ plugin }: Route) => (plugin?.isPublic ? GUEST : undefined),
     serveRaw,
@@ -70,8 +70,8 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   }
 
   /** Finds the operator of a request for a hidden path. For other users the path does not exist. */
-  async function findOperator(
-    settings: Parameters<FindOperator<Env>>[0],
+  async function findRouteOperator(
+    settings: Parameters<typeof findOperator<Env>>[0],
     incoming: Incoming<Env>,
     found: Found,
     report: Report,
@@ -79,8 +79,8 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   ): Promise<User | undefined> {
     const [first] = found.matches;
     const isHidden = first?.route.name === "admin";
-    const find = isHidden && !sender && (first.route.plugin?.findOperator as FindOperator<Env> | undefined);
-    const operator = find ? await find(settings, incoming, first.route, report) : undefined;
+    const operator =
+      isHidden && !sender ? await findOperator(settings, incoming, first.route, report) : undefined;
     // the operator's own code sends to the gateway alone
     if (sender || (isHidden && !operator)) found.matches = found.matches.filter(({ route }) => !route.plugin);
     return operator;
@@ -166,9 +166,8 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
 
   /** Logs an error of a plugin on which the request does not depend. */
   function logFailure(subject: string, error: unknown, incoming: Incoming<Env>): void {
-    const { request, env, context } = incoming;
-    const logged = logCause(`${subject} failed`, error, { request, env, log: server.log });
-    context?.waitUntil(logged);
+    const logged = server.log(`${subject} failed`, error, incoming);
+    incoming.context?.waitUntil(logged);
   }
 
   /** Notes the outcome of a response of JSON. Shows the plugins one about a task, an asset or images. */

@@ -44,17 +44,20 @@ function openServer<Env>(settings: Settings<Env>): Server<Env> {
   };
   const bound = database?.open(setup);
   if (database) hosts.add(database);
+  const writeLog: PluginServer<Env>["log"] = (subject, error, incoming) =>
+    logCause(subject, error, { ...incoming, log });
   return {
     ...settings,
     settings,
     meter: settings.run?.meter,
     database,
     setup,
+    log: writeLog,
     host(env) {
       ensure(bound, "host: this proxy has none");
       return bound(env);
     },
-    report: (event, env, context) => notify(settings, event, { env, context }),
+    report: (event, env, context) => notify({ plugins, log: writeLog }, event, { env, context }),
   };
 }
 

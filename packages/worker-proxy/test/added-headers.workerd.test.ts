@@ -1,5 +1,4 @@
-import { gatewayHeaders, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
-import type { BegunRequest } from "@sluice/worker-proxy/plugin";
+import { gatewayHeaders, type ProxyEvent, type ProxyOptions, type ProxyPlugin } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { chat, createRequest, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
@@ -142,7 +141,7 @@ describe("`traceparent` of a plugin", () => {
 
   test("sends the proxy's own span to the gateway, and the event has it beside the client's", async () => {
     const events: ProxyEvent[] = [];
-    const begun: BegunRequest[] = [];
+    const begun: Parameters<NonNullable<ProxyPlugin["traceparent"]>>[0][] = [];
     const before = Date.now();
     const { sent } = await headersSent(
       {

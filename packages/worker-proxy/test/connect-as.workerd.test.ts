@@ -1,5 +1,5 @@
 import { createProxy, type ProxyEvent, readStreams, type User } from "@sluice/worker-proxy";
-import { connectAs, createFindOperator, definePlugin } from "@sluice/worker-proxy/plugin";
+import { connectAs, definePlugin } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { chat, createRequest, fine } from "./support/in-process.js";
@@ -106,7 +106,7 @@ describe("a request of the operator's own code for a user (case 240)", () => {
               method: "POST",
               path: "/v1/admin/all",
               id: "own",
-              findOperator: createFindOperator(() => true),
+              isOperator: () => true,
               serve,
             },
           ],

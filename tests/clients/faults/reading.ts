@@ -1,5 +1,7 @@
-import type { FaultCase, FaultOutcome } from "@sluice/emulator/faults";
+import type { FaultCase } from "@sluice/emulator/faults";
 import { joinMessages } from "../join-messages.ts";
+
+type FaultOutcome = FaultCase["right"][number];
 
 /** The part of a response that a client hands to its user. */
 export interface Reading {

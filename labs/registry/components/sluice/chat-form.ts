@@ -1,6 +1,6 @@
 import type { ChatModel } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
-import type { ChatTarget } from "@sluice/react";
+import type { ChatStoreOptions } from "@sluice/react";
 import { fieldLabels } from "@/components/sluice/field-labels";
 import {
   type FormField,
@@ -61,7 +61,7 @@ export function describeChatModel(model: ChatModel, values: FormValues = NO_VALU
  * const { send } = useChatStream({ id: "support", storage, ...createChatTarget("alpha-v4.1-flash", values) });
  * ```
  */
-export function createChatTarget(model: ChatModel, values: FormValues): ChatTarget {
+export function createChatTarget(model: ChatModel, values: FormValues): ChatStoreOptions {
   const { fields } = describeChatModel(model, values);
   const params: Record<string, unknown> = {};
   for (const [name, value] of readValues(fields, values)) {
@@ -69,7 +69,7 @@ export function createChatTarget(model: ChatModel, values: FormValues): ChatTarg
     else if (name === "stop" && models[model].stop === 1) setAt(params, name, (value as string[])[0]);
     else setAt(params, name, value);
   }
-  return { model, params } as ChatTarget;
+  return { model, params } as ChatStoreOptions;
 }
 
 function createFields(model: ChatModel, values: FormValues): FormField[] {

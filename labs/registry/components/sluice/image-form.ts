@@ -1,6 +1,5 @@
-import type { ImageModel } from "@sluice/core";
+import type { ImageModel, ImageRequest } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
-import type { ImageRequestOf } from "@sluice/react";
 import {
   type FieldChoice,
   type FormField,
@@ -72,7 +71,7 @@ export function createImageForm(model: ImageModel, values: FormValues = NO_VALUE
 export function createImageRequest<Model extends ImageModel>(
   model: Model,
   values: FormValues,
-): ImageRequestOf<Model> {
+): Extract<ImageRequest, { readonly model: Model }> {
   const { fields } = createImageForm(model, values);
   const request: Record<string, unknown> = { model, prompt: "" };
   const given = readValues(fields, values);
@@ -81,7 +80,7 @@ export function createImageRequest<Model extends ImageModel>(
     if (name !== "sequential_image_generation" && value !== undefined) setAt(request, path, value);
     else if (value === true) setAt(request, path, "auto");
   }
-  return request as unknown as ImageRequestOf<Model>;
+  return request as unknown as Extract<ImageRequest, { readonly model: Model }>;
 }
 
 /** Ratios that have a name; a size has the nearest one. */

@@ -1,7 +1,6 @@
 "use client";
 
-import type { ImageModel } from "@sluice/core";
-import type { ImageRequestOf } from "@sluice/react";
+import type { ImageRequest } from "@sluice/core";
 import { Copy, Download, RotateCcw, Share, Trash2 } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
@@ -16,8 +15,6 @@ import { toast } from "@/components/sluice/toasts";
 
 const Lightbox = lazy(async () => ({ default: (await import("@/components/sluice/lightbox")).Lightbox }));
 
-type Request = ImageRequestOf<ImageModel>;
-
 /** An image on the wall, with its order. `key` is unique in the gallery. */
 export interface ShownImage {
   readonly key: string;
@@ -31,13 +28,13 @@ interface ImageGalleryProps {
   readonly list: Pick<ImageOrders, "put" | "remove">;
   /** Request in flight in this tab: `variables` and `submittedAt` of `useImages`. */
   readonly pending?:
-    | { readonly request: Request | undefined; readonly since: number | undefined }
+    | { readonly request: ImageRequest | undefined; readonly since: number | undefined }
     | undefined;
   readonly onStop: () => void;
   /** Fills the form with a request. */
-  readonly onReuse: (request: Request) => void;
+  readonly onReuse: (request: ImageRequest) => void;
   /** Sends a request again whose images did not arrive. */
-  readonly onRetry: (request: Request) => void;
+  readonly onRetry: (request: ImageRequest) => void;
   /** Further actions of an image. */
   readonly actions?: (shown: ShownImage) => readonly MenuItem[];
 }
@@ -190,7 +187,7 @@ function readSize({ order, image }: ShownImage): string | undefined {
 }
 
 /** Number of images that a request asks for. */
-function countImages(request: Request | undefined): number {
+function countImages(request: ImageRequest | undefined): number {
   return request?.sequential_image_generation_options?.max_images ?? 1;
 }
 

@@ -1,5 +1,5 @@
-import type { ImageModel, ImageResult, RecordStorage } from "@sluice/core";
-import { type ImageRequestOf, type SettledImages, useImages } from "@sluice/react";
+import type { ImageModel, ImageRequest, ImageResult, RecordStorage } from "@sluice/core";
+import { useImages } from "@sluice/react";
 import { createStoredList, isStoredItem, type StoredList } from "@/components/sluice/stored-list";
 
 /** A request for images, and the images of its response. No images before the response arrives. */
@@ -7,7 +7,7 @@ export interface ImageOrder {
   readonly id: string;
   /** Unix milliseconds. */
   readonly at: number;
-  readonly request: ImageRequestOf<ImageModel>;
+  readonly request: ImageRequest;
   readonly images: ImageResult["images"];
   /** True if the page knows that the response is lost. The gateway may have billed the request. */
   readonly isLost?: boolean;
@@ -33,19 +33,18 @@ const MAX_AGE_MS = 7 * 24 * 3_600_000;
 export function useImageOrders(orders: ImageOrders, model: ImageModel) {
   const images = useImages<ImageModel>({ id: "image-orders", model });
   const items = orders.useItems();
-  const generate = async (request: ImageRequestOf<ImageModel>): Promise<void> => {
+  const generate = async (request: ImageRequest): Promise<void> => {
     for (const { id, at } of items) if (at < Date.now() - MAX_AGE_MS) orders.remove(id);
     const order: ImageOrder = { id: crypto.randomUUID(), at: Date.now(), request, images: [] };
     orders.put(order);
-    await holdLock(order.id, async () => finish(order, await images.generate(request)));
+    await holdLock(order.id, async () => {
+      const { data, error } = await images.generate(request);
+      if (data) orders.put({ ...order, images: data.images });
+      else if (error.billing === "none") orders.remove(order.id);
+      else orders.put({ ...order, isLost: true });
+    });
   };
   return { ...images, generate, orders: items };
-
-  function finish(order: ImageOrder, { data, error }: SettledImages<ImageModel>): void {
-    if (data) orders.put({ ...order, images: data.images });
-    else if (error?.billing === "none") orders.remove(order.id);
-    else orders.put({ ...order, isLost: true });
-  }
 }
 
 const nameLock = (id: string) => `sluice/image-orders/${id}`;

@@ -1,6 +1,6 @@
 "use client";
 
-import type { ChatMessage, ChatToolCall, ToolCallState } from "@sluice/react";
+import type { ChatMessage, ChatToolCall } from "@sluice/react";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { renderPlainText } from "@/components/sluice/assistant-message";
@@ -109,7 +109,7 @@ function Step({ icon, children }: { readonly icon: ReactNode; readonly children:
   );
 }
 
-function renderIcon(state: ToolCallState): ReactNode {
+function renderIcon(state: ChatToolCall["state"]): ReactNode {
   switch (state) {
     case "streaming":
     case "running":

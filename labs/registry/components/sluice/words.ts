@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatStatus, ToolCallState } from "@sluice/react";
+import type { ChatMessage, ChatStatus, ChatToolCall } from "@sluice/react";
 
 /*
  * The words of the components. An app in another language changes them in its copy. The words of errors come from
@@ -63,7 +63,7 @@ export const attachmentWords = {
 };
 
 /** The state of a tool call. */
-export const toolStates: Readonly<Record<ToolCallState, string>> = {
+export const toolStates: Readonly<Record<ChatToolCall["state"], string>> = {
   streaming: "Writing…",
   "needs-approval": "Needs your approval",
   "needs-output": "Needs your answer",

@@ -1,15 +1,11 @@
 import { ConfigurationError } from "@sluice/core";
-import {
-  type CallDecision,
-  type ChatRunner,
-  customRunner,
-  type RunnerEnd,
-  type RunnerTurn,
-  type TurnRunner,
-} from "@sluice/stores";
+import { type ChatRunner, customRunner, type TurnRunner } from "@sluice/stores";
 import { isObject, isText } from "./json.js";
 import { findRemote, type Remote } from "./remotes.js";
 import { SyncError } from "./sync-error.js";
+
+type RunnerTurn = Parameters<TurnRunner["run"]>[0];
+type CallDecision = Parameters<NonNullable<TurnRunner["decide"]>>[1];
 
 /** Options of {@link serverRunner}. */
 export interface ServerRunnerOptions {
@@ -190,7 +186,11 @@ function toWire(decision: CallDecision): object {
   }
 }
 
-function describeEnd({ state, code = "turn_failed", message = code }: TurnState): RunnerEnd {
+function describeEnd({
+  state,
+  code = "turn_failed",
+  message = code,
+}: TurnState): Awaited<ReturnType<TurnRunner["run"]>> {
   switch (state) {
     case "failed":
       return { outcome: "error", error: new SyncError("request", code, message) };

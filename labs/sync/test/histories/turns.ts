@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Client, defineTool } from "@sluice/core";
-import type { RunnerEnd, RunnerTurn, TurnRunner } from "@sluice/stores";
+import type { TurnRunner } from "@sluice/stores";
 import type { RemoteStorage } from "@sluice/sync";
 import { createServerRunner } from "../../src/client/server-runner.js";
 import type { HistoryTurns } from "./server.js";
@@ -38,7 +38,7 @@ export interface TurnDevice {
 
 interface TurnRun {
   readonly turn: string;
-  end?: RunnerEnd | string;
+  end?: Awaited<ReturnType<TurnRunner["run"]>> | string;
 }
 
 type Message = {
@@ -245,7 +245,11 @@ function createRunner({ device }: TurnDevice): TurnRunner {
   return createServerRunner({ device });
 }
 
-function createTurn({ client, storage }: TurnDevice, id: string, question: string): RunnerTurn {
+function createTurn(
+  { client, storage }: TurnDevice,
+  id: string,
+  question: string,
+): Parameters<TurnRunner["run"]>[0] {
   const chatId = ERRAND.slice("chat/".length);
   return { id, client, chatId, storage, question, messages: [], model: "delta-5.3", params: {} };
 }

@@ -1,6 +1,6 @@
 import { type ImageModelV4CallOptions, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import type { ImageModel, ImageRequest } from "@sluice/core";
-import { imageModels } from "@sluice/core/extend";
+import { models } from "@sluice/core/schemas";
 import { toURL } from "../base/files.js";
 import { readFields } from "../base/provider-options.js";
 import { createWarnings, type Warnings } from "../base/warnings.js";
@@ -20,7 +20,8 @@ export async function toRequest(model: string, options: ImageModelV4CallOptions)
       functionality: "mask",
       message: "the image models have no mask; describe the change in the prompt. Nothing was sent",
     });
-  const row = Object.hasOwn(imageModels, model) ? imageModels[model as ImageModel] : undefined;
+  const known = models[model as ImageModel];
+  const row = known?.kind === "image" ? known : undefined;
   const warnings = createWarnings();
   const size = chooseSize(options, row?.sizes, warnings);
   const image = await Promise.all(files.map(toURL));

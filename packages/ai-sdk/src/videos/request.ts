@@ -3,7 +3,7 @@ import type {
   Experimental_VideoModelV4File as VideoFile,
 } from "@ai-sdk/provider";
 import type { VideoModel, VideoRequest } from "@sluice/core";
-import { videoModels } from "@sluice/core/extend";
+import { models } from "@sluice/core/schemas";
 import { toURL } from "../base/files.js";
 import { readFields } from "../base/provider-options.js";
 import { createWarnings } from "../base/warnings.js";
@@ -20,7 +20,8 @@ interface Medium {
  * before anything is sent. A silently changed resolution would be paid.
  */
 export async function toRequest(model: string, options: CallOptions) {
-  const row = Object.hasOwn(videoModels, model) ? videoModels[model as VideoModel] : undefined;
+  const known = models[model as VideoModel];
+  const row = known?.kind === "video" ? known : undefined;
   const warnings = createWarnings();
   if (options.fps !== undefined) warnings.unsupported("fps");
   const media = await readMedia(options);

@@ -67,15 +67,7 @@ export function createView({ buffer, byteOffset, byteLength }: Bytes): DataView 
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/**
- * Returns true if the bytes at `at` are `text`.
- *
- * @example
- * ```ts
- * const head = await readBytes(file, 0, 12, undefined);
- * const isMP4 = hasText(head, 4, "ftyp");
- * ```
- */
+/** Returns true if the bytes at `at` are `text`. */
 export function hasText(bytes: Uint8Array, at: number, text: string): boolean {
   return readASCII(bytes, at, text.length) === text;
 }

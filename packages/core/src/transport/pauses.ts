@@ -33,12 +33,6 @@ export function retryNow({ listeners }: Waiting, callId?: string): boolean {
  * Creates the clock for the waits between the attempts of one call. `retryNow` ends these waits.
  *
  * @param callId id of the call, as its events have it
- * @example
- * ```ts
- * const { callId } = openExchange(client, { kind: "upload", path: "/v1/uploads" }, { signal });
- * const clock = createRetryClock(client, callId);
- * const backoff = createBackoff({ clock, random: client.random }, { limit: 5, firstMs: 1000, longestMs: 30_000 });
- * ```
  */
 export function createRetryClock({ clock, listeners }: Waiting, callId: string): Clock {
   const own = waits.get(listeners) ?? new Map<() => void, string>();

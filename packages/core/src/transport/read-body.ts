@@ -189,13 +189,6 @@ export async function readText(client: Connection, exchange: Exchange, response:
  * `fetch`: a Node stream, or texts.
  *
  * @throws the signal's reason; the error of the connection
- * @example
- * ```ts
- * const exchange = openExchange(client, { kind: "upload", path: "/v1/uploads" }, { signal });
- * const response = await client.fetch(await createRequest(client, "/v1/uploads", { signal: exchange.signal }));
- * let size = 0;
- * for await (const bytes of readChunks(client, exchange, response)) size += bytes.length;
- * ```
  */
 export async function* readChunks(
   client: Connection,

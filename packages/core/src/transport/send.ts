@@ -189,17 +189,6 @@ let calls = 0;
  * Opens an exchange: starts its timers and listens to the caller's signal. {@link closeExchange} closes it.
  *
  * @throws {ConfigurationError} if `createClient` did not create `client`
- * @example
- * ```ts
- * const exchange = openExchange(client, { kind: "upload", path: "/v1/uploads" }, { signal });
- * try {
- *   await client.fetch(await createRequest(client, "/v1/uploads", { method: "POST", body: file }, exchange));
- * } catch (error) {
- *   closeExchange(client, exchange, {}, { error });
- *   throw error;
- * }
- * closeExchange(client, exchange, {});
- * ```
  */
 export function openExchange(
   client: Connection,
@@ -267,12 +256,6 @@ function readSettings(subject: unknown, isStream: boolean | undefined): CallSett
 
 /**
  * Emits one step of a call.
- *
- * @example
- * ```ts
- * const exchange = openExchange(client, { kind: "upload", path: "/v1/uploads" }, { signal });
- * emitStep(client, exchange, { type: "request", attempt: 1 });
- * ```
  */
 export function emitStep(client: Connection, call: CallIdentity, step: CallStep): Promise<unknown> {
   return client.emit({ ...pickIdentity(call), ...step });
@@ -286,12 +269,6 @@ export function pickIdentity({ callId, kind, model, path, settings }: CallIdenti
 /**
  * Closes an exchange: emits its `end`, stops its timers and removes its listener from the caller's signal. Sets the
  * `billing` of an error of this library, and removes the key from its texts.
- *
- * @example
- * ```ts
- * const exchange = openExchange(client, { kind: "upload", path: "/v1/uploads" }, { signal });
- * closeExchange(client, exchange, { outcome: "complete" });
- * ```
  */
 export function closeExchange(
   client: Connection,

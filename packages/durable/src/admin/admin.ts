@@ -2,10 +2,8 @@ import type { ProxyPlugin, User } from "@sluice/worker-proxy";
 import {
   type AdminOperation,
   type AdmittedRequest,
-  createFindOperator,
   definePlugin,
   ensure,
-  type OperatorRequest,
   type PluginRoute,
   type PluginServer,
   Refusal,
@@ -19,7 +17,10 @@ export interface AdminOptions<Env = unknown> {
    * Decides who is an operator. Only `true`, or a promise of `true`, grants access. Every other result and every error
    * lead to a 404 response. Receives the user that `authenticate` returned, and the request before its body is read.
    */
-  readonly isOperator: (user: User, request: OperatorRequest<Env>) => boolean | Promise<boolean>;
+  readonly isOperator: (
+    user: User,
+    request: Pick<AdmittedRequest<Env>, "request" | "env" | "context" | "path">,
+  ) => boolean | Promise<boolean>;
 }
 
 /**
@@ -102,7 +103,7 @@ function createRoute<Env>(
     method: "POST",
     path: `/v1/admin/${operation.name}`,
     id: "own",
-    findOperator: createFindOperator(isOperator),
+    isOperator,
     serve: async ({ env, body = {} }: AdmittedRequest<Env>) =>
       Response.json((await runChecked(operation, env, body)) ?? {}),
   };

@@ -1,11 +1,6 @@
 import type { GatewayProxy, ProxyPlugin } from "@sluice/worker-proxy";
-import {
-  ensure,
-  findServer,
-  type PluginServer,
-  type UserData,
-  waitAtMost,
-} from "@sluice/worker-proxy/plugin";
+import { ensure, findServer, type PluginServer, type UserData } from "@sluice/worker-proxy/plugin";
+import { waitAtMost } from "../shared/time.js";
 import { ExportPage } from "./export-page.js";
 
 /** The outcome of {@link eraseUser}. */

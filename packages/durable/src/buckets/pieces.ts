@@ -1,4 +1,7 @@
-import { collectBytes, type OwnBytes } from "@sluice/worker-proxy/plugin";
+import { collectBytes } from "@sluice/worker-proxy/plugin";
+
+/** Bytes that own their buffer. */
+type OwnBytes = ReturnType<ReturnType<typeof collectBytes>["take"]>;
 
 /** A piece of a stream. */
 interface Piece {

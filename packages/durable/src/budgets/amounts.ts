@@ -1,4 +1,5 @@
-import { ensure, logError, type Payable, type Usage } from "@sluice/worker-proxy/plugin";
+import { ensure, type Payable, type Usage } from "@sluice/worker-proxy/plugin";
+import { logError } from "../shared/log-error.js";
 import { maxTokens } from "./max-tokens.js";
 import type { Money } from "./money.js";
 

@@ -2,12 +2,12 @@ import { readStreams } from "@sluice/worker-proxy";
 import {
   type AdmittedRequest,
   type BoundHost,
-  decide,
   type Exhausted,
   ensure,
   type Meter,
   type Payable,
   type PluginServer,
+  Refusal,
   type Reservation,
   type Usage,
 } from "@sluice/worker-proxy/plugin";
@@ -119,7 +119,9 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
   const access = openLimits(getHost, settings, unit);
   const serve = async ({ env, user }: AdmittedRequest<Env>) =>
     Response.json({
-      budgets: await decide("meter", "budget_unavailable", () => access.readOwn({ env, user })),
+      budgets: await access.readOwn({ env, user }).catch((cause: unknown) => {
+        throw new Refusal("budget_unavailable", { problem: "budget: its limits could not be read", cause });
+      }),
     });
   const plugin: Budget<Env> = {
     ...readStreams(),

@@ -34,7 +34,7 @@ export function openLimits<Env>(
   return { readOwn, read: readState, raise: raiseLimit, reset: resetLimit };
 
   /** Reads the limits `user` and `session`. A shared limit would reveal the spending of other users. */
-  function readOwn(reader: BudgetReader<Env>): Promise<readonly BudgetState[]> {
+  async function readOwn(reader: BudgetReader<Env>): Promise<readonly BudgetState[]> {
     return Promise.all(rules.filter(isOwn).map(({ name }) => readState(name, reader)));
   }
 

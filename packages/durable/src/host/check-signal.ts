@@ -1,4 +1,4 @@
-import { refuseSetup } from "@sluice/worker-proxy/plugin";
+import { Refusal } from "@sluice/worker-proxy/plugin";
 
 /**
  * Checks that the platform reports disconnected clients. Without its compatibility flag `request.signal` never aborts,
@@ -9,5 +9,7 @@ import { refuseSetup } from "@sluice/worker-proxy/plugin";
 export function checkSignal(): void {
   const { Cloudflare } = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
   if (Cloudflare?.compatibilityFlags?.["enable_request_signal"] === false)
-    throw refuseSetup("durable: set the compatibility flag enable_request_signal");
+    throw new Refusal("misconfigured", {
+      problem: "durable: set the compatibility flag enable_request_signal",
+    });
 }

@@ -1,12 +1,6 @@
 import type { Host } from "@sluice/worker-proxy";
-import {
-  type BoundHost,
-  ensure,
-  type JSONValue,
-  readBinding,
-  refuseSetup,
-  waitAtMost,
-} from "@sluice/worker-proxy/plugin";
+import { type BoundHost, ensure, type JSONValue, Refusal } from "@sluice/worker-proxy/plugin";
+import { waitAtMost } from "../shared/time.js";
 import type { DurableObjectNamespace } from "./cloudflare-types.js";
 import { type CloudflareHost, checkClass } from "./durable-object.js";
 import { createObjectRequest, type ObjectAction, readReply } from "./object-messages.js";
@@ -41,13 +35,12 @@ export function cloudflareHost<Env = unknown>(namespace: (env: Env) => DurableOb
   ensure(typeof namespace === "function", "cloudflareHost: give the binding, (env) => env.SLUICE");
   const read = (env: Env): DurableObjectNamespace => {
     const found = namespace(env);
-    if (!found) throw refuseSetup("cloudflareHost: its binding is missing");
+    if (!found) throw new Refusal("misconfigured", { problem: "cloudflareHost: its binding is missing" });
     return found;
   };
-  const check = (env: Env) => readBinding("cloudflareHost", namespace, env);
   const host: CloudflareHost<Env> = {
     namespace,
-    checks: [check],
+    checks: [read],
     open: () => (env) =>
       bindHost(() => {
         const found = read(env);

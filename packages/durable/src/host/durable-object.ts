@@ -3,7 +3,7 @@ import {
   ensure,
   findServer,
   type PluginServer,
-  refuseSetup,
+  Refusal,
   type SQL,
   type Value,
 } from "@sluice/worker-proxy/plugin";
@@ -45,7 +45,7 @@ export function checkClass<Env>(host: object, namespace: DurableObjectNamespace,
   if (checked.get(namespace) === host) return;
   const others = [...namespaces].filter(([other]) => other !== host);
   const isOwn = others.every(([, read]) => read(env as never) !== namespace);
-  if (!isOwn || !classes.has(host)) throw refuseSetup(WRONG_CLASS);
+  if (!isOwn || !classes.has(host)) throw new Refusal("misconfigured", { problem: WRONG_CLASS });
   checked.set(namespace, host);
 }
 
@@ -201,7 +201,7 @@ class KeyObject<Env> {
     if (this.#key === key) return;
     const namespace = this.#setup.namespace(this.#env);
     if (namespace && String(namespace.idFromName(key)) !== String(this.#state.id))
-      throw refuseSetup(WRONG_CLASS);
+      throw new Refusal("misconfigured", { problem: WRONG_CLASS });
     this.#key = key;
   }
 

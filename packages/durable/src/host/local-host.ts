@@ -1,10 +1,5 @@
-import {
-  type BoundHost,
-  type JobContext,
-  type JSONValue,
-  type Source,
-  waitAtMost,
-} from "@sluice/worker-proxy/plugin";
+import type { BoundHost, JobContext, JSONValue, Source } from "@sluice/worker-proxy/plugin";
+import { waitAtMost } from "../shared/time.js";
 import type { Listeners } from "./listeners.js";
 import { type Query, refuseNested, runOperation, runReading } from "./run-step.js";
 import { createStorageError } from "./storage-error.js";

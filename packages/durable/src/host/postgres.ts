@@ -14,8 +14,6 @@ import type { Query } from "./run-step.js";
 import { TimerRows } from "./timer-rows.js";
 import { readSQL } from "./values.js";
 
-export type { ClosableHost } from "./process-host.js";
-
 /** Options of {@link postgresHost}. */
 interface PostgresHostOptions {
   /** Address of the database, `postgres://user:password@host:5432/name`. */

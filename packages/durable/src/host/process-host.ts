@@ -6,7 +6,7 @@ import { createStorageError } from "./storage-error.js";
 import { TimerLoop, Timers } from "./timers.js";
 
 /** A host with open connections or an open file. */
-export interface ClosableHost<Env = unknown> extends Host<Env> {
+export type ClosableHost<Env = unknown> = Host<Env> & {
   /**
    * Waits for running jobs and closes the database. Jobs of timers that have not ended run again after the next start.
    * A second call waits for the first.
@@ -14,7 +14,7 @@ export interface ClosableHost<Env = unknown> extends Host<Env> {
    * @param withinMs maximum wait for jobs, in milliseconds; 10,000 by default
    */
   close(withinMs?: number): Promise<void>;
-}
+};
 
 /** The database of a process. */
 export interface ProcessDatabase extends LocalDatabase {

@@ -1,4 +1,4 @@
-import type { Job, JSONValue, SQL, Timer, Transaction, Value } from "@sluice/worker-proxy/plugin";
+import type { SQL, Transaction, Value } from "@sluice/worker-proxy/plugin";
 import type { Query } from "./run-step.js";
 
 /**
@@ -142,7 +142,7 @@ export class TimerRows {
     onSchedule: (at: number) => void,
   ): Pick<Transaction, "schedule" | "cancel"> {
     return {
-      schedule: async <Input extends JSONValue>(job: Job<Input>, { id, at, input }: Timer<Input>) => {
+      schedule: async (job, { id, at, input }) => {
         if (!Number.isSafeInteger(at))
           throw new TypeError(`timer of job "${job.name}": at: give whole milliseconds, and not ${at}`);
         const values = [job.name, id, at, JSON.stringify(input)];
@@ -150,7 +150,7 @@ export class TimerRows {
         else await Promise.all([this.#touch(query, key, at), query(SCHEDULE, key, ...values)]);
         onSchedule(at);
       },
-      cancel: async (job: Job<never>, id: string) => {
+      cancel: async (job, id) => {
         await Promise.all([
           this.#lock(query, key),
           query(CANCEL, key, job.name, id),

@@ -2,10 +2,8 @@ import type { ProxyPlugin } from "@sluice/worker-proxy";
 import {
   type AdmittedRequest,
   type CallOutcome,
-  checkType,
   definePlugin,
   hashText,
-  isUnconnected,
   markStored,
   type Refusal,
 } from "@sluice/worker-proxy/plugin";
@@ -78,10 +76,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     maxJobs: checkWhole("maxPerUser", options.maxPerUser ?? 10_000),
     maxLarge: MAX_LARGE,
     lostCode: "request_lost",
-    respond(sending, response) {
-      checkType(response, false);
-      return readWhole(sending, response, MAX_JSON_CHARACTERS);
-    },
+    respond: (sending) => readWhole(sending, MAX_JSON_CHARACTERS),
     isFree: isNotSent,
   });
   return definePlugin({
@@ -107,7 +102,8 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
 }
 
 /** Returns true if the gateway refused the request or was not reached. After a timeout (408) it may still act. */
-function isNotSent({ isSent, status }: Sending, { cause }: Refusal, _: CallOutcome): boolean {
-  if (!isSent || (status === 0 && isUnconnected(cause))) return true;
+function isNotSent({ call }: Sending, _: Refusal, outcome: CallOutcome): boolean {
+  if (outcome === "not_reached") return true;
+  const { upstreamStatus: status = 0 } = call.metadata;
   return status >= 400 && status < 500 && status !== 408;
 }

@@ -1,6 +1,4 @@
 import {
-  decide,
-  describeRefusal,
   type Exhausted,
   type HostContext,
   type Job,
@@ -8,13 +6,13 @@ import {
   openAccount,
   Refusal,
   type Source,
-  waitAtMost,
 } from "@sluice/worker-proxy/plugin";
 import { findJobBudget } from "../budgets/job-budget.js";
 import { logLost } from "../budgets/operations.js";
 import { createTicket, type Plan, readRefusal } from "../budgets/reservations.js";
 import { job, source } from "../host/define.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
+import { waitAtMost } from "../shared/time.js";
 import { checkJob } from "./check.js";
 import { readLive } from "./live.js";
 import type { JobsContext } from "./options.js";
@@ -111,8 +109,11 @@ export function createBegin(jobs: JobsContext, run: Job<JobRequest>, retryFree: 
 
   async function planReservation(context: HostContext, request: Begin): Promise<Plan | null> {
     const budget = findJobBudget(getServer().meter);
-    const plan = async () => budget?.plan(createPayable(context, request)) ?? null;
-    return decide("plugins: reserve", "budget_unavailable", plan);
+    try {
+      return (await budget?.plan(createPayable(context, request))) ?? null;
+    } catch (cause) {
+      throw new Refusal("budget_unavailable", { problem: "plugins: reserve failed", cause });
+    }
   }
 
   async function claim(
@@ -139,7 +140,7 @@ export function createBegin(jobs: JobsContext, run: Job<JobRequest>, retryFree: 
     const exhausted = plan?.own && reserving && readRefusal(plan.own, reserving);
     const reserve = async () => exhausted as Exhausted;
     await openAccount({ reserve }, createPayable(context, request)).catch((refusal: Refusal) => {
-      const { code } = describeRefusal(refusal);
+      const { code } = refusal;
       reportJob(jobs, request.details, { outcome: "refused", code }, context.env);
       throw refusal;
     });

@@ -25,8 +25,8 @@ export interface JobsOptions {
   readonly maxLarge?: number;
   /** Time after which a job without a reader is stopped, in milliseconds. @default never */
   readonly idleTimeoutMs?: number;
-  /** Reads the gateway's response into `sending.live`. @throws {Refusal} */
-  respond(sending: Sending, response: Response): Promise<Ending>;
+  /** Reads the gateway's response, JSON or an event stream, into `sending.live`. @throws {Refusal} */
+  respond(sending: Sending, type: string): Promise<Ending>;
   /** Returns true if the gateway did nothing, so that the request may be sent again. */
   isFree(sending: Sending, refusal: Refusal, outcome: CallOutcome): boolean;
 }

@@ -1,4 +1,4 @@
-import { describeRefusal, Refusal } from "@sluice/worker-proxy/plugin";
+import { Refusal } from "@sluice/worker-proxy/plugin";
 import { createRefusals } from "../shared/create-refusals.js";
 import type { ResponseHead, StoredRefusal } from "./states.js";
 
@@ -20,7 +20,7 @@ export const jobRefusal = createRefusals({
 
 /** Returns the stored form of a refusal. It omits the cause, which is only in the log. */
 export function storeRefusal(refusal: Refusal): StoredRefusal {
-  const { status, code, message, type } = describeRefusal(refusal);
+  const { status, code, message, type } = refusal;
   const { param, budget, headers } = refusal.details;
   return { status, code, message, type, param, budget, headers };
 }
@@ -32,6 +32,6 @@ export function restoreRefusal({ param, budget, headers, ...said }: StoredRefusa
 
 /** Creates the head of a response from a refusal. */
 export function createRefusalHead(refusal: Refusal): ResponseHead {
-  const { status } = describeRefusal(refusal);
+  const { status } = refusal;
   return { status, headers: {}, type: "application/json", refusal: storeRefusal(refusal) };
 }

@@ -1,5 +1,4 @@
 import type { JobEvent } from "@sluice/worker-proxy";
-import { logCause } from "@sluice/worker-proxy/plugin";
 import type { JobsContext } from "./options.js";
 import type { JobDetails } from "./states.js";
 
@@ -35,5 +34,5 @@ export function logJob(
   error: unknown,
   env: unknown,
 ): Promise<void> {
-  return logCause(`${kind}: ${subject}`, error, { env, log: getServer().log });
+  return getServer().log(`${kind}: ${subject}`, error, { env });
 }

@@ -1,4 +1,4 @@
-import { Refusal, toRefusal } from "@sluice/worker-proxy/plugin";
+import { Refusal } from "@sluice/worker-proxy/plugin";
 import { describeError, restoreError, type SentError } from "../host/object-messages.js";
 import { jobRefusal, restoreRefusal } from "./refusals.js";
 import type { ResponseHead, StoredRefusal } from "./states.js";
@@ -58,7 +58,7 @@ export async function openResponse(
   if (head && !isEmpty) return { head, isReplayed, body: openBody(rest, reader, signal, onEnd) };
   leave();
   onEnd();
-  if (error) throw toRefusal(restoreError(error));
+  if (error) throw Refusal.from(restoreError(error));
   if (refusal) throw restoreRefusal(refusal);
   return isGone || !head ? undefined : { head, isReplayed, body: null };
 }

@@ -1,14 +1,12 @@
 import {
   type CallOutcome,
-  describeRefusal,
   type Job,
   type JobContext,
-  openCall,
-  type Refusal,
-  toRefusal,
-  waitAtMost,
+  openGatewayCall,
+  Refusal,
 } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
+import { waitAtMost } from "../shared/time.js";
 import { checkJob } from "./check.js";
 import { openLive } from "./live.js";
 import type { JobsContext } from "./options.js";
@@ -26,11 +24,9 @@ export function createRun(jobs: JobsContext): Job<JobRequest> {
   return job(`${jobs.kind}.run`, 1, async (context: JobContext, request: JobRequest) => {
     const server = jobs.getServer();
     const { live, drop } = openLive(jobs, context, request.id);
-    const call = openCall(new AbortController().signal, server.timeout.totalMs);
-    const owner = new JobOwner({ jobs, context, live, request, onGiveUp: () => call.stop("client_left") });
-    const known = { isSent: false, status: 0, headers: {}, keys: [] };
-    const asked = { known: {} };
-    const sending: Sending = { jobs, server, context, request, live, owner, call, asked, ...known };
+    const call = openGatewayCall(server, context.env);
+    const owner = new JobOwner({ jobs, context, live, request, onGiveUp: () => call.stop() });
+    const sending: Sending = { jobs, server, context, request, live, owner, call, isSent: false };
     try {
       await runJob(sending);
     } catch (error) {
@@ -48,10 +44,10 @@ export function createRun(jobs: JobsContext): Job<JobRequest> {
 async function runJob(sending: Sending): Promise<void> {
   let ending: Ending;
   try {
-    const response = await send(sending, await reserve(sending));
-    ending = await sending.jobs.respond(sending, response);
+    await reserve(sending);
+    ending = await sending.jobs.respond(sending, await send(sending));
   } catch (error) {
-    return await fail(sending, toRefusal(error));
+    return await fail(sending, Refusal.from(error));
   }
   const { gaveUp } = sending.owner;
   await (gaveUp ? giveUp(sending, gaveUp, ending) : finish(sending, ending));
@@ -62,7 +58,7 @@ async function runJob(sending: Sending): Promise<void> {
  * the meter, because readers of a stream wait for its end.
  */
 async function finish(sending: Sending, ending: Ending): Promise<void> {
-  const { context, owner, account, asked, request, jobs } = sending;
+  const { context, owner, account, call, request, jobs } = sending;
   const { state, code, callOutcome, usage, outcome, bytes } = ending;
   const paid = account?.close(callOutcome, usage);
   const payment = { reserved: paid?.reserved, spent: paid?.spent };
@@ -70,8 +66,8 @@ async function finish(sending: Sending, ending: Ending): Promise<void> {
   const settlement = createSettlement(request, paid?.spent);
   const dropped = await owner.end({ state, code, payment, settlement, isSettled });
   if (dropped) {
-    const requestId = sending.headers["x-request-id"];
-    report(sending, { outcome, code, usage, bytes, requestId, ...asked.known, ...payment });
+    const requestId = call.headers["x-request-id"];
+    report(sending, { outcome, code, usage, bytes, requestId, ...call.metadata, ...payment });
   }
   for (const eventId of dropped ?? []) {
     const details = { eventId, user: request.user.id, startedAt: Date.now() };
@@ -87,18 +83,18 @@ async function finish(sending: Sending, ending: Ending): Promise<void> {
 const notSettled = Promise.resolve(false);
 
 async function fail(sending: Sending, refusal: Refusal): Promise<void> {
-  const { call, owner, context, asked, isSent, jobs } = sending;
+  const { call, owner, context, isSent, jobs } = sending;
   call.close();
   const outcome: CallOutcome = isSent ? (refusal.details.outcome ?? "unknown") : "not_reached";
   if (owner.gaveUp) return await giveUp(sending, owner.gaveUp, { callOutcome: outcome });
-  const { status, code } = describeRefusal(refusal);
+  const { status, code } = refusal;
   if (status >= 500) await logJob(jobs, `${status} ${code}`, refusal, context.env);
   const jobOutcome = status < 500 ? "refused" : "error";
   if (jobs.isFree(sending, refusal, outcome))
     return await free(sending, refusal, { outcome: jobOutcome, callOutcome: outcome });
   storeFailure(sending, refusal);
   const ending = { state: "failed", outcome: jobOutcome, code, callOutcome: outcome } as const;
-  await finish(sending, { ...ending, ...asked.known });
+  await finish(sending, { ...ending, ...call.metadata });
 }
 
 /** Ends a job that cost nothing, and frees its id. */
@@ -107,8 +103,8 @@ async function free(
   refusal: Refusal,
   end: Pick<Ending, "outcome" | "callOutcome">,
 ): Promise<void> {
-  const { account, owner, live, asked, ticket, request, context, jobs } = sending;
-  const { code, status } = describeRefusal(refusal);
+  const { account, owner, live, call, ticket, request, context, jobs } = sending;
+  const { code, status } = refusal;
   const paid = account?.close(end.callOutcome);
   // a meter that refuses (below 500) has reserved nothing; a meter that failed may have reserved
   const isSettled = ticket === undefined || (paid ? await paid.settled : status < 500);
@@ -116,7 +112,7 @@ async function free(
   live.head = createRefusalHead(refusal);
   live.finish("refused", code);
   const amounts = account && { reserved: paid?.reserved, spent: paid?.spent };
-  if (isFreed) report(sending, { outcome: end.outcome, code, ...asked.known, ...amounts });
+  if (isFreed) report(sending, { outcome: end.outcome, code, ...call.metadata, ...amounts });
   if (!isSettled)
     await checkJob(jobs, context, request.id).catch((error) =>
       logJob(jobs, "a reservation could not be settled; it is tried again", error, context.env),
@@ -129,7 +125,7 @@ async function giveUp(
   reason: GiveUp,
   known: Pick<Ending, "callOutcome" | "usage" | "bytes">,
 ): Promise<void> {
-  const { account, live, isSent, jobs } = sending;
+  const { account, live, call, isSent, jobs } = sending;
   const callOutcome = isSent ? known.callOutcome : "not_reached";
   if (reason === "lost") {
     // the other process has settled and reported it
@@ -139,7 +135,7 @@ async function giveUp(
   const outcome = reason === "abandoned" ? "abandoned" : "stopped";
   // a create is stopped by the erasure of its user, which deletes everything, even the key
   if (!jobs.isStream) return await free(sending, jobRefusal("user_erased"), { outcome, callOutcome });
-  live.head ??= { status: 200, headers: sending.headers, type: EVENTS };
+  live.head ??= { status: 200, headers: call.headers, type: EVENTS };
   storeFailure(sending, jobRefusal("stream_stopped"));
   await finish(sending, { ...known, state: "stopped", outcome, code: "stream_stopped", callOutcome });
 }

@@ -1,29 +1,18 @@
-import type { ProxyOutcome, User } from "@sluice/worker-proxy";
+import type { JobEvent, User } from "@sluice/worker-proxy";
 import {
-  type Account,
-  type Call,
   type CallOutcome,
-  containsKey,
-  decide,
-  type GatewayConnection,
+  type GatewayCall,
   type HostContext,
-  isCredential,
   type JobContext,
-  logError,
   type Meter,
   openAccount,
   type Payable,
-  parseJSON,
   Refusal,
-  readOutcome,
-  readRefusal,
-  readText,
-  selectHeaders,
-  sendRequest,
   type Usage,
 } from "@sluice/worker-proxy/plugin";
 import { findJobBudget } from "../budgets/job-budget.js";
 import { createTicket, type Plan } from "../budgets/reservations.js";
+import { logError } from "../shared/log-error.js";
 import type { LiveJob } from "./live.js";
 import type { JobServer, JobsContext } from "./options.js";
 import type { JobOwner } from "./owner.js";
@@ -53,27 +42,19 @@ export interface Sending {
   readonly request: JobRequest;
   readonly live: LiveJob;
   readonly owner: JobOwner;
-  readonly call: Call;
-  /** Metadata of the request to the gateway, for the event of the job. */
-  readonly asked: { readonly known: { upstreamStatus?: number; attempts?: number } };
-  account?: Account | undefined;
+  readonly call: GatewayCall;
+  account?: Awaited<ReturnType<typeof openAccount>> | undefined;
   /** Identifies the reservation to the meter. It is known before the meter reserves. */
   ticket?: string | undefined;
   /** True once the gateway may have received the request. */
   isSent: boolean;
-  /** HTTP status of the gateway; 0 before it has responded. */
-  status: number;
-  /** Headers of the gateway that are passed on with the response. */
-  headers: Readonly<Record<string, string>>;
-  /** API keys and credentials that a response must not contain. */
-  keys: readonly string[];
 }
 
 /** The end of a request. Its response is in `live`. */
 export interface Ending {
   readonly state: Exclude<JobState, "claimed" | "sending" | "refused" | "lost">;
   /** The outcome of the job in its event. */
-  readonly outcome: ProxyOutcome;
+  readonly outcome: JobEvent["outcome"];
   readonly code?: string | undefined;
   /** The outcome of the call to the gateway, for the meter. */
   readonly callOutcome: CallOutcome;
@@ -90,17 +71,13 @@ export function createSettlement({ plan }: JobRequest, spent = plan?.amount ?? 0
  * Reserves the amounts that the claim did not reserve, up to the maximum cost of the request. The ticket is stored
  * first, so that the reservation can be released after a crash.
  */
-export async function reserve(sending: Sending): Promise<GatewayConnection> {
-  const { context, request, jobs, server } = sending;
+export async function reserve(sending: Sending): Promise<void> {
+  const { context, request, jobs, server, call } = sending;
   const { meter: reserver } = server;
   const { plan } = request;
   if (plan && plan.shared.length > 0) sending.ticket = JSON.stringify(createTicket(plan));
-  const gateway = await server.connect(context.env);
-  const credentials = Object.entries(request.headers).flatMap(([name, value]) =>
-    isCredential(name) ? value : [],
-  );
-  sending.keys = [...gateway.apiKeys, ...credentials];
-  if (!reserver) return gateway;
+  await call.connect();
+  if (!reserver) return;
   const keepTicket = async (ticket: string, reserved: number) => {
     sending.ticket = ticket;
     const { id, owner } = request;
@@ -112,16 +89,16 @@ export async function reserve(sending: Sending): Promise<GatewayConnection> {
   const budget = plan && findJobBudget(reserver);
   const meter = budget ? { reserve: () => budget.reserveShared(context.host, plan, payable) } : reserver;
   sending.account = await openAccount(meter as Meter<never>, { ...payable, keepTicket });
-  return gateway;
 }
 
 /**
  * Sends the request to the gateway, after the state `sending` is stored.
  *
+ * @returns the type of the response
  * @throws {Refusal} for an error response, and without a response
  */
-export async function send(sending: Sending, gateway: GatewayConnection): Promise<Response> {
-  const { context, request, owner, account, call, asked, server } = sending;
+export async function send(sending: Sending): Promise<string> {
+  const { context, request, owner, account, call } = sending;
   const { plan, path, body, headers } = request;
   const isStored = plan ? plan.shared.length === 0 : !account;
   if (!isStored) {
@@ -129,47 +106,34 @@ export async function send(sending: Sending, gateway: GatewayConnection): Promis
     const ticket = (plan ? sending.ticket : account?.ticket) ?? null;
     const payment = { reserved: account?.reserved };
     const input = { id, owner: name, state: "sending", ticket, payment } as const;
+    const storing = context.host.run(context.key, sending.jobs.store.storeTicket, input);
     owner.note(
-      await decide("plugins: the database", "plugin_unavailable", () =>
-        context.host.run(context.key, sending.jobs.store.storeTicket, input),
-      ),
+      await storing.catch((cause: unknown) => {
+        throw new Refusal("plugin_unavailable", { problem: "plugins: the database failed", cause });
+      }),
     );
   }
   if (owner.gaveUp) throw jobRefusal("stream_stopped");
   sending.isSent = true;
-  const response = await sendRequest(
-    gateway,
-    { method: "POST", path, body, headers },
-    { call, report: asked },
-  );
-  sending.status = response.status;
-  sending.headers = selectHeaders(response, sending.keys);
-  if (!response.ok) throw await readRefusal({ response, call }, sending.keys, server.timeout.chunkMs);
-  return response;
+  return await call.send({ method: "POST", path, body, headers });
 }
 
 /** Stores a JSON response unchanged. A response that contains a key is replaced by a refusal. */
 export async function readWhole(
-  { jobs, server, call, live, owner, keys, status, headers }: Sending,
-  response: Response,
+  { jobs, call, live, owner }: Sending,
   maxCharacters: number,
 ): Promise<Ending> {
-  const text = await readText({ response, call }, maxCharacters, server.timeout.chunkMs);
-  const json = parseJSON(text);
-  call.close(true);
-  const paid = { callOutcome: readOutcome(json), usage: readUsage(json) };
-  if (containsKey(text, keys)) {
+  const { text, outcome, usage } = await call.readJSON(maxCharacters);
+  const paid = { callOutcome: outcome, usage };
+  if (text === undefined) {
     live.head = createRefusalHead(new Refusal("upstream_type"));
     return { state: "failed", outcome: "error", code: "upstream_type", ...paid };
   }
+  const { headers, metadata } = call;
+  const status = metadata.upstreamStatus ?? 200;
   if (!owner.setText(text, { status, headers, type: "application/json" }))
     logError(`${jobs.kind}: a response of ${text.length} characters is not stored; see maxBytes`);
-  return { state: "complete", outcome: paid.callOutcome === "refused" ? "error" : "complete", ...paid };
-}
-
-function readUsage(json: unknown): Usage | undefined {
-  const { usage } = { ...(json as { usage?: unknown }) };
-  return typeof usage === "object" && usage !== null ? (usage as Usage) : undefined;
+  return { state: "complete", outcome: outcome === "refused" ? "error" : "complete", ...paid };
 }
 
 /** Returns the part of a request that the meter receives. */

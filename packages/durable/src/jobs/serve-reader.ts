@@ -1,4 +1,4 @@
-import { formatError, type HostContext, type Refusal, type Source } from "@sluice/worker-proxy/plugin";
+import type { HostContext, Refusal, Source } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
 import type { Feed } from "./feed.js";
 import { findLive, type LiveJob } from "./live.js";
@@ -41,7 +41,7 @@ const encoder = new TextEncoder();
 
 /** Returns the lines of an error event. */
 export function formatErrorEvent(refusal: Refusal): string {
-  return `event: error\ndata: ${formatError(refusal)}`;
+  return `event: error\ndata: ${JSON.stringify(refusal)}`;
 }
 
 /** Creates the source that reads the responses of a plugin. */

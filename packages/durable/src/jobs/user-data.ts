@@ -1,5 +1,6 @@
-import { type Source, type UserData, waitAtMost } from "@sluice/worker-proxy/plugin";
+import type { Source, UserData } from "@sluice/worker-proxy/plugin";
 import { exportPage } from "../admin/export-page.js";
+import { waitAtMost } from "../shared/time.js";
 import { checkJob } from "./check.js";
 import type { JobsContext, KeyContext } from "./options.js";
 import type { StoredJob } from "./readings.js";

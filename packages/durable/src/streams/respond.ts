@@ -1,10 +1,4 @@
-import {
-  type CallOutcome,
-  checkType,
-  type Refusal,
-  readEventStream,
-  type StreamEnd,
-} from "@sluice/worker-proxy/plugin";
+import type { CallOutcome, GatewayCall, Refusal } from "@sluice/worker-proxy/plugin";
 import { type Ending, readWhole, type Sending } from "../jobs/sending.js";
 import { EVENTS, formatErrorEvent } from "../jobs/serve-reader.js";
 
@@ -12,36 +6,25 @@ import { EVENTS, formatErrorEvent } from "../jobs/serve-reader.js";
 const JSON_CHARACTERS = 8 * 1024 * 1024;
 
 /** Reads the gateway's response: events as they arrive, or a JSON body. */
-export async function respond(sending: Sending, response: Response): Promise<Ending> {
-  const { type, body } = checkType(response, true);
-  if (type === EVENTS) return await readStream(sending, body);
-  return await readWhole(sending, response, JSON_CHARACTERS);
+export async function respond(sending: Sending, type: string): Promise<Ending> {
+  return await (type === EVENTS ? readStream(sending) : readWhole(sending, JSON_CHARACTERS));
 }
 
 /** Stores events as they arrive. It stops reading from the gateway while too many events wait to be stored. */
-async function readStream(sending: Sending, body: ReadableStream<Uint8Array>): Promise<Ending> {
-  const { call, owner, keys, request, headers, server } = sending;
+async function readStream(sending: Sending): Promise<Ending> {
+  const { call, owner, request } = sending;
   let events: string[] = [];
-  owner.begin({ status: 200, headers, type: EVENTS });
+  owner.begin({ status: 200, headers: call.headers, type: EVENTS });
   const add = () => {
     // a stopped stream stores nothing more
     if (events.length > 0 && !owner.gaveUp) owner.addEvents(events);
     events = [];
   };
-  const end = await new Promise<StreamEnd>((resolve) => {
-    const next = readEventStream(body, call, {
-      keys,
-      choices: Number(request.body["n"] ?? 1),
-      stallMs: server.timeout.chunkMs,
-      onEvent: ({ event, data }) => void events.push(makeLines(event, data)),
-      onPass: add,
-      onEnd: resolve,
-    });
-    const readAll = async () => {
-      do await owner.makeRoom();
-      while (await next());
-    };
-    void readAll();
+  const end = await call.readEvents({
+    choices: Number(request.body["n"] ?? 1),
+    onEvent: ({ event, data }) => void events.push(makeLines(event, data)),
+    onPass: add,
+    waitToRead: () => owner.makeRoom(),
   });
   add();
   return createEnding(sending, end);
@@ -49,7 +32,7 @@ async function readStream(sending: Sending, body: ReadableStream<Uint8Array>): P
 
 function createEnding(
   sending: Sending,
-  { code, problem, usage, outcome, bytes, isConfirmed }: StreamEnd,
+  { code, problem, usage, outcome, bytes, isConfirmed }: Awaited<ReturnType<GatewayCall["readEvents"]>>,
 ): Ending {
   const known = { code, usage, bytes, callOutcome: outcome };
   if (sending.owner.gaveUp) return { ...known, state: "stopped", outcome: "stopped" };

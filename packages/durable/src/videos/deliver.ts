@@ -1,6 +1,7 @@
 import type { JobEvent } from "@sluice/worker-proxy";
-import { type JobContext, limitTime, type PluginServer } from "@sluice/worker-proxy/plugin";
+import type { JobContext, PluginServer } from "@sluice/worker-proxy/plugin";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
+import { limitTime } from "../shared/time.js";
 import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "./dead-letters.js";
 import {
   type Attempted,

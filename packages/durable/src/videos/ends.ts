@@ -1,5 +1,4 @@
-import type { JobEvent } from "@sluice/worker-proxy";
-import type { Checked } from "@sluice/worker-proxy/plugin";
+import type { JobEvent, ProxyPlugin } from "@sluice/worker-proxy";
 import { type EndState, getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
 /** The end of a task that was watched from its creation. */
@@ -60,7 +59,7 @@ interface Received {
  * videoWatch<Env>({ onEnd: [sendMail] });
  * ```
  */
-export interface EndHandler<Env = unknown> extends Checked<Env> {
+export interface EndHandler<Env = unknown> extends Pick<ProxyPlugin<Env>, "checks"> {
   (ended: EndedTask, context: EndContext<Env>): Promise<void> | Promise<Received>;
   /** Kind of the events for the attempts. @default none: failures are only logged */
   readonly job?: JobEvent["job"];

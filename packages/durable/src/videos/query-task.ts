@@ -1,18 +1,4 @@
-import type { PluginServer } from "@sluice/worker-proxy/plugin";
-import {
-  checkType,
-  containsKey,
-  describeRefusal,
-  formatError,
-  logCause,
-  openCall,
-  parseJSON,
-  Refusal,
-  readRefusal,
-  readText,
-  sendRequest,
-  toRefusal,
-} from "@sluice/worker-proxy/plugin";
+import { openGatewayCall, type PluginServer, Refusal } from "@sluice/worker-proxy/plugin";
 import { ENDED_WITHOUT_STATE, MAX_ENVELOPE_CHARACTERS, type PollResult, readTask } from "./task-response.js";
 
 /** Timeout for the headers of a response, and for each piece of its body, in milliseconds. */
@@ -27,26 +13,19 @@ const POLL_MS = 60_000;
 export const UNREADABLE: PollResult = { type: "failed", retryAfterMs: 0, ...ENDED_WITHOUT_STATE.unreadable };
 
 /** Queries the gateway for a task once. Returns a failed poll as a result. */
-export async function queryTask<Env>(
-  { connect, log }: Pick<PluginServer<Env>, "connect" | "log">,
-  id: string,
-  env: Env,
-): Promise<PollResult> {
-  const call = openCall(new AbortController().signal, POLL_MS);
+export async function queryTask<Env>(server: PluginServer<Env>, id: string, env: Env): Promise<PollResult> {
+  const timeout = { firstChunkMs: STEP_MS, chunkMs: STEP_MS, totalMs: POLL_MS };
+  const call = openGatewayCall(server, env, timeout);
   try {
-    const gateway = { ...(await connect(env)), headersMs: STEP_MS };
-    const path = `/v1/video/generations/${id}`;
-    const response = await sendRequest(gateway, { method: "GET", path }, { call });
-    if (!response.ok) throw await readRefusal({ response, call }, gateway.apiKeys, STEP_MS);
-    checkType(response, false);
-    const text = await readText({ response, call }, MAX_ENVELOPE_CHARACTERS, STEP_MS);
-    if (containsKey(text, gateway.apiKeys)) throw new Refusal("upstream_type");
-    const task = readTask(parseJSON(text));
+    await call.send({ method: "GET", path: `/v1/video/generations/${id}` });
+    const { text, json } = await call.readJSON(MAX_ENVELOPE_CHARACTERS);
+    if (text === undefined) throw new Refusal("upstream_type");
+    const task = readTask(json);
     return task ? { type: "task", ...task } : UNREADABLE;
   } catch (error) {
-    const refusal = toRefusal(error);
-    const { status, code } = describeRefusal(refusal);
-    if (status >= 500) await logCause(`videoWatch: ${status} ${code}`, error, { env, log });
+    const refusal = Refusal.from(error);
+    const { status, code } = refusal;
+    if (status >= 500) await server.log(`videoWatch: ${status} ${code}`, error, { env });
     return readFailure(refusal);
   } finally {
     call.close();
@@ -54,11 +33,11 @@ export async function queryTask<Env>(
 }
 
 function readFailure(refusal: Refusal): PollResult {
-  const { status, code } = describeRefusal(refusal);
+  const { status, code } = refusal;
   // an unexpected content type says nothing about the task, whatever the status
   if (code === "upstream_type") return UNREADABLE;
   if (status === 404) return { type: "absent", retryAfterMs: 0, ...ENDED_WITHOUT_STATE.absent };
-  return { type: "failed", status, error: formatError(refusal), retryAfterMs: readRetryAfter(refusal) };
+  return { type: "failed", status, error: JSON.stringify(refusal), retryAfterMs: readRetryAfter(refusal) };
 }
 
 /**

@@ -1,11 +1,11 @@
-import type { JobEvent, ProxyOutcome } from "@sluice/worker-proxy";
-import { logError } from "@sluice/worker-proxy/plugin";
+import type { JobEvent } from "@sluice/worker-proxy";
+import { logError } from "../shared/log-error.js";
 import { getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
 /** Creates the event for the end of a watch. Also logs the outcome `lost`. */
 export function createWatchEvent(
   task: WatchedTask,
-  outcome: ProxyOutcome,
+  outcome: JobEvent["outcome"],
   code: string | undefined,
 ): JobEvent {
   const { id, userId, created, polls, startedAt } = task;
@@ -31,7 +31,7 @@ export function createWatchEvent(
 export function getOutcome(
   task: WatchedTask,
   end: TaskEnd,
-): [outcome: ProxyOutcome, code: string | undefined] {
+): [outcome: JobEvent["outcome"], code: string | undefined] {
   const state = getEndState(task, end);
   const code = end.refusal ? readCode(end.refusal.error) : `task_${state}`;
   if (task.isRemoved) return ["stopped", code];

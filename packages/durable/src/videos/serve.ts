@@ -3,7 +3,6 @@ import {
   type BoundHost,
   hashText,
   type JobContext,
-  limitTime,
   type PluginServer,
   Refusal,
   type Source,
@@ -13,6 +12,7 @@ import { createUserKey } from "../host/user-key.js";
 import { openResponse } from "../jobs/response-stream.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
 import { findResults } from "../shared/results.js";
+import { limitTime } from "../shared/time.js";
 import { renameTask } from "./ends.js";
 import type { EventsRequest } from "./events.js";
 import { queryTask, UNREADABLE } from "./query-task.js";
@@ -81,21 +81,21 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
     key: string,
     { id, userId, env, task, maxOpen, result: known }: Poll<Env>,
   ): Promise<Polled> {
-    const { connect, log, plugins, report } = server();
+    const proxy = server();
     const [result, hash] = await Promise.all([
-      known ?? queryTask({ connect, log }, id, env),
+      known ?? queryTask(proxy, id, env),
       hashText(`end\n${userId}\n${id}`),
     ]);
     // store the results first: if the process ends before `applyPoll`, the task is polled again
     if (result.type === "task" && result.hasEnded)
-      for (const storeResults of findResults<Env>(plugins))
+      for (const storeResults of findResults<Env>(proxy.plugins))
         await storeResults({ host, env, userId, id, response: JSON.parse(result.envelope) });
     const applied = await host.run(key, applyPoll, {
       ...{ id, userId, rules, result, hash, handlers, maxOpen },
       ...{ run: crypto.randomUUID(), polls: task?.polls ?? -1, random: Math.random() },
     });
     const { task: next, isNewEnd } = applied;
-    if (isNewEnd && next?.end) report(createWatchEvent(next, ...getOutcome(next, next.end)), env);
+    if (isNewEnd && next?.end) proxy.report(createWatchEvent(next, ...getOutcome(next, next.end)), env);
     return { task: next, result };
   }
 

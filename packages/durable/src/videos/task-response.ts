@@ -1,4 +1,3 @@
-import { describeRefusal, formatError } from "@sluice/worker-proxy/plugin";
 import { createRefusals } from "../shared/create-refusals.js";
 
 /** Creates a refusal of a watch. */
@@ -85,5 +84,5 @@ function readStatus(json: Readonly<Record<string, unknown>>): string | undefined
 
 function createFailure(reason: Parameters<typeof createWatchRefusal>[0]): FailedResponse {
   const refusal = createWatchRefusal(reason);
-  return { status: describeRefusal(refusal).status, error: formatError(refusal) };
+  return { status: refusal.status, error: JSON.stringify(refusal) };
 }

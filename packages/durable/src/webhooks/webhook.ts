@@ -1,5 +1,6 @@
-import { ensure, type Keys, limitTime, readOption } from "@sluice/worker-proxy/plugin";
+import { ensure, readOption } from "@sluice/worker-proxy/plugin";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
+import { limitTime } from "../shared/time.js";
 import { DeliveryError, type EndContext, type EndedTask, type EndHandler } from "../videos/ends.js";
 
 /** Options of {@link webhook}. */
@@ -10,7 +11,7 @@ export interface WebhookOptions<Env = unknown> {
    * Signing secret: `whsec_` and 24 to 64 random bytes in Base64. During a rotation, return two secrets: both sign, so
    * that the app can verify either signature.
    */
-  readonly secret: (env: Env) => Keys;
+  readonly secret: (env: Env) => string | undefined | readonly string[];
   /**
    * Sends the request in another way, such as through a service binding. It must not follow redirects. @default the
    * global `fetch`

@@ -477,7 +477,7 @@ export const assumptions = {
 } as const satisfies Readonly<Record<string, Assumption>>;
 
 /** Name of an assumption. */
-export type AssumptionName = keyof typeof assumptions;
+type AssumptionName = keyof typeof assumptions;
 
 type Rows = typeof assumptions;
 

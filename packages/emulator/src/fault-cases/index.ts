@@ -1,2 +1,2 @@
-export type { FaultCase, FaultOutcome, FaultPiece, FaultResponse } from "./fault-case.js";
+export type { FaultCase } from "./fault-case.js";
 export { readFaultCases } from "./read.js";

@@ -1,11 +1,6 @@
 import { createClient } from "@sluice/core";
 import { isRecord } from "@sluice/core/extend";
-import {
-  type Assumption,
-  type AssumptionName,
-  assumptions,
-  type CheckedAssumption,
-} from "@sluice/emulator/assumptions";
+import { type Assumption, assumptions, type CheckedAssumption } from "@sluice/emulator/assumptions";
 import { type ChatRun, runChats } from "./chats.js";
 import { chatChecks } from "./check-chats.js";
 import { connectionChecks, hasPath, isIndistinct, isKeyRefused, isRedirected } from "./check-connection.js";
@@ -22,6 +17,8 @@ import {
   type Sender,
   type SenderOptions,
 } from "./send.js";
+
+type AssumptionName = keyof typeof assumptions;
 
 /** What {@link diagnose} may send, and where. */
 export interface Plan {

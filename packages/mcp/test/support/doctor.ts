@@ -1,5 +1,5 @@
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
-import type { AssumptionName } from "@sluice/emulator/assumptions";
+import type { assumptions } from "@sluice/emulator/assumptions";
 import { expect } from "vitest";
 import { run } from "../../src/command/run.js";
 import type { Report } from "../../src/doctor/diagnose.js";
@@ -47,6 +47,6 @@ export function openDoctor(fetch: Fetch, clock = createClock()) {
 }
 
 /** Names of the rows with a verdict. */
-export function listNames(verdict: string, { rows }: Report): AssumptionName[] {
+export function listNames(verdict: string, { rows }: Report): (keyof typeof assumptions)[] {
   return rows.filter((row) => row.verdict === verdict).map(({ name }) => name);
 }

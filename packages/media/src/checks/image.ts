@@ -1,4 +1,4 @@
-import { createView, hasText, readASCII } from "@sluice/core/files";
+import { createView, readASCII } from "@sluice/core/files";
 import type { BlobReader } from "./blob-reader.js";
 
 /** Metadata from the header of an image. Width and height are as stored, before any EXIF orientation. */
@@ -52,7 +52,7 @@ function isFrameHeader(marker: number): boolean {
 async function readPNG(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 33);
   if (bytes.length < 33) return CUT;
-  if (!hasText(bytes, 12, "IHDR")) return BROKEN;
+  if (readASCII(bytes, 12, 4) !== "IHDR") return BROKEN;
   const view = createView(bytes);
   const header = toHeader(view.getUint32(16), view.getUint32(20), bytes[25] === 4 || bytes[25] === 6);
   if (header.problem || header.hasAlpha) return header;
@@ -111,7 +111,7 @@ async function readWEBP(reader: BlobReader): Promise<ImageHeader> {
     const bits = view.getUint32(21, true);
     return toHeader((bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1, ((bits >>> 28) & 1) === 1);
   }
-  if (chunk === "VP8 " && hasText(bytes, 23, "\x9d\x01\x2a"))
+  if (chunk === "VP8 " && readASCII(bytes, 23, 3) === "\x9d\x01\x2a")
     return toHeader(view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff, false);
   return BROKEN;
 }

@@ -9,10 +9,8 @@ import {
 import {
   createRequest,
   describeThrown,
-  type Exchange,
-  emitStep,
+  type openCall,
   openSpan,
-  readChunks,
   readRefusal,
   rejectOnAbort,
   toConnectionError,
@@ -50,7 +48,7 @@ export interface UploadRequest {
 export interface UploadContext {
   readonly client: Client;
   readonly file: Blob;
-  readonly exchange: Exchange;
+  readonly call: ReturnType<typeof openCall>;
   readonly headers: RequestOptions["headers"];
 }
 
@@ -65,16 +63,16 @@ export async function sendPart(
   part: UploadRequest,
   attempt: number,
 ): Promise<UploadAtProxy> {
-  const { client, exchange, file } = context;
+  const { client, call, file } = context;
   const createTimeout = () => new TimeoutError(`no response after ${PART_MS} ms`, "first-chunk");
-  const span = openSpan(client.clock, exchange.signal, PART_MS, createTimeout);
+  const span = openSpan(client.clock, call.signal, PART_MS, createTimeout);
   try {
     const request = await createPartRequest(context, part, span.signal);
     const response = await fetchResponse(context, request, span.signal, attempt);
     if (!response.ok) throw await readRefusal(response, client, span.signal);
-    return parseUpload(client.scrub(await readText(client, { ...exchange, ...span }, response)), file.size);
+    return parseUpload(client.scrub(await readText(call.read(response, span))), file.size);
   } catch (error) {
-    if (exchange.signal.aborted) throw exchange.signal.reason;
+    if (call.signal.aborted) throw call.signal.reason;
     if (isGatewayError(error)) throw error;
     throw span.signal.aborted ? span.signal.reason : createConnectionError(error);
   } finally {
@@ -84,7 +82,7 @@ export async function sendPart(
 
 /** Creates a request. Every error is thrown before the request is sent, and says so. */
 async function createPartRequest(
-  { client, exchange, file, headers }: UploadContext,
+  { client, call, file, headers }: UploadContext,
   { phase, id, from, to }: UploadRequest,
   signal: AbortSignal,
 ): Promise<Request> {
@@ -98,7 +96,7 @@ async function createPartRequest(
       signal,
     };
     const path = id === undefined ? PATH : `${PATH}/${id}`;
-    const request = await rejectOnAbort(createRequest(client, path, init, exchange), signal);
+    const request = await rejectOnAbort(createRequest(client, path, init, call), signal);
     if (hasBody) request.headers.set("content-type", "application/octet-stream");
     if (phase === "part") request.headers.set("upload-offset", String(from));
     if (phase === "begin" && to < file.size) request.headers.set("upload-length", String(file.size));
@@ -114,24 +112,23 @@ const METHODS = { begin: "POST", part: "PATCH", "look-up": "GET" } as const;
 
 /** Sends a request, and emits an event for it and for its response. */
 async function fetchResponse(
-  { client, exchange }: UploadContext,
+  { client, call }: UploadContext,
   request: Request,
   signal: AbortSignal,
   attempt: number,
 ): Promise<Response> {
   const startedAt = client.clock.now();
-  emitStep(client, exchange, { type: "request", attempt });
+  call.emit({ type: "request", attempt });
   const response = await rejectOnAbort(client.fetch(request), signal);
   const durationMs = client.clock.now() - startedAt;
-  emitStep(client, exchange, { type: "response", attempt, status: response.status, durationMs });
+  call.emit({ type: "response", attempt, status: response.status, durationMs });
   return response;
 }
 
-async function readText(client: Client, exchange: Exchange, response: Response): Promise<string> {
+async function readText(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  for await (const bytes of readChunks(client, exchange, response))
-    text += decoder.decode(bytes, { stream: true });
+  for await (const bytes of pieces) text += decoder.decode(bytes, { stream: true });
   return text + decoder.decode();
 }
 

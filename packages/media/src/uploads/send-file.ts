@@ -1,5 +1,5 @@
 import { APIError, ConnectionError, ResponseError, TimeoutError } from "@sluice/core";
-import { createBackoff, createRetryClock, emitStep, isClosedRoute } from "@sluice/core/extend";
+import { createBackoff, isClosedRoute } from "@sluice/core/extend";
 import { PART_BYTES, sendPart, type UploadContext, type UploadRequest } from "./part-request.js";
 import type { UploadAtProxy } from "./upload-at-proxy.js";
 
@@ -64,9 +64,9 @@ export async function sendFile(
   }
 }
 
-function createSending({ client, exchange }: UploadContext, known: UploadAtProxy | undefined): Sending {
-  const { limit, maxRetryAfterMs } = exchange.retry;
-  const waits = { clock: createRetryClock(client, exchange.callId), random: client.random };
+function createSending({ client, call }: UploadContext, known: UploadAtProxy | undefined): Sending {
+  const { limit, maxRetryAfterMs } = call.retry;
+  const waits = { clock: call.createRetryClock(), random: client.random };
   return {
     backoff: createBackoff(waits, {
       limit: limit === 0 ? 0 : MAX_FAILURES,
@@ -130,12 +130,12 @@ function advance(
 
 /** Waits, and decides the next request. Throws the error if another attempt cannot help. */
 async function recover(
-  { client, exchange }: UploadContext,
+  { call }: UploadContext,
   sending: Sending,
   error: unknown,
   { onState }: SendFileHandlers,
 ): Promise<void> {
-  const { signal, retry } = exchange;
+  const { signal, retry } = call;
   const { attempt, isMissing, isUnconfirmed } = sending;
   const verdict = classify(error, sending, retry.maxRetryAfterMs);
   sending.failure = error;
@@ -144,7 +144,7 @@ async function recover(
   const isLeftAndGone = verdict === "absent" && attempt === 1 && retry.limit === 0;
   if (!isLeftAndGone) {
     const onWait = ({ delayMs }: { readonly delayMs: number }) =>
-      emitStep(client, exchange, { type: "retry", attempt, delayMs, error: error as Error });
+      call.emit({ type: "retry", attempt, delayMs, error: error as Error });
     await sending.backoff.wait(error, { signal, onWait });
   }
   const isGone = isLeftAndGone || (verdict === "absent" && isMissing);

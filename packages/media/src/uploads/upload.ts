@@ -1,5 +1,5 @@
 import { type Client, type RecordStorage, type RequestOptions, ValidationError } from "@sluice/core";
-import { assertClient, closeExchange, isClosedRoute, openExchange, rejectOnAbort } from "@sluice/core/extend";
+import { assertClient, isClosedRoute, openCall, rejectOnAbort } from "@sluice/core/extend";
 import { reportStorageFailure } from "@sluice/stores/extend";
 import type { MediaParser } from "../checks/container.js";
 import type { MediaUse } from "../checks/limits.js";
@@ -130,14 +130,14 @@ async function uploadNow(
   upload: PageUpload,
   { onProgress, signal, headers, storage }: UploadOptions,
 ): Promise<UploadedMedia> {
-  const exchange = openExchange(client, { kind: "upload", path: PATH }, { signal });
+  const call = openCall(client, { kind: "upload", path: PATH }, { signal });
   const show = (loadedBytes: number) => onProgress?.({ loadedBytes, totalBytes: file.size });
   try {
-    const stored = storage && (await findStored(client, storage, file, exchange.signal));
+    const stored = storage && (await findStored(client, storage, file, call.signal));
     upload.state ??= stored?.state;
     // renew a URL that expires soon
     if (!(upload.state && isUsable(upload.state)))
-      upload.state = await sendFile({ client, file, exchange, headers }, upload.state, {
+      upload.state = await sendFile({ client, file, call, headers }, upload.state, {
         onProgress: show,
         onState(next) {
           upload.state = next;
@@ -150,10 +150,10 @@ async function uploadNow(
     if (!upload.state && isClosedRoute(error))
       error.message =
         "the proxy does not serve this path: its operator sets up `fileStore()` of @sluice/durable";
-    closeExchange(client, exchange, {}, { error });
+    call.close({ error });
     throw error;
   }
-  closeExchange(client, exchange, {});
+  call.close();
   const { id, url = "", expiresAt = 0, type } = upload.state;
   return { id, url, expiresAt, type };
 }

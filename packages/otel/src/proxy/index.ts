@@ -10,7 +10,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { ProxyEvent, ProxyPlugin, RequestEvent } from "@sluice/worker-proxy";
-import { type BegunRequest, definePlugin } from "@sluice/worker-proxy/plugin";
+import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { NAME, SCHEMA_URL } from "../name.js";
 import { omitUndefined } from "../omit-undefined.js";
 import { createOpenSpans } from "../open-spans.js";
@@ -33,7 +33,7 @@ export interface ProxyTelemetryOptions {
 /** Traces and metrics of a proxy: a plugin of `createProxy`. */
 interface ProxyTelemetry extends ProxyPlugin {
   /** Starts the span of a request to the gateway, and returns its `traceparent`. */
-  readonly traceparent: (begun: BegunRequest) => string | undefined;
+  readonly traceparent: NonNullable<ProxyPlugin["traceparent"]>;
   /** Ends the span of a request. Ignores events of jobs, which have no request. */
   readonly onEvent: (event: ProxyEvent) => void;
 }
@@ -108,7 +108,7 @@ export function createProxyTelemetry({
   }
 }
 
-type Begun = Omit<BegunRequest, "route"> & Pick<RequestEvent, "route">;
+type Begun = Omit<Parameters<ProxyTelemetry["traceparent"]>[0], "route"> & Pick<RequestEvent, "route">;
 
 /** Checks for an error of a server. A 4xx refusal is an error of its client. */
 function hasFailed({ outcome }: RequestEvent): boolean {

@@ -36,8 +36,8 @@ export function isRefusal(error: unknown): boolean {
  *
  * @example
  * ```ts
- * const collection = addUserPrefix(client, "notes");
- * await storage.read(collection).catch((error) => reportStorageFailure(client, error));
+ * const { read } = getClientStorage(client, storage);
+ * await read("notes").catch((error) => reportStorageFailure(client, error));
  * ```
  */
 export function reportStorageFailure(client: Reporter, error: unknown, messageId?: string): void {

@@ -28,10 +28,6 @@ const MANAGER = "the lock manager (navigator.locks)";
  * not used until a late result arrives.
  *
  * @throws the signal's reason while it waits, and the error of `act`; never an error of the browser
- * @example
- * ```ts
- * await withLock(client, addUserPrefix(client, "app/export"), signal, async () => show("exporting"));
- * ```
  */
 export async function withLock(
   client: LockClient,
@@ -77,11 +73,6 @@ export function prepareLocks(client: LockClient): void {
 
 /**
  * Returns true if a tab holds the lock `name` now; undefined if unknown. Never rejects.
- *
- * @example
- * ```ts
- * const isRunningElsewhere = await isLocked(client, addUserPrefix(client, "app/export"));
- * ```
  */
 export async function isLocked(client: LockClient, name: string): Promise<boolean | undefined> {
   const locks = await findUsableLocks(client);

@@ -17,7 +17,7 @@ import type { RouteName } from "./routes.js";
  * - `dropped`: the job is given up without an attempt; `code` says why.
  * - `retrying`: an attempt at a job failed, and another one follows at `nextAt`.
  */
-export type ProxyOutcome =
+type ProxyOutcome =
   | "complete"
   | "unconfirmed"
   | "truncated"

@@ -43,7 +43,7 @@ export interface Transaction extends Reader {
 }
 
 /** A job that is due at a time. */
-export interface Timer<Input> {
+interface Timer<Input> {
   readonly id: string;
   /** Unix milliseconds. */
   readonly at: number;
@@ -198,8 +198,17 @@ export interface PluginServer<Env = unknown> {
   readonly plugins: readonly ProxyPlugin<Env>[];
   /** The plugin that reserves what requests cost. */
   readonly meter: Meter<Env> | undefined;
-  /** The log of the proxy, for `logCause`. */
-  readonly log: Log<Env>;
+  /**
+   * Logs an error in one line, without a value of `env`, a credential, a secret, or a text that looks like a key. Equal
+   * lines of one minute are written once, and then counted.
+   *
+   * @param incoming the environment; and the request, whose credentials the line must not show
+   */
+  log(
+    subject: string,
+    error: unknown,
+    incoming: { readonly env: Env; readonly request?: Request | undefined },
+  ): Promise<void>;
   /** The option `host`. */
   readonly database: Host<Env> | undefined;
   /** What the proxy gave to its host. */

@@ -4,7 +4,7 @@ import type { RouteGroup } from "./routes.js";
 import type { SpecModelId } from "./spec-model-ids.js";
 
 /** One secret, or all valid secrets while the secret is changed: first the secret in use. */
-export type Keys = string | undefined | readonly string[];
+type Keys = string | undefined | readonly string[];
 
 /**
  * Returns the user of a request, or null (401). If it throws, the response is 503, nothing is sent, and the log has the

@@ -125,12 +125,6 @@ export interface Payable<Env = unknown>
  */
 export type CallOutcome = "not_reached" | "refused" | "answered" | "unknown";
 
-/** A request for a path of the group `admin`, before its body is read. */
-export type OperatorRequest<Env = unknown> = Pick<
-  AdmittedRequest<Env>,
-  "request" | "env" | "context" | "path"
->;
-
 /** A further path of the proxy, with the same checks as the gateway's paths. */
 export interface PluginRoute<Env = unknown> {
   /** The group, for events and features. */
@@ -159,11 +153,14 @@ export interface PluginRoute<Env = unknown> {
    */
   readonly isPublic?: boolean;
   /**
-   * Finds the operator of a request, for a path that exists for operators alone. Other users get the 404 of a path that is not
-   * served. `createFindOperator` of `/plugin` makes it.
-   * @default the path exists for all users
+   * Returns `true` for an operator, for a path of the group `admin`, which exists for operators alone. Other users get the
+   * 404 of a path that is not served, also after an error. It runs before the body is read.
+   * @default no user is an operator
    */
-  readonly findOperator?: (...request: never[]) => Promise<User | undefined>;
+  isOperator?(
+    user: User,
+    request: Pick<AdmittedRequest<Env>, "request" | "env" | "context" | "path">,
+  ): boolean | Promise<boolean>;
   /**
    * Responds with JSON, an event stream or nothing (204). An error response has the gateway's error shape.
    */
@@ -198,7 +195,7 @@ export interface Exhausted {
 }
 
 /** The fields of a request that its span needs, right before the gateway is called. */
-export interface BegunRequest {
+interface BegunRequest {
   readonly method: string;
   readonly route: RouteName;
   /** The client's `traceparent`, where it is well-formed. */

@@ -12,7 +12,7 @@ import { waitAtMost } from "../base/time.js";
 import { openCall } from "../gateway/call.js";
 import { readText } from "../gateway/read-json.js";
 import { ensure, readOption } from "../refusals/read-option.js";
-import { describeRefusal, Refusal } from "../refusals/refusal.js";
+import { Refusal } from "../refusals/refusal.js";
 
 /** The claims that a token must have. */
 export interface Expected {
@@ -101,10 +101,7 @@ export async function readSecret<Env>(secret: Secret<Env>, env: Env, minBytes: n
 
 /** Makes the 503 for a caller that can't be identified now. The reason is in the log alone. */
 export function refuseUnknown(problem = "a fault of the proxy", cause?: unknown): Refusal {
-  const refusal = new Refusal("authentication_unavailable", { problem, cause });
-  // seen by apps that call `authenticate` themselves
-  refusal.message = describeRefusal(refusal).message;
-  return refusal;
+  return new Refusal("authentication_unavailable", { problem, cause });
 }
 
 /** @throws {TypeError} for an empty text, or none */

@@ -13,21 +13,3 @@ export async function waitAtMost<T>(ms: number, promise: Promise<T>): Promise<T 
   });
   return await Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
-
-/**
- * Runs `work` with a signal that aborts after `ms` milliseconds. The timer ends with the work. A timer of
- * `AbortSignal.timeout` does not.
- *
- * @example
- * ```ts
- * const response = await limitTime(5000, (signal) => fetch("https://app.example.com/hook", { signal }));
- * ```
- */
-export async function limitTime<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const controller = new AbortController();
-  const timer = setTimeout(
-    () => controller.abort(new DOMException(`no response in ${ms} ms`, "TimeoutError")),
-    ms,
-  );
-  return await work(controller.signal).finally(() => clearTimeout(timer));
-}

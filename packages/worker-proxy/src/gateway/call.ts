@@ -36,22 +36,6 @@ const BUSY_MS = 250;
 /**
  * Opens a call to the gateway. The call ends when the signal aborts, or `totalMs` milliseconds after its first step. Close
  * each call.
- *
- * @example
- * ```ts
- * async function queryTask(server: PluginServer<Env>, id: string): Promise<unknown> {
- *   const call = openCall(new AbortController().signal, 60_000);
- *   try {
- *     const gateway = await server.connect(env);
- *     const path = `/v1/video/generations/${id}`;
- *     const response = await sendRequest(gateway, { method: "GET", path }, { call });
- *     if (!response.ok) throw await readRefusal({ response, call }, gateway.apiKeys);
- *     return parseJSON(await readText({ response, call }, 1_000_000));
- *   } finally {
- *     call.close();
- *   }
- * }
- * ```
  */
 export function openCall(client: AbortSignal, totalMs = Infinity) {
   const controller = new AbortController();

@@ -6,13 +6,6 @@ const MAX_ESCAPES = 3;
 /**
  * Returns true for a text that contains a key of 8 characters or more, plain or in up to three levels of JSON's
  * escapes.
- *
- * @example
- * ```ts
- * function checkText(text: string, gateway: GatewayConnection): void {
- *   if (containsKey(text, gateway.apiKeys)) throw new Refusal("upstream_type");
- * }
- * ```
  */
 export function containsKey(text: string, keys: readonly string[]): boolean {
   const long = keys.filter((key) => key.length >= SHORTEST_KEY);
@@ -40,12 +33,6 @@ const PASSED = {
 /**
  * Returns the headers of a response that the client may get: `x-request-id` and `retry-after`. A header that is malformed
  * or contains a key is left out.
- *
- * @example
- * ```ts
- * const copyHeaders = (response: Response, gateway: GatewayConnection) =>
- *   selectHeaders(response, gateway.apiKeys);
- * ```
  */
 export function selectHeaders({ headers }: Response, keys: readonly string[]): Record<string, string> {
   const passed: Record<string, string> = {};

@@ -30,10 +30,6 @@ export async function readJSON<Env>(exchange: Exchange<Env>, response: Response)
  * Parses the JSON of a response, with at most a million values and 100 levels.
  *
  * @throws {Refusal} 502 for a page, a text, JSON that was cut, or too many values
- * @example
- * ```ts
- * const { id } = parseJSON('{"id":"task-1"}') as { readonly id: string };
- * ```
  */
 export function parseJSON(text: string): unknown {
   // 16 MB of small values would take the memory of all streams of an isolate
@@ -56,12 +52,6 @@ export const MAX_JSON = { values: 1_000_000, levels: 100 };
  * @param idleMs the longest time for each piece, in milliseconds
  * @param endsAt the time at which the text must be complete, in Unix milliseconds
  * @throws {Refusal} 504 for a late text, 502 for a longer one
- * @example
- * ```ts
- * async function readTask(response: Response, call: Call): Promise<unknown> {
- *   return parseJSON(await readText({ response, call }, 1_000_000));
- * }
- * ```
  */
 export async function readText(
   { response, call }: GatewayResponse,

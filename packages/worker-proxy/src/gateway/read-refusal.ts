@@ -27,12 +27,6 @@ const NO_SUCH_PATH = [404, 405];
  *
  * @param keys values that no message may contain
  * @param chunkMs the longest time for the body, in milliseconds, at most 10,000
- * @example
- * ```ts
- * async function checkResponse(response: Response, call: Call, gateway: GatewayConnection): Promise<void> {
- *   if (!response.ok) throw await readRefusal({ response, call }, gateway.apiKeys);
- * }
- * ```
  */
 export async function readRefusal(
   upstream: GatewayResponse,

@@ -25,11 +25,6 @@ const REFUSES_KEY = [401, 402, 403];
  * second key while keys are rotated.
  *
  * @throws {Refusal} 502 without a response, 504 if it takes too long, 499 if the client has left
- * @example
- * ```ts
- * const queryTask = (gateway: GatewayConnection, call: Call) =>
- *   sendRequest(gateway, { method: "GET", path: "/v1/video/generations/task-1" }, { call });
- * ```
  */
 export async function sendRequest(
   { baseURL, apiKeys, taken, send, headersMs }: GatewayConnection,
@@ -87,16 +82,8 @@ const NO_CONNECTION =
 /**
  * Returns true if the request was certainly not sent, so that it may be sent again. workerd throws the same error for a
  * refused connection and for a connection that breaks after the request: the function returns false for both.
- *
- * @example
- * ```ts
- * const response = await fetch("https://gateway.example.com/v1/models").catch((error: unknown) => {
- *   if (isUnconnected(error)) return undefined;
- *   throw error;
- * });
- * ```
  */
-export function isUnconnected(error: unknown): boolean {
+function isUnconnected(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
   return NO_CONNECTION.test(String(cause?.code ?? code));
 }

@@ -52,10 +52,6 @@ export async function passJSON<Env>(
  * Checks that a response is JSON, or an event stream if `canStream` is true.
  *
  * @throws {Refusal} 502 for any other type, and without a body
- * @example
- * ```ts
- * const { type, body } = checkType(await fetch("https://gateway.example.com/v1/models"), false);
- * ```
  */
 export function checkType(
   { body, headers }: Response,

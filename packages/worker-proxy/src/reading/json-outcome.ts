@@ -18,18 +18,14 @@ export function noteJSON({ known }: Report, json: unknown): void {
     known.outcome = "unconfirmed";
 }
 
-function readUsage(json: unknown): Usage | undefined {
+/** Returns the usage of a response; undefined if it has none. */
+export function readUsage(json: unknown): Usage | undefined {
   const { usage } = { ...(json as { usage?: Usage }) };
   return typeof usage === "object" && usage !== null ? usage : undefined;
 }
 
 /**
  * Returns the outcome of a JSON response. A response with an `error` and without any result is `refused`.
- *
- * @example
- * ```ts
- * const outcome = readOutcome({ error: { message: "no balance" } }); // "refused"
- * ```
  */
 export function readOutcome(json: unknown): CallOutcome {
   const { error, choices, data, usage } = { ...(json as Record<string, unknown>) };

@@ -1,7 +1,7 @@
 import { openPieces } from "../base/bytes.js";
 import { type Call, createFailure } from "../gateway/call.js";
 import type { StreamEnd } from "../gateway/exchange.js";
-import { describeRefusal, formatErrorEvent, type Refusal } from "../refusals/refusal.js";
+import { formatErrorEvent, type Refusal } from "../refusals/refusal.js";
 import { type EventBytesOptions, openEventBytes } from "./chat-events.js";
 
 interface RelayOptions extends EventBytesOptions {
@@ -57,17 +57,6 @@ export function relay(
  * @returns a function that resolves with the next whole events, the last of which may be an `error` of the proxy; with
  *   undefined once the stream is over. Each call waits for the gateway, and the time between two calls counts as the
  *   client's
- * @example
- * ```ts
- * async function countEvents(response: Response, call: Call, keys: readonly string[]): Promise<number> {
- *   let events = 0;
- *   const { body } = checkType(response, true);
- *   const onEvent = () => void (events += 1);
- *   const next = readEventStream(body, call, { keys, stallMs: 60_000, onEvent, onEnd() {} });
- *   while (await next());
- *   return events;
- * }
- * ```
  */
 export function readEventStream(
   body: ReadableStream<Uint8Array>,
@@ -133,7 +122,7 @@ export function readEventStream(
     const { usage, hasFailed, isFinished, isConfirmed, contents } = chat;
     const isWhole = isFinished && /^upstream_(?:cut|idle)$/.test(problem?.reason ?? "");
     const failure = isWhole ? undefined : problem;
-    const code = failure ? describeRefusal(failure).code : hasFailed ? "upstream_error" : undefined;
+    const code = failure ? failure.code : hasFailed ? "upstream_error" : undefined;
     const isAnswered = code === undefined || (isFinished && !hasFailed);
     const isRefused = code === "upstream_error" && contents === 1;
     if (failure && !failure.reason.startsWith("client_")) errorEvent = formatErrorEvent(failure);

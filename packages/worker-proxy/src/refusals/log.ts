@@ -1,13 +1,8 @@
 import type { Log } from "../api/host.js";
-import { describeRefusal, Refusal } from "./refusal.js";
+import { Refusal } from "./refusal.js";
 
 /**
  * Writes one line to the operator's log.
- *
- * @example
- * ```ts
- * logError("quota: 3 users are above their limit");
- * ```
  */
 export function logError(problem: string): void {
   // biome-ignore lint/suspicious/noConsole: this is the log
@@ -65,11 +60,6 @@ export interface LoggedError<Env> {
 
 /**
  * Returns true for the name of a header whose value is a credential.
- *
- * @example
- * ```ts
- * isCredential("x-api-key"); // true
- * ```
  */
 export function isCredential(name: string): boolean {
   return /auth|cookie|token|key|secret|session|jwt|signature/i.test(name);
@@ -85,12 +75,6 @@ const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{1
 /**
  * Logs an error in one line, without a value of `env`, a credential, a secret, or a text that looks like a key. Equal
  * lines of one minute are written once, and then counted.
- *
- * @example
- * ```ts
- * const logFailure = (server: PluginServer<Env>, error: unknown) =>
- *   logCause("quota: the count could not be read", error, { env, log: server.log });
- * ```
  */
 export async function logCause<Env>(
   subject: string,
@@ -115,7 +99,7 @@ function describeCause(error: unknown, depth = 0): string {
     return typeof message === "string" ? message : typeof error === "object" ? "an object" : String(error);
   }
   const behind = error.cause === undefined || depth === 3 ? "" : `: ${describeCause(error.cause, depth + 1)}`;
-  if (error instanceof Refusal) return (error.details.problem ?? describeRefusal(error).message) + behind;
+  if (error instanceof Refusal) return (error.details.problem ?? error.message) + behind;
   const [, frame] = /^\s*(at .+)$/m.exec(error.stack ?? "") ?? [];
   return `${error.name}: ${error.message}${frame ? ` (${frame})` : ""}${behind}`;
 }

@@ -44,10 +44,6 @@ export async function readOption<Env, T>(
  * Reads a binding.
  *
  * @throws {Refusal} 500 `misconfigured` if it is missing; the log names the option
- * @example
- * ```ts
- * const limiter = await readBinding("quota", ({ RATE_LIMITER }: Env) => RATE_LIMITER, env);
- * ```
  */
 export function readBinding<Env, T>(name: string, read: (env: Env) => T, env: Env): Promise<NonNullable<T>> {
   return readOption(name, read, env, (binding) => {

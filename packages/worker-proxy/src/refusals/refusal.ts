@@ -1,4 +1,4 @@
-import { type ErrorText, type Reason, type RefusalDetails, type Row, refusals } from "./texts.js";
+import { type Reason, type RefusalDetails, type Row, refusals } from "./texts.js";
 
 /**
  * Ends a request without a success. The reason is a row of the proxy's table, which has the status and the message.
@@ -9,16 +9,43 @@ import { type ErrorText, type Reason, type RefusalDetails, type Row, refusals } 
  * const details = { said: { status: 503, code: "paused", message: "paused until noon" } };
  * throw new Refusal("said", details);
  * ```
+ * @example the body and the status of its response
+ * ```ts
+ * const refusal = new Refusal("not_found");
+ * const response = Response.json(refusal, { status: refusal.status }); // 404
+ * ```
  */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly reason: Reason;
   readonly details: RefusalDetails;
+  /** The status, the code and the type of the response. */
+  readonly status: number;
+  readonly code: string;
+  readonly type: string;
 
   constructor(reason: Reason, details: RefusalDetails = {}) {
-    super(reason, { cause: details.cause });
+    const [usual, message, code = reason]: Row = refusals[reason];
+    const { said, cause } = details;
+    super(said?.message ?? fillText(message, details), { cause });
     this.reason = reason;
     this.details = details;
+    this.status = said?.status ?? usual;
+    this.code = said?.code ?? code;
+    this.type =
+      said?.type ?? TYPES[this.status] ?? (this.status < 500 ? "invalid_request_error" : "proxy_error");
+  }
+
+  /** Turns an unexpected error into a refusal, 500 `misconfigured`. Returns a refusal unchanged. */
+  static from(error: unknown): Refusal {
+    return error instanceof Refusal ? error : refuseSetup("a fault of the proxy", error);
+  }
+
+  /** Returns the body of the response, in the gateway's error shape (spec, Errors). */
+  toJSON() {
+    const { message, type, code, details } = this;
+    const { param } = details;
+    return { error: { message, type, code, ...(param && { param }) } };
   }
 }
 
@@ -28,28 +55,9 @@ export function refuseAs([status, message, code]: Row, name: string, details: Re
   return new Refusal("said", { ...details, said });
 }
 
-/**
- * Creates the refusal of a mistake in the setup, 500 `misconfigured`. Only the log names the problem.
- *
- * @example
- * ```ts
- * if (!env.WEBHOOK_URL) throw refuseSetup("WEBHOOK_URL: is missing");
- * ```
- */
+/** Creates the refusal of a mistake in the setup, 500 `misconfigured`. Only the log names the problem. */
 export function refuseSetup(problem: string, cause?: unknown): Refusal {
   return new Refusal("misconfigured", { problem, cause });
-}
-
-/**
- * Turns an unexpected error into a refusal, 500 `misconfigured`. Returns a refusal unchanged.
- *
- * @example
- * ```ts
- * const readCode = (error: unknown) => describeRefusal(toRefusal(error)).code;
- * ```
- */
-export function toRefusal(error: unknown): Refusal {
-  return error instanceof Refusal ? error : refuseSetup("a fault of the proxy", error);
 }
 
 /** Returns `retry-after` and the seconds for a refusal that may pass. */
@@ -71,10 +79,6 @@ export function refuseTooMany(
  * Runs a function that decides about a request. If it fails, the request is refused, and only the log has the cause.
  *
  * @throws {Refusal} `reason` if the function throws or rejects
- * @example
- * ```ts
- * const isAllowed = await decide("quota", "rate_limit_unavailable", () => isCustomer("ada", env));
- * ```
  */
 export async function decide<T>(option: string, reason: Reason, decide: () => T | Promise<T>): Promise<T> {
   try {
@@ -91,24 +95,6 @@ const TYPES: Readonly<Record<number, string>> = {
   429: "rate_limit_error",
 };
 
-/** The part of a refusal that its words depend on. */
-type Refused = { readonly reason: Reason; readonly details: RefusalDetails };
-
-/**
- * Returns the status, the code, the type and the message of a refusal.
- *
- * @example
- * ```ts
- * const { status, code } = describeRefusal(new Refusal("not_found")); // 404, "not_found"
- * ```
- */
-export function describeRefusal({ reason, details }: Refused): ErrorText {
-  const [usual, message, code = reason]: Row = refusals[reason];
-  const status = details.said?.status ?? usual;
-  const type = TYPES[status] ?? (status < 500 ? "invalid_request_error" : "proxy_error");
-  return { code, message: fillText(message, details), type, ...details.said, status };
-}
-
 function fillText(
   message: string,
   { what = "", param = "an address", budget = "user", limit = "requests" }: RefusalDetails,
@@ -117,21 +103,7 @@ function fillText(
   return message.replace(/\{(\w+)\}/g, (_, word: keyof typeof words) => `${words[word]}`);
 }
 
-/**
- * Returns the body of a refusal, in the gateway's error shape (spec, Errors).
- *
- * @example
- * ```ts
- * const response = new Response(formatError(new Refusal("not_found")), { status: 404 });
- * ```
- */
-export function formatError(refusal: Refused): string {
-  const { message, type, code } = describeRefusal(refusal);
-  const { param } = refusal.details;
-  return JSON.stringify({ error: { message, type, code, ...(param && { param }) } });
-}
-
 /** Returns the event that ends a stream that failed; a blank line closes the event that may be open. */
-export function formatErrorEvent(refusal: Refused): Uint8Array {
-  return new TextEncoder().encode(`\n\nevent: error\ndata: ${formatError(refusal)}\n\n`);
+export function formatErrorEvent(refusal: Refusal): Uint8Array {
+  return new TextEncoder().encode(`\n\nevent: error\ndata: ${JSON.stringify(refusal)}\n\n`);
 }

@@ -1,5 +1,5 @@
 import { type LoggedError, logCause, writeLine } from "./log.js";
-import { describeRefusal, formatError, type Refusal } from "./refusal.js";
+import type { Refusal } from "./refusal.js";
 import type { Report } from "./report.js";
 
 /** Returns the response to a refused request, and logs the cause of a 5xx, or an option that is missing. */
@@ -9,7 +9,7 @@ export async function refuse<Env>(
   failed: LoggedError<Env>,
 ): Promise<Response> {
   const { known, secrets } = report;
-  const { status, code, message } = describeRefusal(refusal);
+  const { status, code, message } = refusal;
   const { advice, headers, budget, limit, reason, outcome } = refusal.details;
   // `retry-after` on a request that may be done would tell clients to pay for it twice
   const isPassing = PASSING.test(refusal.reason) && outcome !== "unknown";
@@ -29,7 +29,7 @@ export async function refuse<Env>(
     "x-request-id": known.requestId,
     "content-type": "application/json",
   };
-  return new Response(formatError(refusal), { status: status === 499 ? 408 : status, headers: all });
+  return new Response(JSON.stringify(refusal), { status: status === 499 ? 408 : status, headers: all });
 }
 
 /** Refusals that a short wait may help. */

@@ -112,7 +112,7 @@ export interface RefusalDetails {
 }
 
 /** The status and the words of a refusal. */
-export interface ErrorText {
+interface ErrorText {
   readonly status: number;
   readonly code: string;
   readonly message: string;

@@ -1,4 +1,4 @@
-import type { Authenticate } from "@sluice/worker-proxy/auth";
+import type { Authenticate } from "@sluice/worker-proxy";
 import { expect, vi } from "vitest";
 import { createRequest, type Env, openProxy } from "./in-process.js";
 

@@ -1,5 +1,5 @@
-import { limitTime } from "@sluice/worker-proxy/plugin";
 import { AwsClient } from "aws4fetch";
+import { limitTime } from "../../shared/time.js";
 import { checkKey } from "../bucket.js";
 import { readBytes } from "../pieces.js";
 import type { S3BucketOptions } from "./index.js";

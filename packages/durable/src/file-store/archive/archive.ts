@@ -1,11 +1,5 @@
 import { parseVideoTask } from "@sluice/core";
-import {
-  type AdmittedRequest,
-  describeRefusal,
-  hashText,
-  logCause,
-  toRefusal,
-} from "@sluice/worker-proxy/plugin";
+import { type AdmittedRequest, hashText, Refusal } from "@sluice/worker-proxy/plugin";
 import type { EndedResult } from "../../shared/results.js";
 import type { Store } from "../files/store.js";
 import { addCopies } from "./copies.js";
@@ -26,9 +20,8 @@ export function createArchive<Env>(store: Store<Env>) {
       await copy(env, userId, await findVideos(id, response));
     } catch (error) {
       // a missing bucket must not stop the watch
-      if (describeRefusal(toRefusal(error)).code !== "misconfigured") throw error;
-      const { log } = store.server;
-      await logCause(`archive: the video of task ${id} is not copied`, error, { env, log });
+      if (Refusal.from(error).code !== "misconfigured") throw error;
+      await store.server.log(`archive: the video of task ${id} is not copied`, error, { env });
     }
   }
 
@@ -37,11 +30,10 @@ export function createArchive<Env>(store: Store<Env>) {
     const isTask = route === "videos" && id !== undefined;
     if (!isTask && route !== "images") return;
     const find = isTask ? findVideos(id, json) : findImages(json);
-    const { log } = store.server;
     const logged = find
       .then((found) => copy(env, user.id, found))
       .catch((error: unknown) =>
-        logCause("archive: the files of a response could not be stored", error, { env, log }),
+        store.server.log("archive: the files of a response could not be stored", error, { env }),
       );
     context?.waitUntil(logged);
   }

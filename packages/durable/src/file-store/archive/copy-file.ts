@@ -1,5 +1,5 @@
-import { limitTime } from "@sluice/worker-proxy/plugin";
 import { cutPieces } from "../../buckets/pieces.js";
+import { limitTime } from "../../shared/time.js";
 import { findType } from "../files/file-type.js";
 import { ATTEMPT_MS, PART_BYTES, readHosts, STORE_MS } from "../files/options.js";
 import { callStorage, refuseFile } from "../files/refusals.js";

@@ -1,13 +1,5 @@
-import {
-  describeRefusal,
-  hashText,
-  type Job,
-  type JobContext,
-  logCause,
-  logError,
-  type Refusal,
-  toRefusal,
-} from "@sluice/worker-proxy/plugin";
+import { hashText, type Job, type JobContext, Refusal } from "@sluice/worker-proxy/plugin";
+import { logError } from "../../shared/log-error.js";
 import { ATTEMPT_MS } from "../files/options.js";
 import { endAttempt } from "../files/removal.js";
 import type { Store, UserFiles } from "../files/store.js";
@@ -38,17 +30,16 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
       const whole = await copyFile(store, files, copy, env);
       files.report(whole, { outcome: "complete", attempts: copy.attempts });
     } catch (error) {
-      await fail(files, copy, toRefusal(error), env);
+      await fail(files, copy, Refusal.from(error), env);
     }
   }
 
   /** Ends a copy after a failed attempt, or schedules the next attempt. A later attempt is not affected. */
   async function fail(files: UserFiles, copy: FileRow, refusal: Refusal, env: Env): Promise<void> {
-    const { code, message, status } = describeRefusal(refusal);
-    const { log } = store.server;
+    const { code, message, status } = refusal;
     // errors of the bucket, the database and options contain no file URL, so log the cause
     if ([500, 503].includes(status) && refusal.cause !== undefined)
-      await logCause("fileStore: a copy failed", refusal.cause, { env, log });
+      await store.server.log("fileStore: a copy failed", refusal.cause, { env });
     const isFull = code === "storage_full" || code === "too_many_files";
     const isWaiting = isFull && Date.now() - copy.createdAt < MAX_WAIT_MS;
     const attempts = isWaiting ? copy.attempts - 1 : copy.attempts;

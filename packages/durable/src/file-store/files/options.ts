@@ -1,4 +1,4 @@
-import { ensure, type Keys, readOption } from "@sluice/worker-proxy/plugin";
+import { ensure, readOption } from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../../shared/check-options.js";
 
@@ -25,7 +25,9 @@ export interface FileStoreOptions<Env = unknown> {
    * Signs ids and links: at least 32 random characters. During a rotation, return both secrets. The first secret signs,
    * and both verify.
    */
-  readonly secret: (env: Env) => Keys | Promise<Keys>;
+  readonly secret: (
+    env: Env,
+  ) => string | undefined | readonly string[] | Promise<string | undefined | readonly string[]>;
   /**
    * Maximum size of a file, in bytes; up to 10,000 parts of 8 MiB.
    *

@@ -3,15 +3,14 @@ import {
   type BoundHost,
   ensure,
   type JSONValue,
-  logError,
   type Operation,
   type PluginServer,
   type Reading,
-  readBinding,
   readOption,
 } from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { createUserKey } from "../../host/user-key.js";
+import { logError } from "../../shared/log-error.js";
 import { createLinks, type Links } from "./links.js";
 import { checkSecrets, type FileSettings } from "./options.js";
 import { callStorage, refuseFile } from "./refusals.js";
@@ -41,7 +40,10 @@ export function createStore<Env>(settings: FileSettings<Env>) {
   return store;
 
   function readBucket(env: Env): Promise<Bucket> {
-    return readBinding("fileStore: bucket", settings.bucket, env);
+    return readOption("fileStore: bucket", settings.bucket, env, (bucket) => {
+      ensure(bucket, "fileStore: bucket: its binding is missing");
+      return bucket as Bucket;
+    });
   }
 
   async function readLinks(env: Env): Promise<Links> {

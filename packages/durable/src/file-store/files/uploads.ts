@@ -1,4 +1,5 @@
-import { type AdmittedRequest, describeRefusal, limitTime, toRefusal } from "@sluice/worker-proxy/plugin";
+import { type AdmittedRequest, Refusal } from "@sluice/worker-proxy/plugin";
+import { limitTime } from "../../shared/time.js";
 import { type FileBody, openUpload } from "./file-body.js";
 import { fileTypes, findType } from "./file-type.js";
 import { ATTEMPT_MS, PART_BYTES, STORE_MS } from "./options.js";
@@ -27,7 +28,7 @@ export function createUploads<Env>(store: Store<Env>) {
       checkSize(body, bytes, settings);
       const file = { id: await files.links.createId(user.id), bytes };
       const row = await storeFile(files, body, file, () => readFileType(body)).catch((error: unknown) => {
-        const { code } = describeRefusal(toRefusal(error));
+        const { code } = Refusal.from(error);
         if (code !== "file_type") files.report(file, { outcome: "error", code });
         throw error;
       });
