@@ -182,9 +182,9 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     // the id that the client gets: the gateway may have given one
     const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
     const shown = marked ? { ...admitted, ...marked, headers } : admitted;
-    const told = plugins.map(async (plugin) => plugin.answered?.(shown, json));
+    const told = plugins.map(async (plugin) => plugin.responded?.(shown, json));
     for (const result of await Promise.allSettled(told))
-      if (result.status === "rejected") logFailure("plugins: answered", result.reason, admitted);
+      if (result.status === "rejected") logFailure("plugins: responded", result.reason, admitted);
   }
 }
 

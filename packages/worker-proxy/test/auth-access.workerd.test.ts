@@ -76,6 +76,6 @@ test("without the team's keys every token is refused (case 33)", async () => {
   const { visit } = openSite(cloudflareAccess({ teamDomain: TEAM, audience: TAG, fetch }));
   expect(await visit({ [HEADER]: await token() })).toEqual(unknowable);
   expect(log).toEqual([
-    expect.stringContaining("authenticate failed: jwks: the keys were answered with 302"),
+    expect.stringContaining("authenticate failed: jwks: the request for the keys failed with status 302"),
   ]);
 });

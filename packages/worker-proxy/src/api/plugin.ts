@@ -120,10 +120,10 @@ export interface Payable<Env = unknown>
  *
  * - `not_reached`: nothing was sent.
  * - `refused`: the gateway gave an error, a redirect or a page instead of a response.
- * - `answered`: the response came to its end.
+ * - `responded`: the response came to its end.
  * - `unknown`: the gateway may have done the work, or a part of it.
  */
-export type CallOutcome = "not_reached" | "refused" | "answered" | "unknown";
+export type CallOutcome = "not_reached" | "refused" | "responded" | "unknown";
 
 /** A request for a path of the group `admin`, before its body is read. */
 export type OperatorRequest<Env = unknown> = Pick<
@@ -282,7 +282,7 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    * Receives each JSON response about a task, an asset or images before the client does. `admitted` has the id of a
    * task or an asset, also of a new one, and a `body` if it was created. An error is logged, and the client gets its response: it is paid for.
    */
-  answered?(admitted: AdmittedRequest<Env>, json: unknown): Promise<void>;
+  responded?(admitted: AdmittedRequest<Env>, json: unknown): Promise<void>;
   /**
    * True where it responds to each chat stream itself, and refuses those beyond `limits.maxStreamsPerUser`: the proxy does not
    * count them then.

@@ -225,7 +225,8 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
     const response = await fetchJSON(url, headers, fetch).catch((error: unknown) => {
       throw refuseUnknown("jwks: the keys could not be fetched", error);
     });
-    if (response.status !== 200) throw refuseUnknown(`jwks: the keys were answered with ${response.status}`);
+    if (response.status !== 200)
+      throw refuseUnknown(`jwks: the request for the keys failed with status ${response.status}`);
     try {
       return { find: createLocalJWKSet(response.json as JSONWebKeySet), readAt: Date.now() };
     } catch {

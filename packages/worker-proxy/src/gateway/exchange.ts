@@ -59,7 +59,7 @@ export interface StreamEnd {
   readonly problem?: Refusal;
   /** The last `usage` of the stream. */
   readonly usage?: Usage;
-  /** Outcome of the call. A response whose choices had finished before a cut is `answered`. */
+  /** Outcome of the call. A response whose choices had finished before a cut is `responded`. */
   readonly outcome: CallOutcome;
   /** False if `[DONE]` came before the `finish_reason` of a choice. */
   readonly isConfirmed: boolean;

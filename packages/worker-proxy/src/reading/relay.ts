@@ -134,14 +134,14 @@ export function readEventStream(
     const isWhole = isFinished && /^upstream_(?:cut|idle)$/.test(problem?.reason ?? "");
     const failure = isWhole ? undefined : problem;
     const code = failure ? describeRefusal(failure).code : hasFailed ? "upstream_error" : undefined;
-    const isAnswered = code === undefined || (isFinished && !hasFailed);
+    const hasResponded = code === undefined || (isFinished && !hasFailed);
     const isRefused = code === "upstream_error" && contents === 1;
     if (failure && !failure.reason.startsWith("client_")) errorEvent = formatErrorEvent(failure);
     onEnd({
       ...(code !== undefined && { code }),
       ...(failure && { problem: failure }),
       ...(usage && { usage }),
-      outcome: isAnswered ? "answered" : isRefused ? "refused" : "unknown",
+      outcome: hasResponded ? "responded" : isRefused ? "refused" : "unknown",
       isConfirmed,
       bytes: passedBytes,
     });
