@@ -143,7 +143,7 @@ function findOrder(entry: VideoTaskEntry, orders: readonly Order[]): Order | und
   );
 }
 
-/** Returns the picture with which the video begins. */
+/** Returns the image that the video begins with. */
 function findPoster({ values }: Order): string | undefined {
   const [first] = [...listURLs(values, "first_frame"), ...listURLs(values, "reference_image")];
   return first && /^(?:https?|data):/.test(first) ? first : undefined;

@@ -17,7 +17,7 @@ interface ChatModelInfo {
   readonly seesImages: boolean;
   /** Says if the model calls tools; `unlisted`: the spec does not list them, and they may be ignored. */
   readonly tools: "yes" | "no" | "unlisted";
-  /** Says if the model thinks before it answers; `optional`: the field `thinking` decides. */
+  /** Says if the model thinks before it responds; `optional`: the field `thinking` decides. */
   readonly thinking: "always" | "optional" | "never";
   /** True for a model with a JSON mode. */
   readonly hasJSONMode: boolean;

@@ -31,8 +31,8 @@ export interface ChatTurnProps {
   readonly toolTitles?: Readonly<Record<string, string>>;
   /** Estimates what a call will cost, before the user approves it. */
   readonly estimateTool?: StepsProps["estimateTool"];
-  /** Asks a user for the result of a tool that has no function, and gives it to `answer`. */
-  readonly renderTool?: (call: ChatToolCall, answer: (output: unknown) => void) => ReactNode;
+  /** Asks a user for the result of a tool that has no function, and passes it to `respond`. */
+  readonly renderTool?: (call: ChatToolCall, respond: (output: unknown) => void) => ReactNode;
   /** Words of an error. @default `describeError` */
   readonly describe?: ((error: Error) => ErrorDescription) | undefined;
 }

@@ -17,7 +17,7 @@ interface ToolCallCardProps {
   readonly onApprove: (toolCallId: string) => unknown;
   /** Refuses the call: `deny` of `useChatStream`. */
   readonly onDeny: (toolCallId: string) => unknown;
-  /** Controls with which the user answers a call that has no function. */
+  /** Controls with which the user gives the result of a call that has no function. */
   readonly children?: ReactNode;
 }
 
