@@ -15,8 +15,8 @@ const LONG = 4096;
  *   return <div className="block">{text}</div>;
  * });
  * function Reply({ text }: { text: string }) {
- *   const [blocksOf] = useState(createTextBlocks);
- *   return blocksOf(text).map((block, at) => <Block key={at} text={block} />);
+ *   const [splitBlocks] = useState(createTextBlocks);
+ *   return splitBlocks(text).map((block, at) => <Block key={at} text={block} />);
  * }
  * ```
  * ```css

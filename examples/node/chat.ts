@@ -1,6 +1,6 @@
 import { createClient, isGatewayError, streamChat } from "@sluice/core";
 
-/** Asks one question and prints the answer while it arrives. Ctrl+C stops it. */
+/** Sends one message and prints the response while it arrives. Ctrl+C stops it. */
 const client = createClient({
   baseURL: process.env["GATEWAY_URL"] ?? "http://127.0.0.1:8788",
   apiKey: process.env["GATEWAY_API_KEY"] ?? "sk-test",

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { Webhook } from "standardwebhooks";
 import webPush, { type PushSubscription } from "web-push";
-import { userOf } from "./sign-in.ts"; // yours: the user as { id }, or null
+import { findUser } from "./sign-in.ts"; // yours: the user as { id }, or null
 
 const { WEBHOOK_SECRET = "", VAPID_PUBLIC_KEY = "", VAPID_PRIVATE_KEY = "" } = process.env;
 webPush.setVapidDetails("mailto:ops@example.com", VAPID_PUBLIC_KEY, VAPID_PRIVATE_KEY);
@@ -24,7 +24,7 @@ async function send(subscription: PushSubscription, notice: object): Promise<boo
 
 export const app = new Hono();
 app.post("/push", async (c) => {
-  const user = await userOf(c.req.raw);
+  const user = await findUser(c.req.raw);
   if (!user) return c.body(null, 401);
   try {
     const subscription = await c.req.json<PushSubscription>();

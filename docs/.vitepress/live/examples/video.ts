@@ -18,7 +18,7 @@ export async function run({ write, show, signal, ...place }: Place) {
     let shown = "";
     const unsubscribe = video.subscribe(() => {
       const { status, task } = video.getSnapshot();
-      const line = `${status}: ${task?.rawStatus ?? "no answer yet"}\n`;
+      const line = `${status}: ${task?.rawStatus ?? "no response yet"}\n`;
       if (line !== shown) write(line);
       shown = line;
       if (status !== "success" && status !== "error") return;
@@ -29,7 +29,7 @@ export async function run({ write, show, signal, ...place }: Place) {
 
   const [last] = await listVideoTasks(client, options);
   if (last?.state === "unconfirmed") {
-    // the page was left before the answer came: only the reader decides to pay again
+    // the page closed before the response: only the reader decides to pay again
     createVideoTaskList(client, options).remove(last.key);
     throw last.error;
   }

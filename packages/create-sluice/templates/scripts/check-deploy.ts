@@ -184,8 +184,8 @@ async function ask(method: string, path: string, token?: string): Promise<{ stat
       signal,
       ...(method === "POST" && { body }),
     });
-    const answered = await response.json().catch(() => undefined);
-    return { status: response.status, code: answered?.error?.code ?? answered?.status ?? "" };
+    const json = await response.json().catch(() => undefined);
+    return { status: response.status, code: json?.error?.code ?? json?.status ?? "" };
   } catch (error) {
     const { cause = error } = error as Error;
     return { status: 0, code: cause instanceof Error ? cause.message : `${cause}` };

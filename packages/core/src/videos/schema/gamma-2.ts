@@ -142,7 +142,7 @@ const content = v.pipe(
     rule<Items>("content-empty", (items) => items.length > 0, "must have at least one item"),
   ),
   rule<Items>(
-    "audio-needs-picture",
+    "audio-needs-image",
     // an unknown item may be a video
     (items) => !has(items, "audio_url") || items.some(({ type }) => type !== "text" && type !== "audio_url"),
     "has audio without an image or a video; add one of them",
