@@ -97,7 +97,7 @@ function Sluice({ past, split }: { past: number; split?: Split }) {
   return <List messages={chat.messages} readText={({ content }) => String(content)} split={split} />;
 }
 
-/** The field in which one writes the next question. */
+/** The input for the next message. */
 function Field() {
   const [text, setText] = useState("");
   return <input value={text} onChange={({ target }) => setText(target.value)} />;
@@ -206,7 +206,7 @@ declare const performance: Performance & { readonly memory: { readonly usedJSHea
 declare const gc: (options: { readonly type: "major"; readonly execution: "async" }) => Promise<void>;
 
 async function heldMB(): Promise<number> {
-  // the first one may only finish what the engine has begun; from tasks of their own, they keep nothing for the stack
+  // the first run may only finish a collection in progress; separate tasks leave no references on the stack
   for (let time = 0; time < 2; time += 1) await gc({ type: "major", execution: "async" });
   return performance.memory.usedJSHeapSize / 2 ** 20;
 }

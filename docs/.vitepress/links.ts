@@ -30,7 +30,7 @@ export function linksToRepository(md: MarkdownRenderer, docs: string): void {
     }
   });
 
-  /** Returns the address on the site or in the repository. Returns undefined if the repository has no address yet. */
+  /** Returns the address on the site or in the repository; undefined without a repository address. */
   function resolveLink(href: string, folder: string): string | undefined {
     const [path = "", anchor] = href.split("#");
     const target = join(folder, decodeURI(path));

@@ -43,7 +43,7 @@ export function nav(): DefaultTheme.NavItemWithLink[] {
       ...item,
       activeMatch: `^/${folders[item.text] ?? item.text.toLowerCase()}/`,
     })),
-    // a page of its own: the router of this site has none of that name
+    // a separate app: `_self` bypasses the router of the site
     { text: "Studio", link: "/studio/", target: "_self" },
   ];
 }

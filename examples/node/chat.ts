@@ -18,7 +18,7 @@ try {
   const { outcome, usage } = await stream.result();
   console.error(`\n${outcome}, ${usage?.total_tokens ?? "?"} tokens`);
 } catch (error) {
-  // an abort is no error of the library; the text so far is printed already
+  // an abort is not an error of the library; the received text is already printed
   console.error(`\n${isGatewayError(error) ? `${error.name}: ${error.message}` : error}`);
   process.exitCode = 1;
 }

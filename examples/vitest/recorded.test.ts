@@ -25,7 +25,7 @@ const client = createClient({
 });
 
 afterAll(() => {
-  // a request that changed has no recording, and its old recording is of no use
+  // a changed request matches no recording, and its old recording is unused
   expect(replay?.misses ?? []).toEqual([]);
   expect(replay?.unused() ?? []).toEqual([]);
 });

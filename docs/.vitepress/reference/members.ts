@@ -13,8 +13,8 @@ export interface Member {
 const DEPTH = 3;
 
 /**
- * Lists the members of a type that our packages declare, also those of types that are not exported. Exported types of a
- * union are left out: they have a section of their own.
+ * Lists the members of a type that our packages declare, including members of types that are not exported. Omits exported
+ * types of a union, because they have their own sections.
  */
 export function listMembers(
   type: ts.Type,
@@ -91,7 +91,7 @@ function listDeclarations(
   });
 }
 
-/** Returns true for a field of a schema, from which the type of a request is inferred. */
+/** Returns true for a field of a schema. The types of requests are inferred from schemas. */
 function isInferred(node: ts.Node): boolean {
   return ts.isPropertyAssignment(node) || ts.isShorthandPropertyAssignment(node);
 }

@@ -11,7 +11,7 @@ const escaped = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 export const escapeHTML = (text: string) =>
   text.replace(/[&<>]/g, (sign) => escaped[sign as keyof typeof escaped]);
 
-/** Source text as HTML, in which exported names are links. */
+/** Converts source text to HTML with links for exported names. */
 export function codeBlock(code: string, find: Find): string {
   const linked = escapeHTML(code).replace(/\b[A-Z]\w+\b/g, (name) => {
     const link = find(name);

@@ -79,7 +79,7 @@ export class SluiceAgent extends AbstractAgent {
   }
 }
 
-/** Returns the events of each delta, and without a delta those that end what is open. */
+/** Returns the events of a delta; without a delta, the events that end open messages and calls. */
 function translator(messageId: string) {
   const thoughtId = `${messageId}-thinking`;
   const calls = new Map<number, string>();

@@ -93,7 +93,7 @@ function readContent({ content, attachments = [] }: AppendMessage): [string, { i
 
 const shown = new WeakMap<ChatMessage, ShownMessage>();
 
-/** Converts a message once: one that did not change stays the same object. */
+/** Converts each message once: an unchanged message keeps its object. */
 function createShownMessage(message: ChatMessage): ShownMessage {
   const known =
     shown.get(message) ?? fromThreadMessageLike(createMessageLike(message), message.id, { type: "running" });

@@ -9,7 +9,7 @@ import {
 } from "@sluice/react";
 import { type KeyboardEvent, type SubmitEvent, useState } from "react";
 
-/** Models of which the first one is preselected. */
+/** Models to choose from. The first model is preselected. */
 export type Models = readonly [ChatModel, ...ChatModel[]];
 
 // the messages are there after a reload; a new tab begins a new chat

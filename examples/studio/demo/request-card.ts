@@ -60,7 +60,7 @@ export function listDocuments(message: string): readonly Document[] {
   }));
 }
 
-/** Lists files by what was read of them. */
+/** Writes a table of files: name, part, length, and the ends of the text. */
 export function documentTable(documents: readonly Document[]): string {
   const rows = documents.map(({ name, part, text }) => {
     const [start, end] = [text.slice(0, SHOWN), text.slice(-SHOWN)].map((words) => inline(words));

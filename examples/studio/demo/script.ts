@@ -123,7 +123,7 @@ function filled(reply: DemoReply | undefined, values: Values = {}): Reply {
   return { reasoning: reply?.reasoning ?? "", content: fill(reply?.content ?? "", values) };
 }
 
-/** Replaces `{{name}}`, and `{{name or default}}` where there is no value. */
+/** Replaces `{{name}}`, and `{{name or default}}` for a missing value. */
 function fill(text: string, values: Values): string {
   return text.replace(/\{\{(.+?)(?: or (.+?))?\}\}/g, (_, name: string, otherwise = "") => {
     const value = values[name] ?? otherwise;

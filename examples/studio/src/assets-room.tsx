@@ -27,14 +27,14 @@ interface Asset extends StoredItem {
   readonly handle?: { readonly id: string; readonly uri: string };
 }
 
-/** The assets of this browser. The gateway has no list of them. */
+/** The assets of this browser. The gateway can't list assets. */
 const list = createStoredList<Asset>({
   storage,
   name: "assets",
   isItem: (record): record is Asset => isStoredItem(record, "name", "image"),
 });
 
-/** State of each request of this page that has no success: in flight, or its error. */
+/** Requests of this page that are in flight or failed. */
 const requests = atom<ReadonlyMap<string, "sending" | { readonly error: unknown }>>(new Map());
 
 /** Registers an image. The list has it before it is sent. */

@@ -70,7 +70,7 @@ function goOffline(): void {
   setTimeout(() => playFault(client, undefined), OFFLINE_MS);
 }
 
-/** The client of all rooms. It has no key: the proxy adds the key. */
+/** The client of all rooms. The proxy adds the key. */
 export const client = createClient({
   // a host with several pages has one storage for all of them
   ...(isHosted && { user: baseURL }),

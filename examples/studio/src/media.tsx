@@ -65,7 +65,7 @@ interface MediaPageProps<Model extends string>
   readonly result: string;
   readonly form: MediaForm<Model>;
   readonly onSend: () => void;
-  /** True if there are no results. The page shows examples. */
+  /** True without results: the page then shows examples. */
   readonly isEmpty: boolean;
   /** Returns the values of the form for an example. */
   readonly createValues: (example: DemoPrompt) => FormValues;

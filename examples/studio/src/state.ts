@@ -16,7 +16,7 @@ declare global {
 /** True if the page is built as static files: its server is a Service Worker of this browser. */
 export const isHosted = import.meta.env.MODE === "hosted";
 
-/** True while the browser has no network and the server does not respond. A server on this machine responds. */
+/** True while the browser is offline and the server does not respond. A server on this machine responds. */
 export const isOffline = atom(false);
 
 /** Creates a value that the browser stores between visits. `isValid` checks a stored value. */

@@ -124,7 +124,7 @@ export function useVideoForm() {
     initial: "beta3.0-video",
     createForm: createVideoForm,
     check({ model, values }) {
-      // a proxy on this machine is no public address, but its gateway reaches it
+      // the URL of a local proxy is not public, but its gateway can reach it
       const text = JSON.stringify(createVideoRequest(model, values));
       return checkRequest(JSON.parse(text.replaceAll(`${baseURL}/v1/media/`, "https://file.invalid/")))
         .issues;

@@ -18,7 +18,7 @@ import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { markdown } from "./markdown";
 import { VideoForm } from "./video-form";
 
-/* States that a page seldom comes to: each component in those that only a server, another device or bad luck brings. */
+/* Shows each component in its rare states, which depend on a server, another device or a failure. */
 
 const nothing = () => {};
 const question: ChatMessage = {

@@ -27,7 +27,7 @@ export async function run({ write, choice, signal, ...place }: Place) {
   if (error) write(`\n${error.name}: ${error.message}`);
 }
 
-// in a file of its own: `node breaks.ts "[[drop]]"`
+// run as a script: `node breaks.ts "[[drop]]"`
 if (import.meta.main) {
   const { GATEWAY_URL: baseURL = "http://127.0.0.1:8788", GATEWAY_API_KEY: apiKey = "sk-test" } = process.env;
   const [, , choice = "[[429:2]]"] = process.argv;

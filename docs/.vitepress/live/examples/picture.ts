@@ -17,7 +17,7 @@ export async function run({ write, show, signal, ...place }: Place) {
   write(`${usage?.generated_images} image, ${images[0]?.size}`);
 }
 
-// in a file of its own
+// run as a script
 if (import.meta.main) {
   const { GATEWAY_URL: baseURL = "http://127.0.0.1:8788", GATEWAY_API_KEY: apiKey = "sk-test" } = process.env;
   const write = (text: string) => process.stdout.write(text);

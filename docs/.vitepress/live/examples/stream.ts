@@ -18,7 +18,7 @@ export async function run({ write, signal, ...place }: Place) {
   write(`\n\n${outcome} after ${Math.round(timing.totalMs)} ms`);
 }
 
-// in a file of its own
+// run as a script
 if (import.meta.main) {
   const { GATEWAY_URL: baseURL = "http://127.0.0.1:8788", GATEWAY_API_KEY: apiKey = "sk-test" } = process.env;
   await run({ baseURL, apiKey, write: (text) => process.stdout.write(text) });

@@ -48,7 +48,7 @@ export async function run({ write, show, signal, ...place }: Place) {
   if (data) show({ type: "video", url: data.url, alt: "A reef at dawn" });
 }
 
-// in a file of its own: where there is no `sessionStorage`, the task lasts as long as the process
+// run as a script: without `sessionStorage`, the task lasts as long as the process
 if (import.meta.main) {
   const { GATEWAY_URL: baseURL = "http://127.0.0.1:8788", GATEWAY_API_KEY: apiKey = "sk-test" } = process.env;
   const write = (text: string) => process.stdout.write(text);

@@ -35,7 +35,7 @@ export function AssistantMessage(props: AssistantMessageProps) {
       {before}
       <MessageImages images={replies.flatMap(({ images = [] }) => images)} />
       {files.map(({ url }) => (
-        // biome-ignore lint/a11y/useMediaCaption: a video that a model made has no captions
+        // biome-ignore lint/a11y/useMediaCaption: generated videos come without captions
         <video key={url} src={url} controls aria-label={messageWords.video} className="max-h-96 rounded-xl" />
       ))}
       {last &&

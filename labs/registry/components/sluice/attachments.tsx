@@ -37,7 +37,7 @@ interface AttachmentsProps {
   readonly onDismiss?: () => void;
 }
 
-/** The images that go with a message, and what is wrong with others. */
+/** Shows the images to send with a message, and the reasons why others were refused. */
 export function Attachments(props: AttachmentsProps) {
   const { attachments, model, seeingModel, onSwitchModel, onDismiss } = props;
   const { problems, isPreparing, images, supportsImages, dismiss } = attachments;

@@ -22,8 +22,8 @@ interface ChatModelInfo {
   /** True for a model with a JSON mode. */
   readonly hasJSONMode: boolean;
   /**
-   * Settings of the model. Not described: `messages`, `stream` and `tools`, which the chat has itself; `user_id`,
-   * `stream_options` and `response_format`, which are no matter of the user.
+   * Settings of the model. Omits `messages`, `stream` and `tools`, which the chat sets, and `user_id`, `stream_options`
+   * and `response_format`, which the app sets.
    */
   readonly fields: readonly FormField[];
 }

@@ -31,7 +31,7 @@ export interface ChatTurnProps {
   readonly toolTitles?: Readonly<Record<string, string>>;
   /** Estimates what a call will cost, before the user approves it. */
   readonly estimateTool?: StepsProps["estimateTool"];
-  /** Asks a user for the result of a tool that has no function, and passes it to `respond`. */
+  /** Asks the user for the result of a tool without a function, and passes it to `respond`. */
   readonly renderTool?: (call: ChatToolCall, respond: (output: unknown) => void) => ReactNode;
   /** Words of an error. @default `describeError` */
   readonly describe?: ((error: Error) => ErrorDescription) | undefined;

@@ -27,7 +27,7 @@ interface ComposerProps {
   readonly before?: ReactNode;
   /** Content above the text: `Attachments`. */
   readonly above?: ReactNode;
-  /** Buttons beside the one that sends: `AttachButton`. */
+  /** Buttons beside the send button: `AttachButton`. */
   readonly children?: ReactNode;
 }
 

@@ -1,6 +1,6 @@
 import { costWords } from "@/components/sluice/words";
 
-/** A cost, of which a part may be missing: `calculateCost` of `@sluice/prices`. */
+/** A cost that may be incomplete: the result of `calculateCost` of `@sluice/prices`. */
 export interface ShownCost {
   readonly amount: number;
   readonly currency: string;

@@ -50,7 +50,7 @@ export function collectProblems(
   }
 }
 
-/** Says what is wrong with a file. */
+/** Describes the problem of a file. */
 export function describeFileProblem(rule: string): string {
   if (/\.bytes$/.test(rule)) return problemWords.tooLarge;
   if (/\.(side|aspect-ratio|alpha)$/.test(rule)) return problemWords.wrongSize;

@@ -35,7 +35,7 @@ export const formWords = {
   seconds: (count: number) => `${count} s`,
 };
 
-/** Words about what is wrong with a field, or with a file of it. */
+/** Words for the problems of a field and of its files. */
 export const problemWords = {
   promptOrImage: "Add a prompt or an image.",
   prompt: "Add a prompt.",

@@ -9,7 +9,7 @@ const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
 const INLINE = /(?<![\\$\w])\$(?![\s$])([^$\n]*?[^\s$\\])\$(?![\d$])/g;
 /** A formula between `$$`. */
 const FORMULAS = /\$\$([\s\S]*?)\$\$/g;
-/** The beginning of a formula that has no end yet, at the end of the text. */
+/** An unfinished formula at the end of the text. */
 const OPEN = /\\\[(?:(?!\n\n)[\s\S])*$|\\\([^\n]*$|(?<![\\$\w])\$(?![\s\d$])(?=[^$\n]*[\\^_{}=])[^$\n]*$/;
 
 /** A text with formulas. */
@@ -52,7 +52,7 @@ function withTeX(part: string): string {
     .replace(INLINE, (_, tex: string) => `$$${tex}$$`);
 }
 
-/** Replaces a formula that has begun and has no end. */
+/** Replaces an unfinished formula. */
 function replaceOpen(part: string, replaced: (tex: string) => string): string {
   const pieces = part.split("$$");
   // an even number of pieces: the last one is within a formula

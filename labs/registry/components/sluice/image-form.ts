@@ -60,8 +60,8 @@ export function createImageForm(model: ImageModel, values: FormValues = NO_VALUE
 }
 
 /**
- * Makes the request of a form's values, as `generate` of `useImages` takes it. `checkRequest` of
- * `@sluice/core/schemas` says what is wrong with it; the `path` of an issue is the `path` of a field.
+ * Creates the request for `generate` of `useImages` from the values of a form. `checkRequest` of `@sluice/core/schemas`
+ * lists its issues; the `path` of an issue is the `path` of a field.
  *
  * @example
  * ```tsx

@@ -19,7 +19,7 @@ export interface LightboxImage {
 
 interface LightboxProps {
   readonly images: readonly LightboxImage[];
-  /** Key of the one that is shown first. */
+  /** Key of the first item to show. */
   readonly open: string;
   /** What can be done with an image. */
   readonly listActions: (image: LightboxImage) => readonly (MenuItem & { readonly stays?: boolean })[];

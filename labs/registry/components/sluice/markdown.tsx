@@ -46,7 +46,7 @@ export const Markdown = memo(function Markdown(props: MarkdownProps) {
 const noPlugins: PluginConfig = {};
 let loadedMath: PluginConfig | undefined;
 
-/** The plugin for formulas, loaded with the first formula; undefined until then. */
+/** The plugin for formulas; undefined before the first formula has loaded it. */
 function useMath(hasMath: boolean): PluginConfig | undefined {
   const [math, setMath] = useState(loadedMath);
   useEffect(() => {

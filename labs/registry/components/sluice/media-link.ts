@@ -7,9 +7,9 @@ import { useNow } from "@/components/sluice/use-now";
  * - `loading`: its element loads
  * - `shown`: its element shows it
  * - `unloadable`: it could not be loaded, but may exist; it is loaded again automatically
- * - `unplayable`: the file is there, and this browser can't show it
- * - `gone`: its server says that it is no longer there
- * - `expired`: its time is over
+ * - `unplayable`: the file exists, but this browser can't show it
+ * - `gone`: its server responds that the file no longer exists
+ * - `expired`: the link has expired
  */
 export type LinkPhase = "loading" | "shown" | "unloadable" | "unplayable" | "gone" | "expired";
 

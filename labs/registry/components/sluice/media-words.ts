@@ -11,16 +11,16 @@ export const frameWords = {
   retry: "Try again",
 };
 
-/** Words about a download that saved nothing; absent of one that did. */
+/** Words for a failed download; absent for a saved file. */
 export const downloadWords: { readonly [Result in DownloadResult]?: string } = {
   failed: "Not downloaded. Try again.",
   expired: "No longer available",
 };
 
-/** Name of the verb that hands a file to another app: it makes no link. */
+/** Label of the action that hands a file to another app. It creates no link. */
 export const SHARE = "Share as a file";
 
-/** Words about a file that was to be shared; absent where an app has it, or the user chose none. */
+/** Words after a share; absent if an app received the file, or the user canceled. */
 export const shareWords: { readonly [Result in DownloadResult | ShareResult]?: string } = {
   saved: "Saved as a file. Send it with any app.",
   opened: "It is open in a new tab. Share it from there.",

@@ -24,7 +24,7 @@ export interface StepsProps {
   readonly onDeny: (toolCallId: string) => unknown;
   /** Shows the text before a tool call, for example as Markdown. @default as it is */
   readonly renderText?: (text: string, isLive: boolean) => ReactNode;
-  /** Asks a user for the result of a tool that has no function. */
+  /** Asks the user for the result of a tool without a function. */
   readonly renderTool?: (call: ChatToolCall) => ReactNode;
 }
 

@@ -51,7 +51,7 @@ export function Tooltips() {
 }
 
 function show(tip: HTMLElement, target: HTMLElement): void {
-  // what it opened is over it
+  // an open popup covers the button
   if (!target.isConnected || target.ariaExpanded === "true") return;
   tip.textContent = target.dataset["tip"] ?? "";
   tip.showPopover();

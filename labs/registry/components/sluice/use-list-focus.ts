@@ -66,7 +66,7 @@ function listRows(list: HTMLElement): readonly HTMLElement[] {
   return [...list.querySelectorAll<HTMLElement>("[data-row]")];
 }
 
-/** Focuses the menu button of a row, or what has no row. A row that is a field takes the focus by itself. */
+/** Focuses the menu button of a row, or an element outside of rows. A row that is a field focuses itself. */
 function focusRow(row: HTMLElement): void {
   if (row.querySelector("input")) return;
   (

@@ -56,8 +56,8 @@ export function createVideoForm(model: VideoModel, values: FormValues = NO_VALUE
 }
 
 /**
- * Makes the request of a form's values, as `create` of `useVideoTask` takes it. `checkRequest` of
- * `@sluice/core/schemas` says what is wrong with it.
+ * Creates the request for `create` of `useVideoTask` from the values of a form. `checkRequest` of `@sluice/core/schemas`
+ * lists its issues.
  *
  * @example
  * ```tsx

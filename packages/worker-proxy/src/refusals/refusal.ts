@@ -2,7 +2,7 @@ import { type ErrorText, type Reason, type RefusalDetails, type Row, refusals } 
 
 /**
  * Ends a request without a success. The reason is a row of the proxy's table, which has the status and the message.
- * `said` is the reason of an error with a status, a code and a message of the plugin.
+ * The reason `said` is for an error of a plugin, whose status, code and message are in `details`.
  *
  * @example
  * ```ts
@@ -91,7 +91,7 @@ const TYPES: Readonly<Record<number, string>> = {
   429: "rate_limit_error",
 };
 
-/** The part of a refusal that its words depend on. */
+/** The part of a refusal that its text depends on. */
 type Refused = { readonly reason: Reason; readonly details: RefusalDetails };
 
 /**
