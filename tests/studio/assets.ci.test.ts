@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await expect.poll(() => studio.created(PATH).length).toBe(2);
   });
 
-  test("An image on its way during a reload is there afterwards, with its possible cost", async () => {
+  test("An image in flight during a reload is listed afterwards, with its possible cost", async () => {
     await pick("hero [[stall]].png");
     await expect.poll(() => studio.created(PATH).length).toBe(1);
     expect(await studio.leave()).toEqual(["beforeunload"]);

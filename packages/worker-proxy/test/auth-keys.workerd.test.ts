@@ -193,7 +193,7 @@ describe("every token is refused, and the log has the cause, when the keys' addr
   });
 });
 
-test("while the address fails, known keys last their ten minutes, and an unknown one is no 401 (case 33)", async () => {
+test("known keys work for ten minutes while their address fails, and an unknown key is not a 401 (case 33)", async () => {
   const known = await issuer.token();
   expect(await site.bearer(known)).toEqual(welcome);
   issuer.respondWith(() => new Response("", { status: 503 }));

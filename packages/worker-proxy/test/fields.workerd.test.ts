@@ -179,7 +179,7 @@ describe("allowFields", () => {
   });
 
   test.each([[["a b"]], [["a."]], [[""]], [[5]], ["n"], [{ "delta-5.3": "n" }]])(
-    "of %j is refused when the proxy is made",
+    "refuses %j when the proxy is created",
     (allowFields) => {
       expect(() => openProxy({ allowFields: allowFields as never })).toThrow(/^allowFields: /);
     },

@@ -116,7 +116,7 @@ const hosts: readonly [what: string, hosts: unknown, status: number][] = [
   ],
 ];
 test.each(hosts)(
-  "of the archive's hosts, %s: it is told by name, or taken (case 59)",
+  "a host of the archive is accepted or named in the log: %s (case 59)",
   async (_, list, status) => {
     const { call } = open({
       host: cloudflareHost(() => namespace),
@@ -137,7 +137,7 @@ test.each(hosts)(
   },
 );
 
-test("of several missing settings the log names each (case 59)", async () => {
+test("the log names each missing setting (case 59)", async () => {
   const { call } = open({
     apiKey: (env) => read(env, "GATEWAY_API_KEY"),
     secret: (env) => read(env, "PROXY_SECRET"),
