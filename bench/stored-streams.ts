@@ -50,16 +50,16 @@ const writingObject = readingObject
   .replace(
     "async fetch(request) {",
     `async fetch(request) {
-    this.storage.sql.exec("CREATE TABLE answer (seq INTEGER PRIMARY KEY, bytes BLOB, state TEXT)");
-    this.storage.sql.exec("INSERT INTO answer (seq, state) VALUES (0, 'open')");
+    this.storage.sql.exec("CREATE TABLE response (seq INTEGER PRIMARY KEY, bytes BLOB, state TEXT)");
+    this.storage.sql.exec("INSERT INTO response (seq, state) VALUES (0, 'open')");
     this.storage.setAlarm(Date.now() + 30_000);`,
   )
   .replace(
     "if (done) return writer.close();",
     `if (done) {
-        this.storage.sql.exec("INSERT INTO answer (seq, bytes) VALUES (1, ?)", new Uint8Array(20_000));
+        this.storage.sql.exec("INSERT INTO response (seq, bytes) VALUES (1, ?)", new Uint8Array(20_000));
         this.storage.setAlarm(Date.now() + 600_000);
-        setTimeout(() => this.storage.sql.exec("UPDATE answer SET state = 'done' WHERE seq = 0"), 10);
+        setTimeout(() => this.storage.sql.exec("UPDATE response SET state = 'done' WHERE seq = 0"), 10);
         return writer.close();
       }`,
   );

@@ -162,17 +162,17 @@ async function run(
   // the connection ends meanwhile
   await new Promise((resolve) => setTimeout(resolve, 1000));
   // not the text itself: this function would hold it while the memory is counted
-  const shownLength = (container.querySelector(ANSWER) as Element).textContent.length;
+  const shownLength = (container.querySelector(LAST_MESSAGE) as Element).textContent.length;
   if (finishedMs && shownLength !== length)
     throw new Error(`${name} shows ${shownLength} of ${length} characters`);
   return { finishedMs, commits, longestTaskMs, keyMs, heldMB: (await heldMB()) - before };
 }
 
-const ANSWER = "ol:last-of-type > li:last-child";
+const LAST_MESSAGE = "ol:last-of-type > li:last-child";
 
 /** Looks for the end of the response. It reads a few characters: reading all would cost more than a commit. */
 function endsWithEnd(container: Element): boolean {
-  let node: Node | null | undefined = container.querySelector(ANSWER);
+  let node: Node | null | undefined = container.querySelector(LAST_MESSAGE);
   while (node?.lastChild) node = node.lastChild;
   return (
     node instanceof Text && node.substringData(Math.max(0, node.length - END.length), END.length) === END

@@ -477,7 +477,7 @@ const mistakes: readonly Mistake[] = [
   [
     "models as a text",
     ({ proxy }) => proxy({ models: "delta-5.3" }),
-    'models: give the ids that may be asked, ["delta-5.3"]',
+    'models: give the ids that may be used, ["delta-5.3"]',
   ],
   [
     "a cap in camel case",

@@ -10,12 +10,12 @@ const SERVICES = /^fcm\.googleapis\.com$|\.(?:push\.services\.mozilla|push\.appl
 /** The user and the subscription of each browser, by its address. Yours: a table of your database. */
 const browsers = new Map<string, { user: string; subscription: PushSubscription }>();
 
-/** Signs and encrypts a notice for one browser. Throws where the keys of the browser are wrong. */
-const encrypt = (subscription: PushSubscription, notice: object) =>
-  webPush.generateRequestDetails(subscription, JSON.stringify(notice), { TTL: 86_400 });
+/** Signs and encrypts a notification for one browser. Throws where the keys of the browser are wrong. */
+const encrypt = (subscription: PushSubscription, notification: object) =>
+  webPush.generateRequestDetails(subscription, JSON.stringify(notification), { TTL: 86_400 });
 
-async function send(subscription: PushSubscription, notice: object): Promise<boolean> {
-  const { endpoint, headers, body } = encrypt(subscription, notice);
+async function send(subscription: PushSubscription, notification: object): Promise<boolean> {
+  const { endpoint, headers, body } = encrypt(subscription, notification);
   const init = { method: "POST", headers: headers as Record<string, string>, redirect: "manual" } as const;
   const { status } = await fetch(endpoint, { ...init, body: new Uint8Array(body ?? []) });
   if (status === 404 || status === 410) browsers.delete(endpoint); // the browser has unsubscribed

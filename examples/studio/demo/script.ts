@@ -141,12 +141,12 @@ function parseArguments(text: string): Values {
 
 async function createImageTable(urls: readonly string[]): Promise<string> {
   const rows = await Promise.all(
-    urls.map(async (url, index) => `| ${index + 1} | ${(await readFacts(url)).join(" | ")} |`),
+    urls.map(async (url, index) => `| ${index + 1} | ${(await readImageCells(url)).join(" | ")} |`),
   );
   return ["| Picture | Type | Size | Dimensions |", "| ---: | --- | ---: | --- |", ...rows].join("\n");
 }
 
-async function readFacts(url: string): Promise<string[]> {
+async function readImageCells(url: string): Promise<string[]> {
   if (!url.startsWith("data:")) return [`from ${new URL(url).host}`, "not loaded", "not loaded"];
   const { type, bytes, width, height } = await probeMedia(await (await fetch(url)).blob());
   const size = bytes < 10_000 ? `${bytes} bytes` : `${Math.round(bytes / 1000).toLocaleString("en")} kB`;

@@ -358,9 +358,9 @@ describe("The exit code", () => {
     [2, ["paint"], "There is no command paint. The commands are chat, image, video, doctor, mcp"],
     [2, ["paint", "--help"], "There is no command paint. The commands are"],
     [2, ["vidoe"], "There is no command vidoe; did you mean video?\nNothing was sent. See sluice --help."],
-    [2, ["chat"], 'Ask something: sluice chat "Why is the sky blue?"'],
-    [2, ["image"], 'Say what to draw: sluice image "A reef at dawn"'],
-    [2, ["video"], 'Say what to film: sluice video "A reef at dawn"'],
+    [2, ["chat"], 'Write a message: sluice chat "Why is the sky blue?"'],
+    [2, ["image"], 'Describe the image: sluice image "A reef at dawn"'],
+    [2, ["video"], 'Describe the video: sluice video "A reef at dawn"'],
     [2, ["video", "--resume", ""], "--resume needs the id of a video"],
     [2, ["video", "A reef", "--set", "duration=999"], "Write --set parameters.duration=999"],
     [

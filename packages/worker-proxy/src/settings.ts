@@ -107,7 +107,7 @@ function checkModels(given: unknown, open: readonly OpenGroup[]): ListedModels {
     ? given.map((id) => [id, {}])
     : Object.entries((isObject(given) ? given : {}) as Readonly<Record<string, Caps>>);
   const ids = entries.map(([id]) => id);
-  checkTexts(ids, Boolean, 'models: give the ids that may be asked, ["delta-5.3"]', 1);
+  checkTexts(ids, Boolean, 'models: give the ids that may be used, ["delta-5.3"]', 1);
   for (const [id, caps] of entries)
     for (const [field, cap] of Object.entries(caps)) {
       // a cap on a field that is never found would never hold

@@ -1,7 +1,7 @@
 import { createClient, streamResumption } from "@sluice/core";
 import { createChatStore } from "@sluice/stores";
 
-interface Place {
+interface RunOptions {
   readonly baseURL: string;
   readonly apiKey?: string;
   readonly signal?: AbortSignal;
@@ -9,9 +9,9 @@ interface Place {
   readonly write: (text: string) => void;
 }
 
-export async function run({ write, choice, signal, ...place }: Place) {
+export async function run({ write, choice, signal, ...clientOptions }: RunOptions) {
   const client = createClient({
-    ...place,
+    ...clientOptions,
     timeout: { chunkMs: 3000 },
     resume: streamResumption(),
     onEvent(event) {

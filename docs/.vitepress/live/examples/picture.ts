@@ -1,15 +1,15 @@
 import { createClient, generateImages } from "@sluice/core";
 
-interface Place {
+interface RunOptions {
   readonly baseURL: string;
   readonly apiKey?: string;
   readonly signal?: AbortSignal;
   readonly write: (text: string) => void;
-  readonly show: (picture: { type: "image"; url: string; alt: string }) => void;
+  readonly show: (image: { type: "image"; url: string; alt: string }) => void;
 }
 
-export async function run({ write, show, signal, ...place }: Place) {
-  const client = createClient(place);
+export async function run({ write, show, signal, ...clientOptions }: RunOptions) {
+  const client = createClient(clientOptions);
   const prompt = "A lake in the mountains at sunrise, in autumn";
   const request = { model: "gamma-image-4-0-250828", prompt, size: "2048x2048" } as const;
   const { images, usage } = await generateImages(client, request, { signal });

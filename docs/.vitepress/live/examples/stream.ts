@@ -1,14 +1,14 @@
 import { createClient, streamChat } from "@sluice/core";
 
-interface Place {
+interface RunOptions {
   readonly baseURL: string;
   readonly apiKey?: string;
   readonly signal?: AbortSignal;
   readonly write: (text: string) => void;
 }
 
-export async function run({ write, signal, ...place }: Place) {
-  const client = createClient(place);
+export async function run({ write, signal, ...clientOptions }: RunOptions) {
+  const client = createClient(clientOptions);
   const messages = [{ role: "user", content: "Why is the sky blue?" }] as const;
   const stream = streamChat(client, { model: "delta-5.3", messages }, { signal });
   for await (const delta of stream) {

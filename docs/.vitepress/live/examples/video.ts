@@ -1,16 +1,16 @@
 import { createClient } from "@sluice/core";
 import { createVideoTaskList, createVideoTaskStore, listVideoTasks, webStorage } from "@sluice/stores";
 
-interface Place {
+interface RunOptions {
   readonly baseURL: string;
   readonly apiKey?: string;
   readonly signal?: AbortSignal;
   readonly write: (text: string) => void;
-  readonly show: (film: { type: "video"; url: string; alt: string }) => void;
+  readonly show: (video: { type: "video"; url: string; alt: string }) => void;
 }
 
-export async function run({ write, show, signal, ...place }: Place) {
-  const client = createClient(place);
+export async function run({ write, show, signal, ...clientOptions }: RunOptions) {
+  const client = createClient(clientOptions);
   const options = { storage: webStorage(() => sessionStorage), intervalMs: 1000 };
   const video = createVideoTaskStore(client, options);
   const ended = new Promise<void>((resolve) => {

@@ -21,7 +21,7 @@ export const Markdown = memo(function Markdown(props: MarkdownProps) {
   const isOpen = isLive || isCut;
   const { tex, withPlaceholders, hasMath } = findFormulas(
     isOpen ? cutTableHead(text.replace(OPEN_MARK, "")) : text,
-    isLive ? "place" : isCut ? "nothing" : "text",
+    isLive ? "placeholder" : isCut ? "nothing" : "text",
   );
   const math = useMath(hasMath);
   return (

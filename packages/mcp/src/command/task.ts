@@ -43,9 +43,9 @@ export class TaskFailed extends Error {
 
 const USUAL = { chat: "delta-5.3", image: "gamma-image-5-0-260128", video: "beta3.0-video" } as const;
 const EXAMPLES = {
-  chat: 'Ask something: sluice chat "Why is the sky blue?"',
-  image: 'Say what to draw: sluice image "A reef at dawn"',
-  video: 'Say what to film: sluice video "A reef at dawn"',
+  chat: 'Write a message: sluice chat "Why is the sky blue?"',
+  image: 'Describe the image: sluice image "A reef at dawn"',
+  video: 'Describe the video: sluice video "A reef at dawn"',
 } as const;
 
 /**

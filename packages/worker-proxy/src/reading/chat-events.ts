@@ -95,8 +95,8 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
     if (!isOver && (isWhole || !isEnded)) onEvent?.({ event, data });
   }
 
-  function check(value: unknown, place?: string): void {
-    if (containsKey(value, place)) throw new Refusal("upstream_type");
+  function check(value: unknown, path?: string): void {
+    if (containsKey(value, path)) throw new Refusal("upstream_type");
   }
 }
 

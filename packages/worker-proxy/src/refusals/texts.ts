@@ -4,7 +4,7 @@ import type { CallOutcome } from "../api/plugin.js";
 export type Row = readonly [status: number, message: string, code?: string];
 
 const invalid = "invalid_request";
-const maybeDone = "what was asked may be done all the same";
+const maybeDone = "the request may still be carried out";
 
 /** The refusals of every proxy. In a message, `{param}` and `{what}` stand for the details of the same name. */
 export const refusals = {
