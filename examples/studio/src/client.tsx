@@ -79,7 +79,7 @@ export const client = createClient({
   // the emulator looks up assets at this path
   gateway: { includeUsage: true, assetLookup: "/gamma/asset/GetAsset" },
   onEvent: ({ type }) => type === "first-chunk" && isOfflineNext && goOffline(),
-  // the emulator is silent for seconds at most: a stalled stream goes on soon
+  // the emulator pauses for seconds at most, so a stalled stream continues soon
   ...(!import.meta.env.VITE_GATEWAY && { timeout: { chunkMs: 10_000 } }),
   fetch: devtoolsFetch(send),
 });

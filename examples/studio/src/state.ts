@@ -63,7 +63,7 @@ export function chooseNextTheme(): void {
   theme.set(themes[(themes.indexOf(theme.get()) + 1) % themes.length] ?? "system");
 }
 
-/** True while the inspector is open. On a small screen it lies over the room, so that it is closed at first. */
+/** True while the inspector is open. On a small screen it covers the room, so it is closed at first. */
 export const isInspectorOpen = storedAtom(
   "sluice-inspector",
   matchMedia("(width >= 72rem)").matches,
@@ -125,7 +125,7 @@ pendingQuestion.listen((question) => question && isFirstResponseDue.set(true));
 /** Longest wait for the first response, in milliseconds. The user may have stopped it. */
 const LONGEST_WAIT_MS = 10_000;
 
-/** Waits until no question of the first screen waits. On a slow line, what its response does not need would delay it. */
+/** Waits for the first response. On a slow connection, other downloads would delay it. */
 export function waitForFirstResponse(): Promise<void> {
   return new Promise((resolve) => {
     if (!isFirstResponseDue.get()) return resolve();

@@ -19,7 +19,7 @@ import { isOffline, useRunningCode } from "./state.js";
 
 const options = { storage, intervalMs: 4000 } as const;
 
-/** A form that was sent. The library stores the task; the form has what its card shows beside it. */
+/** A form that was sent. The library stores the task. The order stores the rest of its card. */
 interface Order extends StoredItem, MediaDraft<VideoModel> {
   readonly label: string;
 }
@@ -30,7 +30,7 @@ const list = createStoredList<Order>({
   isItem: (record): record is Order => isStoredItem(record, "label", "model") && "values" in record,
 });
 
-/** The room where videos are made. Each video is a task that goes on at the gateway while the page is closed. */
+/** The room for videos. Each video is a task that continues at the gateway while the page is closed. */
 export function VideosRoom() {
   const form = useVideoForm();
   const { model, values } = form;

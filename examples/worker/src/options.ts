@@ -56,7 +56,7 @@ export const options = {
     health<Env>(),
     // requests, and jobs that continue without one: `type` tells them apart
     events<Env>((event) => console.log(JSON.stringify(event))),
-    // For an AI gateway in front of yours: its own key, and what its log should know. Never a user's secret.
+    // Headers for an AI gateway in front of yours: its key, and metadata for its log. Never send a user's secret.
     // gatewayHeaders<Env>(({ env, user }) => ({
     //   "cf-aig-authorization": `Bearer ${env.AI_GATEWAY_TOKEN}`,
     //   "cf-aig-metadata": JSON.stringify({ user: user.id }),

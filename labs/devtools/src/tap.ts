@@ -20,7 +20,7 @@ export interface Frame {
  * - `whole`: the page has the complete response
  * - `broken`: the connection broke before or within the response
  * - `left`: the page aborted it
- * - `not-sent`: a fault kept it in the page
+ * - `not-sent`: a fault ended it in the page
  */
 export type RequestEnd = "whole" | "broken" | "left" | "not-sent";
 

@@ -28,7 +28,7 @@ export function AttachButton({ attachments }: AttachButtonProps) {
 
 interface AttachmentsProps {
   readonly attachments: State;
-  /** Name of the model, where it can't see images. */
+  /** Name of the model if it can't see images. */
   readonly model: string;
   /** Name of a model that can see them. @default no button for it */
   readonly seeingModel?: string | undefined;

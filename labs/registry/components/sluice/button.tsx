@@ -79,7 +79,7 @@ export function IconButton({
 }
 
 interface ChipProps extends ComponentProps<"button"> {
-  /** Says whether it is chosen, where it is one of several choices. */
+  /** True if it is the selected one of several choices. */
   readonly isPressed?: boolean;
 }
 

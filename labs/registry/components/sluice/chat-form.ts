@@ -33,7 +33,7 @@ const NO_VALUES: FormValues = {};
 /**
  * Describes a chat model, and its settings for a form. Plain data, made from the tables of the spec.
  *
- * @param values the form as it is filled in: it decides which fields are shown
+ * @param values the current values of the form. They decide which fields are shown
  * @example
  * ```ts
  * const { seesImages, fields } = describeChatModel("alpha-v4.1-flash", { thinking: false });

@@ -29,7 +29,7 @@ export interface ChatTurnProps {
   readonly renderText?: (text: string, isLive: boolean, isCut: boolean) => ReactNode;
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
-  /** Estimates what a call will cost, before the user approves it. */
+  /** Estimates the cost of a call before the user approves it. */
   readonly estimateTool?: StepsProps["estimateTool"];
   /** Asks the user for the result of a tool without a function, and passes it to `respond`. */
   readonly renderTool?: (call: ChatToolCall, respond: (output: unknown) => void) => ReactNode;

@@ -17,7 +17,7 @@ interface ComposerProps {
   /** True while a response is in flight. @default false */
   readonly isBusy?: boolean;
   readonly onStop?: (() => void) | undefined;
-  /** True where there is something to send beside the text. @default false */
+  /** True if there is content to send beside the text, such as images. @default false */
   readonly hasFiles?: boolean;
   /** True where nothing can be sent now. @default false */
   readonly isBlocked?: boolean;

@@ -21,7 +21,7 @@ export function formatCost({ amount, currency, missing }: ShownCost): string | u
   return amount > 0 ? costWords.orMore(sum) : undefined;
 }
 
-/** Formats what a request will cost: `30 to 120 USD`. */
+/** Formats the estimated cost of a request: `30 to 120 USD`. */
 export function formatEstimate({ amount, min, currency, missing }: ShownEstimate): string {
   if (missing.length > 0) return costWords.later;
   const shown = min < amount ? [min, amount] : [amount];

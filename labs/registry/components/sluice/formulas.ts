@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Language of the code block that stands for a formula until it is drawn. */
+/** Language of the code block that replaces a formula before it is rendered. */
 export const FORMULA = "formula-placeholder";
 
 /** Code, where a `$` or a `\\(` means nothing. */

@@ -21,7 +21,7 @@ const NO_VALUES: FormValues = {};
 /**
  * Describes the request of an image model for a form. Plain data, made from the tables of the spec.
  *
- * @param values the form as it is filled in: it decides which fields are shown
+ * @param values the current values of the form. They decide which fields are shown
  * @example
  * ```tsx
  * const { fields } = createImageForm("gamma-image-5-0-260128");

@@ -23,7 +23,7 @@ interface ImageTileProps {
   readonly size: string | undefined;
   /** Shows it in the whole window. */
   readonly onOpen: () => void;
-  /** Saves it: `downloadMedia`. Its link is told where the file is gone. */
+  /** Saves the image: `downloadMedia`. Reports a missing file to the link. */
   readonly onDownload: (link: MediaLink) => void;
   readonly onRemove: () => void;
   /** What can be done with it. */

@@ -18,7 +18,7 @@ function styled<Tag extends keyof React.JSX.IntrinsicElements>(Tag: Tag, classes
 
 const heading = "font-semibold tracking-tight text-balance";
 
-/** The elements of a response. Its headings are one level below that of the turn. */
+/** The elements of a response. Its headings are one level below the heading of the turn. */
 export const elements: Components = {
   h1: styled("h3", `${heading} mt-3 text-2xl`),
   h2: styled("h3", `${heading} mt-3 text-lg`),

@@ -72,7 +72,7 @@ async function loadMath(): Promise<PluginConfig> {
   return loadedMath;
 }
 
-/** Signs of emphasis or code at the end, that nothing follows yet: they would be shown as they are. */
+/** Unfinished markers of emphasis or code at the end of the text. They would show as characters. */
 const OPEN_MARK = /(?<=^|[\s(])[*_~`]{1,3}$/;
 
 /** Omits the head of a table until its second line arrives. Before, it would be a line of bars. */

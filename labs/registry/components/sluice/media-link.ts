@@ -58,7 +58,7 @@ const CHECK_MS = 15_000;
 /**
  * Follows a link to a file. A failed load alone says nothing about the file: its server is asked.
  *
- * @param expiresAt end of the link, where it is known; Unix milliseconds
+ * @param expiresAt expiry of the link if it is known; Unix milliseconds
  */
 export function useMediaLink(url: string, expiresAt?: number): MediaLink {
   const [known, send] = useReducer(next, url, begin);

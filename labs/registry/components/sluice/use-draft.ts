@@ -81,7 +81,7 @@ function openDraft<Value>(client: Client, storage: RecordStorage, key: string, f
   drafts.set(client, ofClient);
   const ofStorage = ofClient.get(storage) ?? new Map<string, unknown>();
   ofClient.set(storage, ofStorage);
-  // a key stands for one type of draft
+  // a key belongs to one type of draft
   const known = ofStorage.get(key) as Draft<Value> | undefined;
   if (known) return known;
   const created = createDraft(formatCollection(client), storage, key, first, () => ofStorage.delete(key));

@@ -51,7 +51,7 @@ export function useListFocus<T extends HTMLElement>() {
   return {
     ref,
     tabIndex: -1,
-    // comes from menus of the rows, too, which stand elsewhere in the page
+    // also receives events of the rows' menus, which are elsewhere in the page
     onFocus({ target }: FocusEvent<T>) {
       const rows = ref.current ? listRows(ref.current) : [];
       const at = rows.findIndex((row) => row.contains(target));

@@ -31,7 +31,7 @@ const NO_VALUES: FormValues = {};
 /**
  * Describes the request of a video model for a form. Plain data, made from the tables of the spec.
  *
- * @param values the form as it is filled in: its media decide the mode, and the mode decides which fields are shown
+ * @param values the current values of the form. Its media decide the mode, and the mode decides which fields are shown
  * @example
  * ```tsx
  * const { fields } = createVideoForm("beta3.0-video", { first_frame: ["https://example.com/reef.png"] });

@@ -135,7 +135,7 @@ export const conversationWords = {
     lastDays: "Last 7 days",
     older: "Older",
   },
-  /** What a conversation does now. */
+  /** State of a conversation. */
   states: {
     ready: "",
     responding: "Responding",
@@ -176,7 +176,7 @@ export const costWords = {
   later: "Known afterwards",
 };
 
-/** Words of what a response shows: code, formulas and images. */
+/** Words of the parts of a response: code, formulas and images. */
 export const markdownWords = {
   /** Name of a block of code in a language. */
   code: (language: string) => `Code: ${language}`,

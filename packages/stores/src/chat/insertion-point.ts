@@ -30,7 +30,7 @@ export interface Question {
   readonly content: string;
   /** Default: no images, or the images of the original. */
   readonly images?: readonly ImageInput[] | undefined;
-  /** Id of the message of which this message is another version. Absent from a new message. */
+  /** Id of the original if this message is another version of it. */
   readonly originalId?: string | undefined;
 }
 

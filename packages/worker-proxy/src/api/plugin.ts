@@ -201,14 +201,14 @@ export interface Exhausted {
 export interface BegunRequest {
   readonly method: string;
   readonly route: RouteName;
-  /** The client's `traceparent`, where it is well-formed. */
+  /** The client's `traceparent` if it is well-formed. */
   readonly traceparent?: string | undefined;
   /** Time at which the request arrived, in Unix milliseconds. */
   readonly startedAt: number;
 }
 
 /**
- * An addition to a proxy, as those of `@sluice/durable`. Its fields are in the order of a request. `definePlugin` of `/plugin`
+ * An addition to a proxy, such as the plugins of `@sluice/durable`. Its fields are in the order of a request. `definePlugin` of `/plugin`
  * makes one.
  */
 export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
@@ -284,7 +284,7 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    */
   responded?(admitted: AdmittedRequest<Env>, json: unknown): Promise<void>;
   /**
-   * True where it responds to each chat stream itself, and refuses those beyond `limits.maxStreamsPerUser`: the proxy does not
+   * True if it responds to each chat stream itself, and refuses those beyond `limits.maxStreamsPerUser`: the proxy does not
    * count them then.
    * @default false
    */

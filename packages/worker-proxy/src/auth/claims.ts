@@ -82,7 +82,7 @@ export type Secret<Env> = (env: Env) => string | undefined | Promise<string | un
 /**
  * Reads a secret.
  *
- * @throws {Refusal} 503 where it is missing or too short; the log says which, without its value
+ * @throws {Refusal} 503 if it is missing or too short; the log says which, without its value
  */
 export async function readSecret<Env>(secret: Secret<Env>, env: Env, minBytes: number): Promise<Uint8Array> {
   try {
@@ -156,7 +156,7 @@ const FRESH_MS = 600_000;
 const COOLDOWN_MS = 30_000;
 /** Time in milliseconds for which others wait for a fetch before one more is begun. */
 const WAIT_MS = 1000;
-/** Time in milliseconds for which a failure is kept: shorter, since every user is refused meanwhile. */
+/** Time for which a failure is cached, in milliseconds: short, because every user is refused meanwhile. */
 const RETRY_MS = 5000;
 interface Keys {
   readonly find: JWTVerifyGetKey;
@@ -164,7 +164,7 @@ interface Keys {
 }
 
 /**
- * The public keys at an address, for `jwtVerify`. Kept in this isolate, and fetched at most once per cool-down, however
+ * The public keys at an address, for `jwtVerify`. Cached in this isolate, and fetched at most once per cool-down, however
  * many tokens name a key that does not exist, and whether or not the address responds. (jose's own remote set fetches
  * again for each request while the address fails and, in Workers, once for each of several requests at the same time.)
  *

@@ -2,7 +2,7 @@ import { SHORTEST_KEY } from "../gateway/key.js";
 
 /** Deepest nesting that is searched; deeper JSON is treated as if it contained a key. The spec's responses have fewer than ten levels. */
 const DEEPEST = 100;
-/** Largest number of places whose unfinished beginning of a key is kept. */
+/** Maximum number of paths with a stored beginning of a key. */
 const MAX_PATHS = 1000;
 
 /**
@@ -14,7 +14,7 @@ const MAX_PATHS = 1000;
  */
 export function openKeyWatch(keys: readonly string[]) {
   const sought = keys.filter((key) => key.length >= SHORTEST_KEY);
-  /** The beginning of a key with which the last string at a path ended. */
+  /** The beginning of a key at the end of the last string, by path. */
   const begun = new Map<string, string>();
   return (value: unknown, path = "") => sought.length > 0 && finds(value, path);
 

@@ -16,8 +16,8 @@ interface RelayOptions extends EventBytesOptions {
 }
 
 /**
- * Reads an event stream and passes it on, event by event, as fast as the client takes it. Not by `tee`: a second
- * reader would go on, and cost, after the client has left.
+ * Reads an event stream and passes it on, event by event, as fast as the client takes it. It does not use `tee`: a second
+ * reader would continue, and cost, after the client has disconnected.
  *
  * Over HTTP a cut can look like an end. A stream that breaks off gets one more event, `error`, and never a `[DONE]` that
  * the gateway did not send. A stream whose choices all have their `finish_reason` is whole without `[DONE]`.
