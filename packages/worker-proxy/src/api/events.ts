@@ -72,7 +72,7 @@ export interface JobEvent {
   readonly nextAt?: number | undefined;
   /** Size of the response or the file, in bytes. */
   readonly bytes?: number | undefined;
-  /** Time from the begin of the job to its end, in milliseconds. */
+  /** Time from the start of the job to its end, in milliseconds. */
   readonly durationMs?: number | undefined;
 }
 
