@@ -372,7 +372,7 @@ describe("The exit code", () => {
     [2, ["chat", "Hi", "--sytem", "x"], "There is no option --sytem; did you mean --system?"],
     [2, ["chat", "Hi", "--model"], "--model needs a value: --model <value>"],
     [2, ["chat", "Hi", "--json=yes"], "--json takes no value."],
-    [2, ["image", "Hi", "--model", "delta-5.3"], "delta-5.3 is no image model"],
+    [2, ["image", "Hi", "--model", "delta-5.3"], "delta-5.3 is not a model for images"],
     [2, ["image", "Hi", "--size", "1x1"], "size: must be one of this model's sizes"],
     [2, ["image", "Hi", "--set", "seed"], "--set seed: write it as field=value"],
     [2, ["video", "words", "--resume", "t"], "leave the words out"],

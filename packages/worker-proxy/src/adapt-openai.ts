@@ -69,7 +69,7 @@ function refuseField(body: Body, path: string, advice: string): void {
   let value: unknown = body;
   for (const name of path.split(".")) value = (value as Body | undefined)?.[name];
   if (value === undefined || value === null) return;
-  const text = `"{param}" is no field of this model; ${advice}`;
+  const text = `"{param}" is not a field of this model; ${advice}`;
   throw refuseAs([400, text, "field_not_allowed"], "field_not_allowed", { param: path });
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { chat, createRequest, openProxy } from "./support/in-process.js";
 
-expectLog("is no field of this model");
+expectLog("is not a field of this model");
 
 const text = (body: string) => createRequest({ body });
 const json = JSON.stringify(chat);

@@ -5,7 +5,7 @@ import { SECRET } from "./support/sign.js";
 
 type Caps = Readonly<Record<string, number | readonly (string | boolean)[]>>;
 
-expectLog("is no field of this model");
+expectLog("is not a field of this model");
 
 type Body = Record<string, unknown>;
 const paths: Record<string, string> = {

@@ -4,7 +4,7 @@ import { expectLog } from "./support/expected-log.js";
 import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
 
-expectLog("is no field of this model", "no group of assets may be used");
+expectLog("is not a field of this model", "no group of assets may be used");
 
 type Options = Parameters<typeof openProxy>[0];
 type Body = Record<string, unknown>;

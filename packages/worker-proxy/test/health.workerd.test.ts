@@ -68,7 +68,10 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
     { authenticate: jwt<Env>({ ...token, secret: (env) => read(env, "JWT_SECRET") }) },
   ],
   ["jwt: secret: is shorter than 32 bytes", { authenticate: jwt<Env>({ ...token, secret: () => "short" }) }],
-  ["jwks: is no URL", { authenticate: jwt<Env>({ ...token, jwks: (env) => read(env, "JWKS") as string }) }],
+  [
+    "jwks: is not a URL",
+    { authenticate: jwt<Env>({ ...token, jwks: (env) => read(env, "JWKS") as string }) },
+  ],
   ["rateLimit: its binding is missing", { rateLimit: workersRateLimit(binding("RATE_LIMITER")) }],
   [
     "rateLimit: polls: its binding is missing",

@@ -3,7 +3,7 @@ import { expectLog } from "./support/expected-log.js";
 import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
 
-expectLog("is no field of this model", "503 media_unavailable");
+expectLog("is not a field of this model", "503 media_unavailable");
 
 type Options = Parameters<typeof openProxy>[0];
 const models = {

@@ -60,7 +60,7 @@ export function chooseModel(kind: keyof typeof USUAL, { args, err }: Task) {
     .map(({ id }) => id);
   if (known.includes(model)) return { model, checks: true };
   if (Object.hasOwn(models, model))
-    throw new UsageError(`${model} is no ${kind} model; there are ${known.join(", ")}`);
+    throw new UsageError(`${model} is not a model for ${kind}s; there are ${known.join(", ")}`);
   err.write(
     `This version does not know the model ${model}, so the gateway checks the request${formatSuggestion(model, known)}\n`,
   );

@@ -170,7 +170,7 @@ function assertCanvas(): void {
 }
 
 function assertImage({ kind, type, width = 0, height = 0, problem }: MediaProbe): void {
-  if (kind !== "image") throw createError("format", `is no image (${problem ?? type})`);
+  if (kind !== "image") throw createError("format", `is not an image (${problem ?? type})`);
   if (width * height > MAX_PIXELS)
     throw createError("pixels", `has ${width} × ${height} px, and at most ${MAX_PIXELS} are decoded`);
 }

@@ -130,7 +130,7 @@ export function findVersionPoint(thread: Thread, messageId: string | undefined):
   return { below: thread.getParent(messageId), added: [], idempotencyKey: createRandomId() };
 }
 
-const CONTINUED = "the user went on without the call";
+const CONTINUED = "the user continued without the call";
 
 /** Closes the open tool calls of the last shown message. */
 export function closeLastCalls(thread: Thread, reason: string): void {

@@ -230,7 +230,7 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
     try {
       return { find: createLocalJWKSet(response.json as JSONWebKeySet), readAt: Date.now() };
     } catch {
-      throw refuseUnknown("jwks: what is there is no JSON Web Key Set");
+      throw refuseUnknown("jwks: the response is not a JSON Web Key Set");
     }
   }
 }
@@ -238,7 +238,7 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
 /** @throws {TypeError} for an address that is not https: its keys could be replaced on the way */
 export function checkKeysURL(value: unknown): string {
   const text = value instanceof URL ? value.href : value;
-  ensure(typeof text === "string" && URL.canParse(text), "jwks: is no URL");
+  ensure(typeof text === "string" && URL.canParse(text), "jwks: is not a URL");
   const { protocol, hostname, username, password, href } = new URL(text);
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   ensure(protocol === "https:" || (protocol === "http:" && isLocal), "jwks: must be https");

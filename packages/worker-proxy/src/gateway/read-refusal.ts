@@ -47,7 +47,7 @@ export async function readRefusal(
     new Refusal(reason, { what: status, outcome, problem, ...(status >= 500 && { headers }) });
   if (REDIRECTS.includes(status)) return refuse("upstream_redirect");
   if (status < 400)
-    return new Refusal("upstream_type", { what: `: ${status} is no response of the gateway`, outcome });
+    return new Refusal("upstream_type", { what: `: ${status} is not a response of the gateway`, outcome });
   if (status >= 500) return refuse("upstream_error");
   if (ACCOUNT.includes(status)) return refuse("upstream_auth", `the gateway refused the key with ${status}`);
   const known = await readError(upstream, keys, Math.min(chunkMs, ERROR_MS), outcome);

@@ -37,7 +37,7 @@ export const refusals = {
   model_not_allowed: [403, "this proxy does not allow the model; the proxy's operator lists `models`"],
   field_not_allowed: [
     400,
-    '"{param}" is no field of this model; leave it out, or let the proxy\'s operator add it to `allowFields`, or `adaptOpenAI()`',
+    '"{param}" is not a field of this model; leave it out, or let the proxy\'s operator add it to `allowFields`, or `adaptOpenAI()`',
   ],
   bad_field: [400, "{param} {what}", invalid],
   limit_exceeded: [400, "{param} must be {what}"],

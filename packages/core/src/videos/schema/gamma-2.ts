@@ -246,10 +246,6 @@ export function warnOfGamma2(request: GammaVideo20Request | GammaVideoFastReques
           "is an asset: the spec shows assets for images alone; the gateway may refuse it",
         );
     if (role !== undefined && !roles.includes(role))
-      warn(
-        `content.${index}.role`,
-        "role-unlisted",
-        `is none of the roles that are known: ${roles.join(", ")}`,
-      );
+      warn(`content.${index}.role`, "role-unlisted", `is not a known role: ${roles.join(", ")}`);
   }
 }
